@@ -1,0 +1,24 @@
+# The entry: one include per stage, and the targets that a user asks for.
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+# Used only with `--software-deployment-method apptainer`; otherwise the active environment runs.
+container: "docker://python:3.11-slim"
+
+configfile: "config/config.yaml"
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/sequences.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/metrics.smk"
+include: "workflow/rules/figures.smk"
+
+onstart:
+    CONFIGURATION.write(Path("results/config.yaml"))
+
+
+rule figures:
+    default_target: True
+    input:
+        expand("figures/{figure}.pdf", figure=PAPER.figures),

@@ -1,0 +1,1 @@
+"""Reproducible replications of papers on the training dynamics of transformers."""

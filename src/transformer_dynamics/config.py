@@ -1,0 +1,35 @@
+"""The whole configuration: what is common to all papers, and one section per paper."""
+
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import Field
+
+from transformer_dynamics.scan_and_snap.config import ScanAndSnap
+from transformer_dynamics.storage import write_atomically
+from transformer_dynamics.strict import Strict
+
+
+class Computation(Strict):
+    """Where and how jobs run."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Device that trains. Numbers of different devices agree to rounding, not to the bit."""
+    seeds_per_job: int = Field(default=1, ge=1)
+    """Seeds that one job draws or trains, one after another; changes no number."""
+
+
+class Configuration(Strict):
+    """All settings of a run."""
+
+    computation: Computation = Computation()
+    """Common to all papers."""
+    scan_and_snap: ScanAndSnap
+    """Tian, Wang, Chen, Du: Scan and Snap (NeurIPS 2023)."""
+
+    def write(self, path: Path) -> None:
+        """Write the merged configuration as YAML, unless the file already says the same."""
+        text = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
+        if not path.is_file() or path.read_text() != text:
+            write_atomically(path, lambda stream: stream.write(text.encode()))

@@ -1,0 +1,1 @@
+"""Tian, Wang, Chen, Du: Scan and Snap (NeurIPS 2023), computed."""

@@ -1,0 +1,155 @@
+"""This paper's section of the configuration, and the jobs that follow from it."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.experiments import (
+    MeasureJob,
+    Mixture,
+    Sampling,
+    Thresholds,
+    TrainJob,
+    Training,
+    distinct,
+)
+from transformer_dynamics.scan_and_snap.figure_settings import Fig4, Fig5, FigureSettings
+from transformer_dynamics.strict import Strict, unknown_key
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+Seed = Annotated[int, Field(ge=0, lt=2**32 - 2)]
+
+
+class SeedRange(Strict):
+    """`count` successive seeds from `first` on."""
+
+    first: Seed
+    """The first seed."""
+    count: int = Field(ge=1)
+    """How many."""
+
+
+class Experiment(Strict):
+    """One set of training runs: every mixture, every cell, every seed."""
+
+    mixtures: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    """Names of the mixtures to train on."""
+    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct)] | SeedRange
+    """Seeds of the runs: a list, or `{first: 1, count: 10}`."""
+    sampling: Sampling
+    """How sequences are drawn."""
+    training: Training
+    """How the model is trained."""
+    recall_thresholds: dict[str, Thresholds] = {}
+    """For each mixture, the attention thresholds at which recall is measured."""
+
+    @property
+    def seed_list(self) -> list[int]:
+        """The seeds, ascending."""
+        if isinstance(self.seeds, SeedRange):
+            return list(range(self.seeds.first, self.seeds.first + self.seeds.count))
+        return sorted(self.seeds)
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        late = [step for step in self.training.recorded if step > self.sampling.steps]
+        if late:
+            raise ValueError(
+                f"training.recorded asks for update {late[0]}, but sampling.steps is"
+                f" {self.sampling.steps}"
+            )
+        for name in self.recall_thresholds:
+            if name not in self.mixtures:
+                raise ValueError(f"recall_thresholds: {unknown_key(name, self.mixtures)}")
+        return self
+
+
+class ScanAndSnap(Strict):
+    """Tian, Wang, Chen, Du: Scan and Snap (NeurIPS 2023)."""
+
+    mixtures: dict[Name, Mixture]
+    """The data models by name."""
+    experiments: dict[Name, Experiment]
+    """The experiments by name."""
+    figures: dict[Name, FigureSettings]
+    """The figures by name: `figures/<name>.pdf`."""
+
+    @model_validator(mode="after")
+    def _check_references(self) -> Self:
+        for name, experiment in self.experiments.items():
+            for mixture in experiment.mixtures:
+                if mixture not in self.mixtures:
+                    known = unknown_key(mixture, list(self.mixtures))
+                    raise ValueError(f"experiments > {name} > mixtures: {known}")
+            self._check_stream(name)
+        for name, figure in self.figures.items():
+            if figure.experiment not in self.experiments:
+                known = unknown_key(figure.experiment, list(self.experiments))
+                raise ValueError(f"figures > {name} > experiment: {known}")
+            self._check_figure(name, figure)
+        return self
+
+    def _check_stream(self, name: str) -> None:
+        experiment = self.experiments[name]
+        if experiment.sampling.stream != "authors":
+            return
+        for mixture in experiment.mixtures:
+            if not self.mixtures[mixture].in_released_code:
+                raise ValueError(
+                    f"experiments > {name} > sampling > stream: 'authors' is not defined for mixture"
+                    f" '{mixture}' (the authors ran 10 common tokens of weight 1 and 10 distinct"
+                    " tokens of weights 0.1, 0.2, ..., 1.0); set stream: independent"
+                )
+
+    def _check_figure(self, name: str, figure: FigureSettings) -> None:
+        experiment = self.experiments[figure.experiment]
+        where = f"figures > {name}: experiment '{figure.experiment}'"
+        if isinstance(figure, Fig4 | Fig5):
+            recorded = self.train_job(figure.experiment, "cpu").recorded
+            absent = sorted(set(figure.iterations) - set(recorded))
+            if absent:
+                raise ValueError(f"{where} does not record update {absent[0]}")
+            if figure.seed not in experiment.seed_list:
+                raise ValueError(f"{where} has no seed {figure.seed}")
+            shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
+            if len(experiment.mixtures) > 1 or (
+                max(shown) > self.mixtures[experiment.mixtures[0]].num_classes
+            ):
+                raise ValueError(f"{where} must have one mixture, with at least {max(shown)} classes")
+            if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
+                raise ValueError(f"{where} must have the one ratio 1")
+        else:
+            num_last = [self.mixtures[mixture].num_last for mixture in experiment.mixtures]
+            if len(set(num_last)) < len(num_last):
+                raise ValueError(f"{where} has two mixtures of the same num_last, one panel each")
+            without = set(experiment.mixtures) - set(experiment.recall_thresholds)
+            if figure.metric == "recall" and without:
+                raise ValueError(f"{where} has no recall_thresholds for '{min(without)}'")
+
+    def train_job(self, experiment: str, device: Literal["cpu", "cuda"]) -> TrainJob:
+        """The training job of an experiment; its sampling job is part of it.
+
+        Raises:
+            InputError: if there is no such experiment.
+        """
+        found = self._experiment(experiment)
+        return TrainJob(
+            mixtures={name: self.mixtures[name] for name in found.mixtures},
+            sampling=found.sampling,
+            training=found.training,
+            device=device,
+        )
+
+    def measure_job(
+        self, experiment: str, metric: Literal["attention", "entropy", "recall"], device: Literal["cpu", "cuda"]
+    ) -> MeasureJob:
+        """The job that makes one metric's table of an experiment; errors as in `train_job`."""
+        thresholds = self._experiment(experiment).recall_thresholds if metric == "recall" else {}
+        job = self.train_job(experiment, device)
+        return MeasureJob(**dict(job), metric=metric, recall_thresholds=thresholds)
+
+    def _experiment(self, name: str) -> Experiment:
+        if name not in self.experiments:
+            raise InputError(f"experiment: {unknown_key(name, list(self.experiments))}")
+        return self.experiments[name]

@@ -1,0 +1,179 @@
+"""Typed settings of what is computed: mixtures, sampling, training, and the jobs made of them."""
+
+import math
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, Field, model_validator
+
+from transformer_dynamics.provenance import Provenance, provenance
+from transformer_dynamics.strict import Strict
+
+
+T = TypeVar("T")
+
+
+def distinct(values: list[T]) -> list[T]:
+    """Refuse a list in which a value is repeated."""
+    repeated = sorted({str(value) for value in values if values.count(value) > 1})
+    if repeated:
+        raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
+    return values
+
+
+Positive = Annotated[float, Field(gt=0)]
+PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+
+
+class Mixture(Strict):
+    """A mixture of sequence classes (P(l|m,n), m, n), all equally likely.
+
+    Token ids: common tokens, then each class's distinct tokens, then the query tokens m, then the
+    next tokens n. Class n belongs to query `n // next_tokens_per_query`.
+    """
+
+    num_last: int = Field(ge=1)
+    """Number of query tokens m (last tokens of a sequence)."""
+    next_tokens_per_query: int = Field(ge=1)
+    """Number of next tokens n that share a query token."""
+    common_weights: list[Positive]
+    """Unnormalised P(l|n) of each common token; they occur in every class."""
+    distinct_weights: list[Positive] = Field(min_length=1)
+    """Unnormalised P(l|n) of each distinct token of a class; no two classes share one."""
+
+    @property
+    def num_classes(self) -> int:
+        """K, the number of sequence classes and of next tokens."""
+        return self.num_last * self.next_tokens_per_query
+
+    @property
+    def num_contextual(self) -> int:
+        """Number of tokens that can stand before the query."""
+        return len(self.common_weights) + self.num_classes * len(self.distinct_weights)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """M: contextual tokens, query tokens and next tokens."""
+        return self.num_contextual + self.num_last + self.num_classes
+
+    @property
+    def in_released_code(self) -> bool:
+        """Whether the authors ran it: 10 common tokens of weight 1, distinct weights 0.1 ... 1.0."""
+        return self.common_weights == [1] * 10 and len(self.distinct_weights) == 10 and all(
+            math.isclose(weight, (i + 1) / 10) for i, weight in enumerate(self.distinct_weights)
+        )
+
+    @model_validator(mode="after")
+    def _check_normalisable(self) -> Self:
+        if not math.isfinite(sum(self.common_weights) + sum(self.distinct_weights)):
+            raise ValueError("the weights' sum overflows, so no probabilities can be made of them")
+        return self
+
+
+class Sampling(Strict):
+    """How training sequences are drawn."""
+
+    stream: Literal["authors", "independent"]
+    """`authors`: the released code's random calls in their order. `independent`: named scopes."""
+    steps: int = Field(ge=1)
+    """Number of batches, one per update."""
+    batch_size: int = Field(ge=1)
+    """Sequences per batch."""
+    sequence_length: int = Field(ge=2, le=65536)
+    """T, the query token included: T - 1 contextual tokens are drawn."""
+
+
+class Training(Strict):
+    """How the decoder Y and the attention logits Z are trained on the sampled batches."""
+
+    optimizer: Literal["sgd", "adam"]
+    """Both as in PyTorch, without weight decay."""
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """Momentum of `sgd`; `adam` does not use it."""
+    eta_z: PositiveList
+    """Learning rates of Z; every one is combined with every ratio."""
+    ratio: PositiveList
+    """Ratios eta_Y / eta_Z."""
+    initialization: Literal["zero", "uniform"]
+    """`uniform`: Y and Z in U(-1/sqrt(M), 1/sqrt(M)), PyTorch's default of a linear layer."""
+    residual: bool = False
+    """Add the query's one-hot vector to the attention's output before it is normalised."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Number format of training."""
+    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
+    """Numbers of updates after which Z is recorded, besides the last one."""
+
+    @property
+    def cells(self) -> list[tuple[float, float]]:
+        """(eta_Z, eta_Y / eta_Z) of every cell of the sweep, in the order of training."""
+        return [(eta_z, ratio) for eta_z in self.eta_z for ratio in self.ratio]
+
+
+class SampleJob(Strict):
+    """What the sequences of a run depend on, besides its seed."""
+
+    stage: ClassVar[str] = "transformer_dynamics.scan_and_snap.stages.sample"
+    mixtures: dict[str, Mixture]
+    """The mixtures by name."""
+    sampling: Sampling
+    """How sequences are drawn."""
+
+    def provenance(self, seeds: list[int]) -> Provenance:
+        """What the file that this job makes for some seeds must say of itself."""
+        return provenance(self.stage, self.model_dump(mode="json"), seeds)
+
+
+class TrainJob(SampleJob):
+    """What the training runs of a seed depend on, besides the seed."""
+
+    stage: ClassVar[str] = "transformer_dynamics.scan_and_snap.stages.train"
+    training: Training
+    """How the model is trained."""
+    device: Literal["cpu", "cuda"]
+    """Where."""
+
+    @property
+    def recorded(self) -> list[int]:
+        """Numbers of updates after which Z is recorded, ascending, the last one included."""
+        return sorted({*self.training.recorded, self.sampling.steps})
+
+    @property
+    def sample_job(self) -> SampleJob:
+        """The job that draws this one's sequences."""
+        return SampleJob(mixtures=self.mixtures, sampling=self.sampling)
+
+
+class Thresholds(Strict):
+    """Equally spaced attention thresholds."""
+
+    first: Positive
+    """Lowest threshold."""
+    last: Positive
+    """Highest threshold."""
+    count: int = Field(ge=2)
+    """How many."""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.last <= self.first:
+            raise ValueError(f"last ({self.last}) must be above first ({self.first})")
+        return self
+
+
+class MeasureJob(TrainJob):
+    """What a table of one metric over all seeds depends on."""
+
+    stage: ClassVar[str] = "transformer_dynamics.scan_and_snap.stages.measure"
+    metric: Literal["attention", "entropy", "recall"]
+    """Which table."""
+    recall_thresholds: dict[str, Thresholds]
+    """Thresholds of each mixture; empty for other metrics than `recall`."""
+
+    @property
+    def train_job(self) -> TrainJob:
+        """The job that makes this one's runs."""
+        return TrainJob(
+            mixtures=self.mixtures,
+            sampling=self.sampling,
+            training=self.training,
+            device=self.device,
+        )

@@ -1,0 +1,41 @@
+"""Initial parameters: zero, or PyTorch's default of a linear layer from either stream."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transformer_dynamics.scan_and_snap.experiments import Mixture
+from transformer_dynamics.seeds import generator
+
+
+class Initial(NamedTuple):
+    """Initial parameters as the paper writes them."""
+
+    decoder: NDArray[np.floating]
+    """[M, M] Y, rows: tokens attended to, columns: next tokens."""
+    attention_logits: NDArray[np.floating]
+    """[M, M] Z, rows: queries, columns: keys."""
+
+
+def uniform(mixture: Mixture, stream: str, seed: int) -> Initial:
+    """Draw Y and Z from U(-1/sqrt(M), 1/sqrt(M)).
+
+    The authors' stream draws them before any sequence, in the released model's order: `K1.weight`,
+    which is the transpose of Y, then `K2.weight`, which is Z.
+    """
+    size = mixture.vocabulary_size
+    if stream == "authors":
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed + 2)
+            first, second = (torch.nn.Linear(size, size, bias=False).weight for _ in range(2))
+        return Initial(first.detach().numpy().T, second.detach().numpy())
+    bound = 1 / np.sqrt(size)
+    return Initial(*generator(seed, "initialization").uniform(-bound, bound, (2, size, size)))
+
+
+def zero(mixture: Mixture) -> Initial:
+    """Y(0) = Z(0) = 0, as the theory assumes."""
+    size = mixture.vocabulary_size
+    return Initial(np.zeros((size, size)), np.zeros((size, size)))

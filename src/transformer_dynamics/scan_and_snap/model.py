@@ -1,0 +1,150 @@
+"""The one-layer transformer and its gradient in closed form (Lemma 1), for all cells at once.
+
+There are no positions and the query is not a value, so a sequence of class n with query m enters
+only through the count of each token l of the class's support:
+
+    b_l  = count_l exp(z_ml) / sum_l' count_l' exp(z_ml')          attention, X^T b_T
+    f    = LN(b) = b / |b|_2                                       normalised attention output
+    alpha = softmax(Y^T f)                                         predicted next token
+    J    = x_{T+1}^T Y^T f - log 1^T exp(Y^T f)                    objective (15), the loss is -J
+
+and, with g = Y (x_{T+1} - alpha) (Lemma 1, Eq. 3-4; P is the projection orthogonal to f),
+
+    dJ/dY   = f (x_{T+1} - alpha)^T
+    dJ/dz_m = diag(b) P g / |b|_2.
+
+With the residual switch the released code adds the query's one-hot vector before normalising,
+f = LN(b + x_T), and dJ/dz_m = diag(b) (u - (b.u) 1), u = P g / |b + x_T|_2, which contains the
+case without it, where b.u = 0.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
+from transformer_dynamics.scan_and_snap.streams import Sequences
+
+
+@dataclass
+class Parameters:
+    """Parameters, or their gradient, of G cells."""
+
+    decoder: Tensor
+    """[R, G, M] rows of Y for the R tokens that can be attended to."""
+    attention_logits: Tensor
+    """[G, L, M] rows z_m of Z for the L queries."""
+
+    def tensors(self) -> tuple[Tensor, Tensor]:
+        """Both tensors, Y first."""
+        return self.decoder, self.attention_logits
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch, its B sequences sorted by class."""
+
+    classes: Tensor
+    """[B] class of each sequence."""
+    log_counts: Tensor
+    """[B, S] logarithm of each support token's count, -inf for none."""
+    blocks: list[tuple[int, int, int]]
+    """(class, first sequence, end) of each class that occurs."""
+
+
+class Model:
+    """The forward pass and gradient for one mixture."""
+
+    def __init__(self, classes: SequenceClasses, *, residual: bool, device: torch.device) -> None:
+        """Prepare index tables; see `gradient`."""
+        self.residual = residual
+        self.num_rows = classes.num_contextual + residual * len(classes.query_tokens)
+        query_rows = classes.query_tokens[classes.query][:, None]
+        rows = np.concatenate([classes.support, query_rows], axis=1) if residual else classes.support
+        keys = classes.query[:, None] * classes.vocabulary_size + classes.support
+        self.decoder_rows = torch.from_numpy(rows).to(device)
+        """[K, S or S + 1] rows of Y that a sequence of the class uses."""
+        self.runs = [_runs(row) for row in rows]
+        self.keys = torch.from_numpy(keys).to(device)
+        """[K, S] position of z_ml in the flattened [L, M]."""
+        self.next_tokens = classes.next_tokens.tolist()
+
+    def gradient(self, parameters: Parameters, batch: Batch, out: Parameters) -> Tensor:
+        """Write the gradient of the batch's mean loss -J into `out`.
+
+        Returns:
+            [G] mean loss of each cell.
+        """
+        decoder, logits = parameters.tensors()
+        cells, size = logits.shape[0], len(batch.classes)
+        keys = self.keys[batch.classes]
+        b = torch.softmax(logits.flatten(1)[:, keys] + batch.log_counts, dim=-1)
+        v = torch.cat([b, b.new_ones(cells, size, 1)], dim=-1) if self.residual else b
+        norm = v.norm(dim=-1, keepdim=True)
+        f = v / norm
+        f_mean = (f / size).transpose(1, 2)
+
+        back, probability = torch.empty_like(f), f.new_empty(cells, size)
+        y = decoder.new_empty(self.decoder_rows.shape[1], *decoder.shape[1:])
+        out.decoder.zero_()
+        for n, start, end in batch.blocks:
+            torch.index_select(decoder, 0, self.decoder_rows[n], out=y)
+            error = torch.softmax(torch.bmm(f[:, start:end], y.transpose(0, 1)), dim=-1)
+            predicted = error[:, :, self.next_tokens[n]]
+            probability[:, start:end] = predicted
+            predicted -= 1  # error is now alpha - x_{T+1}
+            back[:, start:end] = torch.bmm(error, y.permute(1, 2, 0))
+            update = torch.bmm(f_mean[:, :, start:end], error).transpose(0, 1)
+            for rows, part in self.runs[n]:
+                out.decoder[rows].add_(update[part])
+
+        u = ((back - f * (f * back).sum(-1, keepdim=True)) / norm)[..., : b.shape[-1]]
+        gradient_z = b * (u - (b * u).sum(-1, keepdim=True)) / size
+        flat = out.attention_logits.zero_().flatten(1)
+        flat.scatter_add_(1, keys.flatten().expand(cells, -1), gradient_z.flatten(1))
+        return self._loss(probability, f, decoder, batch)
+
+    def _loss(self, probability: Tensor, f: Tensor, decoder: Tensor, batch: Batch) -> Tensor:
+        """Mean of -log alpha_{x_{T+1}}; from the scores where a probability underflows."""
+        if probability.min() > torch.finfo(probability.dtype).tiny:
+            return -probability.log().mean(dim=1)
+        loss = torch.empty_like(probability)
+        for n, start, end in batch.blocks:
+            scores = torch.bmm(f[:, start:end], decoder[self.decoder_rows[n]].transpose(0, 1))
+            target = scores[:, :, self.next_tokens[n]]
+            loss[:, start:end] = torch.logsumexp(scores, dim=-1) - target
+        return loss.mean(dim=1)
+
+
+def batches(sequences: Sequences, dtype: torch.dtype, device: torch.device) -> list[Batch]:
+    """Sort every batch by class and move it to the device."""
+    order = np.argsort(sequences.classes, axis=1, kind="stable")
+    classes = np.take_along_axis(sequences.classes, order, axis=1).astype(np.int64)
+    counts = np.take_along_axis(sequences.counts, order[:, :, None], axis=1)
+    log_counts = torch.from_numpy(counts.astype(np.float64)).log().to(device, dtype)
+    on_device = torch.from_numpy(classes).to(device)
+    return [
+        Batch(classes=on_device[step], log_counts=log_counts[step], blocks=_blocks(classes[step]))
+        for step in range(len(classes))
+    ]
+
+
+def _blocks(classes: np.ndarray) -> list[tuple[int, int, int]]:
+    present, starts, sizes = np.unique(classes, return_index=True, return_counts=True)
+    return list(zip(present.tolist(), starts.tolist(), (starts + sizes).tolist(), strict=True))
+
+
+def _runs(rows: np.ndarray) -> list[tuple[slice, slice]]:
+    """Consecutive rows as (slice of all rows, slice of the given rows).
+
+    Adding slice by slice is several times faster than `index_add_`.
+    """
+    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
+    bounds = [0, *breaks.tolist(), len(rows)]
+    return [
+        (slice(int(rows[start]), int(rows[end - 1]) + 1), slice(start, end))
+        for start, end in pairwise(bounds)
+    ]

@@ -1,0 +1,59 @@
+"""The data model: sequence classes (P(l|m,n), m, n) as arrays."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_dynamics.scan_and_snap.experiments import Mixture
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SequenceClasses:
+    """K sequence classes over a vocabulary of M tokens, each with a support of S tokens."""
+
+    vocabulary_size: int
+    """M."""
+    support: Ints
+    """[K, S] token ids l with P(l|m,n) > 0."""
+    probabilities: Floats
+    """[K, S] P(l|m,n) of those tokens; every row sums to 1."""
+    query: Ints
+    """[K] index of the class's query in `query_tokens`, psi(n)."""
+    query_tokens: Ints
+    """[L] token ids of the queries m."""
+    next_tokens: Ints
+    """[K] token id of the class's next token n."""
+
+    @property
+    def num_contextual(self) -> int:
+        """Number of tokens that can stand before a query; they have the first ids."""
+        return int(self.query_tokens[0])
+
+    @property
+    def distinct(self) -> NDArray[np.bool_]:
+        """[K, S] whether the token occurs in this class only, |Omega(l)| = 1."""
+        occurrences = np.bincount(self.support.ravel(), minlength=self.vocabulary_size)
+        return occurrences[self.support] == 1
+
+
+def sequence_classes(mixture: Mixture) -> SequenceClasses:
+    """Lay out a mixture: common tokens, distinct tokens class by class, queries, next tokens."""
+    num_common, num_distinct = len(mixture.common_weights), len(mixture.distinct_weights)
+    num_classes = mixture.num_classes
+    common = np.tile(np.arange(num_common), (num_classes, 1))
+    distinct = num_common + np.arange(num_classes * num_distinct).reshape(num_classes, num_distinct)
+    weights = np.array(mixture.common_weights + mixture.distinct_weights)
+    first_query = mixture.num_contextual
+    first_next = first_query + mixture.num_last
+    return SequenceClasses(
+        vocabulary_size=mixture.vocabulary_size,
+        support=np.concatenate([common, distinct], axis=1),
+        probabilities=np.tile(weights / weights.sum(), (num_classes, 1)),
+        query=np.arange(num_classes) // mixture.next_tokens_per_query,
+        query_tokens=np.arange(first_query, first_next),
+        next_tokens=np.arange(first_next, first_next + num_classes),
+    )

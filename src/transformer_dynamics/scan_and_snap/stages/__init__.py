@@ -1,0 +1,1 @@
+"""The programs that the workflow's rules call, one per stage."""

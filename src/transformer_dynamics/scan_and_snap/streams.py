@@ -1,0 +1,95 @@
+"""Two sources of training sequences: the released code's own stream, and independent scopes.
+
+Of a sequence only its class and the count of each token matter (there are no positions and the
+query is not a value), so a stream yields those.
+"""
+
+import random
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.experiments import Mixture, Sampling
+from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.seeds import generator
+
+
+class Sequences(NamedTuple):
+    """All training batches of one run."""
+
+    classes: NDArray[np.uint16]
+    """[steps, batch] class of each sequence."""
+    counts: NDArray[np.uint16]
+    """[steps, batch, S] how often each token of the class's support occurs; sums to T - 1."""
+
+
+def sample(mixture: Mixture, sampling: Sampling, seed: int) -> Sequences:
+    """Draw all batches of one run.
+
+    Raises:
+        InputError: if the authors' stream is asked for another mixture than they ran.
+    """
+    draw = {"authors": _sample_authors, "independent": _sample_independent}[sampling.stream]
+    return draw(mixture, sampling, seed)
+
+
+def _sample_authors(mixture: Mixture, sampling: Sampling, seed: int) -> Sequences:
+    """The released code's draws: for each sequence a class, then T - 1 tokens.
+
+    Classes come from Python's generator, tokens from PyTorch's Mersenne Twister after the
+    initialisation of two M x M layers. NumPy's legacy generator yields the same words, so this needs
+    no PyTorch (a second of start-up) and does not change with its version; a test holds it against
+    `torch.multinomial`.
+    """
+    if not mixture.in_released_code:
+        raise InputError("stream 'authors' is not defined for this mixture; use 'independent'")
+    pick = random.Random(seed).choice
+    total, length = sampling.steps * sampling.batch_size, sampling.sequence_length - 1
+    classes = np.array([pick(range(mixture.num_classes)) for _ in range(total)])
+    words = np.random.RandomState(seed + 2)  # noqa: NPY002
+    _words(words, 2 * mixture.vocabulary_size**2)
+    cumulative = np.cumsum(_released_probabilities())
+    cumulative /= cumulative[-1]
+    tokens = np.searchsorted(cumulative.astype(np.float64), _uniform(words, total * length))
+    size = len(cumulative)
+    cell = np.repeat(np.arange(total) * size, length) + tokens
+    return _batches(classes, np.bincount(cell, minlength=total * size), sampling)
+
+
+def _words(generator: np.random.RandomState, count: int) -> NDArray[np.uint32]:
+    return generator.randint(0, 2**32, size=count, dtype=np.uint32)
+
+
+def _uniform(generator: np.random.RandomState, count: int) -> NDArray[np.float64]:
+    """PyTorch's double precision U(0, 1): the low 53 bits of two words, the first one high."""
+    words = _words(generator, 2 * count).reshape(count, 2).astype(np.uint64)
+    bits = (words[:, 0] << np.uint64(32) | words[:, 1]) & np.uint64(2**53 - 1)
+    return bits * 2.0**-53
+
+
+def _released_probabilities() -> NDArray[np.float32]:
+    """P(l|n) of the released runs in single precision, with `torch.linspace`'s rounding."""
+    first, last, index = np.float32(0.1), np.float32(1), np.arange(10, dtype=np.float32)
+    step = (last - first) / np.float32(9)
+    distinct = np.where(index < 5, first + step * index, last - step * (9 - index))
+    weights = np.concatenate([np.ones(10, np.float32), distinct.astype(np.float32)])
+    return weights / weights.sum()
+
+
+def _sample_independent(mixture: Mixture, sampling: Sampling, seed: int) -> Sequences:
+    rng = generator(seed, "data")
+    total = sampling.steps * sampling.batch_size
+    classes = rng.integers(mixture.num_classes, size=total)
+    probabilities = sequence_classes(mixture).probabilities[classes]
+    counts = rng.multinomial(sampling.sequence_length - 1, probabilities)
+    return _batches(classes, counts, sampling)
+
+
+def _batches(classes: NDArray[np.int64], counts: NDArray[np.integer], sampling: Sampling) -> Sequences:
+    shape = (sampling.steps, sampling.batch_size)
+    return Sequences(
+        classes=classes.reshape(shape).astype(np.uint16),
+        counts=counts.reshape(*shape, -1).astype(np.uint16),
+    )

@@ -1,0 +1,126 @@
+"""Training: SGD with momentum or Adam over all cells of a sweep in one tensor program."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer_dynamics.scan_and_snap.experiments import Mixture, TrainJob, Training
+from transformer_dynamics.scan_and_snap.initialization import Initial, uniform, zero
+from transformer_dynamics.scan_and_snap.model import Model, Parameters, batches
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.streams import Sequences
+
+ADAM_BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8
+
+
+class Run(NamedTuple):
+    """What training of one seed on one mixture leaves."""
+
+    attention_logits: NDArray[np.floating]
+    """[recorded, G, L, M] rows z_m of Z at the recorded numbers of updates."""
+    loss: NDArray[np.floating]
+    """[steps, G] mean loss of each batch before its update."""
+
+
+def train(mixture: Mixture, job: TrainJob, seed: int, sequences: Sequences) -> Run:
+    """Train all cells of a sweep on one mixture with one seed.
+
+    A cell's numbers do not depend on which other cells train beside it.
+
+    Args:
+        mixture: the data model.
+        job: sampling and training settings, and the device.
+        seed: seed of the initialisation; the data are given.
+        sequences: the training batches.
+    """
+    torch.set_num_threads(1)
+    training, place = job.training, torch.device(job.device)
+    if place.type == "cuda":
+        torch.use_deterministic_algorithms(True)
+    dtype = getattr(torch, training.dtype)
+    classes = sequence_classes(mixture)
+    model = Model(classes, residual=training.residual, device=place)
+    start = zero(mixture)
+    if training.initialization == "uniform":
+        start = uniform(mixture, job.sampling.stream, seed)
+    parameters = _for_all_cells(start, classes, model.num_rows, len(training.cells), dtype, place)
+    optimizer = Optimizer(training, parameters)
+    recorded, losses = [], []
+    for step, batch in enumerate(batches(sequences, dtype, place)):
+        if step in job.recorded:
+            recorded.append(parameters.attention_logits.clone())
+        losses.append(model.gradient(parameters, batch, optimizer.gradient))
+        optimizer.update(parameters)
+    recorded.append(parameters.attention_logits)
+    return Run(torch.stack(recorded).cpu().numpy(), torch.stack(losses).cpu().numpy())
+
+
+class Optimizer:
+    """PyTorch's SGD with momentum or Adam, each cell with its own two rates."""
+
+    def __init__(self, training: Training, parameters: Parameters) -> None:
+        """Allocate the gradient and the moments that the optimiser keeps."""
+        eta_z, ratio = torch.tensor(training.cells, dtype=torch.float64).T
+        like = parameters.decoder
+        rates = [rate.to(like.device, like.dtype) for rate in (eta_z * ratio, eta_z)]
+        self.training = training
+        self.gradient = Parameters(*(torch.zeros_like(tensor) for tensor in parameters.tensors()))
+        num_moments = {"sgd": 1, "adam": 2}[training.optimizer]
+        self._states = [
+            _State(rate, [torch.zeros_like(tensor) for _ in range(num_moments)])
+            for rate, tensor in zip(
+                (rates[0].view(1, -1, 1), rates[1].view(-1, 1, 1)), parameters.tensors(), strict=True
+            )
+        ]
+        self._step = 0
+
+    def update(self, parameters: Parameters) -> None:
+        """Apply the gradient to the parameters, in place; the gradient may be overwritten."""
+        self._step += 1
+        step = self._sgd if self.training.optimizer == "sgd" else self._adam
+        for tensor, gradient, state in zip(
+            parameters.tensors(), self.gradient.tensors(), self._states, strict=True
+        ):
+            step(tensor, gradient, state)
+
+    def _sgd(self, tensor: Tensor, gradient: Tensor, state: "_State") -> None:
+        (velocity,) = state.moments
+        velocity.mul_(self.training.momentum).add_(gradient)
+        tensor.addcmul_(velocity, state.rate, value=-1)
+
+    def _adam(self, tensor: Tensor, gradient: Tensor, state: "_State") -> None:
+        first, second = state.moments
+        beta1, beta2 = ADAM_BETAS
+        first.lerp_(gradient, 1 - beta1)
+        second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        torch.sqrt(second, out=gradient)
+        gradient.div_((1 - beta2**self._step) ** 0.5).add_(ADAM_EPSILON)
+        torch.div(first, gradient, out=gradient)
+        tensor.addcmul_(gradient, state.rate / (1 - beta1**self._step), value=-1)
+
+
+@dataclass
+class _State:
+    rate: Tensor
+    moments: list[Tensor]
+
+
+def _for_all_cells(
+    start: Initial,
+    classes: SequenceClasses,
+    num_rows: int,
+    cells: int,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Parameters:
+    """The rows of Y and Z that can change, the same for every cell."""
+    decoder = torch.from_numpy(start.decoder[:num_rows].copy()).to(device, dtype)
+    attention_logits = torch.from_numpy(start.attention_logits[classes.query_tokens])
+    return Parameters(
+        decoder=decoder[:, None].repeat(1, cells, 1),
+        attention_logits=attention_logits.to(device, dtype).repeat(cells, 1, 1),
+    )

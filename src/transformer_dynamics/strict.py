@@ -1,0 +1,86 @@
+"""Typed settings that refuse what they do not know."""
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from transformer_dynamics.errors import InputError
+
+
+class Strict(BaseModel):
+    """Base of every settings model: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        validate_default=True,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            for key in data:
+                if key not in cls.model_fields:
+                    raise ValueError(unknown_key(str(key), list(cls.model_fields)))
+        return data
+
+    @classmethod
+    def parse(cls, data: Any, where: str) -> Self:
+        """Validate plain data.
+
+        Args:
+            data: nested mappings, lists and scalars, as read from YAML or JSON.
+            where: what to call the data in an error message.
+
+        Raises:
+            InputError: one line per value that is wrong, each with its path of keys.
+        """
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise InputError(describe(error, where)) from None
+
+    @classmethod
+    def parse_json(cls, text: str, where: str) -> Self:
+        """Validate a JSON document; see `parse`."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise InputError(describe(error, where)) from None
+
+    @classmethod
+    def parse_file(cls, path: Path) -> Self:
+        """Validate a YAML file; see `parse`."""
+        try:
+            data = yaml.safe_load(path.read_text())
+        except FileNotFoundError:
+            raise InputError(f"{path}: there is no such file") from None
+        except yaml.YAMLError as error:
+            raise InputError(f"{path}: not valid YAML ({error})") from None
+        return cls.parse({} if data is None else data, str(path))
+
+
+def unknown_key(key: str, known: list[str]) -> str:
+    """Say that `key` is unknown and which known key was probably meant."""
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    return f"unknown key '{key}'; {hint}"
+
+
+def describe(error: ValidationError, where: str) -> str:
+    """One line per wrong value of a pydantic error: place, path of keys, what is wrong."""
+    lines = []
+    for detail in error.errors(include_url=False, include_context=False):
+        path = " > ".join(str(part) for part in detail["loc"])
+        message = detail["msg"].removeprefix("Value error, ")
+        given = detail["input"]
+        shown = "" if isinstance(given, Mapping | list) else f" (given: {given!r})"
+        lines.append(f"{where}: {path + ': ' if path else ''}{message}{shown}")
+    return "\n".join(lines)

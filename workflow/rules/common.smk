@@ -1,0 +1,60 @@
+# What every rule file needs: the typed configuration, and what a stage's result depends on.
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from transformer_dynamics.config import Configuration
+from transformer_dynamics.digest import locked_versions, reach
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.seeds import format_seeds
+
+LOCK = Path("requirements.lock")
+
+
+def load_configuration():
+    try:
+        return Configuration.parse(config, "configuration")
+    except InputError as error:
+        raise WorkflowError(error.message)
+
+
+CONFIGURATION = load_configuration()
+COMPUTATION = CONFIGURATION.computation
+PAPER = CONFIGURATION.scan_and_snap
+
+
+def code(program):
+    """One string per module and per locked package that a program's result depends on."""
+    reached = reach(f"transformer_dynamics.{program}")
+    versions = locked_versions(LOCK, reached.packages)
+    return [
+        *(f"{name}@{digest}" for name, digest in reached.modules.items()),
+        *(f"{name}=={version}" for name, version in versions.items()),
+    ]
+
+
+def seed_batches(experiment):
+    """The seeds of each job of an experiment, as file names write them."""
+    seeds = PAPER.experiments[experiment].seed_list
+    size = COMPUTATION.seeds_per_job
+    return [format_seeds(seeds[i : i + size]) for i in range(0, len(seeds), size)]
+
+
+def all_seeds(experiment):
+    return format_seeds(PAPER.experiments[experiment].seed_list)
+
+
+def train_job(experiment):
+    return PAPER.train_job(experiment, COMPUTATION.device)
+
+
+def measure_job(experiment, metric):
+    return PAPER.measure_job(experiment, metric, COMPUTATION.device)
+
+
+wildcard_constraints:
+    experiment="|".join(PAPER.experiments),
+    figure="|".join(PAPER.figures),
+    seeds=r"[0-9,-]+",
+    metric="attention|entropy|recall",
+    kind="pdf|png|svg",

@@ -1,0 +1,30 @@
+# Measure one metric on all runs of an experiment.
+
+
+rule metrics:
+    input:
+        runs=lambda wildcards: expand(
+            rules.training.output[0],
+            experiment=wildcards.experiment,
+            seeds=seed_batches(wildcards.experiment),
+        ),
+    output:
+        "results/scan_and_snap/{experiment}/metrics/{metric}.parquet",
+    log:
+        "logs/scan_and_snap/{experiment}/metrics/{metric}.log",
+    benchmark:
+        "logs/scan_and_snap/{experiment}/metrics/{metric}.benchmark.tsv"
+    resources:
+        mem_mb=1000,
+    params:
+        *code("scan_and_snap.stages.measure"),
+        settings=lambda wildcards: measure_job(
+            wildcards.experiment, wildcards.metric
+        ).model_dump_json(),
+        seeds=lambda wildcards: all_seeds(wildcards.experiment),
+    message:
+        "Measuring {wildcards.metric} of {wildcards.experiment}"
+    shell:
+        "python -m transformer_dynamics.scan_and_snap.stages.measure"
+        " --settings {params.settings:q} --seeds {params.seeds:q} --output {output:q} {input.runs:q}"
+        " > {log:q} 2>&1"

@@ -1,0 +1,23 @@
+# Train every mixture and every cell of an experiment.
+
+
+rule training:
+    input:
+        sequences=rules.sequences.output[0],
+    output:
+        "results/scan_and_snap/{experiment}/runs/{seeds}.npz",
+    log:
+        "logs/scan_and_snap/{experiment}/runs/{seeds}.log",
+    benchmark:
+        "logs/scan_and_snap/{experiment}/runs/{seeds}.benchmark.tsv"
+    resources:
+        mem_mb=1500,
+    params:
+        *code("scan_and_snap.stages.train"),
+        settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),
+    message:
+        "Training {wildcards.experiment}, seeds {wildcards.seeds}"
+    shell:
+        "python -m transformer_dynamics.scan_and_snap.stages.train"
+        " --settings {params.settings:q} --seeds {wildcards.seeds:q}"
+        " --sequences {input.sequences:q} --output {output:q} > {log:q} 2>&1"
