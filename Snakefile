@@ -3,16 +3,30 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
+
 # Used only with `--software-deployment-method apptainer`; otherwise the active environment runs.
 container: "docker://python:3.11-slim"
 
-configfile: "config/config.yaml"
+
+configfile: f"{workflow.basedir}/config/config.yaml"
+
 
 include: "workflow/rules/common.smk"
+
+
+wildcard_constraints:
+    experiment="|".join(PAPER.experiments),
+    figure="|".join(PAPER.figures),
+    seeds=r"[0-9,-]+",
+    metric="attention|entropy|recall",
+    kind="pdf|png|svg",
+
+
 include: "workflow/rules/sequences.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/metrics.smk"
 include: "workflow/rules/figures.smk"
+
 
 onstart:
     CONFIGURATION.write(Path("results/config.yaml"))

@@ -7,7 +7,7 @@ import yaml
 from pydantic import Field
 
 from transformer_dynamics.scan_and_snap.config import ScanAndSnap
-from transformer_dynamics.storage import write_atomically
+from transformer_dynamics.storage import write_text
 from transformer_dynamics.strict import Strict
 
 
@@ -26,10 +26,10 @@ class Configuration(Strict):
     computation: Computation = Computation()
     """Common to all papers."""
     scan_and_snap: ScanAndSnap
-    """Tian, Wang, Chen, Du: Scan and Snap (NeurIPS 2023)."""
+    """What is computed for Scan and Snap."""
 
     def write(self, path: Path) -> None:
         """Write the merged configuration as YAML, unless the file already says the same."""
         text = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
         if not path.is_file() or path.read_text() != text:
-            write_atomically(path, lambda stream: stream.write(text.encode()))
+            write_text(path, text)

@@ -83,7 +83,10 @@ def _short(module: str) -> str:
 
 def _source(module: str) -> Path:
     parts = module.split(".")[1:]
-    for path in (SOURCE.joinpath(*parts, "__init__.py"), SOURCE.joinpath(*parts).with_suffix(".py")):
+    for path in (
+        SOURCE.joinpath(*parts, "__init__.py"),
+        SOURCE.joinpath(*parts).with_suffix(".py"),
+    ):
         if path.is_file():
             return path
     raise ModuleNotFoundError(f"the package has no module {module}")
@@ -99,12 +102,14 @@ def _imports(tree: ast.AST, module: str) -> set[str]:
                 raise ValueError(f"{module}: relative imports are not followed, write them in full")
             base = node.module or ""
             names.add(base)
-            names.update(f"{base}.{alias.name}" for alias in node.names if _exists(f"{base}.{alias.name}"))
+            names.update(
+                f"{base}.{alias.name}" for alias in node.names if _exists(f"{base}.{alias.name}")
+            )
     return names
 
 
 def _exists(module: str) -> bool:
-    if module.split(".")[0] != PACKAGE:
+    if module.split(".", maxsplit=1)[0] != PACKAGE:
         return False
     try:
         _source(module)

@@ -30,7 +30,12 @@ def set_style() -> None:
     """Small type for print, embedded TrueType fonts, files that are the same every time."""
     sns.set_theme(context="paper", style="ticks", font_scale=0.9)
     plt.rcParams.update(
-        {"pdf.fonttype": 42, "svg.hashsalt": "transformer-dynamics", "figure.dpi": 100, "savefig.dpi": 200}
+        {
+            "pdf.fonttype": 42,
+            "svg.hashsalt": "transformer-dynamics",
+            "figure.dpi": 100,
+            "savefig.dpi": 200,
+        }
     )
 
 
@@ -66,7 +71,12 @@ def draw_command(
     @click.option("--seeds", required=True, help="Such as 1-10,12.")
     @click.option("--output", required=True, type=click.Path(path_type=Path))
     def main(
-        figure: str, table: Path, reference_path: Path | None, settings: str, seeds: str, output: Path
+        figure: str,
+        table: Path,
+        reference_path: Path | None,
+        settings: str,
+        seeds: str,
+        output: Path,
     ) -> None:
         set_style()
         known = None if reference_path is None else read_csv(reference_path, reference)

@@ -7,16 +7,14 @@ with the difference when a file and the models part.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import yaml
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from transformer_dynamics.config import Computation, Configuration
 from transformer_dynamics.scan_and_snap.paper_settings import PAPER
-from transformer_dynamics.storage import write_atomically
+from transformer_dynamics.storage import write_text
 
 DEFAULTS = Configuration(computation=Computation(), scan_and_snap=PAPER)
 
@@ -40,19 +38,27 @@ The merged configuration of a run is written to `results/config.yaml`.
 | --- | --- | --- | --- |
 """
 
+_BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
+
+Schema = dict[str, Any]
+
 
 def generated_files() -> dict[str, str]:
     """Path, relative to the project's root, and content of every generated file."""
-    schema = json.dumps(Configuration.model_json_schema(), indent=2)
+    schema = Configuration.model_json_schema()
+    rows = (
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n"
+        for row in _rows(schema, schema["$defs"], "")
+    )
     return {
-        "config/config.yaml": _YAML_HEADER + to_yaml(DEFAULTS.model_dump(mode="json")),
-        "config/config.schema.json": schema + "\n",
-        "docs/configuration.md": _REFERENCE_HEADER + "".join(_rows(Configuration, "")),
+        "config/config.yaml": _YAML_HEADER + _to_yaml(DEFAULTS.model_dump(mode="json")),
+        "config/config.schema.json": json.dumps(schema, indent=2) + "\n",
+        "docs/configuration.md": _REFERENCE_HEADER + "".join(rows),
     }
 
 
-def to_yaml(data: Any) -> str:
-    """Plain data as YAML, lists of numbers and names on one line."""
+def _to_yaml(data: Any) -> str:
+    """Plain data as YAML, lists on one line."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=100)
 
 
@@ -61,66 +67,67 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-_Dumper.add_representer(
-    list,
-    lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True),
-)
+def _flow(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=True)
 
 
-def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
-    for name, field in model.model_fields.items():
+_Dumper.add_representer(list, _flow)
+
+
+def _rows(schema: Schema, models: dict[str, Schema], prefix: str) -> Iterator[tuple[str, ...]]:
+    """Key, type, default and meaning of every key below a model, depth first."""
+    for name, field in schema["properties"].items():
         key = prefix + name
-        default = "required" if field.is_required() else f"`{_plain(field)}`"
-        yield f"| `{key}` | {_type(field)} | {default} | {field.description} |\n"
-        in_mapping = getattr(field.annotation, "__origin__", None) is dict
-        for nested in _models(field.annotation):
-            choice = nested.model_fields.get("drawing")
-            label = f" ({get_args(choice.annotation)[0]})" if choice else ""
-            yield from _rows(nested, f"{key}.{'<name>.' if in_mapping else ''}".removesuffix(".") + label + ".")
+        default = "required" if name in schema.get("required", []) else f"`{field['default']}`"
+        yield f"`{key}`", _type(field), default, field["description"]
+        for model, below in _models_of(field, key):
+            yield from _rows(models[model], models, below + ".")
 
 
-def _plain(field: FieldInfo) -> Any:
-    default = field.get_default(call_default_factory=True, validated_data={})
-    return default.model_dump() if isinstance(default, BaseModel) else default
+def _models_of(field: Schema, key: str) -> Iterator[tuple[str, str]]:
+    """Names of the models that a field holds, each with the key under which it stands."""
+    if "$ref" in field:
+        yield field["$ref"].rpartition("/")[2], key
+    values = [*field.get("patternProperties", {}).values(), field.get("additionalProperties")]
+    for value in values:
+        if isinstance(value, dict):
+            yield from _models_of(value, f"{key}.<name>")
+    if "discriminator" in field:
+        for choice, reference in field["discriminator"]["mapping"].items():
+            yield reference.rpartition("/")[2], f"{key} ({choice})"
+    for option in field.get("anyOf", []):
+        yield from _models_of(option, key)
 
 
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for argument in get_args(annotation):
-        yield from _models(argument)
-
-
-def _type(field: FieldInfo) -> str:
-    schema = _json_type(field)
-    return schema.replace("|", "\\|")
-
-
-def _json_type(field: FieldInfo) -> str:
-    models = list(_models(field.annotation))
-    if models:
-        names = " or ".join(model.__name__ for model in models)
-        return f"mapping of {names}" if "dict" in str(field.annotation) else names
-    text = str(field.annotation).replace("typing.", "")
-    if text.startswith("<class"):
-        text = field.annotation.__name__  # type: ignore[union-attr]
-    return f"`{text}`"
+def _type(field: Schema) -> str:
+    if "$ref" in field:
+        return str(field["$ref"].rpartition("/")[2])
+    if "anyOf" in field:
+        return " or ".join(_type(option) for option in field["anyOf"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    if field["type"] == "array":
+        return f"list of {_type(field['items'])}"
+    name = "mapping by name" if field["type"] == "object" else str(field["type"])
+    limits = (f"{sign} {field[bound]:g}" for bound, sign in _BOUNDS.items() if bound in field)
+    return " ".join([name, *limits])
 
 
 @click.command(help=__doc__)
 @click.option("--check", is_flag=True, help="Only say which files differ, and fail if any does.")
 def main(check: bool) -> None:
     """Write or check the generated files."""
-    stale = [
-        path
+    stale = {
+        Path(path): text
         for path, text in generated_files().items()
         if not Path(path).is_file() or Path(path).read_text() != text
-    ]
-    for path in stale:
+    }
+    for path, text in stale.items():
         click.echo(f"{path} {'differs' if check else 'written'}")
         if not check:
-            text = generated_files()[path]
-            write_atomically(Path(path), lambda stream, text=text: stream.write(text.encode()))
+            write_text(path, text)
     if check and stale:
         raise SystemExit(1)
 

@@ -52,10 +52,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
     """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
-    record = np.array(json.dumps(provenance, sort_keys=True))
-    write_atomically(
-        path, lambda stream: np.savez_compressed(stream, **{_PROVENANCE: record}, **arrays)
-    )
+    named = {_PROVENANCE: np.array(json.dumps(provenance, sort_keys=True)), **arrays}
+    write_atomically(path, lambda stream: np.savez_compressed(stream, allow_pickle=False, **named))
 
 
 def read_arrays(path: Path, expected: Provenance) -> dict[str, NDArray[Any]]:
@@ -96,13 +94,18 @@ def read_table(path: Path, expected: Provenance) -> "pd.DataFrame":
     except (OSError, KeyError, pa.ArrowException) as error:
         raise _unreadable(path, error) from error
     check(str(path), record, expected)
-    return plain.to_pandas(ignore_metadata=True)
+    table: pd.DataFrame = plain.to_pandas(ignore_metadata=True)
+    return table
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8."""
+    write_atomically(path, lambda stream: stream.write(text.encode()))
 
 
 def write_csv(path: Path, table: "pd.DataFrame") -> None:
     """Write the numbers of a figure, in full precision."""
-    text = table.to_csv(index=False, lineterminator="\n")
-    write_atomically(path, lambda stream: stream.write(text.encode()))
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 
 def read_csv(path: Path, columns: Iterable[str]) -> "pd.DataFrame":
@@ -119,7 +122,9 @@ def read_csv(path: Path, columns: Iterable[str]) -> "pd.DataFrame":
         raise _unreadable(path, error) from error
     missing = [name for name in columns if name not in table.columns]
     if missing:
-        raise InputError(f"{path}: lacks the column(s) {', '.join(missing)}; delete the file and run again")
+        raise InputError(
+            f"{path}: lacks the column(s) {', '.join(missing)}; delete the file and run again"
+        )
     if table.empty:
         raise InputError(f"{path}: has no rows; delete the file and run again")
     return table

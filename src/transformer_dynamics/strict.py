@@ -2,10 +2,8 @@
 
 import difflib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from transformer_dynamics.errors import InputError
@@ -54,17 +52,6 @@ class Strict(BaseModel):
             return cls.model_validate_json(text)
         except ValidationError as error:
             raise InputError(describe(error, where)) from None
-
-    @classmethod
-    def parse_file(cls, path: Path) -> Self:
-        """Validate a YAML file; see `parse`."""
-        try:
-            data = yaml.safe_load(path.read_text())
-        except FileNotFoundError:
-            raise InputError(f"{path}: there is no such file") from None
-        except yaml.YAMLError as error:
-            raise InputError(f"{path}: not valid YAML ({error})") from None
-        return cls.parse({} if data is None else data, str(path))
 
 
 def unknown_key(key: str, known: list[str]) -> str:

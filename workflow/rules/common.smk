@@ -1,4 +1,5 @@
-# What every rule file needs: the typed configuration, and what a stage's result depends on.
+# Shared by all stages. The typed configuration, and what the result of a program depends on.
+import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -8,7 +9,8 @@ from transformer_dynamics.digest import locked_versions, reach
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.seeds import format_seeds
 
-LOCK = Path("requirements.lock")
+PROJECT = Path(os.path.relpath(workflow.basedir))
+LOCK = PROJECT / "requirements.lock"
 
 
 def load_configuration():
@@ -52,9 +54,19 @@ def measure_job(experiment, metric):
     return PAPER.measure_job(experiment, metric, COMPUTATION.device)
 
 
-wildcard_constraints:
-    experiment="|".join(PAPER.experiments),
-    figure="|".join(PAPER.figures),
-    seeds=r"[0-9,-]+",
-    metric="attention|entropy|recall",
-    kind="pdf|png|svg",
+def figure_settings(wildcards):
+    return PAPER.figures[wildcards.figure]
+
+
+def figure_job(wildcards):
+    settings = figure_settings(wildcards)
+    return measure_job(settings.experiment, settings.metric)
+
+
+def figure_seeds(wildcards):
+    return all_seeds(figure_settings(wildcards).experiment)
+
+
+def published_table(wildcards):
+    published = getattr(figure_settings(wildcards), "published", None)
+    return [str(PROJECT / published)] if published else []

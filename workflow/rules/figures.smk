@@ -1,23 +1,6 @@
 # From metrics to the table of a figure, and from the table to the figure.
 
 
-def figure_settings(wildcards):
-    return PAPER.figures[wildcards.figure]
-
-
-def figure_job(wildcards):
-    settings = figure_settings(wildcards)
-    return measure_job(settings.experiment, settings.metric)
-
-
-def figure_seeds(wildcards):
-    return all_seeds(figure_settings(wildcards).experiment)
-
-
-def published_table(wildcards):
-    return getattr(figure_settings(wildcards), "published", None) or []
-
-
 rule figure_table:
     input:
         metrics=lambda wildcards: expand(
@@ -35,7 +18,7 @@ rule figure_table:
         settings=lambda wildcards: figure_job(wildcards).model_dump_json(),
         seeds=figure_seeds,
     message:
-        "Tabulating {wildcards.figure}"
+        "Tabulating {wildcards.figure} (log: {log})"
     shell:
         "python -m transformer_dynamics.scan_and_snap.stages.tabulate"
         " --figure {params.figure:q} --settings {params.settings:q} --seeds {params.seeds:q}"
@@ -56,7 +39,9 @@ rule figure:
     log:
         "logs/figures/{figure}.{kind}.log",
     params:
-        code=lambda wildcards: code(f"scan_and_snap.figures.{figure_settings(wildcards).drawing}"),
+        code=lambda wildcards: code(
+            f"scan_and_snap.figures.{figure_settings(wildcards).drawing}"
+        ),
         drawing=lambda wildcards: figure_settings(wildcards).drawing,
         figure=lambda wildcards: figure_settings(wildcards).model_dump_json(),
         settings=lambda wildcards: figure_job(wildcards).model_dump_json(),
@@ -65,7 +50,7 @@ rule figure:
             ["--reference", str(input.published)] if input.published else []
         ),
     message:
-        "Drawing {output}"
+        "Drawing {output} (log: {log})"
     shell:
         "python -m transformer_dynamics.scan_and_snap.figures.{params.drawing}"
         " --figure {params.figure:q} --settings {params.settings:q} --seeds {params.seeds:q}"

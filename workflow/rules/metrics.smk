@@ -23,7 +23,7 @@ rule metrics:
         ).model_dump_json(),
         seeds=lambda wildcards: all_seeds(wildcards.experiment),
     message:
-        "Measuring {wildcards.metric} of {wildcards.experiment}"
+        "Measuring {wildcards.metric} of {wildcards.experiment} (log: {log})"
     shell:
         "python -m transformer_dynamics.scan_and_snap.stages.measure"
         " --settings {params.settings:q} --seeds {params.seeds:q} --output {output:q} {input.runs:q}"

@@ -16,7 +16,7 @@ rule training:
         *code("scan_and_snap.stages.train"),
         settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),
     message:
-        "Training {wildcards.experiment}, seeds {wildcards.seeds}"
+        "Training {wildcards.experiment}, seeds {wildcards.seeds} (log: {log})"
     shell:
         "python -m transformer_dynamics.scan_and_snap.stages.train"
         " --settings {params.settings:q} --seeds {wildcards.seeds:q}"

@@ -10,8 +10,8 @@ from transformer_dynamics.scan_and_snap.experiments import (
     Mixture,
     Sampling,
     Thresholds,
-    TrainJob,
     Training,
+    TrainJob,
     distinct,
 )
 from transformer_dynamics.scan_and_snap.figure_settings import Fig4, Fig5, FigureSettings
@@ -97,7 +97,7 @@ class ScanAndSnap(Strict):
         for mixture in experiment.mixtures:
             if not self.mixtures[mixture].in_released_code:
                 raise ValueError(
-                    f"experiments > {name} > sampling > stream: 'authors' is not defined for mixture"
+                    f"experiments > {name} > sampling: stream 'authors' is not defined for mixture"
                     f" '{mixture}' (the authors ran 10 common tokens of weight 1 and 10 distinct"
                     " tokens of weights 0.1, 0.2, ..., 1.0); set stream: independent"
                 )
@@ -116,7 +116,9 @@ class ScanAndSnap(Strict):
             if len(experiment.mixtures) > 1 or (
                 max(shown) > self.mixtures[experiment.mixtures[0]].num_classes
             ):
-                raise ValueError(f"{where} must have one mixture, with at least {max(shown)} classes")
+                raise ValueError(
+                    f"{where} must have one mixture, with at least {max(shown)} classes"
+                )
             if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
                 raise ValueError(f"{where} must have the one ratio 1")
         else:
@@ -142,7 +144,10 @@ class ScanAndSnap(Strict):
         )
 
     def measure_job(
-        self, experiment: str, metric: Literal["attention", "entropy", "recall"], device: Literal["cpu", "cuda"]
+        self,
+        experiment: str,
+        metric: Literal["attention", "entropy", "recall"],
+        device: Literal["cpu", "cuda"],
     ) -> MeasureJob:
         """The job that makes one metric's table of an experiment; errors as in `train_job`."""
         thresholds = self._experiment(experiment).recall_thresholds if metric == "recall" else {}

@@ -8,7 +8,6 @@ from pydantic import AfterValidator, Field, model_validator
 from transformer_dynamics.provenance import Provenance, provenance
 from transformer_dynamics.strict import Strict
 
-
 T = TypeVar("T")
 
 
@@ -57,9 +56,13 @@ class Mixture(Strict):
 
     @property
     def in_released_code(self) -> bool:
-        """Whether the authors ran it: 10 common tokens of weight 1, distinct weights 0.1 ... 1.0."""
-        return self.common_weights == [1] * 10 and len(self.distinct_weights) == 10 and all(
-            math.isclose(weight, (i + 1) / 10) for i, weight in enumerate(self.distinct_weights)
+        """Whether the authors ran it: 10 common weights 1, distinct weights 0.1, 0.2, ... 1."""
+        return (
+            self.common_weights == [1] * 10
+            and len(self.distinct_weights) == 10
+            and all(
+                math.isclose(weight, (i + 1) / 10) for i, weight in enumerate(self.distinct_weights)
+            )
         )
 
     @model_validator(mode="after")

@@ -7,7 +7,9 @@ from pydantic import AfterValidator, Field
 from transformer_dynamics.scan_and_snap.experiments import distinct
 from transformer_dynamics.strict import Strict
 
-Iterations = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)]
+Iterations = Annotated[
+    list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)
+]
 
 
 class Fig4(Strict):
@@ -24,7 +26,9 @@ class Fig4(Strict):
     """Numbers of updates that are drawn; the last one is called final."""
     boundaries: list[Annotated[int, Field(ge=1)]] = []
     """Token ids at which a new group of tokens begins, marked by a line."""
-    sequence_classes: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), AfterValidator(distinct)]
+    sequence_classes: Annotated[
+        list[Annotated[int, Field(ge=1)]], Field(min_length=1), AfterValidator(distinct)
+    ]
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
 
 
@@ -47,7 +51,7 @@ class Fig5(Strict):
 
 
 class Fig6(Strict):
-    """Mean entropy of the attention on distinct tokens against eta_Y / eta_Z, a panel per mixture."""
+    """Mean entropy of the attention on distinct tokens against eta_Y / eta_Z."""
 
     metric: ClassVar[Literal["entropy"]] = "entropy"
     drawing: Literal["fig6"]

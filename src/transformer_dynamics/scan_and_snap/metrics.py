@@ -22,7 +22,9 @@ def attention(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
         [..., K, S] c_n on the support of each class; sums to 1.
     """
     z = _rows(classes, attention_logits)
-    z = np.take_along_axis(z, np.broadcast_to(classes.support, (*z.shape[:-1], classes.support.shape[1])), axis=-1)
+    z = np.take_along_axis(
+        z, np.broadcast_to(classes.support, (*z.shape[:-1], classes.support.shape[1])), axis=-1
+    )
     return _normalise(np.log(classes.probabilities) + z)
 
 

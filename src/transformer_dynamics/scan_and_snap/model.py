@@ -63,7 +63,9 @@ class Model:
         self.residual = residual
         self.num_rows = classes.num_contextual + residual * len(classes.query_tokens)
         query_rows = classes.query_tokens[classes.query][:, None]
-        rows = np.concatenate([classes.support, query_rows], axis=1) if residual else classes.support
+        rows = (
+            np.concatenate([classes.support, query_rows], axis=1) if residual else classes.support
+        )
         keys = classes.query[:, None] * classes.vocabulary_size + classes.support
         self.decoder_rows = torch.from_numpy(rows).to(device)
         """[K, S or S + 1] rows of Y that a sequence of the class uses."""

@@ -37,7 +37,7 @@ class SequenceClasses:
     def distinct(self) -> NDArray[np.bool_]:
         """[K, S] whether the token occurs in this class only, |Omega(l)| = 1."""
         occurrences = np.bincount(self.support.ravel(), minlength=self.vocabulary_size)
-        return occurrences[self.support] == 1
+        return np.asarray(occurrences[self.support] == 1)
 
 
 def sequence_classes(mixture: Mixture) -> SequenceClasses:

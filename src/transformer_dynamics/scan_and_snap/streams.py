@@ -39,16 +39,16 @@ def _sample_authors(mixture: Mixture, sampling: Sampling, seed: int) -> Sequence
     """The released code's draws: for each sequence a class, then T - 1 tokens.
 
     Classes come from Python's generator, tokens from PyTorch's Mersenne Twister after the
-    initialisation of two M x M layers. NumPy's legacy generator yields the same words, so this needs
-    no PyTorch (a second of start-up) and does not change with its version; a test holds it against
-    `torch.multinomial`.
+    initialisation of two M x M layers. NumPy's legacy generator yields the same words, so this
+    needs no PyTorch (a second of start-up) and does not change with its version; a test holds it
+    against `torch.multinomial`.
     """
     if not mixture.in_released_code:
         raise InputError("stream 'authors' is not defined for this mixture; use 'independent'")
     pick = random.Random(seed).choice
     total, length = sampling.steps * sampling.batch_size, sampling.sequence_length - 1
     classes = np.array([pick(range(mixture.num_classes)) for _ in range(total)])
-    words = np.random.RandomState(seed + 2)  # noqa: NPY002
+    words = np.random.RandomState(seed + 2)
     _words(words, 2 * mixture.vocabulary_size**2)
     cumulative = np.cumsum(_released_probabilities())
     cumulative /= cumulative[-1]
@@ -66,7 +66,7 @@ def _uniform(generator: np.random.RandomState, count: int) -> NDArray[np.float64
     """PyTorch's double precision U(0, 1): the low 53 bits of two words, the first one high."""
     words = _words(generator, 2 * count).reshape(count, 2).astype(np.uint64)
     bits = (words[:, 0] << np.uint64(32) | words[:, 1]) & np.uint64(2**53 - 1)
-    return bits * 2.0**-53
+    return bits.astype(np.float64) * 2.0**-53
 
 
 def _released_probabilities() -> NDArray[np.float32]:
@@ -75,7 +75,7 @@ def _released_probabilities() -> NDArray[np.float32]:
     step = (last - first) / np.float32(9)
     distinct = np.where(index < 5, first + step * index, last - step * (9 - index))
     weights = np.concatenate([np.ones(10, np.float32), distinct.astype(np.float32)])
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum(), dtype=np.float32)
 
 
 def _sample_independent(mixture: Mixture, sampling: Sampling, seed: int) -> Sequences:
@@ -87,7 +87,9 @@ def _sample_independent(mixture: Mixture, sampling: Sampling, seed: int) -> Sequ
     return _batches(classes, counts, sampling)
 
 
-def _batches(classes: NDArray[np.int64], counts: NDArray[np.integer], sampling: Sampling) -> Sequences:
+def _batches(
+    classes: NDArray[np.int64], counts: NDArray[np.integer], sampling: Sampling
+) -> Sequences:
     shape = (sampling.steps, sampling.batch_size)
     return Sequences(
         classes=classes.reshape(shape).astype(np.uint16),

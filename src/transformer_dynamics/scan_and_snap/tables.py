@@ -42,7 +42,9 @@ def _fig5(settings: Fig5, metrics: pd.DataFrame) -> pd.DataFrame:
     return rows[[*keys, "attention"]].sort_values(keys, ignore_index=True)
 
 
-def _drawn(metrics: pd.DataFrame, seed: int, iterations: list[int], classes: list[int]) -> pd.DataFrame:
+def _drawn(
+    metrics: pd.DataFrame, seed: int, iterations: list[int], classes: list[int]
+) -> pd.DataFrame:
     return metrics[
         (metrics["seed"] == seed)
         & metrics["iteration"].isin(iterations)

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer_dynamics.scan_and_snap.experiments import Mixture, TrainJob, Training
+from transformer_dynamics.scan_and_snap.experiments import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.initialization import Initial, uniform, zero
 from transformer_dynamics.scan_and_snap.model import Model, Parameters, batches
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
@@ -73,7 +73,9 @@ class Optimizer:
         self._states = [
             _State(rate, [torch.zeros_like(tensor) for _ in range(num_moments)])
             for rate, tensor in zip(
-                (rates[0].view(1, -1, 1), rates[1].view(-1, 1, 1)), parameters.tensors(), strict=True
+                (rates[0].view(1, -1, 1), rates[1].view(-1, 1, 1)),
+                parameters.tensors(),
+                strict=True,
             )
         ]
         self._step = 0

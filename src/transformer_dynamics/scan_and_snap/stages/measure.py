@@ -34,7 +34,9 @@ def main(settings: str, seeds_text: str, output: Path, runs: tuple[Path, ...]) -
     found = sorted(seed for path in runs for seed in parse_seeds(path.stem))
     if found != seeds:
         raise InputError(f"the files hold the seeds {format_seeds(found)}, expected {seeds_text}")
-    table = pd.concat([part for path in runs for part in _measure_file(job, path)], ignore_index=True)
+    table = pd.concat(
+        [part for path in runs for part in _measure_file(job, path)], ignore_index=True
+    )
     write_table(output, table, job.provenance(seeds))
 
 

@@ -29,7 +29,9 @@ def main(settings: str, seeds_text: str, sequences: Path, output: Path) -> None:
         for name, mixture in job.mixtures.items():
             runs = []
             for index, seed in enumerate(seeds):
-                batches = Sequences(*(drawn[f"{name}/{field}"][index] for field in Sequences._fields))
+                batches = Sequences(
+                    *(drawn[f"{name}/{field}"][index] for field in Sequences._fields)
+                )
                 runs.append(train(mixture, job, seed, batches))
                 _check_finite(runs[-1], name, seed)
                 progress.update()
