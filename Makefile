@@ -1,0 +1,63 @@
+# `make figures/fig6.pdf` builds the environment and the figure, `make test` the environment and
+# passes the tests. Everything else is Snakemake: see README.md.
+PYTHON ?= python3
+VENV := .venv
+READY := $(VENV)/.ready
+RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+
+.PHONY: all environment test lint format benchmark gallery lock clean
+
+all: $(READY)
+	$(RUN) snakemake
+
+# The environment is rebuilt when the lock changes, not when its file is touched.
+$(READY): requirements.lock pyproject.toml
+	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
+	  $(PYTHON) -m venv --clear $(VENV) && \
+	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
+	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . && \
+	  sha256sum $^ > $@; fi
+
+environment: $(READY)
+
+figures/%: $(READY) FORCE
+	$(RUN) snakemake $@
+
+FORCE:
+
+test: $(READY)
+	$(RUN) python -m pytest
+
+lint: $(READY)
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy
+	$(RUN) snakefmt --check Snakefile workflow
+	$(RUN) snakemake --lint
+	$(RUN) python -m transformer_dynamics.generate --check
+
+format: $(READY)
+	$(RUN) ruff check --fix
+	$(RUN) ruff format
+	$(RUN) snakefmt Snakefile workflow
+
+benchmark: $(READY)
+	$(RUN) python -m benchmarks
+
+# Previews for the README, from the same tables as the figures.
+GALLERY := fig4 fig5 fig6 fig11 fig12
+gallery: $(READY)
+	$(RUN) snakemake $(GALLERY:%=figures/%.png)
+	cp $(GALLERY:%=figures/%.png) docs/gallery/
+
+# Resolve anew. torch's local version (+cpu) is cut off, so that the lock fits every platform.
+lock:
+	$(PYTHON) -m venv --clear .lock-venv
+	.lock-venv/bin/python -m pip install --quiet pip-tools
+	.lock-venv/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --no-annotate --no-header \
+	  --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-options -o requirements.lock pyproject.toml
+	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements.lock
+	rm -rf .lock-venv
+
+clean:
+	rm -rf $(VENV) results figures logs .snakemake
