@@ -1,6 +1,7 @@
 """Seeds: sets of them written compactly, and independent generators from named scopes."""
 
 import hashlib
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -35,13 +36,12 @@ def parse_seeds(text: str) -> list[int]:
     Raises:
         InputError: if it is something else.
     """
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
+        raise InputError(f"seeds '{text}': write them like 1-10,12")
     seeds: list[int] = []
-    try:
-        for part in text.split(","):
-            first, _, last = part.partition("-")
-            seeds.extend(range(int(first), int(last or first) + 1))
-    except ValueError:
-        raise InputError(f"seeds '{text}': write them like 1-10,12") from None
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        seeds.extend(range(int(first), int(last or first) + 1))
     if not seeds or sorted(set(seeds)) != seeds:
         raise InputError(f"seeds '{text}': must be ascending and stand only once each")
     return seeds

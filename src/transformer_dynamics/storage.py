@@ -25,7 +25,8 @@ _PROVENANCE = "provenance"
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Let `write` fill a temporary file in the same folder, then move it to `path`.
 
-    An interruption at any moment leaves either the old file or the new one.
+    An interruption at any moment leaves either the old file or the new one. A killed process can
+    leave its hidden temporary file behind; nothing reads it.
 
     Raises:
         InputError: if the file system refuses (full, read-only, no such folder).
@@ -64,7 +65,7 @@ def read_arrays(path: Path, expected: Provenance) -> dict[str, NDArray[Any]]:
             than `expected`.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             record = str(archive[_PROVENANCE])
             check(str(path), record, expected)
             return {name: archive[name] for name in archive.files if name != _PROVENANCE}

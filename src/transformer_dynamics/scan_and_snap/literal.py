@@ -1,4 +1,4 @@
-"""The model and its training written out literally: the oracle of tests, the baseline of benchmarks.
+"""The model and its training written out literally: oracle of tests, baseline of benchmarks.
 
 One-hot sequences of length T, Z as an M x M matrix, autograd, PyTorch's optimisers, one run at a
 time, one draw per sequence.
@@ -85,9 +85,7 @@ def literal_train(
     return LiteralRun(losses, k1.weight.T.detach(), k2.weight.detach())
 
 
-def _optimizer(
-    training: Training, weight: torch.nn.Parameter, rate: float
-) -> torch.optim.Optimizer:
+def _optimizer(training: Training, weight: Tensor, rate: float) -> torch.optim.Optimizer:
     if training.optimizer == "adam":
         return torch.optim.Adam([weight], lr=rate)
     return torch.optim.SGD([weight], lr=rate, momentum=training.momentum)

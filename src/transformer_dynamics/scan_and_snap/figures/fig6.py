@@ -16,7 +16,8 @@ PUBLISHED = (*KEY, "entropy_mean", "entropy_std")
 def draw(table: pd.DataFrame, settings: Fig6, reference: pd.DataFrame | None = None) -> Figure:
     """One panel per number of query tokens, one curve per eta_Z.
 
-    Error bars are the standard deviation over seeds, as in the paper. Open circles are published means.
+    Error bars are the standard deviation over seeds, as in the paper; open circles are published
+    means.
     """
     panels = table["num_last"].unique()
     figure, row = plt.subplots(

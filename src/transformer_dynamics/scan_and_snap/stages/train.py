@@ -33,20 +33,20 @@ def main(settings: str, seeds_text: str, sequences: Path, output: Path) -> None:
                     *(drawn[f"{name}/{field}"][index] for field in Sequences._fields)
                 )
                 runs.append(train(mixture, job, seed, batches))
-                _check_finite(runs[-1], name, seed)
+                _check_finite(runs[-1], job, name, seed)
                 progress.update()
             for field in Run._fields:
                 arrays[f"{name}/{field}"] = np.stack([getattr(run, field) for run in runs])
     write_arrays(output, arrays, job.provenance(seeds))
 
 
-def _check_finite(run: Run, mixture: str, seed: int) -> None:
-    diverged = ~np.isfinite(run.loss)
-    if diverged.any() or not np.isfinite(run.attention_logits).all():
-        step, cell = np.argwhere(diverged)[0] if diverged.any() else (len(run.loss), "?")
+def _check_finite(run: Run, job: TrainJob, mixture: str, seed: int) -> None:
+    finite = np.isfinite(run.loss).all(axis=0) & np.isfinite(run.attention_logits[-1]).all((-2, -1))
+    if not finite.all():
+        eta_z, ratio = job.training.cells[int(np.argmin(finite))]
         raise InputError(
-            f"training diverged: mixture '{mixture}', seed {seed}, cell {cell}, update {step};"
-            " lower eta_z or ratio, or set dtype: float64"
+            f"training diverged: mixture '{mixture}', seed {seed}, eta_z {eta_z:g},"
+            f" ratio {ratio:g}; lower the rates or set dtype: float64"
         )
 
 

@@ -1,0 +1,92 @@
+"""Fixtures that several test files share."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PRODUCT = ("Snakefile", "workflow", "profiles", "config", "papers", "src", "requirements.lock")
+
+
+class Project:
+    """A copy of the product in which a test may edit anything, and its Snakemake."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        for name in PRODUCT:
+            source = ROOT / name
+            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy(source, folder / name)
+        python_bin = str(Path(sys.executable).parent)
+        self.environment = os.environ | {
+            "PYTHONPATH": str(folder / "src"),
+            "PATH": f"{python_bin}{os.pathsep}{os.environ['PATH']}",
+        }
+
+    def command(self, *arguments: str, quick: bool = True) -> list[str]:
+        overlay = ["--configfile", "config/quick.yaml"] if quick else []
+        return [sys.executable, "-m", "snakemake", *arguments, *overlay]
+
+    def start(self, *arguments: str, quick: bool = True) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*arguments, quick=quick),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str, quick: bool = True, succeed: bool = True) -> str:
+        """What Snakemake prints."""
+        process = self.start(*arguments, quick=quick)
+        output, _ = process.communicate()
+        assert (process.returncode == 0) == succeed, output
+        return output
+
+    def planned(self, *arguments: str) -> dict[str, int]:
+        """Rule name to number of jobs that a dry run plans."""
+        output = self.run(*arguments, "--dry-run")
+        if "Nothing to be done" in output:
+            return {}
+        table = output.split("Job stats:")[1].split("\n\n")[0].splitlines()[3:]
+        counts = (line.split() for line in table)
+        return {rule: int(count) for rule, count in counts if rule != "total"}
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replace the one occurrence of a text in a file."""
+        file = self.folder / path
+        text = file.read_text()
+        assert text.count(old) == 1, f"{path} has {text.count(old)} times: {old}"
+        file.write_text(text.replace(old, new))
+
+    def files(self, *folders: str) -> dict[str, bytes]:
+        """Relative path to content of every file below some folders, but for hidden ones.
+
+        A killed process can leave a hidden temporary file, which nothing reads.
+        """
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes()
+            for folder in folders
+            for path in sorted((self.folder / folder).rglob("*"))
+            if path.is_file() and not path.name.startswith(".")
+        }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A quick run of Figure 6 that has finished; a test that edits it must undo the edit."""
+    project = Project(tmp_path_factory.mktemp("project"))
+    project.run("figures/fig6.pdf")
+    return project

@@ -1,0 +1,139 @@
+"""The configuration refuses what it does not know, and what is generated from it is current."""
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from transformer_dynamics.config import Configuration
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.generate import DEFAULTS, generated_files
+
+ROOT = Path(__file__).parents[1]
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The default configuration with one key set; dots separate keys."""
+    data = DEFAULTS.model_dump(mode="json")
+    *parents, last = path.split(".")
+    section = data
+    for key in parents:
+        section = section[key]
+    section[last] = value
+    return data
+
+
+@pytest.mark.parametrize("path", generated_files())
+def test_generated_file_is_current(path):
+    difference = difflib.unified_diff(
+        (ROOT / path).read_text().splitlines(),
+        generated_files()[path].splitlines(),
+        path,
+        "generated",
+        lineterm="",
+    )
+    assert not (text := "\n".join(difference)), (
+        f"run python -m transformer_dynamics.generate\n{text}"
+    )
+
+
+def test_default_file_is_the_papers_settings():
+    read = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    assert Configuration.parse(read, "config.yaml") == DEFAULTS
+
+
+EXPERIMENT = "scan_and_snap.experiments.syn_medium"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("scan_and_snap.experimnts", {}, "unknown key 'experimnts'; did you mean 'experiments'?"),
+        (f"{EXPERIMENT}.training.eta_zz", [1], "unknown key 'eta_zz'; did you mean 'eta_z'?"),
+        (f"{EXPERIMENT}.nonsense", 1, "unknown key 'nonsense'; known keys: mixtures, seeds"),
+        (f"{EXPERIMENT}.training.eta_z", [0.5, -1], "greater than 0 (given: -1)"),
+        (f"{EXPERIMENT}.training.eta_z", [0.5, 0.5], "0.5 is repeated"),
+        (f"{EXPERIMENT}.training.ratio", [], "at least 1 item"),
+        (f"{EXPERIMENT}.training.momentum", 1, "less than 1"),
+        (f"{EXPERIMENT}.training.recorded", [101], "training.recorded asks for update 101"),
+        (f"{EXPERIMENT}.seeds", [], "at least 1 item"),
+        (f"{EXPERIMENT}.seeds", [1, 2, 1], "1 is repeated"),
+        (f"{EXPERIMENT}.seeds", {"first": 1, "count": 0}, "greater than or equal to 1"),
+        (f"{EXPERIMENT}.sampling.stream", "author", "'authors' or 'independent'"),
+        (f"{EXPERIMENT}.sampling.sequence_length", 1, "greater than or equal to 2"),
+        (
+            "scan_and_snap.experiments.syn_small_sgd.mixtures",
+            ["syn_smal"],
+            "unknown key 'syn_smal'; did you mean 'syn_small'?",
+        ),
+        (f"{EXPERIMENT}.recall_thresholds", {}, "has no recall_thresholds for 'syn_medium_1'"),
+        (
+            f"{EXPERIMENT}.recall_thresholds.syn_medium_1",
+            {"first": 0.2, "last": 0.1, "count": 3},
+            "last (0.1) must be above first (0.2)",
+        ),
+        ("scan_and_snap.mixtures.syn_small.num_last", 0, "greater than or equal to 1"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [], "at least 1 item"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [0, 1], "greater than 0"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [float("nan")], "finite number"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [1e308, 1e308], "sum overflows"),
+        (
+            "scan_and_snap.mixtures.syn_medium_3.common_weights",
+            [1.0] * 9,
+            "stream 'authors' is not defined for mixture 'syn_medium_3'",
+        ),
+        ("scan_and_snap.figures.fig6.experiment", "syn_large", "unknown key 'syn_large'"),
+        ("scan_and_snap.figures.fig4.seed", 7, "has no seed 7"),
+        ("scan_and_snap.figures.fig4.iterations", [0, 3], "does not record update 3"),
+        ("scan_and_snap.figures.fig4.sequence_classes", [3], "with at least 3 classes"),
+        ("scan_and_snap.experiments.syn_small_adam.training.ratio", [2], "the one ratio 1"),
+        ("scan_and_snap.mixtures.syn_medium_3.num_last", 1, "two mixtures of the same num_last"),
+        ("computation.device", "gpu", "'cpu' or 'cuda'"),
+        ("computation.seeds_per_job", 0, "greater than or equal to 1"),
+    ],
+)
+def test_wrong_value_is_named(path, value, message):
+    with pytest.raises(InputError) as error:
+        Configuration.parse(changed(path, value), "configuration")
+    assert message in error.value.message
+    assert error.value.message.startswith("configuration: ")
+
+
+def test_message_names_the_path_of_keys():
+    with pytest.raises(InputError, match="scan_and_snap > mixtures > syn_small > num_last: "):
+        Configuration.parse(changed("scan_and_snap.mixtures.syn_small.num_last", 0), "x")
+
+
+def test_any_mixture_can_be_written():
+    data = changed(
+        "scan_and_snap.mixtures.own",
+        {
+            "num_last": 4,
+            "next_tokens_per_query": 3,
+            "common_weights": [],
+            "distinct_weights": [2, 1, 5],
+        },
+    )
+    mixture = Configuration.parse(data, "x").scan_and_snap.mixtures["own"]
+    assert (mixture.num_classes, mixture.vocabulary_size) == (12, 36 + 4 + 12)
+
+
+def test_environment_file_says_the_same_as_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    python, pip, packages = environment["dependencies"]
+    assert (python, pip) == ("python=3.11", "pip")
+    assert packages == {"pip": ["-r requirements.lock", "-e ."]}
+
+
+def test_lock_pins_every_package_once():
+    lines = [
+        line
+        for line in (ROOT / "requirements.lock").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    names = [line.split("==")[0] for line in lines]
+    assert all("==" in line for line in lines)
+    assert len(set(names)) == len(names)
+    assert "torch==2.13.0" in lines
