@@ -39,7 +39,7 @@ def literal_loss(
     """
     x = torch.nn.functional.one_hot(tokens, len(y)).to(y.dtype)
     keys, query = x[:, :-1], x[:, -1]
-    scores = torch.bmm(keys, (query @ z).unsqueeze(2)).squeeze(2)
+    scores = torch.bmm(keys @ z.T, query.unsqueeze(2)).squeeze(2)
     b = torch.softmax(scores, dim=1)
     output = torch.bmm(b.unsqueeze(1), keys).squeeze(1)
     if residual:

@@ -26,6 +26,7 @@ class Run(NamedTuple):
     """[steps, G] mean loss of each batch before its update."""
 
 
+@torch.inference_mode()
 def train(mixture: Mixture, job: TrainJob, seed: int, sequences: Sequences) -> Run:
     """Train all cells of a sweep on one mixture with one seed.
 

@@ -1,0 +1,1 @@
+"""Timings. They never decide a test: machines differ and are shared."""

@@ -1,0 +1,5 @@
+"""`python -m benchmarks`."""
+
+from benchmarks.speed import main
+
+main()

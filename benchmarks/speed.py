@@ -1,0 +1,138 @@
+"""Measure speed as ratios in one run and print a Markdown table: `make benchmark`.
+
+The literal loop (each sequence drawn by its own call, one-hot, autograd, one process per core) is
+measured on a few runs of every panel of Figure 6 and multiplied up to its 640 runs; everything else
+is measured whole.
+"""
+
+import multiprocessing
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import click
+import torch
+
+from transformer_dynamics.scan_and_snap.experiments import Mixture, Training, TrainJob
+from transformer_dynamics.scan_and_snap.literal import literal_train
+from transformer_dynamics.scan_and_snap.paper_settings import PAPER
+from transformer_dynamics.scan_and_snap.streams import sample
+from transformer_dynamics.scan_and_snap.training import train
+
+ROOT = Path(__file__).parents[1]
+EXPERIMENT = PAPER.train_job("syn_medium", "cpu")
+SEEDS = 10
+Row = tuple[str, str, str]
+
+
+def literal_run(task: tuple[Mixture, int, int]) -> float:
+    """Seconds of one run of the literal loop."""
+    mixture, cell, seed = task
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    literal_train(mixture, EXPERIMENT.sampling, EXPERIMENT.training, cell, seed)
+    return time.perf_counter() - start
+
+
+def sweep_of_seed(task: tuple[str, int]) -> None:
+    """Sample and train every cell of every panel for one seed."""
+    stream, seed = task
+    job = EXPERIMENT.model_copy(
+        update={"sampling": EXPERIMENT.sampling.model_copy(update={"stream": stream})}
+    )
+    for mixture in job.mixtures.values():
+        train(mixture, job, seed, sample(mixture, job.sampling, seed))
+
+
+def processes(count: int) -> ProcessPoolExecutor:
+    """Fresh processes: a forked PyTorch can hang."""
+    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+
+
+def wall(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def large_vocabulary() -> float:
+    """Peak memory in GiB of a process that trains M = 4,060 tokens, K = 300 classes, 16 cells."""
+    mixture = Mixture(
+        num_last=150,
+        next_tokens_per_query=2,
+        common_weights=[1.0] * 10,
+        distinct_weights=[0.5] * 12,
+    )
+    sampling = EXPERIMENT.sampling.model_copy(update={"stream": "independent", "steps": 5})
+    training = Training(**EXPERIMENT.training.model_dump())
+    job = TrainJob(mixtures={"large": mixture}, sampling=sampling, training=training, device="cpu")
+    train(mixture, job, 1, sample(mixture, sampling, 1))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def engine_rows(cores: int, repeats: int) -> Iterator[Row]:
+    mixtures = list(EXPERIMENT.mixtures.values())
+    cells = len(EXPERIMENT.training.cells)
+    runs = len(mixtures) * cells * SEEDS
+    with processes(cores) as pool:
+        list(pool.map(sweep_of_seed, [("independent", seed) for seed in range(cores)]))  # warm up
+        tasks = [(mixture, 0, seed) for mixture in mixtures for seed in range(repeats * cores)]
+        seconds = list(pool.map(literal_run, tasks))
+        literal = sum(seconds) / len(seconds) * runs / cores
+        yield f"literal loop, {runs} runs ({len(tasks)} measured)", f"{literal:.0f} s", "1"
+        for stream in ("independent", "authors"):
+            tasks_of_stream = [(stream, seed) for seed in range(1, SEEDS + 1)]
+            taken = wall(lambda tasks=tasks_of_stream: list(pool.map(sweep_of_seed, tasks)))
+            yield f"sample and train, {stream} stream", f"{taken:.1f} s", f"{literal / taken:.0f}"
+        more = [("independent", seed) for seed in range(1, 3 * SEEDS + 1)]
+        few = wall(lambda: list(pool.map(sweep_of_seed, more[:3])))
+        many = wall(lambda: list(pool.map(sweep_of_seed, more)))
+        yield "10 times the seeds (3 to 30)", f"{few:.1f} s to {many:.1f} s", f"{many / few:.1f}"
+    with processes(1) as pool:
+        memory = pool.submit(large_vocabulary).result()
+    yield "M = 4,060, K = 300, 16 cells: peak memory", f"{memory:.1f} GiB", ""
+
+
+def workflow_rows() -> Iterator[Row]:
+    """The whole of Figure 6 from nothing, and again."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("Snakefile", "workflow", "profiles", "config", "papers", "requirements.lock"):
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, Path(folder) / name)
+
+        def snakemake() -> None:
+            command = [sys.executable, "-m", "snakemake", "figures/fig6.pdf"]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+        yield "`snakemake figures/fig6.pdf` from nothing", f"{wall(snakemake):.1f} s", ""
+        yield "the same again", f"{wall(snakemake):.1f} s", ""
+        tables = Path(folder).glob("logs/**/*.benchmark.tsv")
+        peaks = [float(table.read_text().splitlines()[1].split("\t")[2]) for table in tables]
+        yield "largest job's peak memory", f"{max(peaks):.0f} MiB", ""
+
+
+def processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+
+
+@click.command(help=__doc__)
+@click.option("--repeats", default=2, help="Runs of the literal loop per panel and core.")
+def main(repeats: int) -> None:
+    """Print the table, row by row."""
+    cores = os.cpu_count() or 1
+    click.echo(
+        f"{processor()}, {cores} cores, Python {platform.python_version()},"
+        f" torch {torch.__version__}\n\n| what | measured | ratio |\n| --- | --- | --- |"
+    )
+    for rows in (workflow_rows(), engine_rows(cores, repeats)):
+        for row in rows:
+            click.echo(f"| {' | '.join(row)} |")
