@@ -20,6 +20,7 @@ def distinct(values: list[T]) -> list[T]:
 
 
 Positive = Annotated[float, Field(gt=0)]
+Metric = Literal["attention", "entropy", "growth", "recall", "unnormalised_attention"]
 PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
 
 
@@ -166,7 +167,7 @@ class MeasureJob(TrainJob):
     """What a table of one metric over all seeds depends on."""
 
     stage: ClassVar[str] = "transformer_dynamics.scan_and_snap.stages.measure"
-    metric: Literal["attention", "entropy", "recall"]
+    metric: Metric
     """Which table."""
     recall_thresholds: dict[str, Thresholds]
     """Thresholds of each mixture; empty for other metrics than `recall`."""

@@ -1,25 +1,138 @@
-"""Typed settings of the drawings of this paper's figures."""
+"""Typed settings of the drawings of this paper's figures.
+
+Each names the program that makes its table and, if it shows training runs, their metric.
+"""
 
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from transformer_dynamics.scan_and_snap.experiments import distinct
+from transformer_dynamics.scan_and_snap.experiments import Metric, PositiveList, distinct
 from transformer_dynamics.strict import Strict
+
+Positive = Annotated[float, Field(gt=0)]
+Points = Annotated[int, Field(ge=2)]
+Size = Annotated[int, Field(ge=4)]
 
 Iterations = Annotated[
     list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)
 ]
 
 
-class Fig4(Strict):
-    """Heat maps of the attention c_n along training with SGD, one column per cell."""
+class FromTheory(Strict):
+    """A figure that shows no training runs."""
 
-    metric: ClassVar[Literal["attention"]] = "attention"
-    drawing: Literal["fig4"]
-    """Which drawing."""
+    program: ClassVar[str] = "scan_and_snap.stages.theory"
+    metric: ClassVar[Metric | None] = None
+
+
+class FromRuns(Strict):
+    """A figure that shows one metric of an experiment."""
+
+    program: ClassVar[str] = "scan_and_snap.stages.tabulate"
+    metric: ClassVar[Metric]
     experiment: str
     """Name of the experiment that is drawn."""
+
+
+class Fig1(FromTheory):
+    """The model, and two sequence classes with their conditional probabilities."""
+
+    drawing: Literal["fig1"]
+    """Which drawing."""
+    mixture: str
+    """Name of the mixture whose first two classes are drawn."""
+
+
+class Fig2(FromRuns):
+    """Unnormalised attention of a run at the times that the theory singles out."""
+
+    metric: ClassVar[Metric] = "unnormalised_attention"
+    drawing: Literal["fig2"]
+    """Which drawing."""
+    seed: int
+    """The seed that is drawn."""
+    sequence_class: int = Field(ge=1)
+    """Sequence class n = 1, 2, ... that is drawn."""
+    frozen_after: float = Field(default=4, gt=1)
+    """Time of the last stage, in units of t_0."""
+
+
+class Fig3(FromTheory):
+    """Growth factor against time, Theorem 4."""
+
+    drawing: Literal["fig3"]
+    """Which drawing."""
+    num_classes: int = Field(ge=1)
+    """K."""
+    vocabulary_size: Size
+    """M."""
+    eta_z: Positive
+    """Learning rate of Z."""
+    eta_y: PositiveList
+    """Learning rates of Y, a curve each."""
+    c0: Positive
+    """C_0 = rho_0^4/K, which the paper does not state."""
+    last_time: Positive
+    """End of the time axis, in updates."""
+    points: Points = 281
+    """Drawn points per curve."""
+
+
+class Fig8Panel(Strict):
+    """One panel of Figure 8."""
+
+    vocabulary_size: Size
+    """M."""
+    eta_y: PositiveList
+    """Learning rates of Y, a curve each."""
+    last_step: int = Field(ge=1)
+    """Number of updates."""
+
+
+class Fig8(FromTheory):
+    """h*(s) of the updates and h(s) of the continuous dynamics."""
+
+    drawing: Literal["fig8"]
+    """Which drawing."""
+    panels: list[Fig8Panel] = Field(min_length=1)
+    """Panels from left to right."""
+
+
+class Fig9Panel(Strict):
+    """One panel of Figure 9."""
+
+    vocabulary_size: Size
+    """M."""
+    nu: Positive
+    """eta_Y / eta_Z, the same for all curves."""
+    eta_z: PositiveList
+    """Learning rates of Z, a curve each."""
+    last_time: Positive
+    """End of the time axis, in updates."""
+
+
+class Fig9(FromTheory):
+    """B_n(t) at fixed nu."""
+
+    drawing: Literal["fig9"]
+    """Which drawing."""
+    num_classes: int = Field(ge=1)
+    """K, which the paper does not state."""
+    c0: Positive
+    """C_0, which the paper does not state."""
+    panels: list[Fig9Panel] = Field(min_length=1)
+    """Panels from left to right."""
+    points: Points = 251
+    """Drawn points per curve."""
+
+
+class Fig4(FromRuns):
+    """Heat maps of the attention c_n along training with SGD, one column per cell."""
+
+    metric: ClassVar[Metric] = "attention"
+    drawing: Literal["fig4"]
+    """Which drawing."""
     seed: int
     """The seed that is drawn."""
     iterations: Iterations
@@ -32,14 +145,12 @@ class Fig4(Strict):
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
 
 
-class Fig5(Strict):
+class Fig5(FromRuns):
     """Heat maps of part of the attention c_n along training with Adam, one panel per rate."""
 
-    metric: ClassVar[Literal["attention"]] = "attention"
+    metric: ClassVar[Metric] = "attention"
     drawing: Literal["fig5"]
     """Which drawing."""
-    experiment: str
-    """Name of the experiment that is drawn; its only ratio is 1."""
     seed: int
     """The seed that is drawn."""
     iterations: Iterations
@@ -50,36 +161,74 @@ class Fig5(Strict):
     """Sequence class n = 1, 2, ... that is drawn, on its own support."""
 
 
-class Fig6(Strict):
+class Fig6(FromRuns):
     """Mean entropy of the attention on distinct tokens against eta_Y / eta_Z."""
 
-    metric: ClassVar[Literal["entropy"]] = "entropy"
+    metric: ClassVar[Metric] = "entropy"
     drawing: Literal["fig6"]
     """Which drawing."""
-    experiment: str
-    """Name of the experiment that is drawn."""
     published: str | None = None
     """Path of a table of published values (num_last, eta_z, ratio, entropy_mean, entropy_std)."""
 
 
-class Fig11(Strict):
+class Fig11(FromRuns):
     """Recall of distinct tokens against the attention threshold, a row per mixture."""
 
-    metric: ClassVar[Literal["recall"]] = "recall"
+    metric: ClassVar[Metric] = "recall"
     drawing: Literal["fig11"]
     """Columns are eta_Z, curves are ratios."""
-    experiment: str
-    """Name of the experiment that is drawn."""
 
 
-class Fig12(Strict):
+class Fig12(FromRuns):
     """Recall of distinct tokens against the attention threshold, a row per mixture."""
 
-    metric: ClassVar[Literal["recall"]] = "recall"
+    metric: ClassVar[Metric] = "recall"
     drawing: Literal["fig12"]
     """Columns are ratios, curves are eta_Z."""
-    experiment: str
-    """Name of the experiment that is drawn."""
 
 
-FigureSettings = Annotated[Fig4 | Fig5 | Fig6 | Fig11 | Fig12, Field(discriminator="drawing")]
+class TheoryVsTraining(FromRuns):
+    """B_n(t), relative gain and growth factor: theory, population flow and training."""
+
+    program: ClassVar[str] = "scan_and_snap.stages.compare"
+    metric: ClassVar[Metric] = "growth"
+    drawing: Literal["theory_vs_training"]
+    """One column per ratio."""
+
+
+class Errata(FromRuns):
+    """Where the paper's own statements do not hold: findings A, B and C."""
+
+    program: ClassVar[str] = "scan_and_snap.stages.errata"
+    metric: ClassVar[Metric] = "entropy"
+    drawing: Literal["errata"]
+    """Which drawing."""
+    num_classes: int = Field(ge=2)
+    """K of finding A."""
+    vocabulary_size: Size
+    """M of finding A."""
+    correlations: list[Annotated[float, Field(gt=0, lt=1)]] = Field(min_length=1)
+    """rho = f_n.f_n' of finding A, equal for all pairs."""
+    passes: int = Field(ge=1)
+    """Length of finding A, in updates of each class at eta_Y = 1."""
+    num_last: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
+    """Numbers of query tokens of finding B, two next tokens each."""
+    eta_z: Positive
+    """Learning rate of Z of the runs shown for finding C."""
+
+
+FigureSettings = Annotated[
+    Fig1
+    | Fig2
+    | Fig3
+    | Fig4
+    | Fig5
+    | Fig6
+    | Fig8
+    | Fig9
+    | Fig11
+    | Fig12
+    | TheoryVsTraining
+    | Errata,
+    Field(discriminator="drawing"),
+]
