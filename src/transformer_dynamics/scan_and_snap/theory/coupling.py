@@ -1,0 +1,292 @@
+"""How the classes are coupled: F, E, E' and the back-propagated gradient of Theorem 1.
+
+    c_n ~ P(l|n) exp(z_ml),   f_n = c_n/|c_n|_2,   F = [f_1 .. f_K],   E = F^T F - I
+    E' = I - (I+E)^{-1},      F^dagger = (I - E') F^T                             (Lemma 14)
+    g_n = Y (x_{T+1} - alpha_n) = gamma (iota_n f_n - sum_{n'!=n} beta_nn' f_n')    (9)
+    xi_n = gamma sum_{n'!=n} beta_nn' f_n.f_n'                                      (Theorem 1a)
+
+The appendix prints E' and the last term of beta with the opposite sign; `printed=True` gives those.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.metrics import attention
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
+from transformer_dynamics.scan_and_snap.theory.assumptions import (
+    require_classes,
+    require_correlations,
+)
+from transformer_dynamics.scan_and_snap.theory.predictions import q0, q1
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def features(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
+    """F, the normalised attention outputs f_n = c_n/|c_n|_2 in the limit of long sequences.
+
+    Args:
+        classes: the K sequence classes.
+        attention_logits: [..., L, M] rows z_m of Z.
+
+    Returns:
+        [..., M, K] F; columns have 2-norm 1 and no negative entry.
+    """
+    c = attention(classes, attention_logits)
+    f = c / np.linalg.norm(c, axis=-1, keepdims=True)
+    columns = np.zeros((*f.shape[:-1], classes.vocabulary_size))
+    np.put_along_axis(columns, np.broadcast_to(classes.support, f.shape), f, axis=-1)
+    return np.asarray(np.swapaxes(columns, -1, -2))
+
+
+def correlations(feature_columns: ArrayLike) -> Floats:
+    """E = F^T F - I with a zero diagonal.
+
+    Args:
+        feature_columns: [M, K] F.
+
+    Returns:
+        [K, K] E.
+
+    Raises:
+        InputError: if K > M, where the columns cannot be independent.
+    """
+    f = np.asarray(feature_columns, dtype=np.float64)
+    require_classes(f.shape[1], f.shape[0])
+    e = f.T @ f
+    np.fill_diagonal(e, 0)
+    return np.asarray(e)
+
+
+def e_prime(correlation: ArrayLike, *, printed: bool = False) -> Floats:
+    """E' = I - (I+E)^{-1} (Lemma 14), or (I+E)^{-1} - I as App. D.1 prints it.
+
+    Args:
+        correlation: [K, K] E.
+        printed: whether to use the printed sign, under which (26)-(30) fail.
+
+    Returns:
+        [K, K] E', symmetric.
+
+    Raises:
+        InputError: for an E that is not symmetric or has an eigenvalue <= -1.
+    """
+    e = require_correlations(correlation)
+    inverse = np.linalg.solve(np.eye(len(e)) + e, e)  # (I+E)^{-1} E = I - (I+E)^{-1}
+    symmetric = (inverse + inverse.T) / 2
+    return np.asarray(-symmetric if printed else symmetric)
+
+
+class Coefficients(NamedTuple):
+    """g_n in the basis F: the coefficient of f_n, and minus those of the other f_n'."""
+
+    iota: Floats
+    """[K] iota_n, or gamma iota_n where measured."""
+    beta: Floats
+    """[K, K] beta_nn', or gamma beta_nn' where measured; the diagonal is 0."""
+
+
+def theorem1_coefficients(
+    correlation: ArrayLike, vocabulary_size: int, *, printed: bool = False
+) -> Coefficients:
+    """Coefficients of Theorem 1 for classes seen equally often (theta = sigma = 0).
+
+        iota_n   = q1 (1 - E'_nn) - q0 sum_{k!=n} E'_kn                      (87)
+        beta_nn' = q1 E'_nn' - q0 (1 - sum_{k!=n} E'_kn')
+
+    Args:
+        correlation: [K, K] E.
+        vocabulary_size: M.
+        printed: whether to use the sign of (88), q0 (1 + sum_{k!=n} E'_kn').
+
+    Returns:
+        iota and beta.
+
+    Raises:
+        InputError: for an impossible E, K > M or M < 2.
+    """
+    prime = e_prime(correlation)
+    require_classes(len(prime), vocabulary_size)
+    own, other = q1(vocabulary_size), q0(vocabulary_size)
+    diagonal = np.diagonal(prime)
+    column = prime.sum(axis=0)
+    iota = own * (1 - diagonal) - other * (column - diagonal)
+    rest = column[None, :] - prime  # [n, n']: sum over k != n of E'_kn'
+    beta = own * prime + other * ((1 + rest) if printed else (rest - 1))
+    np.fill_diagonal(beta, 0)
+    return Coefficients(iota=iota, beta=beta)
+
+
+def leading_coefficients(correlation: ArrayLike) -> Coefficients:
+    """The leading order iota_n = 1 - E'_nn and beta_nn' = E'_nn', without terms of order 1/M.
+
+    Args:
+        correlation: [K, K] E.
+
+    Returns:
+        iota and beta.
+
+    Raises:
+        InputError: for an impossible E.
+    """
+    beta = e_prime(correlation)
+    iota = 1 - np.diagonal(beta)
+    np.fill_diagonal(beta, 0)
+    return Coefficients(iota=iota, beta=beta)
+
+
+def combine(feature_columns: ArrayLike, coefficients: Coefficients, gamma: float = 1) -> Floats:
+    """g_n = gamma (iota_n f_n - sum_{n'!=n} beta_nn' f_n') (9).
+
+    Args:
+        feature_columns: [M, K] F.
+        coefficients: iota and beta.
+        gamma: gamma(t); 1 if the coefficients contain it.
+
+    Returns:
+        [M, K] g_n as columns.
+    """
+    f = np.asarray(feature_columns, dtype=np.float64)
+    return np.asarray(gamma * (f * coefficients.iota - f @ coefficients.beta.T))
+
+
+def drive(correlation: ArrayLike, coefficients: Coefficients, gamma: ArrayLike = 1) -> Floats:
+    """xi_n = gamma sum_{n'!=n} beta_nn' f_n.f_n', which drives the attention (Theorem 1a).
+
+    Args:
+        correlation: [K, K] E.
+        coefficients: iota and beta.
+        gamma: [...] gamma(t); 1 if the coefficients contain it.
+
+    Returns:
+        [..., K] xi_n.
+    """
+    e = np.asarray(correlation, dtype=np.float64)
+    size = np.asarray(gamma, dtype=np.float64)[..., None]
+    return np.asarray(size * (e * coefficients.beta).sum(axis=1))
+
+
+def theorem5_decoder(
+    feature_columns: ArrayLike, h: float, next_tokens: ArrayLike | None = None
+) -> Floats:
+    """Y = F (I - E') W with w_n = (M-1) h zeta_n, every class seen equally often (70).
+
+    Args:
+        feature_columns: [M, K] F.
+        h: h(t/K).
+        next_tokens: [K] next token of each class; 0..K-1 by default.
+
+    Returns:
+        [M, M] Y.
+
+    Raises:
+        InputError: if the columns of F are not independent, or K > M.
+    """
+    f = np.asarray(feature_columns, dtype=np.float64)
+    size, num_classes = f.shape
+    rows = size * _one_hot(next_tokens, num_classes, size) - 1
+    prime = e_prime(correlations(f))
+    return np.asarray(h * (f - f @ prime) @ rows)
+
+
+def back_propagated(
+    decoder: ArrayLike, feature_columns: ArrayLike, next_tokens: ArrayLike | None = None
+) -> Floats:
+    """g_n = Y (x_{T+1} - alpha_n) of any decoder, alpha_n = softmax(Y^T f_n).
+
+    Args:
+        decoder: [M, M] Y.
+        feature_columns: [M, K] F.
+        next_tokens: [K] next token of each class; 0..K-1 by default.
+
+    Returns:
+        [M, K] g_n as columns.
+    """
+    y = np.asarray(decoder, dtype=np.float64)
+    f = np.asarray(feature_columns, dtype=np.float64)
+    alpha = softmax(y.T @ f, axis=0)
+    target = _one_hot(next_tokens, f.shape[1], y.shape[1])
+    return np.asarray(y @ (target.T - alpha))
+
+
+class Measured(NamedTuple):
+    """Theorem 1's form fitted to a decoder."""
+
+    coefficients: Coefficients
+    """gamma iota_n and gamma beta_nn', least squares in the basis F."""
+    residual: float
+    """Largest |g_n - fit| relative to the largest |g_n|; 0 if Y is in the span of F."""
+
+
+def measure(
+    decoder: ArrayLike, feature_columns: ArrayLike, next_tokens: ArrayLike | None = None
+) -> Measured:
+    """Express g_n of any decoder in the basis F, to hold against Theorem 1.
+
+    Args:
+        decoder: [M, M] Y.
+        feature_columns: [M, K] F.
+        next_tokens: [K] next token of each class; 0..K-1 by default.
+
+    Returns:
+        The coefficients, which contain gamma, and what the basis cannot express.
+
+    Raises:
+        InputError: if the columns of F are not independent, or K > M.
+    """
+    f = np.asarray(feature_columns, dtype=np.float64)
+    require_correlations(correlations(f))
+    g = back_propagated(decoder, f, next_tokens)
+    a = np.linalg.lstsq(f, g, rcond=None)[0]  # [n', n]: coefficient of f_n' in g_n
+    scale = np.linalg.norm(g, axis=0).max()
+    residual = np.linalg.norm(g - f @ a, axis=0).max() / scale if scale > 0 else 0.0
+    beta = np.asarray(-a.T, dtype=np.float64)
+    iota = np.diagonal(a).copy()
+    np.fill_diagonal(beta, 0)
+    return Measured(Coefficients(iota=iota, beta=beta), float(residual))
+
+
+def drive_on_distinct(back: ArrayLike, feature_columns: ArrayLike, distinct: ArrayLike) -> Floats:
+    """xi_n as the distinct tokens feel it, for any g_n.
+
+    The attention logit of token l moves at f_nl (g_nl - f_nl f_n.g_n) (Lemma 1); over the distinct
+    tokens, on which g_n ~ f_n if F stands still, this is f_nl^2 xi_n (98) with
+
+        xi_n = sum_l f_nl g_nl / sum_l f_nl^2 - f_n.g_n.
+
+    Args:
+        back: [..., M, K] g_n as columns.
+        feature_columns: [..., M, K] F.
+        distinct: [M, K] whether l is a distinct token of n.
+
+    Returns:
+        [..., K] xi_n.
+
+    Raises:
+        InputError: if a class has no distinct token.
+    """
+    g, f = np.asarray(back, dtype=np.float64), np.asarray(feature_columns, dtype=np.float64)
+    mask = np.asarray(distinct, dtype=np.bool_)
+    if not mask.any(axis=0).all():
+        raise InputError("every class needs a distinct token (Theorem 2a) to measure xi_n on it")
+    product = f * g
+    own = (product * mask).sum(axis=-2) / (f**2 * mask).sum(axis=-2)
+    return np.asarray(own - product.sum(axis=-2))
+
+
+def distinct_columns(classes: SequenceClasses) -> NDArray[np.bool_]:
+    """[M, K] whether token l is a distinct token of class n."""
+    columns = np.zeros((len(classes.support), classes.vocabulary_size), dtype=np.bool_)
+    np.put_along_axis(columns, classes.support, classes.distinct, axis=1)
+    return columns.T
+
+
+def _one_hot(next_tokens: ArrayLike | None, num_classes: int, size: int) -> Floats:
+    """[K, M] e_n of each class."""
+    ids = np.arange(num_classes) if next_tokens is None else np.asarray(next_tokens)
+    return np.asarray(np.eye(size)[ids])

@@ -1,0 +1,235 @@
+"""The decoder Y while Z stands still: h, gamma and the times at which they turn (Sec. 3).
+
+Under the paper's modified update (26) every class n is learnt alone, w_n = (M-1) h zeta_n, and one
+scalar h tells how far. All times are numbers of single-sample updates; with K equally likely
+classes a class is seen t/K times. With x = M h:
+
+    exp(x) + (M-1) x = M eta_Y s + 1                                            (45)
+    gamma(t) = (M-1)^2 h(t/K) / ((M-1) + exp(M h(t/K)))                         (85)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, lambertw, wrightomega
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.theory.assumptions import (
+    require_classes,
+    require_rate,
+    require_times,
+    require_vocabulary,
+)
+
+Floats = NDArray[np.float64]
+
+
+def h_steps(eta_y: float, vocabulary_size: int, steps: int) -> Floats:
+    """h*(s) of the discrete updates, recursion (33).
+
+    Args:
+        eta_y: learning rate of Y.
+        vocabulary_size: M.
+        steps: number of updates of the class.
+
+    Returns:
+        [steps + 1] h*(0) = 0, h*(1), ...
+
+    Raises:
+        InputError: for M < 2, eta_Y <= 0 or a negative number of steps.
+    """
+    require_vocabulary(vocabulary_size)
+    require_rate(eta_Y=eta_y)
+    if steps < 0:
+        raise InputError(f"the number of steps must be >= 0, but it is {steps}")
+    h = np.zeros(steps + 1)
+    for s in range(steps):
+        h[s + 1] = h[s] + eta_y / (vocabulary_size - 1) * prediction_error(h[s], vocabulary_size)
+    return h
+
+
+def h_continuous(eta_y: float, vocabulary_size: int, times: ArrayLike) -> Floats:
+    """h(s) of the continuous dynamics (44), by the exact solution of (45).
+
+    With c = (M eta_Y s + 1)/(M-1), (45) is solved by x = ln(M-1) + ln omega(c - ln(M-1)) where
+    omega(z) = W(e^z) is Wright's omega, which cannot overflow; one Newton step on
+    expm1(x) + (M-1) x = M eta_Y s makes the relative error of a small h as small as that of a big.
+
+    Args:
+        eta_y: learning rate of Y.
+        vocabulary_size: M.
+        times: [...] s >= 0, in updates of the class.
+
+    Returns:
+        [...] h(s).
+
+    Raises:
+        InputError: for M < 2, eta_Y <= 0 or negative times.
+    """
+    require_vocabulary(vocabulary_size)
+    require_rate(eta_Y=eta_y)
+    others = vocabulary_size - 1
+    grown = vocabulary_size * eta_y * require_times(times)
+    x = np.log(others) + np.log(wrightomega((grown + 1) / others - np.log(others)))
+    x = x - (np.expm1(x) + others * x - grown) / (np.exp(x) + others)
+    return np.asarray(x / vocabulary_size)
+
+
+def h_time(eta_y: float, vocabulary_size: int, h: ArrayLike) -> Floats:
+    """The time s at which h(s) has a given value, (45) read backwards.
+
+    Args:
+        eta_y: learning rate of Y.
+        vocabulary_size: M.
+        h: [...] values >= 0.
+
+    Returns:
+        [...] s, in updates of the class.
+
+    Raises:
+        InputError: for M < 2 or eta_Y <= 0.
+    """
+    require_vocabulary(vocabulary_size)
+    require_rate(eta_Y=eta_y)
+    x = vocabulary_size * np.asarray(h, dtype=np.float64)
+    return np.asarray((np.expm1(x) + (vocabulary_size - 1) * x) / (vocabulary_size * eta_y))
+
+
+def prediction_error(h: ArrayLike, vocabulary_size: int) -> Floats:
+    """(M-1)/((M-1) + exp(M h)): the length of x_{T+1} - alpha_n along zeta_n (Lemma 5).
+
+    Args:
+        h: [...] h or h*.
+        vocabulary_size: M.
+
+    Returns:
+        [...] in (0, (M-1)/M], 1 - alpha_nn.
+
+    Raises:
+        InputError: for M < 2.
+    """
+    require_vocabulary(vocabulary_size)
+    x = vocabulary_size * np.asarray(h, dtype=np.float64)
+    return np.asarray(expit(np.log(vocabulary_size - 1) - x))
+
+
+def gamma(eta_y: float, vocabulary_size: int, num_classes: int, times: ArrayLike) -> Floats:
+    """The size gamma(t) (85) of the back-propagated gradient in Theorem 1.
+
+    Args:
+        eta_y: learning rate of Y.
+        vocabulary_size: M.
+        num_classes: K.
+        times: [...] t >= 0, in updates; the argument of h is t/K, not rounded up.
+
+    Returns:
+        [...] gamma(t) >= 0.
+
+    Raises:
+        InputError: for K > M, M < 2, eta_Y <= 0 or negative times.
+    """
+    require_classes(num_classes, vocabulary_size)
+    h = h_continuous(eta_y, vocabulary_size, require_times(times) / num_classes)
+    return np.asarray((vocabulary_size - 1) * h * prediction_error(h, vocabulary_size))
+
+
+class Peak(NamedTuple):
+    """The maximum of gamma(t)."""
+
+    time: float
+    """t, in updates."""
+    value: float
+    """gamma(t)."""
+
+
+def gamma_peak(eta_y: float, vocabulary_size: int, num_classes: int) -> Peak:
+    """Where gamma is largest: M h = 1 + W((M-1)/e), from (x-1) exp(x) = M-1.
+
+    Args:
+        eta_y: learning rate of Y.
+        vocabulary_size: M.
+        num_classes: K.
+
+    Returns:
+        Time t = K s with (45) at this h, and gamma = (M-1)/M W((M-1)/e) there.
+
+    Raises:
+        InputError: for K > M, M < 2 or eta_Y <= 0.
+    """
+    require_classes(num_classes, vocabulary_size)
+    w = float(lambertw((vocabulary_size - 1) / np.e).real)
+    time = num_classes * h_time(eta_y, vocabulary_size, (1 + w) / vocabulary_size)
+    return Peak(time=float(time), value=(vocabulary_size - 1) / vocabulary_size * w)
+
+
+def omega_1(vocabulary_size: int) -> float:
+    """omega_1 of Lemma 8: exp(M h) = (M-1) M h at its upper root M h = (1 + omega_1) ln M.
+
+    Args:
+        vocabulary_size: M.
+
+    Returns:
+        omega_1 = -W_{-1}(-1/(M-1))/ln M - 1.
+
+    Raises:
+        InputError: for M < 4, where exp(x) > (M-1) x for all x and there is no root.
+    """
+    return float(crossings(vocabulary_size)[1] / np.log(vocabulary_size)) - 1
+
+
+def crossings(vocabulary_size: int) -> tuple[float, float]:
+    """Both roots x = M h of exp(x) = (M-1) x; between them the linear term of (45) dominates.
+
+    Args:
+        vocabulary_size: M.
+
+    Returns:
+        Lower and upper root (Lemma 8).
+
+    Raises:
+        InputError: for M < 4, where there is none.
+    """
+    require_vocabulary(vocabulary_size)
+    if vocabulary_size < 4:
+        raise InputError(
+            f"Lemma 8 needs M >= 4, but M = {vocabulary_size}: exp(M h) = (M-1) M h has no root"
+        )
+    lower, upper = (-float(lambertw(-1 / (vocabulary_size - 1), k).real) for k in (0, -1))
+    return lower, upper
+
+
+def scanning_end(eta_y: float, vocabulary_size: int, num_classes: int) -> float:
+    """t0' = K ln M / eta_Y, until which gamma ~ eta_Y t/K (Lemma 9).
+
+    Args:
+        eta_y: learning rate of Y.
+        vocabulary_size: M.
+        num_classes: K.
+
+    Returns:
+        t0', in updates.
+
+    Raises:
+        InputError: for K > M, M < 2 or eta_Y <= 0.
+    """
+    require_classes(num_classes, vocabulary_size)
+    require_rate(eta_Y=eta_y)
+    return float(num_classes * np.log(vocabulary_size) / eta_y)
+
+
+def snapping_start(eta_y: float, vocabulary_size: int, num_classes: int) -> float:
+    """t0 = 2 (1 + omega_1) K ln M / eta_Y, from which h ~ ln(M eta_Y t/K)/M (Lemma 9).
+
+    Args:
+        eta_y: learning rate of Y.
+        vocabulary_size: M.
+        num_classes: K.
+
+    Returns:
+        t0, in updates.
+
+    Raises:
+        InputError: for K > M, M < 4 or eta_Y <= 0.
+    """
+    return 2 * (1 + omega_1(vocabulary_size)) * scanning_end(eta_y, vocabulary_size, num_classes)

@@ -1,0 +1,286 @@
+"""Theorem 4 and Appendix F: how far distinct tokens have grown, in closed form.
+
+With one common token and normalisers ~ rho_0 (13), xi_n = gamma/(C_0 + 4 Gamma) (123), where
+
+    Gamma(t) = eta_Z int_0^t gamma = (eta_Z/eta_Y) K (M-1)^2 h^2(t/K)/2          (128)
+    B_n(t)   = eta_Z int_0^t xi_n  = 1/4 ln(1 + 4 Gamma/C_0)
+    printed:                         1/4 ln(C_0 + 4 Gamma)                       (124), (129)
+
+The printed form differs by the constant -1/4 ln C_0 and does not start at 0 unless C_0 = 1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.theory.assumptions import (
+    require_classes,
+    require_rate,
+    require_times,
+)
+from transformer_dynamics.scan_and_snap.theory.decoder import (
+    gamma,
+    h_continuous,
+    scanning_end,
+    snapping_start,
+)
+
+Floats = NDArray[np.float64]
+
+
+class Setting(NamedTuple):
+    """What Theorem 4's closed forms depend on."""
+
+    eta_y: float
+    """Learning rate of Y."""
+    eta_z: float
+    """Learning rate of Z."""
+    vocabulary_size: int
+    """M."""
+    num_classes: int
+    """K."""
+    c0: float = 1.0
+    """C_0 = rho_0^4/K."""
+
+    @property
+    def nu(self) -> float:
+        """eta_Y/eta_Z, as Appendix F's text defines it (Fig. 9's caption inverts it)."""
+        return self.eta_y / self.eta_z
+
+    def check(self) -> None:
+        """Refuse settings that the theory does not cover.
+
+        Raises:
+            InputError: for rates <= 0, K > M, M < 2 or C_0 <= 0.
+        """
+        require_rate(eta_Y=self.eta_y, eta_Z=self.eta_z)
+        require_classes(self.num_classes, self.vocabulary_size)
+        if not 0 < self.c0 < np.inf:
+            raise InputError(f"C_0 = rho_0^4/K must be positive (Theorem 4), but it is {self.c0}")
+
+
+def cumulative_gamma(setting: Setting, times: ArrayLike) -> Floats:
+    """Gamma(t) = eta_Z int_0^t gamma (128).
+
+    Args:
+        setting: rates and sizes.
+        times: [...] t, in updates.
+
+    Returns:
+        [...] Gamma(t).
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    setting.check()
+    size, num_classes = setting.vocabulary_size, setting.num_classes
+    h = h_continuous(setting.eta_y, size, require_times(times) / num_classes)
+    return np.asarray(num_classes * (size - 1) ** 2 * h**2 / (2 * setting.nu))
+
+
+def exponent(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Floats:
+    """B_n(t) of Theorem 4.
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t, in updates.
+        printed: whether to return (129) as printed instead of the integral from 0.
+
+    Returns:
+        [...] B_n(t).
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    grown = 4 * cumulative_gamma(setting, times)
+    if printed:
+        return np.asarray(np.log(setting.c0 + grown) / 4)
+    return np.asarray(np.log1p(grown / setting.c0) / 4)
+
+
+def theorem4_drive(setting: Setting, times: ArrayLike) -> Floats:
+    """xi_n(t) = gamma/(C_0 + 4 Gamma) (123).
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t, in updates.
+
+    Returns:
+        [...] xi_n(t).
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    grown = setting.c0 + 4 * cumulative_gamma(setting, times)
+    strength = gamma(setting.eta_y, setting.vocabulary_size, setting.num_classes, times)
+    return np.asarray(strength / grown)
+
+
+def common_logit(setting: Setting, times: ArrayLike) -> Floats:
+    """z_ml = -1/4 ln(1 + 4 Gamma/C_0) of the only common token (118)-(119).
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t, in updates.
+
+    Returns:
+        [...] z_ml(t).
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    return -exponent(setting, times)
+
+
+def growth_limit(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Floats:
+    """exp(2 B_n(t)), the upper bound of every growth factor chi_l(t) (12), which Fig. 3 plots.
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t, in updates.
+        printed: whether to use B_n as printed.
+
+    Returns:
+        [...] exp(2 B_n(t)).
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    return np.asarray(np.exp(2 * exponent(setting, times, printed=printed)))
+
+
+def early_exponent(setting: Setting, times: ArrayLike) -> Floats:
+    """B_n(t) = 1/4 ln(C_0 + 2 (M-1)^2/(K M^2) eta_Y eta_Z t^2), (14) for t < t0', as printed.
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t, in updates.
+
+    Returns:
+        [...] B_n(t).
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    setting.check()
+    t = require_times(times)
+    ratio = (1 - 1 / setting.vocabulary_size) ** 2 / setting.num_classes
+    return np.asarray(np.log(setting.c0 + 2 * ratio * setting.eta_y * setting.eta_z * t**2) / 4)
+
+
+def late_exponent(setting: Setting, times: ArrayLike) -> Floats:
+    """B_n(t) = 1/4 ln(C_0 + 2K (M-1)^2/M^2 (eta_Z/eta_Y) ln^2(M eta_Y t/K)), (14) for t >= t0.
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t > 0, in updates.
+
+    Returns:
+        [...] B_n(t), as printed.
+
+    Raises:
+        InputError: for settings that the theory does not cover, or times that are not positive.
+    """
+    setting.check()
+    t = require_times(times)
+    if not np.all(t > 0):
+        raise InputError("the late form of (14) holds for t >= t0 > 0")
+    size, num_classes = setting.vocabulary_size, setting.num_classes
+    return _at_log(setting, np.log(size * setting.eta_y * t / num_classes))
+
+
+def exponent_at_scanning_end(setting: Setting) -> float:
+    """B(t0') = 1/4 ln(C_0 + 2K (M-1)^2/(nu M^2) ln^2 M): of the rates, only nu counts (App. F).
+
+    Args:
+        setting: rates, sizes and C_0.
+
+    Returns:
+        B(t0') by (130), as printed.
+
+    Raises:
+        InputError: for settings that the theory does not cover.
+    """
+    setting.check()
+    return float(_at_log(setting, np.log(setting.vocabulary_size)))
+
+
+def exponent_at_snapping_start(setting: Setting) -> float:
+    """B(t0) by (131), 1/4 ln(C_0 + 2K (M-1)^2/(nu M^2) ln^2(2 (1+omega_1) M ln M)).
+
+    Args:
+        setting: rates, sizes and C_0.
+
+    Returns:
+        B(t0), as printed.
+
+    Raises:
+        InputError: for settings that the theory does not cover, or M < 4 (Lemma 8).
+    """
+    setting.check()
+    size, num_classes = setting.vocabulary_size, setting.num_classes
+    start = snapping_start(setting.eta_y, size, num_classes)
+    return float(_at_log(setting, np.log(size * setting.eta_y * start / num_classes)))
+
+
+def _at_log(setting: Setting, log: ArrayLike) -> Floats:
+    """1/4 ln(C_0 + 2K (M-1)^2/(nu M^2) log^2)."""
+    scale = 2 * setting.num_classes * (1 - 1 / setting.vocabulary_size) ** 2 / setting.nu
+    return np.asarray(np.log(setting.c0 + scale * np.square(log)) / 4)
+
+
+def scanning_bound(setting: Setting, times: ArrayLike, initial_feature: float) -> Floats:
+    """Lower bound exp(2 f^2 B_n) of chi_{l0}(t) while scanning, t <= t0', as printed.
+
+    [K^{-1} (rho_0^4 + 2 eta_Y eta_Z t^2)]^{0.5 f_{nl0}^2(0)}, which leaves out ((M-1)/M)^2.
+
+    Args:
+        setting: rates, sizes and C_0 = rho_0^4/K.
+        times: [...] t, in updates.
+        initial_feature: f_{nl0}(0).
+
+    Returns:
+        [...] the bound.
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    setting.check()
+    t = require_times(times)
+    base = setting.c0 + 2 * setting.eta_y * setting.eta_z * t**2 / setting.num_classes
+    return np.asarray(base ** (initial_feature**2 / 2))
+
+
+def snapping_limit(setting: Setting, times: ArrayLike) -> Floats:
+    """exp(2 B_n) with the late form of (14): O(ln t), the pace of growth for t >= t0.
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t > 0, in updates.
+
+    Returns:
+        [...] the upper bound of chi_{l0}(t), as printed.
+
+    Raises:
+        InputError: for settings that the theory does not cover, or times that are not positive.
+    """
+    return np.asarray(np.exp(2 * late_exponent(setting, times)))
+
+
+def phase_times(setting: Setting) -> tuple[float, float]:
+    """t0' and t0 of a setting.
+
+    Args:
+        setting: rates and sizes.
+
+    Returns:
+        End of scanning and start of snapping, in updates.
+
+    Raises:
+        InputError: for settings that the theory does not cover, or M < 4 (Lemma 8).
+    """
+    setting.check()
+    sizes = (setting.eta_y, setting.vocabulary_size, setting.num_classes)
+    return scanning_end(*sizes), snapping_start(*sizes)

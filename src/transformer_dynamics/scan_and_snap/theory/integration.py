@@ -1,0 +1,71 @@
+"""Integration of the flows, with SciPy's integrators."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.integrate import solve_ivp
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.theory.assumptions import require_times
+
+Floats = NDArray[np.float64]
+Method = Literal["DOP853", "LSODA", "RK45", "BDF", "Radau"]
+
+
+def ascending(times: ArrayLike) -> Floats:
+    """Refuse output times of a flow that are not ascending.
+
+    Args:
+        times: [T] times, in updates.
+
+    Returns:
+        [T] the times in float64.
+
+    Raises:
+        InputError: if there is none, one is negative, or they do not ascend.
+    """
+    t = require_times(times)
+    if t.ndim != 1 or not len(t) or not np.all(np.diff(t) > 0):
+        raise InputError("the times of a flow must be a list that ascends, each time once")
+    return t
+
+
+def integrate(
+    slope: Callable[[float, Floats], Floats],
+    initial: Floats,
+    times: Floats,
+    tolerance: float,
+    method: Method = "DOP853",
+) -> Floats:
+    """Integrate from t = 0.
+
+    Args:
+        slope: right-hand side.
+        initial: [D] state at t = 0.
+        times: [T] ascending times.
+        tolerance: relative and absolute tolerance of the integrator.
+        method: integrator; the softmax saturates as it is learnt, so that the fastest rate of these
+            flows falls like 1/t and an explicit method of high order is rarely slowed by stiffness.
+
+    Returns:
+        [T, D] states.
+
+    Raises:
+        InputError: if the integrator gives up.
+    """
+    if times[-1] == 0:
+        return initial[None].copy()
+    solution = solve_ivp(
+        slope,
+        (0.0, times[-1]),
+        initial,
+        method=method,
+        t_eval=times,
+        rtol=tolerance,
+        atol=tolerance,
+    )
+    if not solution.success:
+        raise InputError(f"the flow could not be integrated: {solution.message}")
+    return np.asarray(solution.y.T)

@@ -1,0 +1,228 @@
+"""The population flow: gradient ascent on the expected objective with infinitely long sequences.
+
+Y and Z move together and nothing is approximated (Eqs. 3 and 4 with Lemma 2, classes uniform):
+
+    Ydot   = eta_Y/K sum_n f_n (e_n - alpha_n)^T
+    zdot_m = eta_Z/K sum_{n in psi^{-1}(m)} diag(f_n) (I - f_n f_n^T) g_n,  g_n = Y (e_n - alpha_n)
+
+Time counts single-sample updates. Only the rows of Y of contextual tokens move, and of a row of Z
+only the entries of tokens that precede its query. Tokens that are no class's next token and start
+with equal columns of Y keep equal columns, so one column stands for all of them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from transformer_dynamics.scan_and_snap.metrics import attention
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
+from transformer_dynamics.scan_and_snap.theory.assumptions import require_classes, require_rate
+from transformer_dynamics.scan_and_snap.theory.coupling import (
+    correlations,
+    distinct_columns,
+    drive_on_distinct,
+    e_prime,
+)
+from transformer_dynamics.scan_and_snap.theory.integration import Method, ascending, integrate
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class PopulationFlow:
+    """A solution of the population flow."""
+
+    times: Floats
+    """[T] t, in updates."""
+    attention_logits: Floats
+    """[T, L, M] rows z_m of Z."""
+    attention: Floats
+    """[T, K, S] c_n on the support of each class."""
+    exponents: Floats
+    """[T, K] B_n(t) = eta_Z/K int_0^t xi_n, with class n's sampling probability; NaN as `drive`."""
+    drive: Floats
+    """[T, K] xi_n(t) as the distinct tokens feel it; NaN for a class without them."""
+    errors: Floats
+    """[T, K] |x_{T+1} - alpha_n|_2."""
+    losses: Floats
+    """[T] -J, in nats."""
+    columns: Ints
+    """[M] which column of `decoder_columns` each token has."""
+    decoder_columns: Floats
+    """[T, M, G] the different columns of Y."""
+
+    def decoder(self, index: int) -> Floats:
+        """[M, M] Y at `times[index]`."""
+        return np.asarray(self.decoder_columns[index][:, self.columns])
+
+
+class _System:
+    """The right-hand side for one mixture."""
+
+    def __init__(
+        self,
+        classes: SequenceClasses,
+        eta_y: float,
+        eta_z: float,
+        decoder: Floats,
+        *,
+        modified: bool,
+    ) -> None:
+        self.classes, self.modified = classes, modified
+        self.num_classes, self.tokens = len(classes.support), classes.num_contextual
+        self.rates = eta_y / self.num_classes, eta_z / self.num_classes
+        self.columns, self.copies, first = _equal_columns(decoder, classes.next_tokens)
+        self.start = decoder[:, first]
+        self.target = np.zeros((len(first), self.num_classes))
+        self.target[self.columns[classes.next_tokens], np.arange(self.num_classes)] = 1
+        self.distinct = distinct_columns(classes)[: self.tokens]
+        self.log_probability = np.full((self.tokens, self.num_classes), -np.inf)
+        np.put_along_axis(
+            self.log_probability, classes.support.T, np.log(classes.probabilities).T, axis=0
+        )
+        shape = len(classes.query_tokens), self.tokens
+        self.shapes = (self.num_classes,), (self.tokens, len(first)), shape
+        self.splits = np.cumsum([np.prod(s) for s in self.shapes])[:-1]
+
+    def split(self, state: Floats) -> list[Floats]:
+        """B_n [..., K], Y on contextual tokens [..., C, G] and Z on them [..., L, C]."""
+        parts = np.split(state, self.splits, axis=-1)
+        return [
+            part.reshape(*state.shape[:-1], *shape)
+            for part, shape in zip(parts, self.shapes, strict=True)
+        ]
+
+    def features(self, z: Floats) -> Floats:
+        """[C, K] F on the contextual tokens."""
+        weights = self.log_probability + z[self.classes.query].T
+        c = np.exp(weights - weights.max(axis=0))
+        return np.asarray(c / np.linalg.norm(c, axis=0))
+
+    def log_predictions(self, f: Floats, y: Floats) -> Floats:
+        """[G, K] ln alpha_n of one token of each column."""
+        scores = y.T @ f
+        return np.asarray(scores - logsumexp(scores, axis=0, b=self.copies[:, None]))
+
+    def slope(self, _time: float, state: Floats) -> Floats:
+        """Time derivative of the state."""
+        _, y, z = self.split(state)
+        f = self.features(z)
+        alpha = np.exp(self.log_predictions(f, y))
+        g = y @ (self.target - alpha * self.copies[:, None])
+        eta_y, eta_z = self.rates
+        direction = f - f @ e_prime(correlations(f)) if self.modified else f
+        toward = eta_z * f * (g - f * (f * g).sum(axis=0))
+        z_rate = np.zeros_like(z)
+        np.add.at(z_rate, self.classes.query, toward.T)
+        y_rate = eta_y * direction @ (self.target - alpha).T
+        return np.concatenate(
+            [eta_z * np.nan_to_num(self.drive(g, f)), y_rate.ravel(), z_rate.ravel()]
+        )
+
+    def drive(self, g: Floats, f: Floats) -> Floats:
+        """[K] xi_n, NaN for a class without distinct tokens."""
+        has = self.distinct.any(axis=0)
+        xi = np.full(self.num_classes, np.nan)
+        if has.any():
+            xi[has] = drive_on_distinct(g[:, has], f[:, has], self.distinct[:, has])
+        return xi
+
+
+def population_flow(
+    classes: SequenceClasses,
+    eta_y: float,
+    eta_z: float,
+    times: ArrayLike,
+    *,
+    modified: bool = False,
+    start: tuple[ArrayLike, ArrayLike] | None = None,
+    tolerance: float = 1e-9,
+    method: Method = "DOP853",
+) -> PopulationFlow:
+    """Integrate the population flow.
+
+    Args:
+        classes: the K sequence classes.
+        eta_y: learning rate of Y.
+        eta_z: learning rate of Z.
+        times: [T] times to return, ascending, in updates.
+        modified: whether Y moves by the paper's (26), f_n - F E' e_n instead of f_n, with F and E'
+            of the moment.
+        start: Y(0) [M, M] and Z(0) [L, M]; 0 by default.
+        tolerance: relative and absolute tolerance of the integrator.
+        method: integrator.
+
+    Returns:
+        Everything along the flow at these times.
+
+    Raises:
+        InputError: for rates <= 0, K > M, negative or descending times, or, if `modified`, for
+            classes whose F has dependent columns.
+    """
+    t = ascending(times)
+    size, num_queries = classes.vocabulary_size, len(classes.query_tokens)
+    require_rate(eta_Y=eta_y, eta_Z=eta_z)
+    require_classes(len(classes.support), size)
+    if start is None:
+        start = np.zeros((size, size)), np.zeros((num_queries, size))
+    decoder, logits = (np.asarray(part, dtype=np.float64) for part in start)
+    system = _System(classes, eta_y, eta_z, decoder, modified=modified)
+    tokens = system.tokens
+    initial = [
+        np.zeros(system.num_classes),
+        system.start[:tokens].ravel(),
+        logits[:, :tokens].ravel(),
+    ]
+    states = integrate(system.slope, np.concatenate(initial), t, tolerance, method)
+    return _describe(system, t, states, logits)
+
+
+def _describe(system: _System, times: Floats, states: Floats, logits: Floats) -> PopulationFlow:
+    """Everything that is reported, from the integrator's states."""
+    exponents, y, z = system.split(states)
+    full = np.tile(logits, (len(times), 1, 1))
+    full[:, :, : system.tokens] = z
+    decoder = np.tile(system.start, (len(times), 1, 1))
+    decoder[:, : system.tokens] = y
+    drives, errors, losses = [], [], []
+    for y_now, z_now in zip(y, z, strict=True):
+        f = system.features(z_now)
+        log_alpha = system.log_predictions(f, y_now)
+        error, copies = system.target - np.exp(log_alpha), system.copies[:, None]
+        g = y_now @ (system.target - copies * np.exp(log_alpha))
+        drives.append(system.drive(g, f))
+        errors.append(np.sqrt((copies * error**2).sum(axis=0)))
+        losses.append(-(system.target * log_alpha).sum(axis=0).mean())
+    drive = np.array(drives)
+    return PopulationFlow(
+        times=times,
+        attention_logits=full,
+        attention=attention(system.classes, full),
+        exponents=np.where(np.isnan(drive), np.nan, exponents),
+        drive=drive,
+        errors=np.array(errors),
+        losses=np.array(losses),
+        columns=system.columns,
+        decoder_columns=decoder,
+    )
+
+
+def _equal_columns(decoder: Floats, next_tokens: Ints) -> tuple[Ints, Floats, Ints]:
+    """Group the columns of Y that are and stay equal; a next token's column stands alone.
+
+    Returns:
+        [M] group of each token, [G] size of each group and [G] a token of each group.
+    """
+    marks = np.zeros(len(decoder))
+    marks[next_tokens] = 1 + np.arange(len(next_tokens))
+    _, first, columns, copies = np.unique(
+        np.vstack([marks, decoder]),
+        axis=1,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
+    )
+    return columns.ravel(), copies.astype(np.float64), first

@@ -1,0 +1,153 @@
+"""Simulated updates of the decoder, with the paper's modification (26) and without it (7).
+
+    (7)   Y += eta_Y f_n (e_n - alpha_n)^T
+    (26)  Y += eta_Y (f_n - F E' e_n) (e_n - alpha_n)^T
+
+F stands still. From Y(0) = 0 both stay in the span of F, so they are simulated in the coordinates
+C [K, M] of Y = F C: (7) adds to row n of C alone, (26) adds (I - E') e_n times the error. The
+logits are w_n^T = f_n^T Y, the rows of W = (I + E) C.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.theory.assumptions import (
+    require_classes,
+    require_rate,
+    require_vocabulary,
+)
+from transformer_dynamics.scan_and_snap.theory.coupling import e_prime
+from transformer_dynamics.scan_and_snap.theory.decoder import h_steps
+from transformer_dynamics.scan_and_snap.theory.predictions import lemma5_logits
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class DecoderRun(NamedTuple):
+    """A simulated decoder."""
+
+    steps: Ints
+    """[R] numbers of updates after which it was recorded."""
+    coordinates: Floats
+    """[R, K, M] C; Y = F C."""
+
+
+def round_robin(num_classes: int, steps: int) -> Ints:
+    """[steps] classes 0, 1, ..., K-1, 0, ...: uniform sampling without its noise."""
+    return np.arange(steps) % num_classes
+
+
+def simulate(
+    correlations: ArrayLike,
+    vocabulary_size: int,
+    eta_y: float,
+    sequence: ArrayLike,
+    *,
+    modified: bool,
+    recorded: Sequence[int] | None = None,
+) -> DecoderRun:
+    """Update the decoder once per entry of a sequence of classes, from Y(0) = 0.
+
+    The next token of class n has the id n.
+
+    Args:
+        correlations: [K, K] E = F^T F - I of the fixed F.
+        vocabulary_size: M.
+        eta_y: learning rate of Y.
+        sequence: [steps] class of each update.
+        modified: whether to update by (26) rather than by (7).
+        recorded: numbers of updates to record after; all of them by default.
+
+    Returns:
+        The recorded coordinates.
+
+    Raises:
+        InputError: for an impossible E, K > M, M < 2, eta_Y <= 0 or a class that is not in 0..K-1.
+    """
+    direction = e_prime(correlations)
+    num_classes = len(direction)
+    require_classes(num_classes, vocabulary_size)
+    require_rate(eta_Y=eta_y)
+    order = np.asarray(sequence, dtype=np.int64)
+    if order.size and not 0 <= order.min() <= order.max() < num_classes:
+        raise InputError(f"the classes of the updates must be in 0..K-1 = 0..{num_classes - 1}")
+    direction = np.eye(num_classes) - direction * modified
+    gram = np.eye(num_classes) + np.asarray(correlations, dtype=np.float64)
+    steps = np.unique(np.arange(len(order) + 1) if recorded is None else np.asarray(recorded))
+    coordinates = np.zeros((num_classes, vocabulary_size))
+    records = []
+    for step in range(len(order) + 1):
+        if step in steps:
+            records.append(coordinates.copy())
+        if step < len(order):
+            n = order[step]
+            error = -softmax(gram[n] @ coordinates)
+            error[n] += 1
+            coordinates += eta_y * direction[:, n, None] * error
+    return DecoderRun(steps=steps, coordinates=np.array(records))
+
+
+def logits(run: DecoderRun, correlations: ArrayLike) -> Floats:
+    """W = F^T Y = (I + E) C, whose rows w_n are the logits of the classes.
+
+    Args:
+        run: a simulated decoder.
+        correlations: [K, K] E of the same F.
+
+    Returns:
+        [R, K, M] W.
+    """
+    e = np.asarray(correlations, dtype=np.float64)
+    return np.asarray(run.coordinates + np.einsum("nk,rkm->rnm", e, run.coordinates))
+
+
+class Remark1(NamedTuple):
+    """w_nn under the unmodified update with equal correlations, and two readings of Remark 1."""
+
+    simulated: float
+    """w_nn after the updates of (7)."""
+    scaled: float
+    """(1-rho) (M-1) h*, as (43) prints."""
+    slowed: float
+    """(M-1) h* run at the 'effective learning rate' (1-rho) eta_Y."""
+
+
+def equal_correlations(num_classes: int, rho: float) -> Floats:
+    """[K, K] E with f_n.f_n' = rho for every pair."""
+    return rho * (np.ones((num_classes, num_classes)) - np.eye(num_classes))
+
+
+def remark_1(
+    num_classes: int, vocabulary_size: int, rho: float, eta_y: float, passes: int
+) -> Remark1:
+    """What Remark 1 claims of the unmodified dynamics against a simulation of them.
+
+    Args:
+        num_classes: K.
+        vocabulary_size: M.
+        rho: f_n.f_n' of every pair.
+        eta_y: learning rate of Y.
+        passes: number of round-robin passes; each class is seen that often.
+
+    Returns:
+        The simulated logit w_nn, averaged over n, and both claims.
+
+    Raises:
+        InputError: for an impossible rho, K > M, M < 2 or eta_Y <= 0.
+    """
+    require_vocabulary(vocabulary_size)
+    e = equal_correlations(num_classes, rho)
+    order = round_robin(num_classes, passes * num_classes)
+    run = simulate(e, vocabulary_size, eta_y, order, modified=False, recorded=[len(order)])
+    simulated = float(np.diagonal(logits(run, e)[0])[:num_classes].mean())
+    full, slow = (
+        lemma5_logits(h_steps(rate, vocabulary_size, passes)[-1], vocabulary_size, 0)[0]
+        for rate in (eta_y, (1 - rho) * eta_y)
+    )
+    return Remark1(simulated=simulated, scaled=float((1 - rho) * full), slowed=float(slow))
