@@ -18,7 +18,7 @@ wildcard_constraints:
     experiment="|".join(PAPER.experiments),
     figure="|".join(PAPER.figures),
     seeds=r"[0-9,-]+",
-    metric="attention|entropy|recall",
+    metric="[a-z_]+",
     kind="pdf|png|svg",
 
 

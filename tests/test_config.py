@@ -87,7 +87,7 @@ EXPERIMENT = "scan_and_snap.experiments.syn_medium"
         ("scan_and_snap.figures.fig6.experiment", "syn_large", "unknown key 'syn_large'"),
         ("scan_and_snap.figures.fig4.seed", 7, "has no seed 7"),
         ("scan_and_snap.figures.fig4.iterations", [0, 3], "does not record update 3"),
-        ("scan_and_snap.figures.fig4.sequence_classes", [3], "with at least 3 classes"),
+        ("scan_and_snap.figures.fig4.sequence_classes", [3], "of at least 3 classes"),
         ("scan_and_snap.experiments.syn_small_adam.training.ratio", [2], "the one ratio 1"),
         ("scan_and_snap.mixtures.syn_medium_3.num_last", 1, "two mixtures of the same num_last"),
         ("computation.device", "gpu", "'cpu' or 'cuda'"),

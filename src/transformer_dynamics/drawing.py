@@ -67,8 +67,8 @@ def draw_command(
     @click.option("--figure", required=True, help="Settings of the figure as JSON.")
     @click.option("--table", required=True, type=click.Path(path_type=Path))
     @click.option("--reference", "reference_path", type=click.Path(path_type=Path))
-    @click.option("--settings", required=True, help="Settings that the table depends on, as JSON.")
-    @click.option("--seeds", required=True, help="Such as 1-10,12.")
+    @click.option("--settings", default="{}", help="What the table depends on besides, as JSON.")
+    @click.option("--seeds", default="none", help="Such as 1-10,12.")
     @click.option("--output", required=True, type=click.Path(path_type=Path))
     def main(
         figure: str,
@@ -81,7 +81,7 @@ def draw_command(
         set_style()
         known = None if reference_path is None else read_csv(reference_path, reference)
         drawn = draw(read_csv(table, columns), model.parse_json(figure, "--figure"), known)
-        canonical = json.dumps(json.loads(settings), sort_keys=True)
+        canonical = json.dumps([json.loads(figure), json.loads(settings)], sort_keys=True)
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:16]
         _save(drawn, output, title, f"{output.stem}; configuration sha256:{digest}; seeds {seeds}")
 

@@ -3,10 +3,12 @@ import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import Wildcards
 
 from transformer_dynamics.config import Configuration
 from transformer_dynamics.digest import locked_versions, reach
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.experiments import SampleJob
 from transformer_dynamics.seeds import format_seeds
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
@@ -58,13 +60,35 @@ def figure_settings(wildcards):
     return PAPER.figures[wildcards.figure]
 
 
-def figure_job(wildcards):
-    settings = figure_settings(wildcards)
-    return measure_job(settings.experiment, settings.metric)
+def figure_metrics(wildcards):
+    """The metrics that a figure shows; none if it follows from the theory alone."""
+    figure = figure_settings(wildcards)
+    path = "results/scan_and_snap/{}/metrics/{}.parquet"
+    return [path.format(figure.experiment, figure.metric)] if figure.metric else []
 
 
-def figure_seeds(wildcards):
-    return all_seeds(figure_settings(wildcards).experiment)
+def figure_options(wildcards):
+    """Options that say what a figure's table depends on."""
+    figure = figure_settings(wildcards)
+    options = ["--figure", figure.model_dump_json()]
+    if figure.metric:
+        job = measure_job(figure.experiment, figure.metric)
+        options += ["--settings", job.model_dump_json(), "--seeds", all_seeds(figure.experiment)]
+    elif figure.drawing == "fig1":
+        options += ["--settings", PAPER.mixtures[figure.mixture].model_dump_json()]
+    return options
+
+
+# The table of errata shows the runs of the figure of this name.
+ERRATA = Wildcards(fromdict={"figure": "errata"})
+
+
+def all_mixtures():
+    """Every mixture that the paper's experiments use; only the mixtures matter."""
+    any_experiment = next(iter(PAPER.experiments))
+    return SampleJob(
+        mixtures=PAPER.mixtures, sampling=PAPER.experiments[any_experiment].sampling
+    )
 
 
 def published_table(wildcards):

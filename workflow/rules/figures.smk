@@ -1,28 +1,23 @@
-# From metrics to the table of a figure, and from the table to the figure.
+# From metrics to the table of a figure, from the table to the figure, and the table of errata.
 
 
 rule figure_table:
     input:
-        metrics=lambda wildcards: expand(
-            rules.metrics.output[0],
-            experiment=figure_settings(wildcards).experiment,
-            metric=figure_settings(wildcards).metric,
-        ),
+        metrics=figure_metrics,
     output:
         "figures/{figure}.csv",
     log:
         "logs/figures/{figure}.csv.log",
     params:
-        *code("scan_and_snap.stages.tabulate"),
-        figure=lambda wildcards: figure_settings(wildcards).model_dump_json(),
-        settings=lambda wildcards: figure_job(wildcards).model_dump_json(),
-        seeds=figure_seeds,
+        code=lambda wildcards: code(figure_settings(wildcards).program),
+        program=lambda wildcards: figure_settings(wildcards).program,
+        options=figure_options,
+        metrics=lambda wildcards, input: ["--metrics", *input] if input else [],
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
-        "python -m transformer_dynamics.scan_and_snap.stages.tabulate"
-        " --figure {params.figure:q} --settings {params.settings:q} --seeds {params.seeds:q}"
-        " --metrics {input.metrics:q} --output {output:q} > {log:q} 2>&1"
+        "python -m transformer_dynamics.{params.program} {params.options:q} {params.metrics:q}"
+        " --output {output:q} > {log:q} 2>&1"
 
 
 rule figure:
@@ -43,15 +38,31 @@ rule figure:
             f"scan_and_snap.figures.{figure_settings(wildcards).drawing}"
         ),
         drawing=lambda wildcards: figure_settings(wildcards).drawing,
-        figure=lambda wildcards: figure_settings(wildcards).model_dump_json(),
-        settings=lambda wildcards: figure_job(wildcards).model_dump_json(),
-        seeds=figure_seeds,
+        options=figure_options,
         reference=lambda wildcards, input: (
             ["--reference", str(input.published)] if input.published else []
         ),
     message:
         "Drawing {output} (log: {log})"
     shell:
-        "python -m transformer_dynamics.scan_and_snap.figures.{params.drawing}"
-        " --figure {params.figure:q} --settings {params.settings:q} --seeds {params.seeds:q}"
+        "python -m transformer_dynamics.scan_and_snap.figures.{params.drawing} {params.options:q}"
         " --table {input.table:q} {params.reference:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule errata:
+    input:
+        metrics=lambda wildcards: figure_metrics(ERRATA),
+    output:
+        "results/scan_and_snap/errata.md",
+    log:
+        "logs/scan_and_snap/errata.log",
+    params:
+        *code("scan_and_snap.stages.errata"),
+        options=lambda wildcards: figure_options(ERRATA),
+        mixtures=lambda wildcards: all_mixtures().model_dump_json(),
+    message:
+        "Computing the evidence of every erratum (log: {log})"
+    shell:
+        "python -m transformer_dynamics.scan_and_snap.stages.errata {params.options:q}"
+        " --metrics {input.metrics:q} --mixtures {params.mixtures:q} --output {output:q}"
+        " > {log:q} 2>&1"

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.experiments import (
     MeasureJob,
+    Metric,
     Mixture,
     Sampling,
     Thresholds,
@@ -14,7 +15,19 @@ from transformer_dynamics.scan_and_snap.experiments import (
     TrainJob,
     distinct,
 )
-from transformer_dynamics.scan_and_snap.figure_settings import Fig4, Fig5, FigureSettings
+from transformer_dynamics.scan_and_snap.figure_settings import (
+    Errata,
+    Fig1,
+    Fig2,
+    Fig4,
+    Fig5,
+    Fig6,
+    Fig11,
+    Fig12,
+    FigureSettings,
+    FromRuns,
+    TheoryVsTraining,
+)
 from transformer_dynamics.strict import Strict, unknown_key
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
@@ -84,10 +97,14 @@ class ScanAndSnap(Strict):
                     raise ValueError(f"experiments > {name} > mixtures: {known}")
             self._check_stream(name)
         for name, figure in self.figures.items():
-            if figure.experiment not in self.experiments:
-                known = unknown_key(figure.experiment, list(self.experiments))
-                raise ValueError(f"figures > {name} > experiment: {known}")
-            self._check_figure(name, figure)
+            if isinstance(figure, FromRuns):
+                if figure.experiment not in self.experiments:
+                    known = unknown_key(figure.experiment, list(self.experiments))
+                    raise ValueError(f"figures > {name} > experiment: {known}")
+                self._check_runs(name, figure)
+            elif isinstance(figure, Fig1) and figure.mixture not in self.mixtures:
+                known = unknown_key(figure.mixture, list(self.mixtures))
+                raise ValueError(f"figures > {name} > mixture: {known}")
         return self
 
     def _check_stream(self, name: str) -> None:
@@ -102,28 +119,27 @@ class ScanAndSnap(Strict):
                     " tokens of weights 0.1, 0.2, ..., 1.0); set stream: independent"
                 )
 
-    def _check_figure(self, name: str, figure: FigureSettings) -> None:
+    def _check_runs(self, name: str, figure: FromRuns) -> None:
         experiment = self.experiments[figure.experiment]
+        mixtures = [self.mixtures[mixture] for mixture in experiment.mixtures]
         where = f"figures > {name}: experiment '{figure.experiment}'"
+        if isinstance(figure, Fig2 | Fig4 | Fig5):
+            if figure.seed not in experiment.seed_list:
+                raise ValueError(f"{where} has no seed {figure.seed}")
+            shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
+            if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
+                raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
         if isinstance(figure, Fig4 | Fig5):
             recorded = self.train_job(figure.experiment, "cpu").recorded
             absent = sorted(set(figure.iterations) - set(recorded))
             if absent:
                 raise ValueError(f"{where} does not record update {absent[0]}")
-            if figure.seed not in experiment.seed_list:
-                raise ValueError(f"{where} has no seed {figure.seed}")
-            shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
-            if len(experiment.mixtures) > 1 or (
-                max(shown) > self.mixtures[experiment.mixtures[0]].num_classes
-            ):
-                raise ValueError(
-                    f"{where} must have one mixture, with at least {max(shown)} classes"
-                )
-            if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
-                raise ValueError(f"{where} must have the one ratio 1")
-        else:
-            num_last = [self.mixtures[mixture].num_last for mixture in experiment.mixtures]
-            if len(set(num_last)) < len(num_last):
+        if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
+            raise ValueError(f"{where} must have the one ratio 1")
+        if isinstance(figure, TheoryVsTraining | Errata) and len(mixtures) > 1:
+            raise ValueError(f"{where} must have one mixture")
+        if isinstance(figure, Fig6 | Fig11 | Fig12):
+            if len({mixture.num_last for mixture in mixtures}) < len(mixtures):
                 raise ValueError(f"{where} has two mixtures of the same num_last, one panel each")
             without = set(experiment.mixtures) - set(experiment.recall_thresholds)
             if figure.metric == "recall" and without:
@@ -146,7 +162,7 @@ class ScanAndSnap(Strict):
     def measure_job(
         self,
         experiment: str,
-        metric: Literal["attention", "entropy", "recall"],
+        metric: Metric,
         device: Literal["cpu", "cuda"],
     ) -> MeasureJob:
         """The job that makes one metric's table of an experiment; errors as in `train_job`."""

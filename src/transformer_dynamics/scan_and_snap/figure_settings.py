@@ -232,3 +232,16 @@ FigureSettings = Annotated[
     | Errata,
     Field(discriminator="drawing"),
 ]
+
+
+def parse_figure(text: str) -> FigureSettings:
+    """Read the settings of any figure from JSON.
+
+    Raises:
+        InputError: names what is wrong.
+    """
+    return _AnyFigure.parse_json(f'{{"figure": {text}}}', "--figure").figure
+
+
+class _AnyFigure(Strict):
+    figure: FigureSettings

@@ -28,6 +28,19 @@ def attention(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     return _normalise(np.log(classes.probabilities) + z)
 
 
+def unnormalised_attention(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
+    """Unnormalised attention c~_{l|m,n} = P(l|m,n) exp(z_ml) (Eq. 5).
+
+    Args:
+        classes: the K sequence classes.
+        attention_logits: [..., L, M] rows z_m of Z.
+
+    Returns:
+        [..., K, S] c~_n on the support of each class.
+    """
+    return classes.probabilities * np.exp(_on_support(classes, attention_logits))
+
+
 def entropy_on_distinct(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     """Shannon entropy, in nats, of c_n restricted to the class's distinct tokens, averaged over n.
 
@@ -68,6 +81,51 @@ def recall_of_distinct(
     on_support = np.take_along_axis(alpha, index, axis=-1)
     on_distinct = on_support[..., classes.distinct]
     return np.asarray((on_distinct[..., None] > np.asarray(thresholds)).mean(axis=-2))
+
+
+GROWTH = ("exponent", "relative_gain", "growth_factor")
+"""What `growth` measures, in the order of its last axis."""
+
+
+def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
+    """How far the distinct tokens of a trajectory have grown, averaged over classes.
+
+    The most frequent distinct token l0 of a class is held against the middle one, l.
+
+    * exponent: B_n(t), from zdot_ml = f_nl^2 dB_n/dt for distinct tokens (98): increments of z by
+      least squares over them, f^2 averaged over each increment's two ends;
+    * relative gain: r_{l0/l|n}(t) = c_l0^2/c_l^2 - 1 (Theorem 3);
+    * growth factor: chi_l0(t) = exp(2 (z_ml0(t) - z_ml0(0))) (11).
+
+    Args:
+        classes: the K sequence classes, each with as many distinct tokens.
+        attention_logits: [T, ..., L, M] rows z_m of Z along time.
+
+    Returns:
+        [T, ..., 3] in the order of `GROWTH`.
+    """
+    c = attention(classes, attention_logits)
+    f = c / np.linalg.norm(c, axis=-1, keepdims=True)
+    shape = (len(classes.support), -1)
+    z, f, c, p = (
+        part[..., classes.distinct].reshape(*part.shape[:-2], *shape)
+        for part in (_on_support(classes, attention_logits), f, c, classes.probabilities)
+    )
+    squares = (f[1:] ** 2 + f[:-1] ** 2) / 2
+    increments = (squares * np.diff(z, axis=0)).sum(-1) / (squares**2).sum(-1)
+    exponent = np.concatenate([np.zeros_like(increments[:1]), np.cumsum(increments, axis=0)])
+    order = np.argsort(p[0], kind="stable")
+    first, middle = order[-1], order[len(order) // 2]
+    gain = (c[..., first] / c[..., middle]) ** 2 - 1
+    factor = np.exp(2 * (z - z[:1])[..., first])
+    return np.stack([part.mean(axis=-1) for part in (exponent, gain, factor)], axis=-1)
+
+
+def _on_support(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
+    """[..., K, S] z_ml of every class's query on the class's support."""
+    rows = _rows(classes, attention_logits)
+    index = np.broadcast_to(classes.support, (*rows.shape[:-1], classes.support.shape[1]))
+    return np.take_along_axis(rows, index, axis=-1)
 
 
 def _rows(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:

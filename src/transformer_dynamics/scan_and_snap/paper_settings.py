@@ -2,11 +2,28 @@
 
 from transformer_dynamics.scan_and_snap.config import Experiment, ScanAndSnap, SeedRange
 from transformer_dynamics.scan_and_snap.experiments import Mixture, Sampling, Thresholds, Training
-from transformer_dynamics.scan_and_snap.figure_settings import Fig4, Fig5, Fig6, Fig11, Fig12
+from transformer_dynamics.scan_and_snap.figure_settings import (
+    Errata,
+    Fig1,
+    Fig2,
+    Fig3,
+    Fig4,
+    Fig5,
+    Fig6,
+    Fig8,
+    Fig8Panel,
+    Fig9,
+    Fig9Panel,
+    Fig11,
+    Fig12,
+    TheoryVsTraining,
+)
 
 _DISTINCT_WEIGHTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 _FIRST_UPDATES = [0, 2, 4, 6, 8, 10, 48]
 _SAMPLING = Sampling(stream="authors", steps=100, batch_size=128, sequence_length=128)
+_INDEPENDENT = _SAMPLING.model_copy(update={"stream": "independent"})
+_RATES = [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
 def _mixture(num_last: int, next_tokens_per_query: int) -> Mixture:
@@ -52,6 +69,45 @@ PAPER = ScanAndSnap(
                 recorded=_FIRST_UPDATES,
             ),
         ),
+        "four_stages": Experiment(
+            mixtures=["syn_medium_1"],
+            seeds=[1],
+            sampling=_INDEPENDENT.model_copy(update={"steps": 163}),
+            training=Training(
+                optimizer="sgd",
+                momentum=0,
+                eta_z=[1.0],
+                ratio=[0.5],
+                initialization="zero",
+                recorded=[0, 14, 41],
+            ),
+        ),
+        "theory_comparison": Experiment(
+            mixtures=["syn_medium_1"],
+            seeds=SeedRange(first=1, count=10),
+            sampling=_INDEPENDENT.model_copy(update={"steps": 500}),
+            training=Training(
+                optimizer="sgd",
+                momentum=0,
+                eta_z=[0.2],
+                ratio=[1.0, 3.0, 10.0],
+                initialization="zero",
+                recorded=[*range(0, 40, 2), *range(40, 120, 5), *range(120, 500, 20)],
+            ),
+        ),
+        "long_training": Experiment(
+            mixtures=["syn_medium_5"],
+            seeds=SeedRange(first=1, count=10),
+            sampling=_SAMPLING.model_copy(update={"steps": 1000}),
+            training=Training(
+                optimizer="sgd",
+                momentum=0.9,
+                eta_z=[0.5, 1.0, 3.0],
+                ratio=[1.0, 2.0, 5.0, 10.0],
+                initialization="uniform",
+                recorded=[50, 100, 200, 300, 500, 700],
+            ),
+        ),
         "syn_medium": Experiment(
             mixtures=["syn_medium_1", "syn_medium_3", "syn_medium_5", "syn_medium_10"],
             seeds=SeedRange(first=1, count=10),
@@ -72,6 +128,17 @@ PAPER = ScanAndSnap(
         ),
     },
     figures={
+        "fig1": Fig1(drawing="fig1", mixture="syn_small"),
+        "fig2": Fig2(drawing="fig2", experiment="four_stages", seed=1, sequence_class=1),
+        "fig3": Fig3(
+            drawing="fig3",
+            num_classes=10,
+            vocabulary_size=1000,
+            eta_z=0.5,
+            eta_y=[0.5, 1.0, 2.0, 5.0],
+            c0=0.00625,
+            last_time=700,
+        ),
         "fig4": Fig4(
             drawing="fig4",
             experiment="syn_small_sgd",
@@ -93,7 +160,36 @@ PAPER = ScanAndSnap(
             experiment="syn_medium",
             published="papers/scan_and_snap/fig6_published.csv",
         ),
+        "fig8": Fig8(
+            drawing="fig8",
+            panels=[
+                Fig8Panel(vocabulary_size=50, eta_y=[0.1, 0.2, 0.5, 1.0, 2.0], last_step=80),
+                Fig8Panel(vocabulary_size=1000, eta_y=[0.2, 0.5, 1.0, 2.0, 4.0], last_step=70),
+            ],
+        ),
+        "fig9": Fig9(
+            drawing="fig9",
+            num_classes=1,
+            c0=1,
+            panels=[
+                Fig9Panel(vocabulary_size=100, nu=10, eta_z=_RATES, last_time=5),
+                Fig9Panel(vocabulary_size=10000, nu=1, eta_z=_RATES, last_time=50),
+            ],
+        ),
         "fig11": Fig11(drawing="fig11", experiment="syn_medium"),
         "fig12": Fig12(drawing="fig12", experiment="syn_medium"),
+        "theory_vs_training": TheoryVsTraining(
+            drawing="theory_vs_training", experiment="theory_comparison"
+        ),
+        "errata": Errata(
+            drawing="errata",
+            experiment="long_training",
+            num_classes=10,
+            vocabulary_size=1000,
+            correlations=[0.1, 0.5],
+            passes=25,
+            num_last=[1, 3, 5, 10],
+            eta_z=1.0,
+        ),
     },
 )

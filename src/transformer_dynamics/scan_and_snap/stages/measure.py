@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob, Mixture
 from transformer_dynamics.scan_and_snap.metrics import (
+    GROWTH,
     attention,
     entropy_on_distinct,
+    growth,
     recall_of_distinct,
+    unnormalised_attention,
 )
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.seeds import format_seeds, parse_seeds
@@ -71,11 +74,15 @@ def _measure(
         # A threshold is a label, too: 0.012 + 2 * 0.0004 should be written 0.0128.
         thresholds = thresholds.round(12)
         return recall_of_distinct(classes, attention_logits, thresholds), {"threshold": thresholds}
+    if job.metric == "growth":
+        trajectory = np.moveaxis(attention_logits, 1, 0)
+        return np.moveaxis(growth(classes, trajectory), 0, 1), {"quantity": GROWTH}
+    measured = attention if job.metric == "attention" else unnormalised_attention
     axes = {
         "sequence_class": range(1, mixture.num_classes + 1),
         "token": range(classes.num_contextual),
     }
-    return _on_all_tokens(classes, attention(classes, attention_logits)), axes
+    return _on_all_tokens(classes, measured(classes, attention_logits)), axes
 
 
 def _on_all_tokens(classes: SequenceClasses, on_support: Array) -> Array:

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import click
-from pydantic import TypeAdapter
 
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob
-from transformer_dynamics.scan_and_snap.figure_settings import FigureSettings
+from transformer_dynamics.scan_and_snap.figure_settings import FromRuns, parse_figure
 from transformer_dynamics.scan_and_snap.tables import figure_table
 from transformer_dynamics.seeds import parse_seeds
 from transformer_dynamics.storage import read_table, write_csv
@@ -20,10 +19,11 @@ from transformer_dynamics.storage import read_table, write_csv
 @click.option("--output", required=True, type=click.Path(path_type=Path))
 def main(figure: str, settings: str, seeds: str, metrics: Path, output: Path) -> None:
     """Write exactly the numbers that the figure draws."""
-    drawn: FigureSettings = TypeAdapter(FigureSettings).validate_json(figure)
+    drawn = parse_figure(figure)
+    assert isinstance(drawn, FromRuns)
     job = MeasureJob.parse_json(settings, "--settings")
     measured = read_table(metrics, job.provenance(parse_seeds(seeds)))
-    write_csv(output, figure_table(drawn, measured, job.sampling.stream))
+    write_csv(output, figure_table(drawn, measured, job))
 
 
 if __name__ == "__main__":

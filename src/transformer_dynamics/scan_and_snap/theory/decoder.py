@@ -115,7 +115,7 @@ def prediction_error(h: ArrayLike, vocabulary_size: int) -> Floats:
 
 
 def gamma(eta_y: float, vocabulary_size: int, num_classes: int, times: ArrayLike) -> Floats:
-    """The size gamma(t) (85) of the back-propagated gradient in Theorem 1.
+    """Size of the back-propagated gradient in Theorem 1, (85).
 
     Args:
         eta_y: learning rate of Y.

@@ -1,0 +1,83 @@
+"""Theory against training: the same quantities from four sources on one time axis.
+
+Time counts updates with the mean gradient of a batch. Its expectation over a batch is that of one
+sample, so an update corresponds to one of the theory's single-sample steps.
+"""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from transformer_dynamics.scan_and_snap.experiments import MeasureJob
+from transformer_dynamics.scan_and_snap.metrics import GROWTH, growth
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.tables import mean_and_std
+from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
+from transformer_dynamics.scan_and_snap.theory.population import population_flow
+
+Floats = NDArray[np.float64]
+
+
+def comparison_table(metrics: pd.DataFrame, job: MeasureJob) -> pd.DataFrame:
+    """Exponent B_n(t), relative gain and growth factor of every cell, from every source.
+
+    Args:
+        metrics: the `growth` metric of the training runs.
+        job: the job that made it; one mixture.
+
+    Returns:
+        Columns eta_y, eta_z, source, quantity, t, value_mean, value_std, n_seeds; sources other
+        than training have no std.
+    """
+    (mixture,) = job.mixtures.values()
+    classes = sequence_classes(mixture)
+    times = np.array(job.recorded, dtype=np.float64)
+    keys = ["eta_z", "ratio", "quantity", "iteration"]
+    runs = mean_and_std(metrics, keys, job)
+    runs = runs.rename(
+        columns={"iteration": "t", "growth_mean": "value_mean", "growth_std": "value_std"}
+    )
+    tables = [runs.assign(eta_y=runs["eta_z"] * runs["ratio"], source="training")]
+    for eta_z, ratio in job.training.cells:
+        for source, values in _theory(classes, eta_z * ratio, eta_z, times).items():
+            tables.append(
+                pd.DataFrame(
+                    {
+                        "eta_y": eta_z * ratio,
+                        "eta_z": eta_z,
+                        "source": source,
+                        "quantity": np.repeat(GROWTH, len(times)),
+                        "t": np.tile(times, len(GROWTH)),
+                        "value_mean": values.T.ravel(),
+                        "n_seeds": 0,
+                    }
+                )
+            )
+    columns = ["eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds"]
+    table = pd.concat(tables, ignore_index=True)[columns].dropna(subset="value_mean")
+    return table.sort_values(columns[:5], ignore_index=True)
+
+
+def _theory(
+    classes: SequenceClasses, eta_y: float, eta_z: float, times: Floats
+) -> dict[str, Floats]:
+    """[T, 3] values of `GROWTH` from the population flow, (10) and Theorem 4."""
+    population = population_flow(classes, eta_y, eta_z, times)
+    printed = attention_flow(classes, eta_y, eta_z, times)
+    sampled = attention_flow(classes, eta_y, eta_z, times, sampled=True)
+    closed = np.full((len(times), len(GROWTH)), np.nan)
+    closed[:, 0] = exponent(_theorem4(classes, eta_y, eta_z), times)
+    return {
+        "population flow": growth(classes, population.attention_logits),
+        "Eq. 10": growth(classes, printed.attention_logits),
+        "Eq. 10, sampled": growth(classes, sampled.attention_logits),
+        "Theorem 4": closed,
+    }
+
+
+def _theorem4(classes: SequenceClasses, eta_y: float, eta_z: float) -> Setting:
+    """C_0 = rho_0^4/K with rho_0 = |c~_n(0)|_2 = |P(.|n)|_2, the normaliser at the start."""
+    rho_0 = float(np.linalg.norm(classes.probabilities[0]))
+    num_classes = len(classes.support)
+    return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, rho_0**4 / num_classes)
