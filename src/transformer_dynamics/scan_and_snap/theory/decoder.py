@@ -24,6 +24,8 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import (
 
 Floats = NDArray[np.float64]
 
+SMALL = 1e-8
+
 
 def h_steps(eta_y: float, vocabulary_size: int, steps: int) -> Floats:
     """h*(s) of the discrete updates, recursion (33).
@@ -53,8 +55,9 @@ def h_continuous(eta_y: float, vocabulary_size: int, times: ArrayLike) -> Floats
     """h(s) of the continuous dynamics (44), by the exact solution of (45).
 
     With c = (M eta_Y s + 1)/(M-1), (45) is solved by x = ln(M-1) + ln omega(c - ln(M-1)) where
-    omega(z) = W(e^z) is Wright's omega, which cannot overflow; one Newton step on
-    expm1(x) + (M-1) x = M eta_Y s makes the relative error of a small h as small as that of a big.
+    omega(z) = W(e^z) is Wright's omega, which cannot overflow. Where M eta_Y s < 1e-8
+    these logarithms cancel and x = eta_Y s takes their place. One Newton step on
+    expm1(x) + (M-1) x = M eta_Y s then gives all digits of h.
 
     Args:
         eta_y: learning rate of Y.
@@ -72,6 +75,7 @@ def h_continuous(eta_y: float, vocabulary_size: int, times: ArrayLike) -> Floats
     others = vocabulary_size - 1
     grown = vocabulary_size * eta_y * require_times(times)
     x = np.log(others) + np.log(wrightomega((grown + 1) / others - np.log(others)))
+    x = np.where(grown < SMALL, grown / vocabulary_size, x)
     x = x - (np.expm1(x) + others * x - grown) / (np.exp(x) + others)
     return np.asarray(x / vocabulary_size)
 
@@ -115,7 +119,7 @@ def prediction_error(h: ArrayLike, vocabulary_size: int) -> Floats:
 
 
 def gamma(eta_y: float, vocabulary_size: int, num_classes: int, times: ArrayLike) -> Floats:
-    """Size of the back-propagated gradient in Theorem 1, (85).
+    """The size of the back-propagated gradient in Theorem 1, gamma at time t (85).
 
     Args:
         eta_y: learning rate of Y.
