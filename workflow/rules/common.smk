@@ -3,7 +3,6 @@ import os
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
-from snakemake.io import Wildcards
 
 from transformer_dynamics.config import Configuration
 from transformer_dynamics.digest import locked_versions, reach
@@ -56,41 +55,36 @@ def measure_job(experiment, metric):
     return PAPER.measure_job(experiment, metric, COMPUTATION.device)
 
 
-def figure_settings(wildcards):
-    return PAPER.figures[wildcards.figure]
-
-
-def figure_metrics(wildcards):
+def figure_metrics(name):
     """The metrics that a figure shows; none if it follows from the theory alone."""
-    figure = figure_settings(wildcards)
+    figure = PAPER.figures[name]
     path = "results/scan_and_snap/{}/metrics/{}.parquet"
     return [path.format(figure.experiment, figure.metric)] if figure.metric else []
 
 
-def figure_options(wildcards):
+def figure_options(name):
     """Options that say what a figure's table depends on."""
-    figure = figure_settings(wildcards)
+    figure = PAPER.figures[name]
     options = ["--figure", figure.model_dump_json()]
     if figure.metric:
         job = measure_job(figure.experiment, figure.metric)
-        options += ["--settings", job.model_dump_json(), "--seeds", all_seeds(figure.experiment)]
+        options += [
+            "--settings",
+            job.model_dump_json(),
+            "--seeds",
+            all_seeds(figure.experiment),
+        ]
     elif figure.drawing == "fig1":
         options += ["--settings", PAPER.mixtures[figure.mixture].model_dump_json()]
     return options
 
 
-# The table of errata shows the runs of the figure of this name.
-ERRATA = Wildcards(fromdict={"figure": "errata"})
+def published_table(name):
+    published = getattr(PAPER.figures[name], "published", None)
+    return [str(PROJECT / published)] if published else []
 
 
 def all_mixtures():
-    """Every mixture that the paper's experiments use; only the mixtures matter."""
-    any_experiment = next(iter(PAPER.experiments))
-    return SampleJob(
-        mixtures=PAPER.mixtures, sampling=PAPER.experiments[any_experiment].sampling
-    )
-
-
-def published_table(wildcards):
-    published = getattr(figure_settings(wildcards), "published", None)
-    return [str(PROJECT / published)] if published else []
+    """Every mixture of the configuration; of a job's other settings just any."""
+    sampling = next(iter(PAPER.experiments.values())).sampling
+    return SampleJob(mixtures=PAPER.mixtures, sampling=sampling)

@@ -3,15 +3,15 @@
 
 rule figure_table:
     input:
-        metrics=figure_metrics,
+        metrics=lambda wildcards: figure_metrics(wildcards.figure),
     output:
         "figures/{figure}.csv",
     log:
         "logs/figures/{figure}.csv.log",
     params:
-        code=lambda wildcards: code(figure_settings(wildcards).program),
-        program=lambda wildcards: figure_settings(wildcards).program,
-        options=figure_options,
+        code=lambda wildcards: code(PAPER.figures[wildcards.figure].program),
+        program=lambda wildcards: PAPER.figures[wildcards.figure].program,
+        options=lambda wildcards: figure_options(wildcards.figure),
         metrics=lambda wildcards, input: ["--metrics", *input] if input else [],
     message:
         "Tabulating {wildcards.figure} (log: {log})"
@@ -23,7 +23,7 @@ rule figure_table:
 rule figure:
     input:
         table=rules.figure_table.output[0],
-        published=published_table,
+        published=lambda wildcards: published_table(wildcards.figure),
     output:
         report(
             "figures/{figure}.{kind}",
@@ -35,10 +35,10 @@ rule figure:
         "logs/figures/{figure}.{kind}.log",
     params:
         code=lambda wildcards: code(
-            f"scan_and_snap.figures.{figure_settings(wildcards).drawing}"
+            f"scan_and_snap.figures.{PAPER.figures[wildcards.figure].drawing}"
         ),
-        drawing=lambda wildcards: figure_settings(wildcards).drawing,
-        options=figure_options,
+        drawing=lambda wildcards: PAPER.figures[wildcards.figure].drawing,
+        options=lambda wildcards: figure_options(wildcards.figure),
         reference=lambda wildcards, input: (
             ["--reference", str(input.published)] if input.published else []
         ),
@@ -51,15 +51,15 @@ rule figure:
 
 rule errata:
     input:
-        metrics=lambda wildcards: figure_metrics(ERRATA),
+        metrics=figure_metrics("errata"),
     output:
         "results/scan_and_snap/errata.md",
     log:
         "logs/scan_and_snap/errata.log",
     params:
         *code("scan_and_snap.stages.errata"),
-        options=lambda wildcards: figure_options(ERRATA),
-        mixtures=lambda wildcards: all_mixtures().model_dump_json(),
+        options=figure_options("errata"),
+        mixtures=all_mixtures().model_dump_json(),
     message:
         "Computing the evidence of every erratum (log: {log})"
     shell:
