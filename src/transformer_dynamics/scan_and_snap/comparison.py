@@ -13,6 +13,7 @@ from transformer_dynamics.scan_and_snap.metrics import GROWTH, growth
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.scan_and_snap.tables import mean_and_std
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+from transformer_dynamics.scan_and_snap.theory.decoder import gamma_peak, scanning_end
 from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
 
@@ -57,6 +58,53 @@ def comparison_table(metrics: pd.DataFrame, job: MeasureJob) -> pd.DataFrame:
     columns = ["eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds"]
     table = pd.concat(tables, ignore_index=True)[columns].dropna(subset="value_mean")
     return table.sort_values(columns[:5], ignore_index=True)
+
+
+def turning_table(metrics: pd.DataFrame, job: MeasureJob) -> pd.DataFrame:
+    """When dB_n/dt = eta_Z xi_n is largest in training, against gamma's peak and t_0'.
+
+    The time of a run is where B_n rises fastest between two recorded updates, at the middle of
+    that interval.
+
+    Args:
+        metrics: the `growth` metric of the training runs.
+        job: the job that made it.
+
+    Returns:
+        Columns num_last, num_classes, vocabulary_size, eta_y, eta_z, gamma_peak, scanning_end,
+        turn_mean, turn_std, n_seeds; times in updates.
+    """
+    exponents = metrics[metrics["quantity"] == "exponent"]
+    keys = ["mixture", "eta_z", "ratio", "seed"]
+    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(_turn).rename("turn")
+    cells = turns.groupby(keys[:3]).agg(["mean", "std", "count"]).reset_index()
+    rows = []
+    for cell in cells.to_dict("records"):
+        mixture = job.mixtures[cell["mixture"]]
+        eta_y = cell["eta_z"] * cell["ratio"]
+        sizes = mixture.vocabulary_size, mixture.num_classes
+        rows.append(
+            {
+                "num_last": mixture.num_last,
+                "num_classes": mixture.num_classes,
+                "vocabulary_size": mixture.vocabulary_size,
+                "eta_y": eta_y,
+                "eta_z": cell["eta_z"],
+                "gamma_peak": gamma_peak(eta_y, *sizes).time,
+                "scanning_end": scanning_end(eta_y, *sizes),
+                "turn_mean": cell["mean"],
+                "turn_std": cell["std"],
+                "n_seeds": cell["count"],
+            }
+        )
+    return pd.DataFrame(rows).sort_values(["num_last", "eta_y"], ignore_index=True)
+
+
+def _turn(run: pd.DataFrame) -> float:
+    run = run.sort_values("iteration")
+    times, values = run["iteration"].to_numpy(), run["growth"].to_numpy()
+    steepest = np.argmax(np.diff(values) / np.diff(times))
+    return float(times[steepest : steepest + 2].mean())
 
 
 def _theory(

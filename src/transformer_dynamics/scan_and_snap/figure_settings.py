@@ -196,6 +196,15 @@ class TheoryVsTraining(FromRuns):
     """One column per ratio."""
 
 
+class PhaseTransition(FromRuns):
+    """When the growth of distinct tokens turns in training, against the theory's times."""
+
+    program: ClassVar[str] = "scan_and_snap.stages.compare"
+    metric: ClassVar[Metric] = "growth"
+    drawing: Literal["phase_transition"]
+    """One marker per mixture."""
+
+
 class Errata(FromRuns):
     """Where the paper's own statements do not hold: findings A, B and C."""
 
@@ -229,6 +238,7 @@ FigureSettings = Annotated[
     | Fig11
     | Fig12
     | TheoryVsTraining
+    | PhaseTransition
     | Errata,
     Field(discriminator="drawing"),
 ]

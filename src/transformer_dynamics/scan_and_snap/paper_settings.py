@@ -16,6 +16,7 @@ from transformer_dynamics.scan_and_snap.figure_settings import (
     Fig9Panel,
     Fig11,
     Fig12,
+    PhaseTransition,
     TheoryVsTraining,
 )
 
@@ -23,6 +24,7 @@ _DISTINCT_WEIGHTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 _FIRST_UPDATES = [0, 2, 4, 6, 8, 10, 48]
 _SAMPLING = Sampling(stream="authors", steps=100, batch_size=128, sequence_length=128)
 _INDEPENDENT = _SAMPLING.model_copy(update={"stream": "independent"})
+_GROWING_STEPS = sorted({round(1.14**power) for power in range(49)} | {0})
 _RATES = [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
@@ -93,6 +95,19 @@ PAPER = ScanAndSnap(
                 ratio=[1.0, 3.0, 10.0],
                 initialization="zero",
                 recorded=[*range(0, 40, 2), *range(40, 120, 5), *range(120, 500, 20)],
+            ),
+        ),
+        "phase_transition": Experiment(
+            mixtures=["syn_medium_1", "syn_medium_3", "syn_medium_5", "syn_medium_10"],
+            seeds=SeedRange(first=1, count=10),
+            sampling=_INDEPENDENT.model_copy(update={"steps": 600}),
+            training=Training(
+                optimizer="sgd",
+                momentum=0,
+                eta_z=[0.5],
+                ratio=[1.0, 2.0, 4.0],
+                initialization="zero",
+                recorded=_GROWING_STEPS,
             ),
         ),
         "long_training": Experiment(
@@ -180,6 +195,9 @@ PAPER = ScanAndSnap(
         "fig12": Fig12(drawing="fig12", experiment="syn_medium"),
         "theory_vs_training": TheoryVsTraining(
             drawing="theory_vs_training", experiment="theory_comparison"
+        ),
+        "phase_transition": PhaseTransition(
+            drawing="phase_transition", experiment="phase_transition"
         ),
         "errata": Errata(
             drawing="errata",

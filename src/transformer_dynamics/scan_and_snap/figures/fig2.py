@@ -13,7 +13,7 @@ STAGES = (
     "(a) Initialisation",
     "(b) Common tokens fall",
     "(c) Winners emerge",
-    "(d) Frozen",
+    "(d) Growth slows",
 )
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from transformer_dynamics.scan_and_snap.comparison import comparison_table
+from transformer_dynamics.scan_and_snap.comparison import comparison_table, turning_table
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob
+from transformer_dynamics.scan_and_snap.figure_settings import PhaseTransition, parse_figure
 from transformer_dynamics.seeds import parse_seeds
 from transformer_dynamics.storage import read_table, write_csv
 
@@ -18,10 +19,11 @@ from transformer_dynamics.storage import read_table, write_csv
 @click.option("--output", required=True, type=click.Path(path_type=Path))
 def main(figure: str, settings: str, seeds: str, metrics: Path, output: Path) -> None:
     """Write exactly the numbers that the figure draws."""
-    del figure  # one of the options of every figure's program
+    drawn = parse_figure(figure)
     job = MeasureJob.parse_json(settings, "--settings")
     measured = read_table(metrics, job.provenance(parse_seeds(seeds)))
-    write_csv(output, comparison_table(measured, job))
+    table = turning_table if isinstance(drawn, PhaseTransition) else comparison_table
+    write_csv(output, table(measured, job))
 
 
 if __name__ == "__main__":

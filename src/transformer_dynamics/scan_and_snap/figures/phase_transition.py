@@ -1,0 +1,53 @@
+"""When the growth of distinct tokens turns in training, against the theory's times."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from transformer_dynamics.drawing import MARKERS, draw_command, greyscale_safe_colours
+from transformer_dynamics.scan_and_snap.figure_settings import PhaseTransition
+
+COLUMNS = (
+    "num_last", "num_classes", "vocabulary_size", "eta_y", "eta_z", "gamma_peak", "scanning_end",
+    "turn_mean", "turn_std", "n_seeds",
+)  # fmt: skip
+PREDICTIONS = {"gamma_peak": r"peak of $\gamma(t)$", "scanning_end": r"$t_0'=K\ln M/\eta_Y$"}
+
+
+def draw(
+    table: pd.DataFrame, settings: PhaseTransition, reference: pd.DataFrame | None = None
+) -> Figure:
+    """Left against gamma's peak, right against t_0'; the line is equality, bars are deviations."""
+    figure, row = plt.subplots(
+        1, len(PREDICTIONS), figsize=(7.6, 3.6), sharey=True, layout="constrained"
+    )
+    sizes = table["num_classes"].unique()
+    for axes, (column, label) in zip(row, PREDICTIONS.items(), strict=True):
+        for size, colour, marker in zip(
+            sizes, greyscale_safe_colours(len(sizes)), MARKERS, strict=False
+        ):
+            rows = table[table["num_classes"] == size]
+            axes.errorbar(
+                rows[column],
+                rows["turn_mean"],
+                rows["turn_std"],
+                color=colour,
+                marker=marker,
+                linestyle="none",
+                capsize=2,
+                label=f"$K={size}$, $M={rows['vocabulary_size'].iloc[0]}$",
+            )
+        limits = [table[column].min(), table["turn_mean"].max()]
+        axes.plot(limits, limits, color="black", linewidth=0.6, linestyle="--")
+        axes.set(xscale="log", yscale="log", xlabel=f"predicted: {label} (updates)")
+    row[0].set_ylabel(r"measured: largest $\mathrm{d}B_n/\mathrm{d}t$ (updates)")
+    row[0].legend(frameon=False)
+    return figure
+
+
+main = draw_command(
+    draw, PhaseTransition, title="Scan and Snap: phase transition in training", columns=COLUMNS
+)
+
+if __name__ == "__main__":
+    main()
