@@ -102,7 +102,7 @@ def all_evidence(
     entropies = {
         int(str(updates)): rows.sort_values("seed")["entropy"].to_numpy()
         for updates, rows in runs.groupby("iteration")
-        if int(str(updates)) >= PAPER_UPDATES
+        if int(str(updates)) >= figure.first_update
     }
     return [
         *all_errata(),
@@ -110,10 +110,6 @@ def all_evidence(
         finding_b(classes),
         finding_c(entropies),
     ]
-
-
-PAPER_UPDATES = 100
-"""Number of updates after which the paper's experiments stop."""
 
 
 def to_markdown(evidence: list[Evidence]) -> str:

@@ -224,6 +224,8 @@ class Errata(FromRuns):
     """Numbers of query tokens of finding B, two next tokens each."""
     eta_z: Positive
     """Learning rate of Z of the runs shown for finding C."""
+    first_update: int = Field(default=100, ge=1)
+    """Where finding C begins: the paper's number of updates."""
 
 
 FigureSettings = Annotated[

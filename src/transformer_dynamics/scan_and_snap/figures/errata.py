@@ -39,7 +39,7 @@ def draw(table: pd.DataFrame, settings: Errata, reference: pd.DataFrame | None =
         xscale="log",
         title=rf"C: training length, $\eta_Z={settings.eta_z:g}$, {seeds} seeds",
     )
-    c.axvline(100, color="black", linestyle="--", linewidth=0.5)
+    c.axvline(settings.first_update, color="black", linestyle="--", linewidth=0.5)
     return figure
 
 
