@@ -99,12 +99,17 @@ def test_an_edit_reruns_what_it_reaches(finished_project: Project, path, old, ne
         finished_project.edit(path, new, old)
 
 
-def test_a_colour_of_one_figure_redraws_it_alone(project: Project):
+def test_every_figure_is_drawn_and_a_colour_redraws_one_alone(project: Project):
     project.run("figures")
     project.edit(f"{PACKAGE}/scan_and_snap/figures/fig6.py", "linewidth=0.5", "linewidth=0.7")
     output = project.run("figures", "--dry-run")
     assert re.findall(r"Drawing (\S+)", output) == [FIGURE]
     assert project.planned("figures") == {"figure": 1, "figures": 1}
+    project.run("errata")
+    table = (project.folder / "results/scan_and_snap/errata.md").read_text().splitlines()[6:]
+    assert [row.split(" | ")[0] for row in table] == [
+        *(f"| E{number}" for number in range(1, 8)), "| A", "| B", "| C"
+    ]  # fmt: skip
 
 
 def test_a_changed_setting_reruns_what_depends_on_it(finished_project: Project):
