@@ -10,19 +10,15 @@ from transformer_dynamics.scan_and_snap.errata_tables import (
     findings_table,
     to_markdown,
 )
-from transformer_dynamics.scan_and_snap.experiments import MeasureJob, SampleJob
+from transformer_dynamics.scan_and_snap.experiments import SampleJob
 from transformer_dynamics.scan_and_snap.figure_settings import Errata, parse_figure
-from transformer_dynamics.seeds import parse_seeds
-from transformer_dynamics.storage import read_table, write_csv, write_text
+from transformer_dynamics.scan_and_snap.stages.options import figure_of_runs, read_metrics
+from transformer_dynamics.storage import write_csv, write_text
 
 
 @click.command(help=__doc__)
-@click.option("--figure", required=True, help="Settings of the figure as JSON.")
-@click.option("--settings", required=True, help="MeasureJob of the metrics as JSON.")
-@click.option("--seeds", required=True, help="Such as 1-10,12.")
-@click.option("--metrics", required=True, type=click.Path(path_type=Path))
+@figure_of_runs
 @click.option("--mixtures", help="SampleJob whose mixtures are held against Assumption 2, as JSON.")
-@click.option("--output", required=True, type=click.Path(path_type=Path))
 def main(
     figure: str, settings: str, seeds: str, metrics: Path, mixtures: str | None, output: Path
 ) -> None:
@@ -30,8 +26,7 @@ def main(
     drawn = parse_figure(figure)
     if not isinstance(drawn, Errata):
         raise InputError(f"--figure: {drawn.drawing} does not draw the errata")
-    job = MeasureJob.parse_json(settings, "--settings")
-    measured = read_table(metrics, job.provenance(parse_seeds(seeds)))
+    job, measured = read_metrics(settings, seeds, metrics)
     if mixtures is None:
         write_csv(output, findings_table(drawn, measured, job))
     else:

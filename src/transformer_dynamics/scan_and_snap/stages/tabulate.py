@@ -4,25 +4,21 @@ from pathlib import Path
 
 import click
 
-from transformer_dynamics.scan_and_snap.experiments import MeasureJob
+from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.figure_settings import FromRuns, parse_figure
+from transformer_dynamics.scan_and_snap.stages.options import figure_of_runs, read_metrics
 from transformer_dynamics.scan_and_snap.tables import figure_table
-from transformer_dynamics.seeds import parse_seeds
-from transformer_dynamics.storage import read_table, write_csv
+from transformer_dynamics.storage import write_csv
 
 
 @click.command(help=__doc__)
-@click.option("--figure", required=True, help="Settings of the figure as JSON.")
-@click.option("--settings", required=True, help="MeasureJob of the metrics as JSON.")
-@click.option("--seeds", required=True, help="Such as 1-10,12.")
-@click.option("--metrics", required=True, type=click.Path(path_type=Path))
-@click.option("--output", required=True, type=click.Path(path_type=Path))
+@figure_of_runs
 def main(figure: str, settings: str, seeds: str, metrics: Path, output: Path) -> None:
     """Write exactly the numbers that the figure draws."""
     drawn = parse_figure(figure)
-    assert isinstance(drawn, FromRuns)
-    job = MeasureJob.parse_json(settings, "--settings")
-    measured = read_table(metrics, job.provenance(parse_seeds(seeds)))
+    if not isinstance(drawn, FromRuns):
+        raise InputError(f"--figure: {drawn.drawing} shows no training runs")
+    job, measured = read_metrics(settings, seeds, metrics)
     write_csv(output, figure_table(drawn, measured, job))
 
 
