@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.experiments import (
     Mixture,
     Sampling,
@@ -187,6 +188,31 @@ def test_a_cell_in_a_batch_equals_the_same_cell_alone():
             together.attention_logits[:, cell], alone.attention_logits[:, 0], rtol=0, atol=1e-12
         )
         np.testing.assert_allclose(together.loss[:, cell], alone.loss[:, 0], rtol=1e-11)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_missing_gpu_is_named():
+    training = Training(optimizer="sgd", eta_z=[1], ratio=[1], initialization="zero")
+    on_gpu = job("syn_small", training).model_copy(update={"device": "cuda"})
+    sequences = sample(PAPER.mixtures["syn_small"], SAMPLING, 1)
+    with pytest.raises(InputError, match=r"finds no GPU; set computation\.device: cpu"):
+        train(PAPER.mixtures["syn_small"], on_gpu, 1, sequences)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_gives_the_same_to_rounding():
+    training = Training(
+        optimizer="sgd", eta_z=[1], ratio=[1, 5], initialization="uniform", dtype="float64"
+    )
+    on_cpu = job("syn_medium_3", training)
+    mixture = PAPER.mixtures["syn_medium_3"]
+    sequences = sample(mixture, SAMPLING, 1)
+    runs = [
+        train(mixture, on_cpu.model_copy(update={"device": device}), 1, sequences)
+        for device in ("cpu", "cuda", "cuda")
+    ]
+    np.testing.assert_allclose(runs[1].attention_logits, runs[0].attention_logits, atol=1e-9)
+    np.testing.assert_array_equal(runs[1].attention_logits, runs[2].attention_logits)
 
 
 def test_recorded_updates_are_those_asked_for():

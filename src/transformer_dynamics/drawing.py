@@ -78,6 +78,7 @@ def draw_command(
         seeds: str,
         output: Path,
     ) -> None:
+        """Read the table, draw it and write the file."""
         set_style()
         known = None if reference_path is None else read_csv(reference_path, reference)
         drawn = draw(read_csv(table, columns), model.parse_json(figure, "--figure"), known)

@@ -1,5 +1,6 @@
 """Training: SGD with momentum or Adam over all cells of a sweep in one tensor program."""
 
+import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.experiments import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.initialization import Initial, uniform, zero
 from transformer_dynamics.scan_and_snap.model import Model, Parameters, batches
@@ -37,11 +39,12 @@ def train(mixture: Mixture, job: TrainJob, seed: int, sequences: Sequences) -> R
         job: sampling and training settings, and the device.
         seed: seed of the initialisation; the data are given.
         sequences: the training batches.
+
+    Raises:
+        InputError: if the device is not there.
     """
     torch.set_num_threads(1)
-    training, place = job.training, torch.device(job.device)
-    if place.type == "cuda":
-        torch.use_deterministic_algorithms(True)
+    training, place = job.training, _device(job.device)
     dtype = getattr(torch, training.dtype)
     classes = sequence_classes(mixture)
     model = Model(classes, residual=training.residual, device=place)
@@ -110,6 +113,18 @@ class Optimizer:
 class _State:
     rate: Tensor
     moments: list[Tensor]
+
+
+def _device(name: str) -> torch.device:
+    """The device, set up to give the same bits every time."""
+    if name == "cuda":
+        if not torch.cuda.is_available():
+            raise InputError(
+                "device is cuda, but PyTorch finds no GPU; set computation.device: cpu"
+            )
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True)
+    return torch.device(name)
 
 
 def _for_all_cells(
