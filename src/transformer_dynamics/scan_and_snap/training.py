@@ -120,7 +120,7 @@ def _device(name: str) -> torch.device:
     if name == "cuda":
         if not torch.cuda.is_available():
             raise InputError(
-                "device is cuda, but PyTorch finds no GPU; set computation.device: cpu"
+                "device cuda: PyTorch finds no GPU; set computation.device: cpu"
             )
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
