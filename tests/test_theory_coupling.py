@@ -12,6 +12,7 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.errata import example_features
 from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
 
+STEADY = settings(deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**31)
 
 
@@ -27,6 +28,7 @@ def random_features(seed, size=None, num_classes=None):
     return weights / np.linalg.norm(weights, axis=0)
 
 
+@STEADY
 @given(seed=SEEDS)
 def test_e_prime_has_the_corrected_sign(seed):
     """(26)-(30) and Lemma 14 hold with I - (I+E)^{-1} and fail with its negative."""
@@ -57,6 +59,7 @@ def test_e_prime_to_1e_12_and_the_printed_sign_to_order_one():
     assert errors[1] > 0.1
 
 
+@STEADY
 @given(num_classes=st.integers(2, 20), rho=st.floats(0.001, 0.95))
 def test_e_prime_of_equal_correlations(num_classes, rho):
     prime = coupling.e_prime(updates.equal_correlations(num_classes, rho))
@@ -66,6 +69,7 @@ def test_e_prime_of_equal_correlations(num_classes, rho):
     assert np.abs(prime - expected).max() < 1e-12 / (1 - rho)
 
 
+@STEADY
 @given(seed=SEEDS)
 def test_lemma_16_and_identity_92(seed):
     e = coupling.correlations(random_features(seed))
@@ -74,6 +78,7 @@ def test_lemma_16_and_identity_92(seed):
     assert np.abs((e * prime).sum(axis=1) + np.diagonal(prime)).max() < 1e-9
 
 
+@STEADY
 @given(seed=SEEDS, spread=st.floats(0.01, 0.45))
 def test_lemma_17_e_prime_is_close_to_e(seed, spread):
     e = np.abs(np.random.default_rng(seed).normal(size=(6, 6)))
@@ -82,6 +87,7 @@ def test_lemma_17_e_prime_is_close_to_e(seed, spread):
     assert np.abs(coupling.e_prime(e) - e).max() <= spread**2 / (1 - spread) + 1e-15
 
 
+@STEADY
 @given(seed=SEEDS, x=st.floats(1e-3, 8))
 def test_theorem_1_reproduces_the_gradient(seed, x):
     f = random_features(seed)
@@ -121,6 +127,7 @@ def test_theorem_5_is_what_the_modified_updates_reach():
     assert np.abs(f @ run.coordinates[0] - y).max() < 1e-12
 
 
+@STEADY
 @given(seed=SEEDS, time=st.floats(0.01, 100))
 def test_theorem_1a_drive_is_positive(seed, time):
     """Without Assumption 2."""
@@ -133,6 +140,18 @@ def test_theorem_1a_drive_is_positive(seed, time):
     assert (xi > 0).all()
 
 
+def test_theorem_1a_needs_assumption_2():
+    """Nearly dependent f_2 and f_3 make xi_1 negative under (26), though not under (7)."""
+    f = np.array([[5, 1, 0, 0], [0, 8, 9, 0], [0, 9, 8, 0], [9, 0, 0, 0], [0, 7, 0, 5]], float)
+    f /= np.linalg.norm(f, axis=0)
+    e = coupling.correlations(f)
+    xi = coupling.drive(e, coupling.theorem1_coefficients(e, 5))
+    assert xi.min() < 0
+    assert not assumption_2(e, 5).holds
+    assert frozen_flow(e, 5, 1.0, np.geomspace(0.1, 500, 30), modified=False).drive.min() > 0
+
+
+@STEADY
 @given(num_classes=st.integers(2, 5), where=st.floats(0.01, 0.99))
 def test_corrections_to_beta_and_iota_stay_below_3_over_m(num_classes, where):
     size = 6 * num_classes**4 * 4
@@ -144,6 +163,7 @@ def test_corrections_to_beta_and_iota_stay_below_3_over_m(num_classes, where):
     assert np.abs(exact.iota - leading.iota * predictions.q1(size)).max() < 3 / size
 
 
+@STEADY
 @given(seed=SEEDS)
 def test_measured_coefficients_recover_any_gradient_in_the_span(seed):
     f = random_features(seed)
@@ -215,7 +235,7 @@ def test_frozen_true_flow_is_the_limit_of_small_true_updates():
     assert flow.errors[0].max() < 1 - 1 / 60
 
 
-@settings(max_examples=25)
+@settings(STEADY, max_examples=25)
 @given(seed=SEEDS)
 def test_drive_is_positive_under_the_true_dynamics(seed):
     f = random_features(seed, num_classes=4)
