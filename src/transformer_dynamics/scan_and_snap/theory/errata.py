@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 
+from transformer_dynamics.scan_and_snap.theory.assumptions import require_classes
 from transformer_dynamics.scan_and_snap.theory.attention import lemma4_rate
 from transformer_dynamics.scan_and_snap.theory.coupling import (
     back_propagated,
@@ -205,8 +206,9 @@ def e5(vocabulary_size: int = 1000, num_classes: int = 10, common: float = 0.1) 
         Rate of the common token and of a distinct token over xi_n, and what (13) prints.
 
     Raises:
-        InputError: for K > M or M < 2.
+        InputError: for K >= M, where no token is left to be common.
     """
+    require_classes(num_classes + 1, vocabulary_size)
     f = np.zeros((vocabulary_size, num_classes))
     f[0] = common
     f[1 + np.arange(num_classes), np.arange(num_classes)] = np.sqrt(1 - common**2)
@@ -225,7 +227,7 @@ def e5(vocabulary_size: int = 1000, num_classes: int = 10, common: float = 0.1) 
         printed="zdot_CT = -eta_Z gamma e^{4z}/C_0 = -eta_Z xi_n (13)",
         corrected="zdot_CT = -K (1 - f_nl^2) eta_Z xi_n (100)",
         evidence=numbers,
-        holds=abs(-rate[0] / xi - num_classes * (1 - common**2)) < 1e-9,
+        holds=bool(abs(-rate[0] / xi - num_classes * (1 - common**2)) < 1e-9),
     )
 
 
