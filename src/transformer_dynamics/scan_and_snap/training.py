@@ -119,9 +119,7 @@ def _device(name: str) -> torch.device:
     """The device, set up to give the same bits every time."""
     if name == "cuda":
         if not torch.cuda.is_available():
-            raise InputError(
-                "device cuda: PyTorch finds no GPU; set computation.device: cpu"
-            )
+            raise InputError("device cuda: PyTorch finds no GPU; set computation.device: cpu")
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
     return torch.device(name)
