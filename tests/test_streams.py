@@ -97,6 +97,17 @@ def test_wrong_seeds_are_refused(text):
         parse_seeds(text)
 
 
+def test_attention_tends_to_its_limit_like_one_over_root_t():
+    """T3, Lemma 2: at Z = 0 the attention output is the counts' share, its limit P(.|n)."""
+    mixture = PAPER.mixtures["syn_small"]
+    probabilities = sequence_classes(mixture).probabilities[0]
+    for length in (128, 1024, 65536):
+        sampling = INDEPENDENT.model_copy(update={"sequence_length": length, "steps": 10})
+        counts = sample(mixture, sampling, 3).counts.reshape(-1, 20)
+        distance = np.abs(counts / (length - 1) - probabilities).sum(axis=1).mean()
+        assert 3.0 < distance * np.sqrt(length) < 3.7
+
+
 def final_entropies(stream: str, learning_rate: float, seeds: range) -> np.ndarray:
     """[seed, cell] entropy after 40 updates."""
     name = "syn_medium_3"

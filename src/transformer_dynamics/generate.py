@@ -1,4 +1,4 @@
-"""Write what is generated from the settings models: default YAML, JSON schema, reference table.
+"""Write what is generated: default YAML, JSON schema and tables of the documentation.
 
 `python -m transformer_dynamics.generate` run in the project's root writes the files; a test fails
 with the difference when a file and the models part.
@@ -13,9 +13,11 @@ import click
 import yaml
 
 from transformer_dynamics.config import Computation, Configuration
+from transformer_dynamics.registry import read_registry, to_markdown
 from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.storage import write_text
 
+REGISTRY = Path("papers/scan_and_snap.yaml")
 DEFAULTS = Configuration(computation=Computation(), scan_and_snap=PAPER)
 
 _YAML_HEADER = """\
@@ -54,6 +56,7 @@ def generated_files() -> dict[str, str]:
         "config/config.yaml": _YAML_HEADER + _to_yaml(DEFAULTS.model_dump(mode="json")),
         "config/config.schema.json": json.dumps(schema, indent=2) + "\n",
         "docs/configuration.md": _REFERENCE_HEADER + "".join(rows),
+        "docs/claims.md": to_markdown(read_registry(REGISTRY)),
     }
 
 
