@@ -5,7 +5,10 @@ from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 
 from transformer_dynamics.errors import InputError
-from transformer_dynamics.scan_and_snap.theory import decoder, growth
+from transformer_dynamics.scan_and_snap.experiments import Mixture
+from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.theory import coupling, decoder, growth
+from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
 from transformer_dynamics.scan_and_snap.theory.growth import Setting
 
 STEADY = settings(deadline=None, derandomize=True)
@@ -55,6 +58,25 @@ def test_theorem_4_solves_the_common_tokens_equation():
         atol=1e-12,
     ).y[0]
     assert np.abs(z - growth.common_logit(setting, times)).max() < 1e-9
+
+
+def test_theorem_4_overrates_the_growth_of_10_by_the_number_of_classes():
+    """One query and one common token: (10) follows the sum over classes of (100), not (13)."""
+    classes = sequence_classes(
+        Mixture(
+            num_last=1, next_tokens_per_query=10, common_weights=[5.0], distinct_weights=[1.0] * 90
+        )
+    )
+    size = classes.vocabulary_size
+    common = coupling.features(classes, np.zeros((1, size)))[0, 0]  # 1/rho_0
+    setting = Setting(1.0, 0.1, size, 10, c0=1 / (10 * common**4))
+    early, late = growth.phase_times(setting)
+    times = np.array([early / 4, early, late, 10 * late])
+    flow = attention_flow(classes, 1.0, 0.1, times)
+    found = flow.exponents[:, 0]
+    assert growth.summed_exponent(setting, times) == pytest.approx(found, rel=0.15)
+    assert (growth.exponent(setting, times) / found).min() > 3
+    assert -flow.attention_logits[:, 0, 0] / 10 == pytest.approx(found, rel=0.2)
 
 
 @pytest.mark.parametrize("eta_y", [0.5, 1, 2, 5])

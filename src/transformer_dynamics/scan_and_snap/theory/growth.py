@@ -6,7 +6,7 @@ With one common token and normalisers ~ rho_0 (13), xi_n = gamma/(C_0 + 4 Gamma)
     B_n(t)   = eta_Z int_0^t xi_n  = 1/4 ln(1 + 4 Gamma/C_0)
     printed:                         1/4 ln(C_0 + 4 Gamma)                       (124), (129)
 
-The printed form differs by the constant -1/4 ln C_0 and does not start at 0 unless C_0 = 1.
+The printed form differs by the constant 1/4 ln C_0 and does not start at 0 unless C_0 = 1.
 """
 
 from typing import NamedTuple
@@ -98,6 +98,26 @@ def exponent(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Fl
     if printed:
         return np.asarray(np.log(setting.c0 + grown) / 4)
     return np.asarray(np.log1p(grown / setting.c0) / 4)
+
+
+def summed_exponent(setting: Setting, times: ArrayLike) -> Floats:
+    """B_n(t) = 1/(4K) ln(1 + 4K Gamma/C_0): Theorem 4 with the common token's rate of (100).
+
+    (13) lets the common token fall at eta_Z xi_n, (100) at the sum over the query's K classes,
+    K eta_Z xi_n, which (10) follows. Then z_ml = -K B_n, so distinct tokens grow far less.
+
+    Args:
+        setting: rates, sizes and C_0.
+        times: [...] t, in updates.
+
+    Returns:
+        [...] B_n(t).
+
+    Raises:
+        InputError: for settings that the theory does not cover, or negative times.
+    """
+    grown = 4 * setting.num_classes * cumulative_gamma(setting, times)
+    return np.asarray(np.log1p(grown / setting.c0) / (4 * setting.num_classes))
 
 
 def theorem4_drive(setting: Setting, times: ArrayLike) -> Floats:
