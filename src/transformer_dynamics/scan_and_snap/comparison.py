@@ -13,6 +13,7 @@ from transformer_dynamics.scan_and_snap.metrics import GROWTH, growth
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.scan_and_snap.tables import mean_and_std
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+from transformer_dynamics.scan_and_snap.theory.coupling import correlations, features
 from transformer_dynamics.scan_and_snap.theory.decoder import gamma_peak, scanning_end
 from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
@@ -125,7 +126,9 @@ def _theory(
 
 
 def _theorem4(classes: SequenceClasses, eta_y: float, eta_z: float) -> Setting:
-    """C_0 = rho_0^4/K with rho_0 = |c~_n(0)|_2 = |P(.|n)|_2, the normaliser at the start."""
-    rho_0 = float(np.linalg.norm(classes.probabilities[0]))
+    """C_0 = rho_0^4/K, rho_0 from f_n.f_n' = exp(2 z_ml)/rho_0^2 (13) at z = 0."""
+    start = np.zeros((len(classes.query_tokens), classes.vocabulary_size))
+    overlap = correlations(features(classes, start))[0, 1]
     num_classes = len(classes.support)
-    return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, rho_0**4 / num_classes)
+    c0 = float(1 / (num_classes * overlap**2))
+    return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, c0)
