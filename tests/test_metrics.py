@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from transformer_dynamics.scan_and_snap.experiments import Mixture
+from transformer_dynamics.scan_and_snap.experiments import MeasureJob, Mixture
 from transformer_dynamics.scan_and_snap.figure_settings import Fig6, Fig11
 from transformer_dynamics.scan_and_snap.metrics import (
     attention,
@@ -85,19 +85,25 @@ def test_recall_counts_pairs_above_the_threshold():
             assert recall[run, index] == pytest.approx(np.mean(hits))
 
 
+def measure_job(metric: str) -> MeasureJob:
+    return PAPER.measure_job("syn_medium", metric, "cpu")
+
+
 def test_figure_tables_average_over_seeds():
     index = pd.MultiIndex.from_product(
         [[1, 2, 3], [0, 10], [1.0, 2.0]], names=["seed", "iteration", "ratio"]
     )
     metrics = pd.DataFrame({"entropy": np.arange(12.0)}, index=index).reset_index()
     metrics = metrics.assign(num_last=1, eta_z=0.5)
-    table = figure_table(Fig6(drawing="fig6", experiment="x"), metrics, "independent")
+    table = figure_table(Fig6(drawing="fig6", experiment="x"), metrics, measure_job("entropy"))
     assert table["entropy_mean"].tolist() == [6.0, 7.0]
     assert table["entropy_std"].tolist() == [4.0, 4.0]
     assert table["n_seeds"].tolist() == [3, 3]
-    assert set(table["stream"]) == {"independent"}
+    assert set(table["stream"]) == {"authors"}
     recall = metrics.rename(columns={"entropy": "recall"}).assign(threshold=0.1)
-    columns = figure_table(Fig11(drawing="fig11", experiment="x"), recall, "authors").columns
+    columns = figure_table(
+        Fig11(drawing="fig11", experiment="x"), recall, measure_job("recall")
+    ).columns
     assert list(columns) == [
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream"
     ]  # fmt: skip

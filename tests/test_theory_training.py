@@ -219,8 +219,13 @@ def test_training_follows_the_population_flow_and_not_the_modified_one(trained):
     exponent = final.set_index("source")["value_mean"]
     assert exponent["population flow"] == pytest.approx(exponent["training"], rel=0.1)
     assert exponent["Eq. 10"] > 1.3 * exponent["training"]
+    early = table[(table["t"] == 20) & (table["quantity"] == "relative_gain")]
+    gain = early.set_index("source")["value_mean"]
+    assert gain["population flow"] == pytest.approx(gain["training"], rel=0.03)
+    assert gain["population flow, modified"] > 1.1 * gain["training"]
     assert set(exponent.index) == {
-        "training", "population flow", "Eq. 10", "Eq. 10, sampled", "Theorem 4"
+        "training", "population flow", "population flow, modified", "Eq. 10", "Eq. 10, sampled",
+        "Theorem 4",
     }  # fmt: skip
 
 

@@ -23,7 +23,8 @@ Settings = TypeVar("Settings", bound=Strict)
 Draw = Callable[[pd.DataFrame, Settings, pd.DataFrame | None], Figure]
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+LINES = ("-", "--", "-.", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (8, 2)))
+"""Line styles of curves; dotted lines are left for marks."""
 
 
 def set_style() -> None:

@@ -84,7 +84,12 @@ def published_table(name):
     return [str(PROJECT / published)] if published else []
 
 
-def all_mixtures():
-    """Every mixture of the configuration; of a job's other settings just any."""
+def released_mixtures():
+    """The mixtures that the authors ran; of a job's other settings just any."""
+    released = {
+        name: mixture
+        for name, mixture in PAPER.mixtures.items()
+        if mixture.in_released_code
+    }
     sampling = next(iter(PAPER.experiments.values())).sampling
-    return SampleJob(mixtures=PAPER.mixtures, sampling=sampling)
+    return SampleJob(mixtures=released, sampling=sampling)

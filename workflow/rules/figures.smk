@@ -59,7 +59,7 @@ rule errata:
     params:
         *code("scan_and_snap.stages.errata"),
         options=figure_options("errata"),
-        mixtures=all_mixtures().model_dump_json(),
+        mixtures=released_mixtures().model_dump_json(),
     message:
         "Computing the evidence of every erratum (log: {log})"
     shell:

@@ -92,8 +92,8 @@ def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
 
     The most frequent distinct token l0 of a class is held against the middle one, l.
 
-    * exponent: B_n(t), from zdot_ml = f_nl^2 dB_n/dt for distinct tokens (98): increments of z by
-      least squares over them, f^2 averaged over each increment's two ends;
+    * exponent: B_n(t), from zdot_ml = f_nl^2 dB_n/dt for distinct tokens (98): the sum of their
+      increments of z over that of f^2, averaged over each increment's two ends;
     * relative gain: r_{l0/l|n}(t) = c_l0^2/c_l^2 - 1 (Theorem 3);
     * growth factor: chi_l0(t) = exp(2 (z_ml0(t) - z_ml0(0))) (11).
 
@@ -112,7 +112,7 @@ def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
         for part in (_on_support(classes, attention_logits), f, c, classes.probabilities)
     )
     squares = (f[1:] ** 2 + f[:-1] ** 2) / 2
-    increments = (squares * np.diff(z, axis=0)).sum(-1) / (squares**2).sum(-1)
+    increments = np.diff(z, axis=0).sum(-1) / squares.sum(-1)
     exponent = np.concatenate([np.zeros_like(increments[:1]), np.cumsum(increments, axis=0)])
     order = np.argsort(p[0], kind="stable")
     first, middle = order[-1], order[len(order) // 2]

@@ -24,7 +24,7 @@ _DISTINCT_WEIGHTS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 _FIRST_UPDATES = [0, 2, 4, 6, 8, 10, 48]
 _SAMPLING = Sampling(stream="authors", steps=100, batch_size=128, sequence_length=128)
 _INDEPENDENT = _SAMPLING.model_copy(update={"stream": "independent"})
-_GROWING_STEPS = sorted({round(1.14**power) for power in range(49)} | {0})
+_GROWING_STEPS = sorted({round(1.06**power) for power in range(110)} | {0})
 _RATES = [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
@@ -44,6 +44,19 @@ PAPER = ScanAndSnap(
         "syn_medium_3": _mixture(3, 2),
         "syn_medium_5": _mixture(5, 2),
         "syn_medium_10": _mixture(10, 2),
+        # K and M apart: the K of syn_medium_1 with the M of syn_medium_5, and the other way about.
+        "two_wide_classes": Mixture(
+            num_last=1,
+            next_tokens_per_query=2,
+            common_weights=[1.0] * 10,
+            distinct_weights=[round(0.1 + 0.9 * i / 55, 3) for i in range(56)],
+        ),
+        "ten_narrow_classes": Mixture(
+            num_last=5,
+            next_tokens_per_query=2,
+            common_weights=[1.0] * 8,
+            distinct_weights=[1.0],
+        ),
     },
     experiments={
         "syn_small_sgd": Experiment(
@@ -98,9 +111,16 @@ PAPER = ScanAndSnap(
             ),
         ),
         "phase_transition": Experiment(
-            mixtures=["syn_medium_1", "syn_medium_3", "syn_medium_5", "syn_medium_10"],
+            mixtures=[
+                "syn_medium_1",
+                "syn_medium_3",
+                "syn_medium_5",
+                "syn_medium_10",
+                "two_wide_classes",
+                "ten_narrow_classes",
+            ],
             seeds=SeedRange(first=1, count=10),
-            sampling=_INDEPENDENT.model_copy(update={"steps": 600}),
+            sampling=_INDEPENDENT.model_copy(update={"steps": 600, "sequence_length": 2048}),
             training=Training(
                 optimizer="sgd",
                 momentum=0,

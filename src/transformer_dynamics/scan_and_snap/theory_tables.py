@@ -61,22 +61,19 @@ def fig3_setting(figure: Fig3, eta_y: float) -> Setting:
 
 
 def fig8_table(figure: Fig8) -> pd.DataFrame:
-    """h*(s) by (33) and h(s) by (45) at s = 0, 1, 2, ..."""
-    tables = [
-        pd.DataFrame(
-            {
+    """h*(s) by (33), constant between updates, and h(s) by (45), at s = 0, 1/4, 1/2, ..."""
+    tables = []
+    for index, panel in enumerate(figure.panels, start=1):
+        size, quarters = panel.vocabulary_size, np.arange(4 * panel.last_step + 1)
+        for eta_y in panel.eta_y:
+            columns = {
                 "panel": index,
                 "eta_y": eta_y,
-                "t": np.arange(panel.last_step + 1),
-                "h_step": h_steps(eta_y, panel.vocabulary_size, panel.last_step),
-                "h_continuous": h_continuous(
-                    eta_y, panel.vocabulary_size, np.arange(panel.last_step + 1)
-                ),
+                "t": quarters / 4,
+                "h_step": h_steps(eta_y, size, panel.last_step)[quarters // 4],
+                "h_continuous": h_continuous(eta_y, size, quarters / 4),
             }
-        )
-        for index, panel in enumerate(figure.panels, start=1)
-        for eta_y in panel.eta_y
-    ]
+            tables.append(pd.DataFrame(columns))
     return pd.concat(tables, ignore_index=True)
 
 

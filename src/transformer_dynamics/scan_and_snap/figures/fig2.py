@@ -10,10 +10,10 @@ from transformer_dynamics.scan_and_snap.figures.tokens import TOKEN_STYLES
 
 COLUMNS = ("seed", "stage", "iteration", "token", "kind", "unnormalised_attention")
 STAGES = (
-    "(a) Initialisation",
-    "(b) Common tokens fall",
-    "(c) Winners emerge",
-    "(d) Growth slows",
+    "(a) Start",
+    "(b) End of scanning",
+    "(c) Start of snapping",
+    "(d) Long after",
 )
 
 

@@ -32,7 +32,7 @@ def draw(table: pd.DataFrame, settings: Fig3, reference: pd.DataFrame | None = N
         title=rf"$\eta_Z={settings.eta_z:g}$, $K={settings.num_classes}$,"
         rf" $M={settings.vocabulary_size}$, $C_0={settings.c0:g}$",
     )
-    axes.legend(frameon=False)
+    axes.legend(framealpha=1)
     return figure
 
 

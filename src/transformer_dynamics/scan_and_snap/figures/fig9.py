@@ -46,7 +46,7 @@ def draw(table: pd.DataFrame, settings: Fig9, reference: pd.DataFrame | None = N
             title=rf"$\eta_Y/\eta_Z={panel.nu:g}$, $M={panel.vocabulary_size}$,"
             rf" $K={settings.num_classes}$, $C_0={settings.c0:g}$",
         )
-        axes.legend(frameon=False)
+        axes.legend(framealpha=1)
     row[0, 0].set_ylabel("$B_n(t)$")
     return figure
 

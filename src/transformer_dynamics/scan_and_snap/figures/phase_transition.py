@@ -21,12 +21,12 @@ def draw(
     figure, row = plt.subplots(
         1, len(PREDICTIONS), figsize=(7.6, 3.6), sharey=True, layout="constrained"
     )
-    sizes = table["num_classes"].unique()
+    sizes = table[["num_classes", "vocabulary_size"]].drop_duplicates().to_numpy()
     for axes, (column, label) in zip(row, PREDICTIONS.items(), strict=True):
-        for size, colour, marker in zip(
+        for (num_classes, size), colour, marker in zip(
             sizes, greyscale_safe_colours(len(sizes)), MARKERS, strict=False
         ):
-            rows = table[table["num_classes"] == size]
+            rows = table[(table["num_classes"] == num_classes) & (table["vocabulary_size"] == size)]
             axes.errorbar(
                 rows[column],
                 rows["turn_mean"],
@@ -35,7 +35,7 @@ def draw(
                 marker=marker,
                 linestyle="none",
                 capsize=2,
-                label=f"$K={size}$, $M={rows['vocabulary_size'].iloc[0]}$",
+                label=f"$K={num_classes}$, $M={size}$",
             )
         limits = [table[column].min(), table["turn_mean"].max()]
         axes.plot(limits, limits, color="black", linewidth=0.6, linestyle="--")

@@ -18,7 +18,8 @@ STYLES = {
     "Theorem 4": ("0.6", ":"),
     "Eq. 10": ("#7ad151", "--"),
     "Eq. 10, sampled": ("#22a884", "-."),
-    "population flow": ("#2a788e", "-"),
+    "population flow, modified": ("#2a788e", (0, (8, 2, 1, 2, 1, 2))),
+    "population flow": ("#414487", "-"),
 }
 
 
@@ -58,7 +59,7 @@ def _panel(axes: Axes, table: pd.DataFrame) -> None:
     for source, (colour, line) in STYLES.items():
         rows = table[table["source"] == source]
         axes.plot(rows["t"], rows["value_mean"], color=colour, linestyle=line, label=source)
-    runs = table[table["source"] == "training"].iloc[::3]
+    runs = table[table["source"] == "training"]
     axes.errorbar(
         runs["t"],
         runs["value_mean"],
@@ -66,8 +67,8 @@ def _panel(axes: Axes, table: pd.DataFrame) -> None:
         color="black",
         linestyle="none",
         marker="o",
-        markersize=2.5,
-        elinewidth=0.8,
+        markersize=2,
+        elinewidth=0.6,
         label="training",
     )
 

@@ -22,7 +22,7 @@ def require_vocabulary(vocabulary_size: int) -> None:
     Raises:
         InputError: if M < 2, where zeta_n = M/(M-1) (e_n - 1/M 1) is undefined.
     """
-    if vocabulary_size < 2:
+    if not 2 <= vocabulary_size < np.inf:
         raise InputError(
             f"the vocabulary needs M >= 2 tokens, but M = {vocabulary_size}: "
             "Lemma 5 divides by M - 1"
@@ -69,11 +69,11 @@ def require_times(times: ArrayLike) -> Floats:
         [...] the times in float64.
 
     Raises:
-        InputError: if a time is negative or not a number; (45) holds for t >= 0.
+        InputError: if a time is negative or not finite; (45) holds for t >= 0.
     """
     t = np.asarray(times, dtype=np.float64)
-    if not np.all(t >= 0):
-        raise InputError("times must be t >= 0: (45) starts from h(0) = 0")
+    if not np.all((t >= 0) & (t < np.inf)):
+        raise InputError("times must be finite and t >= 0: (45) starts from h(0) = 0")
     return t
 
 
@@ -87,8 +87,8 @@ def require_correlations(correlations: ArrayLike) -> Floats:
         [K, K] E in float64.
 
     Raises:
-        InputError: if E is not square, not symmetric, or has an eigenvalue <= -1, where I + E is
-            singular or indefinite and E' (Lemma 14) does not exist.
+        InputError: if E is not square, not symmetric, has a diagonal, or has an eigenvalue <= -1,
+            where I + E is singular or indefinite and E' (Lemma 14) does not exist.
     """
     e = np.asarray(correlations, dtype=np.float64)
     if e.ndim != 2 or e.shape[0] != e.shape[1]:
@@ -97,6 +97,12 @@ def require_correlations(correlations: ArrayLike) -> Floats:
     if not asymmetry <= SYMMETRY_TOLERANCE:
         raise InputError(
             f"E = F^T F - I must be symmetric (Assumption 2), but |E - E^T| is {asymmetry:.3g}"
+        )
+    diagonal = np.abs(np.diagonal(e)).max(initial=0)
+    if diagonal > SYMMETRY_TOLERANCE:
+        raise InputError(
+            f"E = F^T F - I must have a zero diagonal, as |f_n|_2 = 1 (Assumption 2), but it has"
+            f" {diagonal:.3g}"
         )
     smallest = np.linalg.eigvalsh(e).min(initial=0)
     if smallest <= -1 + SYMMETRY_TOLERANCE:

@@ -97,6 +97,8 @@ def h_time(eta_y: float, vocabulary_size: int, h: ArrayLike) -> Floats:
     require_vocabulary(vocabulary_size)
     require_rate(eta_Y=eta_y)
     x = vocabulary_size * np.asarray(h, dtype=np.float64)
+    if not np.all((x >= 0) & (x < np.inf)):
+        raise InputError("h(s) of (45) must be finite and h >= 0, as h(0) = 0 and it rises")
     return np.asarray((np.expm1(x) + (vocabulary_size - 1) * x) / (vocabulary_size * eta_y))
 
 

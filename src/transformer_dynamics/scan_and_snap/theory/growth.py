@@ -208,7 +208,10 @@ def late_exponent(setting: Setting, times: ArrayLike) -> Floats:
     if not np.all(t > 0):
         raise InputError("the late form of (14) holds for t >= t0 > 0")
     size, num_classes = setting.vocabulary_size, setting.num_classes
-    return _at_log(setting, np.log(size * setting.eta_y * t / num_classes))
+    log = np.log(size * setting.eta_y * t / num_classes)
+    if not np.all(log >= 0):
+        raise InputError("the late form of (14) needs M eta_Y t/K >= 1; it is for t >= t0")
+    return _at_log(setting, log)
 
 
 def exponent_at_scanning_end(setting: Setting) -> float:
@@ -265,10 +268,13 @@ def scanning_bound(setting: Setting, times: ArrayLike, initial_feature: float) -
         [...] the bound.
 
     Raises:
-        InputError: for settings that the theory does not cover, or negative times.
+        InputError: for settings that the theory does not cover, negative times, or f_{nl0}(0)
+            outside [0, 1].
     """
     setting.check()
     t = require_times(times)
+    if not 0 <= initial_feature <= 1:
+        raise InputError("f_{nl0}(0) is an entry of a unit vector and must be in [0, 1]")
     base = setting.c0 + 2 * setting.eta_y * setting.eta_z * t**2 / setting.num_classes
     return np.asarray(base ** (initial_feature**2 / 2))
 
