@@ -18,7 +18,7 @@ wildcard_constraints:
     experiment="|".join(PAPER.experiments),
     figure="|".join(PAPER.figures),
     seeds=r"[0-9,-]+",
-    metric="[a-z_]+",
+    metric="|".join(get_args(Metric)),
     kind="pdf|png|svg",
 
 

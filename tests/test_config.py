@@ -70,6 +70,22 @@ EXPERIMENT = "scan_and_snap.experiments.syn_medium"
         ),
         (f"{EXPERIMENT}.recall_thresholds", {}, "has no recall_thresholds for 'syn_medium_1'"),
         (
+            f"{EXPERIMENT}.recall_thresholds.syn_medum",
+            {"first": 0.1, "last": 0.2, "count": 3},
+            "unknown key 'syn_medum'; did you mean 'syn_medium",
+        ),
+        (f"{EXPERIMENT}.seeds", [True, 2], "seeds > list > 0: Input should be a valid integer"),
+        (f"{EXPERIMENT}.seeds", {"first": 2**32 - 4, "count": 8}, "the last seed must be below"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [1e-300, 1e300], "vanishes"),
+        (
+            "scan_and_snap.figures.fig6.drawing",
+            "fig66",
+            "'drawing': unknown value 'fig66'; did you",
+        ),
+        ("scan_and_snap.figures.new", {"experiment": "syn_medium"}, "key 'drawing' is missing"),
+        ("scan_and_snap.figures.fig6.next_tokens_per_query", 3, "has 2 next tokens per query"),
+        ("scan_and_snap.figures.errata.eta_z", 7, "has no eta_z 7"),
+        (
             f"{EXPERIMENT}.recall_thresholds.syn_medium_1",
             {"first": 0.2, "last": 0.1, "count": 3},
             "last (0.1) must be above first (0.2)",
@@ -104,6 +120,12 @@ def test_wrong_value_is_named(path, value, message):
 def test_message_names_the_path_of_keys():
     with pytest.raises(InputError, match="scan_and_snap > mixtures > syn_small > num_last: "):
         Configuration.parse(changed("scan_and_snap.mixtures.syn_small.num_last", 0), "x")
+
+
+def test_an_experiment_may_leave_mixtures_out():
+    data = changed(f"{EXPERIMENT}.mixtures", ["syn_medium_1"])
+    job = Configuration.parse(data, "x").scan_and_snap.measure_job("syn_medium", "recall", "cpu")
+    assert list(job.recall_thresholds) == ["syn_medium_1"]
 
 
 def test_any_mixture_can_be_written():

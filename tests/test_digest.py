@@ -43,6 +43,17 @@ def test_only_what_trains_depends_on_torch():
     assert [name for name in programs if "torch" in reach(f"{STAGES}.{name}").packages] == ["train"]
 
 
+def test_reach_includes_the_packages_that_an_import_runs():
+    assert {"transformer_dynamics", "scan_and_snap", "scan_and_snap.stages"} <= reach(
+        f"{STAGES}.sample"
+    ).modules.keys()
+
+
+def test_only_tables_depend_on_pandas():
+    assert "pandas" not in reach(f"{STAGES}.train").packages
+    assert "pandas" in reach(f"{STAGES}.measure").packages
+
+
 def test_unknown_module_is_refused():
     with pytest.raises(ModuleNotFoundError, match="no module"):
         reach(f"{STAGES}.nonsense")

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from conftest import ROOT, Project
 
+from transformer_dynamics.frames import write_table
 from transformer_dynamics.scan_and_snap.streams import Sequences
-from transformer_dynamics.storage import write_table
 
 FIGURE = "figures/fig6.pdf"
 RUNS = "results/scan_and_snap/syn_medium/runs"
@@ -282,7 +282,7 @@ scan_and_snap:
       sampling: {stream: independent, steps: 5, batch_size: 16, sequence_length: 20}
       training: {optimizer: sgd, eta_z: [1], ratio: [1, 2], initialization: uniform, residual: true}
   figures:
-    own: {drawing: fig6, experiment: own}
+    own: {drawing: fig6, experiment: own, next_tokens_per_query: 3}
 """
     )
     project.run("figures/own.pdf")

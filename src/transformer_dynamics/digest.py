@@ -46,6 +46,8 @@ def reach(module: str) -> Reach:
             continue
         tree = ast.parse(_source(name).read_text())
         modules[_short(name)] = _tree_digest(tree)
+        # Importing a.b.c runs a and a.b first.
+        waiting.extend(_parents(name))
         for imported in _imports(tree, name):
             if imported.split(".")[0] == PACKAGE:
                 waiting.append(imported)
@@ -75,6 +77,11 @@ def locked_versions(lock: Path, packages: tuple[str, ...]) -> dict[str, str]:
         locked = pins.get(name, "unpinned")
         versions[name] = locked if locked == installed else f"{locked} (installed: {installed})"
     return versions
+
+
+def _parents(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]
 
 
 def _short(module: str) -> str:

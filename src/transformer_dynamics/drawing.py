@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 import matplotlib as mpl
@@ -16,10 +17,12 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from transformer_dynamics.storage import read_csv, write_atomically
+from transformer_dynamics.frames import read_csv
+from transformer_dynamics.storage import write_atomically
 from transformer_dynamics.strict import Strict
 
 Settings = TypeVar("Settings", bound=Strict)
+Value = TypeVar("Value")
 Draw = Callable[[pd.DataFrame, Settings, pd.DataFrame | None], Figure]
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
@@ -40,9 +43,23 @@ def set_style() -> None:
     )
 
 
-def greyscale_safe_colours(count: int) -> list[tuple[float, float, float]]:
-    """Colours of strictly falling lightness, distinct in print without colour, too."""
-    return list(sns.color_palette("viridis_r", count + 1)[1:])
+class Style(NamedTuple):
+    """How one curve looks."""
+
+    colour: tuple[float, float, float]
+    """Darker from curve to curve, so that they are distinct in print without colour, too."""
+    line: Any
+    """Matplotlib's line style."""
+    marker: str
+    """Matplotlib's marker."""
+
+
+def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
+    """A style for each of the values, in their order; lines and markers repeat after the last."""
+    listed = list(values)
+    colours = sns.color_palette("viridis_r", len(listed) + 1)[1:]
+    styles = map(Style, colours, cycle(LINES), cycle(MARKERS))
+    return list(zip(listed, styles, strict=False))
 
 
 def draw_command(
@@ -81,7 +98,11 @@ def draw_command(
     ) -> None:
         """Read the table, draw it and write the file."""
         set_style()
-        known = None if reference_path is None else read_csv(reference_path, reference)
+        known = (
+            None
+            if reference_path is None
+            else read_csv(reference_path, reference, numbers=reference)
+        )
         drawn = draw(read_csv(table, columns), model.parse_json(figure, "--figure"), known)
         canonical = json.dumps([json.loads(figure), json.loads(settings)], sort_keys=True)
         digest = hashlib.sha256(canonical.encode()).hexdigest()[:16]

@@ -98,15 +98,18 @@ def _models_of(field: Schema, key: str) -> Iterator[tuple[str, str]]:
     if "discriminator" in field:
         for choice, reference in field["discriminator"]["mapping"].items():
             yield reference.rpartition("/")[2], f"{key} ({choice})"
-    for option in field.get("anyOf", []):
+    for option in field.get("anyOf", []) + (
+        [] if "discriminator" in field else field.get("oneOf", [])
+    ):
         yield from _models_of(option, key)
 
 
 def _type(field: Schema) -> str:
     if "$ref" in field:
         return str(field["$ref"].rpartition("/")[2])
-    if "anyOf" in field:
-        return " or ".join(_type(option) for option in field["anyOf"])
+    for kind in ("anyOf", "oneOf"):
+        if kind in field:
+            return " or ".join(_type(option) for option in field[kind])
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:

@@ -4,9 +4,10 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,10 @@ from numpy.typing import NDArray
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.provenance import Provenance, check
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Arrays = Mapping[str, NDArray[Any]]
 
-_PROVENANCE = "provenance"
+PROVENANCE = "provenance"
+"""Name under which a file keeps what made it."""
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -53,7 +52,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
     """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
-    named = {_PROVENANCE: np.array(json.dumps(provenance, sort_keys=True)), **arrays}
+    named = {PROVENANCE: np.array(json.dumps(provenance, sort_keys=True)), **arrays}
     write_atomically(path, lambda stream: np.savez_compressed(stream, allow_pickle=False, **named))
 
 
@@ -66,37 +65,11 @@ def read_arrays(path: Path, expected: Provenance) -> dict[str, NDArray[Any]]:
     """
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            record = str(archive[_PROVENANCE])
+            record = str(archive[PROVENANCE])
             check(str(path), record, expected)
-            return {name: archive[name] for name in archive.files if name != _PROVENANCE}
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise _unreadable(path, error) from error
-
-
-def write_table(path: Path, table: "pd.DataFrame", provenance: Provenance) -> None:
-    """Write a table and its provenance as Parquet."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(
-        {_PROVENANCE: json.dumps(provenance, sort_keys=True)}
-    )
-    write_atomically(path, lambda stream: pq.write_table(plain, stream))
-
-
-def read_table(path: Path, expected: Provenance) -> "pd.DataFrame":
-    """Read what `write_table` wrote; errors as in `read_arrays`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        plain = pq.read_table(path)
-        record = (plain.schema.metadata or {})[_PROVENANCE.encode()].decode()
-    except (OSError, KeyError, pa.ArrowException) as error:
-        raise _unreadable(path, error) from error
-    check(str(path), record, expected)
-    table: pd.DataFrame = plain.to_pandas(ignore_metadata=True)
-    return table
+            return {name: archive[name] for name in archive.files if name != PROVENANCE}
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise unreadable(path, error) from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -104,34 +77,8 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda stream: stream.write(text.encode()))
 
 
-def write_csv(path: Path, table: "pd.DataFrame") -> None:
-    """Write the numbers of a figure, in full precision."""
-    write_text(path, table.to_csv(index=False, lineterminator="\n"))
-
-
-def read_csv(path: Path, columns: Iterable[str]) -> "pd.DataFrame":
-    """Read a table of numbers that has at least the given columns.
-
-    Raises:
-        InputError: if it cannot be read, is empty or lacks a column.
-    """
-    import pandas as pd
-
-    try:
-        table = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise InputError(
-            f"{path}: lacks the column(s) {', '.join(missing)}; delete the file and run again"
-        )
-    if table.empty:
-        raise InputError(f"{path}: has no rows; delete the file and run again")
-    return table
-
-
-def _unreadable(path: Path, error: Exception) -> InputError:
+def unreadable(path: Path, error: Exception) -> InputError:
+    """The error of a file that is missing or cannot be understood."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: there is no such file; run the workflow to make it")
     return InputError(

@@ -2,9 +2,11 @@
 
 import difflib
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from transformer_dynamics.errors import InputError
 
@@ -64,10 +66,22 @@ def unknown_key(key: str, known: list[str]) -> str:
 def describe(error: ValidationError, where: str) -> str:
     """One line per wrong value of a pydantic error: place, path of keys, what is wrong."""
     lines = []
-    for detail in error.errors(include_url=False, include_context=False):
-        path = " > ".join(str(part) for part in detail["loc"])
-        message = detail["msg"].removeprefix("Value error, ")
+    for detail in error.errors(include_url=False):
+        steps = [str(part) for part in detail["loc"]]
+        # The name of the chosen kind follows its key; where both are the same, one is enough.
+        path = " > ".join(step for step, _ in groupby(steps))
         given = detail["input"]
         shown = "" if isinstance(given, Mapping | list) else f" (given: {given!r})"
-        lines.append(f"{where}: {path + ': ' if path else ''}{message}{shown}")
+        lines.append(f"{where}: {path + ': ' if path else ''}{_message(detail)}{shown}")
     return "\n".join(lines)
+
+
+def _message(detail: ErrorDetails) -> str:
+    context = detail.get("ctx", {})
+    if detail["type"] == "union_tag_not_found":
+        return f"the key {context['discriminator']} is missing"
+    if detail["type"] == "union_tag_invalid":
+        known = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
+        said = unknown_key(str(context["tag"]), known).replace("unknown key", "unknown value")
+        return f"{context['discriminator']}: {said.replace('known keys', 'known values')}"
+    return str(detail["msg"]).removeprefix("Value error, ")

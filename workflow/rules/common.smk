@@ -1,5 +1,6 @@
 # Shared by all stages. The typed configuration, and what the result of a program depends on.
 import os
+from typing import get_args
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -7,7 +8,7 @@ from snakemake.exceptions import WorkflowError
 from transformer_dynamics.config import Configuration
 from transformer_dynamics.digest import locked_versions, reach
 from transformer_dynamics.errors import InputError
-from transformer_dynamics.scan_and_snap.experiments import SampleJob
+from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
 from transformer_dynamics.seeds import format_seeds
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
@@ -36,11 +37,27 @@ def code(program):
     ]
 
 
+def own_code(program):
+    """The program's own module, apart from what it shares, so that a reason line is short."""
+    return next(item for item in code(program) if item.startswith(f"{program}@"))
+
+
+def shared_code(program):
+    return [item for item in code(program) if not item.startswith(f"{program}@")]
+
+
 def seed_batches(experiment):
     """The seeds of each job of an experiment, as file names write them."""
     seeds = PAPER.experiments[experiment].seed_list
     size = COMPUTATION.seeds_per_job
-    return [format_seeds(seeds[i : i + size]) for i in range(0, len(seeds), size)]
+    names = [format_seeds(seeds[i : i + size]) for i in range(0, len(seeds), size)]
+    longest = max(names, key=len)
+    if len(longest) > 200:
+        raise WorkflowError(
+            f"experiment {experiment}: the file name of a job's seeds, {longest[:20]}..., is too long;"
+            " use successive seeds or a smaller computation.seeds_per_job"
+        )
+    return names
 
 
 def all_seeds(experiment):
@@ -77,6 +94,10 @@ def figure_options(name):
     elif figure.drawing == "fig1":
         options += ["--settings", PAPER.mixtures[figure.mixture].model_dump_json()]
     return options
+
+
+def drawing_program(name):
+    return f"scan_and_snap.figures.{PAPER.figures[name].drawing}"
 
 
 def published_table(name):

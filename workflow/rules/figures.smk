@@ -9,7 +9,8 @@ rule figure_table:
     log:
         "logs/figures/{figure}.csv.log",
     params:
-        code=lambda wildcards: code(PAPER.figures[wildcards.figure].program),
+        code=lambda wildcards: own_code(PAPER.figures[wildcards.figure].program),
+        shared=lambda wildcards: shared_code(PAPER.figures[wildcards.figure].program),
         program=lambda wildcards: PAPER.figures[wildcards.figure].program,
         options=lambda wildcards: figure_options(wildcards.figure),
         metrics=lambda wildcards, input: ["--metrics", *input] if input else [],
@@ -34,9 +35,8 @@ rule figure:
     log:
         "logs/figures/{figure}.{kind}.log",
     params:
-        code=lambda wildcards: code(
-            f"scan_and_snap.figures.{PAPER.figures[wildcards.figure].drawing}"
-        ),
+        code=lambda wildcards: own_code(drawing_program(wildcards.figure)),
+        shared=lambda wildcards: shared_code(drawing_program(wildcards.figure)),
         drawing=lambda wildcards: PAPER.figures[wildcards.figure].drawing,
         options=lambda wildcards: figure_options(wildcards.figure),
         reference=lambda wildcards, input: (

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.experiments import (
@@ -30,8 +30,10 @@ from transformer_dynamics.scan_and_snap.figure_settings import (
 )
 from transformer_dynamics.strict import Strict, unknown_key
 
+MOST_SEEDS = 2**32 - 2
+"""The released code adds up to 2 to a seed, and seeds have 32 bits."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-Seed = Annotated[int, Field(ge=0, lt=2**32 - 2)]
+Seed = Annotated[int, Field(ge=0, lt=MOST_SEEDS, strict=True)]
 
 
 class SeedRange(Strict):
@@ -39,8 +41,25 @@ class SeedRange(Strict):
 
     first: Seed
     """The first seed."""
-    count: int = Field(ge=1)
+    count: int = Field(ge=1, le=1_000_000)
     """How many."""
+
+    @model_validator(mode="after")
+    def _check_last(self) -> Self:
+        if self.first + self.count > MOST_SEEDS:
+            raise ValueError(f"the last seed must be below {MOST_SEEDS}")
+        return self
+
+
+def _kind_of_seeds(value: object) -> str:
+    return "list" if isinstance(value, list) else "range"
+
+
+Seeds = Annotated[
+    Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct), Tag("list")]
+    | Annotated[SeedRange, Tag("range")],
+    Discriminator(_kind_of_seeds),
+]
 
 
 class Experiment(Strict):
@@ -48,14 +67,14 @@ class Experiment(Strict):
 
     mixtures: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
     """Names of the mixtures to train on."""
-    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct)] | SeedRange
+    seeds: Seeds
     """Seeds of the runs: a list, or `{first: 1, count: 10}`."""
     sampling: Sampling
     """How sequences are drawn."""
     training: Training
     """How the model is trained."""
     recall_thresholds: dict[str, Thresholds] = {}
-    """For each mixture, the attention thresholds at which recall is measured."""
+    """By mixture, the attention thresholds at which recall is measured."""
 
     @property
     def seed_list(self) -> list[int]:
@@ -72,9 +91,6 @@ class Experiment(Strict):
                 f"training.recorded asks for update {late[0]}, but sampling.steps is"
                 f" {self.sampling.steps}"
             )
-        for name in self.recall_thresholds:
-            if name not in self.mixtures:
-                raise ValueError(f"recall_thresholds: {unknown_key(name, self.mixtures)}")
         return self
 
 
@@ -95,6 +111,10 @@ class ScanAndSnap(Strict):
                 if mixture not in self.mixtures:
                     known = unknown_key(mixture, list(self.mixtures))
                     raise ValueError(f"experiments > {name} > mixtures: {known}")
+            for mixture in experiment.recall_thresholds:
+                if mixture not in self.mixtures:
+                    known = unknown_key(mixture, list(self.mixtures))
+                    raise ValueError(f"experiments > {name} > recall_thresholds: {known}")
             self._check_stream(name)
         for name, figure in self.figures.items():
             if isinstance(figure, FromRuns):
@@ -105,6 +125,8 @@ class ScanAndSnap(Strict):
             elif isinstance(figure, Fig1) and figure.mixture not in self.mixtures:
                 known = unknown_key(figure.mixture, list(self.mixtures))
                 raise ValueError(f"figures > {name} > mixture: {known}")
+            elif isinstance(figure, Fig1) and self.mixtures[figure.mixture].num_classes < 2:
+                raise ValueError(f"figures > {name} > mixture: needs two sequence classes")
         return self
 
     def _check_stream(self, name: str) -> None:
@@ -138,7 +160,15 @@ class ScanAndSnap(Strict):
             raise ValueError(f"{where} must have the one ratio 1")
         if isinstance(figure, TheoryVsTraining | Errata) and len(mixtures) > 1:
             raise ValueError(f"{where} must have one mixture")
+        if isinstance(figure, Errata) and figure.eta_z not in experiment.training.eta_z:
+            raise ValueError(f"{where} has no eta_z {figure.eta_z:g}")
         if isinstance(figure, Fig6 | Fig11 | Fig12):
+            others = {mixture.next_tokens_per_query for mixture in mixtures}
+            if others != {figure.next_tokens_per_query}:
+                raise ValueError(
+                    f"{where} has {'/'.join(map(str, sorted(others)))} next tokens per query; set"
+                    " the figure's next_tokens_per_query"
+                )
             if len({mixture.num_last for mixture in mixtures}) < len(mixtures):
                 raise ValueError(f"{where} has two mixtures of the same num_last, one panel each")
             without = set(experiment.mixtures) - set(experiment.recall_thresholds)
@@ -166,7 +196,15 @@ class ScanAndSnap(Strict):
         device: Literal["cpu", "cuda"],
     ) -> MeasureJob:
         """The job that makes one metric's table of an experiment; errors as in `train_job`."""
-        thresholds = self._experiment(experiment).recall_thresholds if metric == "recall" else {}
+        found = self._experiment(experiment)
+        thresholds = {}
+        if metric == "recall":
+            for name in found.mixtures:
+                if name not in found.recall_thresholds:
+                    raise InputError(
+                        f"experiment '{experiment}' has no recall_thresholds for '{name}'"
+                    )
+                thresholds[name] = found.recall_thresholds[name]
         job = self.train_job(experiment, device)
         return MeasureJob(**dict(job), metric=metric, recall_thresholds=thresholds)
 

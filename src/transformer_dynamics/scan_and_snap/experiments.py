@@ -1,6 +1,7 @@
 """Typed settings of what is computed: mixtures, sampling, training, and the jobs made of them."""
 
 import math
+import sys
 from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
@@ -70,6 +71,9 @@ class Mixture(Strict):
     def _check_normalisable(self) -> Self:
         if not math.isfinite(sum(self.common_weights) + sum(self.distinct_weights)):
             raise ValueError("the weights' sum overflows, so no probabilities can be made of them")
+        weights = self.common_weights + self.distinct_weights
+        if min(weights) / sum(weights) < sys.float_info.min:
+            raise ValueError("the smallest weight vanishes against the sum of all")
         return self
 
 

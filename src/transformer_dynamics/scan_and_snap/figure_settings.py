@@ -167,6 +167,8 @@ class Fig6(FromRuns):
     metric: ClassVar[Metric] = "entropy"
     drawing: Literal["fig6"]
     """Which drawing."""
+    next_tokens_per_query: int = Field(default=2, ge=1)
+    """Of every mixture of the experiment, for the titles of the panels."""
     published: str | None = None
     """Path of a table of published values (num_last, eta_z, ratio, entropy_mean, entropy_std)."""
 
@@ -177,6 +179,8 @@ class Fig11(FromRuns):
     metric: ClassVar[Metric] = "recall"
     drawing: Literal["fig11"]
     """Columns are eta_Z, curves are ratios."""
+    next_tokens_per_query: int = Field(default=2, ge=1)
+    """Of every mixture of the experiment, for the titles of the panels."""
 
 
 class Fig12(FromRuns):
@@ -185,6 +189,8 @@ class Fig12(FromRuns):
     metric: ClassVar[Metric] = "recall"
     drawing: Literal["fig12"]
     """Columns are ratios, curves are eta_Z."""
+    next_tokens_per_query: int = Field(default=2, ge=1)
+    """Of every mixture of the experiment, for the titles of the panels."""
 
 
 class TheoryVsTraining(FromRuns):

@@ -43,6 +43,11 @@ def _fig2(settings: Fig2, metrics: pd.DataFrame, job: MeasureJob) -> pd.DataFram
     start = snapping_start(eta_z * ratio, *sizes)
     times = [0, scanning_end(eta_z * ratio, *sizes), start, settings.frozen_after * start]
     stages = {round(time): stage for stage, time in enumerate(times)}
+    if len(stages) < len(times):
+        raise InputError(
+            f"experiment '{settings.experiment}' passes two of the theory's times in one update;"
+            " lower its eta_z or ratio"
+        )
     absent = sorted(stages.keys() - set(job.recorded))
     if absent:
         raise InputError(

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from transformer_dynamics.drawing import LINES, MARKERS, draw_command, greyscale_safe_colours
+from transformer_dynamics.drawing import curve_styles, draw_command
 from transformer_dynamics.scan_and_snap.figure_settings import Errata
 
 COLUMNS = ("panel", "curve", "x", "y", "y_std", "n_seeds")
@@ -44,9 +44,7 @@ def draw(table: pd.DataFrame, settings: Errata, reference: pd.DataFrame | None =
 
 
 def _curves(axes: Axes, table: pd.DataFrame, *, markers: bool) -> None:
-    names = table["curve"].unique()
-    styles = zip(names, greyscale_safe_colours(len(names)), LINES, MARKERS, strict=False)
-    for name, colour, line, marker in styles:
+    for name, (colour, line, marker) in curve_styles(table["curve"].unique()):
         rows = table[table["curve"] == name]
         axes.errorbar(
             rows["x"],

@@ -10,7 +10,12 @@ from transformer_dynamics.scan_and_snap.figures.recall import COLUMNS, recall_gr
 
 def draw(table: pd.DataFrame, settings: Fig11, reference: pd.DataFrame | None = None) -> Figure:
     """One column of panels per eta_z, one curve per ratio; bands are standard deviations."""
-    return recall_grid(table, across="eta_z", curves="ratio")
+    return recall_grid(
+        table,
+        across="eta_z",
+        curves="ratio",
+        next_tokens_per_query=settings.next_tokens_per_query,
+    )
 
 
 main = draw_command(

@@ -10,7 +10,12 @@ from transformer_dynamics.scan_and_snap.figures.recall import COLUMNS, recall_gr
 
 def draw(table: pd.DataFrame, settings: Fig12, reference: pd.DataFrame | None = None) -> Figure:
     """One column of panels per ratio, one curve per eta_z; bands are standard deviations."""
-    return recall_grid(table, across="ratio", curves="eta_z")
+    return recall_grid(
+        table,
+        across="ratio",
+        curves="eta_z",
+        next_tokens_per_query=settings.next_tokens_per_query,
+    )
 
 
 main = draw_command(

@@ -2,10 +2,11 @@
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from transformer_dynamics.drawing import LINES, MARKERS, draw_command, greyscale_safe_colours
+from transformer_dynamics.drawing import curve_styles, draw_command
 from transformer_dynamics.scan_and_snap.figure_settings import Fig6
 
 KEY = ("num_last", "eta_z", "ratio")
@@ -24,30 +25,38 @@ def draw(table: pd.DataFrame, settings: Fig6, reference: pd.DataFrame | None = N
         1, len(panels), figsize=(2.9 * len(panels), 2.7), squeeze=False, layout="constrained"
     )
     for axes, num_last in zip(row[0], panels, strict=True):
-        published = None if reference is None else reference[reference["num_last"] == num_last]
-        _panel(axes, table[table["num_last"] == num_last], published)
+        rows = table[table["num_last"] == num_last]
+        published = None if reference is None else rows[list(KEY)].merge(reference, on=list(KEY))
+        _panel(axes, rows, published)
         axes.set(
-            xlabel=r"$\eta_Y / \eta_Z$", title=f"#last/next tokens = {num_last}/{2 * num_last}"
+            xlabel=r"$\eta_Y / \eta_Z$",
+            title=f"#last/next tokens = {num_last}/{num_last * settings.next_tokens_per_query}",
         )
     row[0, 0].set_ylabel(r"Average entropy of $c_n$ (nats)")
-    handles, labels = row[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    named: dict[str, Artist] = {}
+    for axes in row[0]:
+        handles, labels = axes.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    figure.legend(
+        list(named.values()),
+        list(named),
+        loc="outside lower center",
+        ncols=len(named),
+        frameon=False,
+    )
     return figure
 
 
 def _panel(axes: Axes, table: pd.DataFrame, published: pd.DataFrame | None) -> None:
-    rates = table["eta_z"].unique()
-    for eta_z, colour, marker, line in zip(
-        rates, greyscale_safe_colours(len(rates)), MARKERS, LINES, strict=False
-    ):
+    for eta_z, style in curve_styles(table["eta_z"].unique()):
         rows = table[table["eta_z"] == eta_z]
         axes.errorbar(
             rows["ratio"],
             rows["entropy_mean"],
             rows["entropy_std"],
-            color=colour,
-            marker=marker,
-            linestyle=line,
+            color=style.colour,
+            marker=style.marker,
+            linestyle=style.line,
             markersize=4,
             capsize=2,
             label=rf"$\eta_Z={eta_z:g}$",

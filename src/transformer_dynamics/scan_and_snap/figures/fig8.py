@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from transformer_dynamics.drawing import LINES, draw_command, greyscale_safe_colours
+from transformer_dynamics.drawing import curve_styles, draw_command
 from transformer_dynamics.scan_and_snap.figure_settings import Fig8
 
 COLUMNS = ("panel", "eta_y", "t", "h_step", "h_continuous")
@@ -16,8 +16,7 @@ def draw(table: pd.DataFrame, settings: Fig8, reference: pd.DataFrame | None = N
         1, len(settings.panels), figsize=(9, 3.1), squeeze=False, layout="constrained"
     )
     for index, (axes, panel) in enumerate(zip(row[0], settings.panels, strict=True), start=1):
-        colours = greyscale_safe_colours(len(panel.eta_y))
-        for eta_y, colour, line in zip(panel.eta_y, colours, LINES, strict=False):
+        for eta_y, (colour, line, _) in curve_styles(panel.eta_y):
             rows = table[(table["panel"] == index) & (table["eta_y"] == eta_y)]
             axes.step(rows["t"], rows["h_step"], where="post", color=colour, linewidth=0.8)
             label = rf"$\eta_Y={eta_y:g}$"

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from transformer_dynamics.drawing import LINES, draw_command, greyscale_safe_colours
+from transformer_dynamics.drawing import curve_styles, draw_command
 from transformer_dynamics.scan_and_snap.figure_settings import Fig9
 from transformer_dynamics.scan_and_snap.theory.growth import (
     Setting,
@@ -22,8 +22,7 @@ def draw(table: pd.DataFrame, settings: Fig9, reference: pd.DataFrame | None = N
     )
     for index, (axes, panel) in enumerate(zip(row[0], settings.panels, strict=True), start=1):
         rows_of_panel = table[table["panel"] == index]
-        colours = greyscale_safe_colours(len(panel.eta_z))
-        for eta_z, colour, line in zip(panel.eta_z, colours, LINES, strict=False):
+        for eta_z, (colour, line, _) in curve_styles(panel.eta_z):
             rows = rows_of_panel[rows_of_panel["eta_z"] == eta_z]
             eta_y = panel.nu * eta_z
             axes.plot(

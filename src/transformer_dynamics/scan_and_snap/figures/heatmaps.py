@@ -20,8 +20,9 @@ def heatmap(axes: Axes, rows: pd.DataFrame, *, boundaries: list[int], title: str
     )
     labels = [f"Iter {iteration}" for iteration in grid.index[:-1]] + ["Final"]
     axes.set_yticks([index + 0.5 for index in range(len(labels))], labels, rotation=0)
-    first = int(grid.columns[0])
     for boundary in boundaries:
-        axes.axvline(boundary - first, color="white", linestyle="--", linewidth=1)
+        axes.axvline(
+            int(grid.columns.searchsorted(boundary)), color="white", linestyle="--", linewidth=1
+        )
     axes.tick_params(axis="x", rotation=0)
     axes.set(xlabel="Token #", ylabel="", title=title)

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from transformer_dynamics.drawing import MARKERS, draw_command, greyscale_safe_colours
+from transformer_dynamics.drawing import curve_styles, draw_command
 from transformer_dynamics.scan_and_snap.figure_settings import PhaseTransition
 
 COLUMNS = (
@@ -23,9 +23,7 @@ def draw(
     )
     sizes = table[["num_classes", "vocabulary_size"]].drop_duplicates().to_numpy()
     for axes, (column, label) in zip(row, PREDICTIONS.items(), strict=True):
-        for (num_classes, size), colour, marker in zip(
-            sizes, greyscale_safe_colours(len(sizes)), MARKERS, strict=False
-        ):
+        for (num_classes, size), (colour, _, marker) in curve_styles(sizes):
             rows = table[(table["num_classes"] == num_classes) & (table["vocabulary_size"] == size)]
             axes.errorbar(
                 rows[column],

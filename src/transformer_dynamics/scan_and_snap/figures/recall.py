@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from transformer_dynamics.drawing import LINES, greyscale_safe_colours
+from transformer_dynamics.drawing import curve_styles
 
 COLUMNS = (
     "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream"
@@ -12,7 +12,9 @@ COLUMNS = (
 SYMBOLS = {"eta_z": r"$\eta_Z$", "ratio": r"$\eta_Y/\eta_Z$"}
 
 
-def recall_grid(table: pd.DataFrame, *, across: str, curves: str) -> Figure:
+def recall_grid(
+    table: pd.DataFrame, *, across: str, curves: str, next_tokens_per_query: int
+) -> Figure:
     """One row per number of query tokens, one column per value of `across`, a curve per `curves`.
 
     Lines are means over seeds, bands one standard deviation over seeds.
@@ -26,21 +28,19 @@ def recall_grid(table: pd.DataFrame, *, across: str, curves: str) -> Figure:
         squeeze=False,
         layout="constrained",
     )
-    values = table[curves].unique()
-    styles = list(zip(values, greyscale_safe_colours(len(values)), LINES, strict=False))
+    styles = curve_styles(table[curves].unique())
     for num_last, line_of_panels in zip(rows, panels, strict=True):
         for value, axes in zip(columns, line_of_panels, strict=True):
             part = table[(table["num_last"] == num_last) & (table[across] == value)]
-            for curve, colour, line in styles:
+            for curve, (colour, line, _) in styles:
                 drawn = part[part[curves] == curve]
                 x, mean, std = drawn["threshold"], drawn["recall_mean"], drawn["recall_std"]
                 axes.plot(
                     x, mean, color=colour, linestyle=line, label=f"{SYMBOLS[curves]} = {curve:g}"
                 )
                 axes.fill_between(x, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
-            axes.set_title(
-                f"{num_last}/{2 * num_last},  {SYMBOLS[across]} = {value:g}", fontsize="medium"
-            )
+            title = f"{num_last}/{num_last * next_tokens_per_query},  {SYMBOLS[across]} = {value:g}"
+            axes.set_title(title, fontsize="medium")
             axes.locator_params(axis="x", nbins=4)
         line_of_panels[0].set_ylabel("Recall")
     for axes in panels[-1]:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
+from transformer_dynamics.frames import write_csv
 from transformer_dynamics.scan_and_snap.comparison import comparison_table, turning_table
 from transformer_dynamics.scan_and_snap.figure_settings import PhaseTransition, parse_figure
 from transformer_dynamics.scan_and_snap.stages.options import figure_of_runs, read_metrics
-from transformer_dynamics.storage import write_csv
 
 
 @click.command(help=__doc__)

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.frames import write_csv
 from transformer_dynamics.scan_and_snap.errata_tables import (
     all_evidence,
     findings_table,
@@ -13,7 +14,7 @@ from transformer_dynamics.scan_and_snap.errata_tables import (
 from transformer_dynamics.scan_and_snap.experiments import SampleJob
 from transformer_dynamics.scan_and_snap.figure_settings import Errata, parse_figure
 from transformer_dynamics.scan_and_snap.stages.options import figure_of_runs, read_metrics
-from transformer_dynamics.storage import write_csv, write_text
+from transformer_dynamics.storage import write_text
 
 
 @click.command(help=__doc__)

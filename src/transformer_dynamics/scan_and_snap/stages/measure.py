@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.frames import write_table
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob, Mixture
 from transformer_dynamics.scan_and_snap.metrics import (
     GROWTH,
@@ -21,7 +22,7 @@ from transformer_dynamics.scan_and_snap.metrics import (
 )
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.seeds import format_seeds, parse_seeds
-from transformer_dynamics.storage import read_arrays, write_table
+from transformer_dynamics.storage import read_arrays
 
 Array = NDArray[Any]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from transformer_dynamics.frames import read_table
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob
 from transformer_dynamics.seeds import parse_seeds
-from transformer_dynamics.storage import read_table
 
 Command = Callable[..., Any]
 

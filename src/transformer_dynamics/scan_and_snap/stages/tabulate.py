@@ -5,10 +5,10 @@ from pathlib import Path
 import click
 
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.frames import write_csv
 from transformer_dynamics.scan_and_snap.figure_settings import FromRuns, parse_figure
 from transformer_dynamics.scan_and_snap.stages.options import figure_of_runs, read_metrics
 from transformer_dynamics.scan_and_snap.tables import figure_table
-from transformer_dynamics.storage import write_csv
 
 
 @click.command(help=__doc__)

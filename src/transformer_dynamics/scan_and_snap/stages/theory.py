@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.frames import write_csv
 from transformer_dynamics.scan_and_snap.experiments import Mixture
 from transformer_dynamics.scan_and_snap.figure_settings import Fig1, Fig3, Fig8, Fig9, parse_figure
 from transformer_dynamics.scan_and_snap.theory_tables import (
@@ -13,7 +14,6 @@ from transformer_dynamics.scan_and_snap.theory_tables import (
     fig8_table,
     fig9_table,
 )
-from transformer_dynamics.storage import write_csv
 
 
 @click.command(help=__doc__)
