@@ -223,6 +223,19 @@ def test_truncated_intermediate_is_named(project: Project):
     project.run(FIGURE)
 
 
+def test_changed_figure_table_is_named(finished_project: Project, tmp_path: Path):
+    other = Project(tmp_path)
+    for name in ("results", "figures", ".snakemake"):
+        shutil.copytree(finished_project.folder / name, other.folder / name)
+    table = other.folder / "figures/fig6.csv"
+    table.write_text(table.read_text()[:300])
+    output = other.run(FIGURE, succeed=False)
+    assert "Error: figures/fig6.csv was changed after it was made; delete it" in output
+    table.unlink()
+    other.run(FIGURE)
+    assert table.read_bytes() == (finished_project.folder / "figures/fig6.csv").read_bytes()
+
+
 def test_foreign_table_is_named(finished_project: Project, tmp_path: Path):
     """A table made by other settings, put in place by hand."""
     other = Project(tmp_path)

@@ -5,7 +5,8 @@ rule figure_table:
     input:
         metrics=lambda wildcards: figure_metrics(wildcards.figure),
     output:
-        "figures/{figure}.csv",
+        table="figures/{figure}.csv",
+        checksum="results/scan_and_snap/tables/{figure}.sha256",
     log:
         "logs/figures/{figure}.csv.log",
     params:
@@ -18,12 +19,14 @@ rule figure_table:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
         "python -m transformer_dynamics.{params.program} {params.options:q} {params.metrics:q}"
-        " --output {output:q} > {log:q} 2>&1"
+        " --output {output.table:q} > {log:q} 2>&1"
+        " && sha256sum {output.table:q} > {output.checksum:q}"
 
 
 rule figure:
     input:
-        table=rules.figure_table.output[0],
+        table=rules.figure_table.output.table,
+        checksum=rules.figure_table.output.checksum,
         published=lambda wildcards: published_table(wildcards.figure),
     output:
         report(
@@ -45,7 +48,10 @@ rule figure:
     message:
         "Drawing {output} (log: {log})"
     shell:
-        "python -m transformer_dynamics.scan_and_snap.figures.{params.drawing} {params.options:q}"
+        "sha256sum --check --status {input.checksum:q}"
+        " || {{ echo 'Error: {input.table} was changed after it was made; delete it and run again'"
+        " > {log:q}; exit 1; }};"
+        " python -m transformer_dynamics.scan_and_snap.figures.{params.drawing} {params.options:q}"
         " --table {input.table:q} {params.reference:q} --output {output:q} > {log:q} 2>&1"
 
 
