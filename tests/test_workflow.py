@@ -170,7 +170,11 @@ def test_seeds_per_job_changes_no_number(finished_project: Project, tmp_path: Pa
 
 
 def test_a_killed_job_is_the_only_one_that_is_repeated(project: Project):
-    project.edit("config/quick.yaml", "count: 2", "count: 3")
+    project.edit(
+        "config/quick.yaml",
+        "    syn_medium:\n      seeds: {count: 2}",
+        "    syn_medium:\n      seeds: {count: 3}",
+    )
     process = project.start(FIGURE, "--cores", "1")
     finished = project.folder / RUNS
     # Kill the training job that follows the first finished one.
@@ -239,7 +243,8 @@ def test_changed_figure_table_is_named(finished_project: Project, tmp_path: Path
 def test_foreign_table_is_named(finished_project: Project, tmp_path: Path):
     """A table made by other settings, put in place by hand."""
     other = Project(tmp_path)
-    shutil.copytree(finished_project.folder / "results", other.folder / "results")
+    for name in ("results", ".snakemake"):
+        shutil.copytree(finished_project.folder / name, other.folder / name)
     job_file = other.folder / ENTROPY
     from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 
