@@ -1,6 +1,5 @@
 """What a paper claims, what holds each claim, and what had to be assumed."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -8,7 +7,8 @@ import yaml
 from pydantic import Field, model_validator
 
 from transformer_dynamics.errors import InputError
-from transformer_dynamics.strict import Strict
+from transformer_dynamics.markdown import table
+from transformer_dynamics.strict import Strict, distinct
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -63,10 +63,7 @@ class Registry(Strict):
 
     @model_validator(mode="after")
     def _check_ids(self) -> Self:
-        ids = [claim.id for claim in self.claims]
-        repeated = sorted({name for name in ids if ids.count(name) > 1})
-        if repeated:
-            raise ValueError(f"claims: {', '.join(repeated)} is repeated")
+        distinct([claim.id for claim in self.claims])
         return self
 
 
@@ -110,16 +107,11 @@ def to_markdown(registry: Registry) -> str:
             "",
             "## Claims",
             "",
-            *_table(("id", "paper", "claim", "outcome", "evidence", "tests"), claims),
+            *table(("id", "paper", "claim", "outcome", "evidence", "tests"), claims),
             "",
             "## Assumptions",
             "",
-            *_table(("figures", "choice", "why"), assumptions),
+            *table(("figures", "choice", "why"), assumptions),
             "",
         ]
     )
-
-
-def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:
-    lines = [header, ("---",) * len(header), *rows]
-    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines]

@@ -3,12 +3,22 @@
 import difflib
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from transformer_dynamics.errors import InputError
+
+T = TypeVar("T")
+
+
+def distinct(values: list[T]) -> list[T]:
+    """Refuse a list in which a value is repeated."""
+    repeated = sorted({str(value) for value in values if values.count(value) > 1})
+    if repeated:
+        raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
+    return values
 
 
 class Strict(BaseModel):

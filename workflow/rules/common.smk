@@ -1,5 +1,6 @@
 # Shared by all stages. The typed configuration, and what the result of a program depends on.
 import os
+from functools import cache
 from typing import get_args
 from pathlib import Path
 
@@ -27,6 +28,7 @@ COMPUTATION = CONFIGURATION.computation
 PAPER = CONFIGURATION.scan_and_snap
 
 
+@cache
 def code(program):
     """One string per module and per locked package that a program's result depends on."""
     reached = reach(f"transformer_dynamics.{program}")

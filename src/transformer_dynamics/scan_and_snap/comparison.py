@@ -1,4 +1,4 @@
-"""Theory against training: the same quantities from four sources on one time axis.
+"""Theory against training: the same quantities from every source on one time axis.
 
 Time counts updates with the mean gradient of a batch. Its expectation over a batch is that of one
 sample, so an update corresponds to one of the theory's single-sample steps.
@@ -13,7 +13,7 @@ from transformer_dynamics.scan_and_snap.metrics import GROWTH, growth
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.scan_and_snap.tables import mean_and_std
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
-from transformer_dynamics.scan_and_snap.theory.coupling import correlations, features
+from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
 from transformer_dynamics.scan_and_snap.theory.decoder import gamma_peak, scanning_end
 from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
@@ -112,7 +112,7 @@ def _turn(run: pd.DataFrame) -> float:
 def _theory(
     classes: SequenceClasses, eta_y: float, eta_z: float, times: Floats
 ) -> dict[str, Floats]:
-    """[T, 3] values of `GROWTH` from the population flow, (10) and Theorem 4."""
+    """[T, 3] values of `GROWTH` from both population flows, (10) and Theorem 4."""
     population = population_flow(classes, eta_y, eta_z, times)
     modified = population_flow(classes, eta_y, eta_z, times, modified=True)
     printed = attention_flow(classes, eta_y, eta_z, times)
@@ -130,8 +130,7 @@ def _theory(
 
 def _theorem4(classes: SequenceClasses, eta_y: float, eta_z: float) -> Setting:
     """C_0 = rho_0^4/K, rho_0 from f_n.f_n' = exp(2 z_ml)/rho_0^2 (13) at z = 0."""
-    start = np.zeros((len(classes.query_tokens), classes.vocabulary_size))
-    overlap = correlations(features(classes, start))[0, 1]
+    overlap = initial_correlations(classes)[0, 1]
     num_classes = len(classes.support)
     c0 = float(1 / (num_classes * overlap**2))
     return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, c0)

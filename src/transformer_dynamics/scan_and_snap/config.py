@@ -13,7 +13,6 @@ from transformer_dynamics.scan_and_snap.experiments import (
     Thresholds,
     Training,
     TrainJob,
-    distinct,
 )
 from transformer_dynamics.scan_and_snap.figure_settings import (
     Errata,
@@ -28,7 +27,7 @@ from transformer_dynamics.scan_and_snap.figure_settings import (
     FromRuns,
     TheoryVsTraining,
 )
-from transformer_dynamics.strict import Strict, unknown_key
+from transformer_dynamics.strict import Strict, distinct, unknown_key
 
 MOST_SEEDS = 2**32 - 2
 """The released code adds up to 2 to a seed, and seeds have 32 bits."""

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from transformer_dynamics.markdown import table
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob, Mixture
 from transformer_dynamics.scan_and_snap.figure_settings import Errata
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.scan_and_snap.tables import mean_and_std
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
-from transformer_dynamics.scan_and_snap.theory.coupling import correlations, features
+from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
 from transformer_dynamics.scan_and_snap.theory.errata import all_errata
 from transformer_dynamics.scan_and_snap.theory.evidence import Evidence
 from transformer_dynamics.scan_and_snap.theory.findings import finding_a, finding_b, finding_c
@@ -56,8 +57,7 @@ def _assumption_2(figure: Errata, job: MeasureJob) -> pd.DataFrame:
     checks = []
     for num_last in figure.num_last:
         classes = sequence_classes(mixture.model_copy(update={"num_last": num_last}))
-        z = np.zeros((len(classes.query_tokens), classes.vocabulary_size))
-        checks.append(assumption_2(correlations(features(classes, z)), classes.vocabulary_size))
+        checks.append(assumption_2(initial_correlations(classes), classes.vocabulary_size))
     x = [num_last * mixture.next_tokens_per_query for num_last in figure.num_last]
     largest = _curve("B", r"$|\lambda_1(E)|$", x, [check.largest for check in checks])
     limit = _curve("B", "limit $1/K$", x, [check.largest_limit for check in checks])
@@ -67,15 +67,15 @@ def _assumption_2(figure: Errata, job: MeasureJob) -> pd.DataFrame:
 def _length(figure: Errata, metrics: pd.DataFrame, job: MeasureJob) -> pd.DataFrame:
     """C: entropy on distinct tokens against the number of updates."""
     chosen = metrics[metrics["eta_z"] == figure.eta_z]
-    table = mean_and_std(chosen, ["ratio", "iteration"], job)
+    means = mean_and_std(chosen, ["ratio", "iteration"], job)
     return pd.DataFrame(
         {
             "panel": "C",
-            "curve": [rf"$\eta_Y/\eta_Z={ratio:g}$" for ratio in table["ratio"]],
-            "x": table["iteration"],
-            "y": table["entropy_mean"],
-            "y_std": table["entropy_std"],
-            "n_seeds": table["n_seeds"],
+            "curve": [rf"$\eta_Y/\eta_Z={ratio:g}$" for ratio in means["ratio"]],
+            "x": means["iteration"],
+            "y": means["entropy_mean"],
+            "y_std": means["entropy_std"],
+            "n_seeds": means["n_seeds"],
         }
     )
 
@@ -114,16 +114,23 @@ def all_evidence(
 
 def to_markdown(evidence: list[Evidence]) -> str:
     """The table "printed / corrected / evidence"."""
-    lines = [
-        "# Errata and findings",
-        "",
-        "Every number is computed when this file is made: `snakemake errata`.",
-        "",
-        "| id | printed | corrected | evidence | holds |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for item in evidence:
-        numbers = "<br>".join(f"{name}: {value:.4g}" for name, value in item.evidence.items())
-        cells = (item.id, item.printed, item.corrected, numbers, "yes" if item.holds else "NO")
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return "\n".join([*lines, ""])
+    rows = (
+        (
+            item.id,
+            item.printed,
+            item.corrected,
+            "<br>".join(f"{name}: {value:.4g}" for name, value in item.evidence.items()),
+            "yes" if item.holds else "NO",
+        )
+        for item in evidence
+    )
+    return "\n".join(
+        [
+            "# Errata and findings",
+            "",
+            "Every number is computed when this file is made: `snakemake errata`.",
+            "",
+            *table(("id", "printed", "corrected", "evidence", "holds"), rows),
+            "",
+        ]
+    )

@@ -2,23 +2,12 @@
 
 import math
 import sys
-from typing import Annotated, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from transformer_dynamics.provenance import Provenance, provenance
-from transformer_dynamics.strict import Strict
-
-T = TypeVar("T")
-
-
-def distinct(values: list[T]) -> list[T]:
-    """Refuse a list in which a value is repeated."""
-    repeated = sorted({str(value) for value in values if values.count(value) > 1})
-    if repeated:
-        raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
-    return values
-
+from transformer_dynamics.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
 Metric = Literal["attention", "entropy", "growth", "recall", "unnormalised_attention"]

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from transformer_dynamics.scan_and_snap.experiments import Metric, PositiveList, distinct
-from transformer_dynamics.strict import Strict
+from transformer_dynamics.scan_and_snap.experiments import Metric, PositiveList
+from transformer_dynamics.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
 Points = Annotated[int, Field(ge=2)]

@@ -63,6 +63,19 @@ def correlations(feature_columns: ArrayLike) -> Floats:
     return np.asarray(e)
 
 
+def initial_correlations(classes: SequenceClasses) -> Floats:
+    """E at Z = 0, where c_n is P(.|m,n).
+
+    Args:
+        classes: the K sequence classes.
+
+    Returns:
+        [K, K] E = F^T F - I.
+    """
+    start = np.zeros((len(classes.query_tokens), classes.vocabulary_size))
+    return correlations(features(classes, start))
+
+
 def e_prime(correlation: ArrayLike, *, printed: bool = False) -> Floats:
     """E' = I - (I+E)^{-1} (Lemma 14), or (I+E)^{-1} - I as App. D.1 prints it.
 
