@@ -1,7 +1,7 @@
 """What a paper claims, what holds each claim, and what had to be assumed."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 import yaml
 from pydantic import Field, model_validator
@@ -13,26 +13,160 @@ from transformer_dynamics.strict import Strict, distinct
 Text = Annotated[str, Field(min_length=1)]
 
 
+class Power(Strict):
+    """What a test can see."""
+
+    effect: Annotated[float, Field(gt=0)]
+    """Size of an effect per comparison, in standard deviations of one seed."""
+    probability: Annotated[float, Field(gt=0, lt=1)]
+    """Probability that one comparison of this size passes, with the declared seeds."""
+
+
+class Statistical(Strict):
+    """A test over seeds."""
+
+    level: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    """Probability of a wrong decision, family-wise over the claims of a figure (Holm)."""
+    power: Power
+    """What it can see."""
+
+
+class Bounds(Strict):
+    """Every value of a deterministic computation lies within bounds.
+
+    Evidence: cell, value.
+    """
+
+    kind: Literal["bounds"]
+    """Which test."""
+    lower: float | None = None
+    """Least allowed value."""
+    upper: float | None = None
+    """Largest allowed value."""
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> Self:
+        return _with_a_bound(self)
+
+
+class Published(Strict):
+    """Every value equals the paper's own for the same seeds, to the precision of print.
+
+    Evidence: cell, value, published.
+    """
+
+    kind: Literal["published"]
+    """Which test."""
+    tolerance: Annotated[float, Field(gt=0)]
+    """Largest allowed difference."""
+
+
+class Interval(Statistical):
+    """The mean over seeds lies within bounds (t interval).
+
+    Evidence: cell, seed, value.
+    """
+
+    kind: Literal["interval"]
+    """Which test."""
+    lower: float | None = None
+    """Lower bound of the mean."""
+    upper: float | None = None
+    """Upper bound of the mean."""
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> Self:
+        return _with_a_bound(self)
+
+
+class Trend(Statistical):
+    """The value falls or rises along ordered levels (exact permutations within seeds).
+
+    Evidence: cell, level, seed, value.
+    """
+
+    kind: Literal["trend"]
+    """Which test."""
+    direction: Literal["falls", "rises"]
+    """The claimed direction as the level grows."""
+
+
+class Equivalence(Statistical):
+    """The mean of our seeds equals that of the paper's, within a margin (Welch TOST).
+
+    Evidence: cell, sample (`paper` or `ours`), seed, value.
+    """
+
+    kind: Literal["equivalence"]
+    """Which test."""
+    margin: Annotated[float, Field(gt=0)]
+    """Largest difference that counts as equal, in pooled standard deviations of one seed."""
+
+
+class Prediction(Statistical):
+    """The paper's mean lies in the prediction interval of our seeds.
+
+    Evidence: cell, seed, value, published, published_seeds.
+    """
+
+    kind: Literal["prediction"]
+    """Which test."""
+
+
+Test = Annotated[
+    Bounds | Published | Interval | Trend | Equivalence | Prediction, Field(discriminator="kind")
+]
+
+
+class Data(Strict):
+    """A table that a claim is judged by."""
+
+    experiment: Text
+    """Name of an experiment."""
+    metric: Text
+    """Name of a metric."""
+
+
 class Claim(Strict):
     """One statement of the paper."""
 
-    id: Annotated[str, Field(pattern=r"^T\d+$")]
-    """Its number here."""
+    id: Annotated[str, Field(pattern=r"^(T\d+[a-z]?|E\d+|[A-C][a-z]?)$")]
+    """Its number here: T for claims, E for errata, A to C for findings."""
     where: Text
     """Where the paper states it."""
+    figure: Text | None = None
+    """Figure that shows it; the claims of a figure are one family of tests."""
     statement: Text
     """What it says."""
-    outcome: Literal["holds", "partly", "fails", "reproduced", "drawn", "not tested"]
-    """`drawn`: its figure is there, its statement is not tested yet."""
-    evidence: Text
-    """What was found, or why it is not tested."""
+    quantity: Text | None = None
+    """What is measured, with its unit."""
+    expected: Text | None = None
+    """Value or direction that the claim states."""
+    published: Text | None = None
+    """The paper's own value, if it is known."""
+    measure: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
+    """Function that measures it, as module.function."""
+    data: list[Data] = []
+    """The tables that it takes; none if it is computed from the theory."""
+    test: Test | None = None
+    """How it is judged."""
+    sensitivity: bool = False
+    """Whether it is also judged under every variant of the experiments."""
+    not_tested: Text | None = None
+    """Why it is not judged."""
+    note: Text | None = None
+    """What a reader should know to understand the verdict."""
     checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
-    """Tests that hold it, as file.function."""
+    """Tests that hold the code behind it, as file.function."""
 
     @model_validator(mode="after")
-    def _check_checks(self) -> Self:
-        if (self.outcome == "not tested") == bool(self.checked_by):
-            raise ValueError(f"{self.id}: a claim is 'not tested' exactly if nothing checks it")
+    def _check_whole(self) -> Self:
+        parts = (self.quantity, self.expected, self.measure, self.test)
+        if (self.not_tested is None) != all(part is not None for part in parts):
+            raise ValueError(
+                f"{self.id}: a claim has quantity, expected, measure and test, or says why it is"
+                " not_tested"
+            )
         return self
 
 
@@ -65,6 +199,15 @@ class Registry(Strict):
     def _check_ids(self) -> Self:
         distinct([claim.id for claim in self.claims])
         return self
+
+
+Bounded = TypeVar("Bounded", Bounds, Interval)
+
+
+def _with_a_bound(test: Bounded) -> Bounded:
+    if test.lower is None and test.upper is None:
+        raise ValueError("lower or upper is needed")
+    return test
 
 
 def read_registry(path: Path) -> Registry:

@@ -1,0 +1,1 @@
+"""What is measured to judge each claim of the paper."""
