@@ -15,7 +15,9 @@ include: "workflow/rules/common.smk"
 
 
 wildcard_constraints:
-    experiment="|".join(PAPER.experiments),
+    experiment="|".join(EXPERIMENTS),
+    claim="|".join(TESTED),
+    variant="|".join(["", *(f"-{variant}" for variant in VARIANTS)]),
     figure="|".join(PAPER.figures),
     seeds=r"[0-9,-]+",
     metric="|".join(get_args(Metric)),
@@ -26,6 +28,7 @@ include: "workflow/rules/sequences.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/metrics.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/claims.smk"
 
 
 onstart:

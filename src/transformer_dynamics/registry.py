@@ -14,12 +14,17 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Power(Strict):
-    """What a test can see."""
+    """What a test can see of one comparison, with its correction for many at the strictest."""
 
     effect: Annotated[float, Field(gt=0)]
-    """Size of an effect per comparison, in standard deviations of one seed."""
+    """In standard deviations of one seed: distance of the mean from the bound, or change from the
+    first to the last level; 0 is meant by a test of equality."""
+    seeds: Annotated[int, Field(ge=2)]
+    """Number of seeds."""
+    comparisons: Annotated[int, Field(ge=1)]
+    """Number of comparisons of the family."""
     probability: Annotated[float, Field(gt=0, lt=1)]
-    """Probability that one comparison of this size passes, with the declared seeds."""
+    """Probability that the comparison passes."""
 
 
 class Statistical(Strict):
@@ -148,6 +153,8 @@ class Claim(Strict):
     """Function that measures it, as module.function."""
     data: list[Data] = []
     """The tables that it takes; none if it is computed from the theory."""
+    reference: Text | None = None
+    """Path of a table of published values that the measure takes, too."""
     test: Test | None = None
     """How it is judged."""
     sensitivity: bool = False
@@ -168,6 +175,11 @@ class Claim(Strict):
                 " not_tested"
             )
         return self
+
+    @property
+    def family(self) -> str:
+        """Claims of one family share the correction for many tests."""
+        return self.figure or self.id
 
 
 class Assumption(Strict):

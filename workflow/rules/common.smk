@@ -9,23 +9,33 @@ from snakemake.exceptions import WorkflowError
 from transformer_dynamics.config import Configuration
 from transformer_dynamics.digest import locked_versions, reach
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.registry import read_registry
+from transformer_dynamics.scan_and_snap.claims.command import EvidenceJob, Source
 from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
 from transformer_dynamics.seeds import format_seeds
+from transformer_dynamics.verification.judge import Family, Member
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
 LOCK = PROJECT / "requirements.lock"
+REGISTRY_FILE = str(PROJECT / "papers/scan_and_snap.yaml")
 
 
-def load_configuration():
+def checked(read, *arguments):
     try:
-        return Configuration.parse(config, "configuration")
+        return read(*arguments)
     except InputError as error:
         raise WorkflowError(error.message)
 
 
-CONFIGURATION = load_configuration()
+CONFIGURATION = checked(Configuration.parse, config, "configuration")
 COMPUTATION = CONFIGURATION.computation
 PAPER = CONFIGURATION.scan_and_snap
+CLAIMS = {
+    claim.id: claim for claim in checked(read_registry, Path(REGISTRY_FILE)).claims
+}
+TESTED = [name for name, claim in CLAIMS.items() if claim.test]
+EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
+VARIANTS = ["baseline", *PAPER.sensitivity.variants]
 
 
 @cache
@@ -50,8 +60,9 @@ def shared_code(program):
 
 def seed_batches(experiment):
     """The seeds of each job of an experiment, as file names write them."""
-    seeds = PAPER.experiments[experiment].seed_list
-    size = COMPUTATION.seeds_per_job
+    seeds = EXPERIMENTS[experiment].seed_list
+    varied = experiment not in PAPER.experiments
+    size = PAPER.sensitivity.seeds_per_job if varied else COMPUTATION.seeds_per_job
     names = [format_seeds(seeds[i : i + size]) for i in range(0, len(seeds), size)]
     longest = max(names, key=len)
     if len(longest) > 200:
@@ -63,7 +74,7 @@ def seed_batches(experiment):
 
 
 def all_seeds(experiment):
-    return format_seeds(PAPER.experiments[experiment].seed_list)
+    return format_seeds(EXPERIMENTS[experiment].seed_list)
 
 
 def train_job(experiment):
@@ -116,3 +127,65 @@ def released_mixtures():
     }
     sampling = next(iter(PAPER.experiments.values())).sampling
     return SampleJob(mixtures=released, sampling=sampling)
+
+
+def claim_program(claim):
+    return f"scan_and_snap.claims.{CLAIMS[claim].measure.split('.')[0]}"
+
+
+def claim_data(claim, variant):
+    """(experiment, metric) of each table of a claim; a variant is written -<name>."""
+    return [
+        (
+            PAPER.varied_name(data.experiment, variant[1:]) if variant else data.experiment,
+            data.metric,
+        )
+        for data in CLAIMS[claim].data
+    ]
+
+
+def claim_tables(claim, variant):
+    return [
+        f"results/scan_and_snap/{experiment}/metrics/{metric}.parquet"
+        for experiment, metric in claim_data(claim, variant)
+    ]
+
+
+def claim_reference(claim):
+    reference = CLAIMS[claim].reference
+    return [str(PROJECT / reference)] if reference else []
+
+
+def claim_job(claim, variant):
+    """What the evidence of a claim depends on."""
+    data = claim_data(claim, variant)
+    return EvidenceJob(
+        measure=CLAIMS[claim].measure.split(".")[1],
+        data=[
+            Source(job=measure_job(*source), seeds=all_seeds(source[0]))
+            for source in data
+        ],
+    )
+
+
+def family_of(claim, variant):
+    """The claims that share the correction for many tests with one, itself included."""
+    return [
+        name
+        for name in TESTED
+        if CLAIMS[name].family == CLAIMS[claim].family
+        and (CLAIMS[name].sensitivity or not variant)
+    ]
+
+
+def family_settings(claim, variant):
+    members = [
+        Member(
+            claim=name,
+            test=CLAIMS[name].test,
+            program=f"transformer_dynamics.{claim_program(name)}",
+            settings=claim_job(name, variant).model_dump(mode="json"),
+        )
+        for name in family_of(claim, variant)
+    ]
+    return Family(members=members).model_dump_json()

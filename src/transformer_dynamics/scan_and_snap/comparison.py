@@ -77,7 +77,7 @@ def turning_table(metrics: pd.DataFrame, job: MeasureJob) -> pd.DataFrame:
     """
     exponents = metrics[metrics["quantity"] == "exponent"]
     keys = ["mixture", "eta_z", "ratio", "seed"]
-    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(_turn).rename("turn")
+    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(turn).rename("turn")
     cells = turns.groupby(keys[:3]).agg(["mean", "std", "count"]).reset_index()
     rows = []
     for cell in cells.to_dict("records"):
@@ -101,7 +101,12 @@ def turning_table(metrics: pd.DataFrame, job: MeasureJob) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values(["num_last", "eta_y"], ignore_index=True)
 
 
-def _turn(run: pd.DataFrame) -> float:
+def turn(run: pd.DataFrame) -> float:
+    """Time at which B_n(t) of one run rises fastest, in updates.
+
+    Args:
+        run: columns iteration and growth, the latter B_n(t).
+    """
     run = run.sort_values("iteration")
     times, values = run["iteration"].to_numpy(), run["growth"].to_numpy()
     middles = np.geomspace(1.2, times[-1] / 1.2, 400)

@@ -93,6 +93,62 @@ class Experiment(Strict):
         return self
 
 
+class SamplingChange(Strict):
+    """Settings of sampling that a variant changes; what is left out stays."""
+
+    steps: Annotated[int, Field(ge=1)] | None = None
+    """Number of batches."""
+    batch_size: Annotated[int, Field(ge=1)] | None = None
+    """Sequences per batch."""
+    sequence_length: Annotated[int, Field(ge=2, le=65536)] | None = None
+    """T."""
+
+
+class TrainingChange(Strict):
+    """Settings of training that a variant changes; what is left out stays."""
+
+    momentum: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Momentum of `sgd`."""
+    initialization: Literal["zero", "uniform"] | None = None
+    """Start of Y and Z."""
+    residual: bool | None = None
+    """The query's one-hot vector added to the attention's output."""
+    query_among_keys: bool | None = None
+    """The query as a key of its own attention."""
+
+
+class Variant(Strict):
+    """One other reading of the paper, or one departure from it."""
+
+    title: str = Field(min_length=1)
+    """Its name in figures."""
+    sampling: SamplingChange = SamplingChange()
+    """What changes in sampling."""
+    training: TrainingChange = TrainingChange()
+    """What changes in training."""
+
+
+class Sensitivity(Strict):
+    """Experiments that are repeated under every variant, to see which claims depend on it."""
+
+    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    """Names of the experiments; their own settings are the variant `baseline`."""
+    seeds: SeedRange
+    """Seeds of every variant, other ones than the experiments' own."""
+    seeds_per_job: int = Field(default=25, ge=1)
+    """How many of these seeds one job takes; no number depends on it."""
+    variants: dict[Name, Variant]
+    """The variants by name."""
+
+    @model_validator(mode="after")
+    def _check_baseline(self) -> Self:
+        if "baseline" in self.variants:
+            raise ValueError(
+                "variants > baseline: this is the name of the experiments' own settings"
+            )
+        return self
+
+
 class ScanAndSnap(Strict):
     """Tian, Wang, Chen, Du: Scan and Snap (NeurIPS 2023)."""
 
@@ -102,6 +158,8 @@ class ScanAndSnap(Strict):
     """The experiments by name."""
     figures: dict[Name, FigureSettings]
     """The figures by name: `figures/<name>.pdf`."""
+    sensitivity: Sensitivity
+    """Which experiments are repeated under which variants."""
 
     @model_validator(mode="after")
     def _check_references(self) -> Self:
@@ -115,6 +173,7 @@ class ScanAndSnap(Strict):
                     known = unknown_key(mixture, list(self.mixtures))
                     raise ValueError(f"experiments > {name} > recall_thresholds: {known}")
             self._check_stream(name)
+        self._check_variants()
         for name, figure in self.figures.items():
             if isinstance(figure, FromRuns):
                 if figure.experiment not in self.experiments:
@@ -127,6 +186,14 @@ class ScanAndSnap(Strict):
             elif isinstance(figure, Fig1) and self.mixtures[figure.mixture].num_classes < 2:
                 raise ValueError(f"figures > {name} > mixture: needs two sequence classes")
         return self
+
+    def _check_variants(self) -> None:
+        for name in self.sensitivity.experiments:
+            if name not in self.experiments:
+                known = unknown_key(name, list(self.experiments))
+                raise ValueError(f"sensitivity > experiments: {known}")
+            for variant in self.sensitivity.variants:
+                self._varied(name, variant)
 
     def _check_stream(self, name: str) -> None:
         experiment = self.experiments[name]
@@ -207,7 +274,34 @@ class ScanAndSnap(Strict):
         job = self.train_job(experiment, device)
         return MeasureJob(**dict(job), metric=metric, recall_thresholds=thresholds)
 
+    @property
+    def varied_experiments(self) -> dict[str, Experiment]:
+        """The experiments of every variant as `<experiment>-<variant>`, equal ones once."""
+        return {
+            name: self._experiment(name)
+            for variant in ("baseline", *self.sensitivity.variants)
+            for experiment in self.sensitivity.experiments
+            if (name := self.varied_name(experiment, variant)).endswith(variant)
+        }
+
+    def varied_name(self, experiment: str, variant: str) -> str:
+        """Name of an experiment's variant; the baseline's where the variant changes nothing."""
+        same = self._varied(experiment, variant) == self._varied(experiment, "baseline")
+        return f"{experiment}-{'baseline' if same else variant}"
+
+    def _varied(self, experiment: str, variant: str) -> Experiment:
+        base, sensitivity = self.experiments[experiment], self.sensitivity
+        data = base.model_dump() | {"seeds": sensitivity.seeds.model_dump()}
+        if variant != "baseline":
+            for section in ("sampling", "training"):
+                change = getattr(sensitivity.variants[variant], section)
+                data[section] |= change.model_dump(exclude_none=True)
+        return Experiment.model_validate(data)
+
     def _experiment(self, name: str) -> Experiment:
+        base, _, variant = name.partition("-")
+        if variant and base in self.sensitivity.experiments:
+            return self._varied(base, variant)
         if name not in self.experiments:
             raise InputError(f"experiment: {unknown_key(name, list(self.experiments))}")
         return self.experiments[name]

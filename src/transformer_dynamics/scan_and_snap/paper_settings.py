@@ -1,6 +1,14 @@
 """The paper's settings: the defaults of this paper's section of the configuration."""
 
-from transformer_dynamics.scan_and_snap.config import Experiment, ScanAndSnap, SeedRange
+from transformer_dynamics.scan_and_snap.config import (
+    Experiment,
+    SamplingChange,
+    ScanAndSnap,
+    SeedRange,
+    Sensitivity,
+    TrainingChange,
+    Variant,
+)
 from transformer_dynamics.scan_and_snap.experiments import Mixture, Sampling, Thresholds, Training
 from transformer_dynamics.scan_and_snap.figure_settings import (
     Errata,
@@ -25,6 +33,20 @@ _FIRST_UPDATES = [0, 2, 4, 6, 8, 10, 48]
 _SAMPLING = Sampling(stream="authors", steps=100, batch_size=128, sequence_length=128)
 _INDEPENDENT = _SAMPLING.model_copy(update={"stream": "independent"})
 _GROWING_STEPS = sorted({round(1.06**power) for power in range(110)} | {0})
+_TEN_SEEDS = SeedRange(first=1, count=10)
+_SWEEP = Training(
+    optimizer="sgd",
+    momentum=0.9,
+    eta_z=[0.5, 1.0, 2.0, 3.0],
+    ratio=[1.0, 2.0, 5.0, 10.0],
+    initialization="uniform",
+)
+_RECALL_THRESHOLDS = {
+    "syn_medium_1": Thresholds(first=0.028, last=0.038, count=11),
+    "syn_medium_3": Thresholds(first=0.012, last=0.016, count=11),
+    "syn_medium_5": Thresholds(first=0.0075, last=0.0105, count=11),
+    "syn_medium_10": Thresholds(first=0.004, last=0.0053, count=11),
+}
 _RATES = [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
@@ -99,7 +121,7 @@ PAPER = ScanAndSnap(
         ),
         "theory_comparison": Experiment(
             mixtures=["syn_medium_1"],
-            seeds=SeedRange(first=1, count=10),
+            seeds=_TEN_SEEDS,
             sampling=_INDEPENDENT.model_copy(update={"steps": 500}),
             training=Training(
                 optimizer="sgd",
@@ -119,7 +141,7 @@ PAPER = ScanAndSnap(
                 "two_wide_classes",
                 "ten_narrow_classes",
             ],
-            seeds=SeedRange(first=1, count=10),
+            seeds=_TEN_SEEDS,
             sampling=_INDEPENDENT.model_copy(update={"steps": 600, "sequence_length": 2048}),
             training=Training(
                 optimizer="sgd",
@@ -132,7 +154,7 @@ PAPER = ScanAndSnap(
         ),
         "long_training": Experiment(
             mixtures=["syn_medium_5"],
-            seeds=SeedRange(first=1, count=10),
+            seeds=_TEN_SEEDS,
             sampling=_SAMPLING.model_copy(update={"steps": 1000}),
             training=Training(
                 optimizer="sgd",
@@ -145,23 +167,81 @@ PAPER = ScanAndSnap(
         ),
         "syn_medium": Experiment(
             mixtures=["syn_medium_1", "syn_medium_3", "syn_medium_5", "syn_medium_10"],
-            seeds=SeedRange(first=1, count=10),
+            seeds=_TEN_SEEDS,
             sampling=_SAMPLING,
+            training=_SWEEP,
+            recall_thresholds=_RECALL_THRESHOLDS,
+        ),
+        "fig4_replication": Experiment(
+            mixtures=["syn_small"],
+            seeds=_TEN_SEEDS,
+            sampling=_INDEPENDENT,
             training=Training(
                 optimizer="sgd",
                 momentum=0.9,
-                eta_z=[0.5, 1.0, 2.0, 3.0],
-                ratio=[1.0, 2.0, 5.0, 10.0],
-                initialization="uniform",
+                eta_z=[1.0],
+                ratio=[1.0, 10.0],
+                initialization="zero",
+                recorded=[0],
             ),
-            recall_thresholds={
-                "syn_medium_1": Thresholds(first=0.028, last=0.038, count=11),
-                "syn_medium_3": Thresholds(first=0.012, last=0.016, count=11),
-                "syn_medium_5": Thresholds(first=0.0075, last=0.0105, count=11),
-                "syn_medium_10": Thresholds(first=0.004, last=0.0053, count=11),
-            },
+        ),
+        "fig5_replication": Experiment(
+            mixtures=["syn_small"],
+            seeds=_TEN_SEEDS,
+            sampling=_INDEPENDENT,
+            training=Training(
+                optimizer="adam",
+                momentum=0,
+                eta_z=[0.1, 0.5, 1.0],
+                ratio=[1.0],
+                initialization="zero",
+                recorded=[0],
+            ),
+        ),
+        "fig6_replication": Experiment(
+            mixtures=["syn_medium_1", "syn_medium_3", "syn_medium_5", "syn_medium_10"],
+            seeds=_TEN_SEEDS,
+            sampling=_INDEPENDENT,
+            training=_SWEEP,
+            recall_thresholds=_RECALL_THRESHOLDS,
+        ),
+        "random_start": Experiment(
+            mixtures=["syn_medium_5"],
+            seeds=_TEN_SEEDS,
+            sampling=_INDEPENDENT,
+            training=Training(
+                optimizer="sgd",
+                momentum=0.9,
+                eta_z=[1.0],
+                ratio=[2.0, 10.0],
+                initialization="uniform",
+                recorded=[0],
+            ),
         ),
     },
+    sensitivity=Sensitivity(
+        experiments=["fig4_replication", "fig5_replication", "fig6_replication"],
+        seeds=SeedRange(first=101, count=100),
+        variants={
+            "zero_start": Variant(
+                title="zero start", training=TrainingChange(initialization="zero")
+            ),
+            "random_start": Variant(
+                title="random start", training=TrainingChange(initialization="uniform")
+            ),
+            "no_momentum": Variant(title="no momentum", training=TrainingChange(momentum=0)),
+            "updates_1000": Variant(title="1,000 updates", sampling=SamplingChange(steps=1000)),
+            "length_1024": Variant(
+                title="T = 1,024", sampling=SamplingChange(sequence_length=1024)
+            ),
+            "batch_16": Variant(title="batches of 16", sampling=SamplingChange(batch_size=16)),
+            "batch_512": Variant(title="batches of 512", sampling=SamplingChange(batch_size=512)),
+            "query_among_keys": Variant(
+                title="query among keys", training=TrainingChange(query_among_keys=True)
+            ),
+            "residual": Variant(title="residual", training=TrainingChange(residual=True)),
+        },
+    ),
     figures={
         "fig1": Fig1(drawing="fig1", mixture="syn_small"),
         "fig2": Fig2(drawing="fig2", experiment="four_stages", seed=1, sequence_class=1),

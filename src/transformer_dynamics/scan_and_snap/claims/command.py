@@ -9,7 +9,7 @@ import click
 import pandas as pd
 
 from transformer_dynamics.errors import InputError
-from transformer_dynamics.frames import read_table, write_table
+from transformer_dynamics.frames import read_csv, read_table, write_table
 from transformer_dynamics.provenance import provenance
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob
 from transformer_dynamics.seeds import parse_seeds
@@ -57,15 +57,17 @@ def measure_command(module: str, *measures: Measure) -> click.Command:
 
     @click.command()
     @click.option("--settings", required=True, help="EvidenceJob as JSON.")
+    @click.option("--reference", type=click.Path(path_type=Path), help="Published values.")
     @click.option("--output", required=True, type=click.Path(path_type=Path))
     @click.argument("tables", nargs=-1, type=click.Path(path_type=Path))
-    def main(settings: str, output: Path, tables: tuple[Path, ...]) -> None:
+    def main(settings: str, reference: Path | None, output: Path, tables: tuple[Path, ...]) -> None:
         """Write the evidence of one claim."""
         job = EvidenceJob.parse_json(settings, "--settings")
         if job.measure not in known:
             raise InputError(f"{module} has no measure {job.measure}; it has {', '.join(known)}")
         measured = [_read(source, path) for source, path in zip(job.data, tables, strict=True)]
-        evidence = known[job.measure](*measured)
+        known_values = [] if reference is None else [read_csv(reference, ())]
+        evidence = known[job.measure](*measured, *known_values)
         write_table(output, evidence, provenance(module, json.loads(settings)))
 
     return main

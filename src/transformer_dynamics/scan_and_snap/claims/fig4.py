@@ -1,0 +1,70 @@
+"""Figure 4: attention along training with SGD, at a small and a large rate of the decoder."""
+
+import numpy as np
+import pandas as pd
+
+from transformer_dynamics.scan_and_snap.claims.arrays import (
+    by_ratio,
+    change_with_ratio,
+    entropy,
+    evidence,
+    runs,
+)
+from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
+
+
+def change_of_entropy(attention: Measured) -> pd.DataFrame:
+    """Entropy of c_n after training minus that before, in nats, mean over classes."""
+    found = runs(attention)
+    h = entropy(found.array).mean(axis=-1)
+    return by_ratio(h[:, -1] - h[:, 0], found)
+
+
+def change_of_common_mass(attention: Measured) -> pd.DataFrame:
+    """Attention on common tokens after training minus that before, mean over classes."""
+    found = runs(attention)
+    mass = found.array[..., : found.num_common].sum(axis=-1).mean(axis=-1)
+    return by_ratio(mass[:, -1] - mass[:, 0], found)
+
+
+def lead_of_the_most_frequent(attention: Measured) -> pd.DataFrame:
+    """Attention on the most frequent distinct token minus the largest on any other distinct one.
+
+    After training, mean over classes, relative to the former.
+    """
+    found = runs(attention)
+    c = found.distinct()[:, -1]
+    lead = 1 - c[..., :-1].max(axis=-1) / c[..., -1]
+    return by_ratio(lead.mean(axis=-1), found)
+
+
+def change_of_updates_to_learn(loss: Measured) -> pd.DataFrame:
+    """Updates until the loss is below a tenth of its start: highest minus lowest ratio."""
+    ordered = loss.table.sort_values("iteration")
+    updates = ordered.groupby(["eta_z", "ratio", "seed"])["loss"].apply(_first_below_a_tenth)
+    return change_with_ratio(updates.rename("value").reset_index())
+
+
+def change_of_entropy_with_ratio(attention: Measured) -> pd.DataFrame:
+    """Entropy of c_n after training, in nats, mean over classes: highest minus lowest ratio."""
+    found = runs(attention)
+    h = entropy(found.array[:, -1]).mean(axis=-1)
+    return change_with_ratio(evidence(h, found.seeds, found.cells))
+
+
+def _first_below_a_tenth(loss: pd.Series) -> int:
+    below = np.flatnonzero(loss.to_numpy() < loss.iloc[0] / 10)
+    return int(below[0]) if len(below) else len(loss)
+
+
+main = measure_command(
+    "transformer_dynamics.scan_and_snap.claims.fig4",
+    change_of_entropy,
+    change_of_common_mass,
+    lead_of_the_most_frequent,
+    change_of_updates_to_learn,
+    change_of_entropy_with_ratio,
+)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Figure 5: attention along training with Adam at several rates."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from transformer_dynamics.scan_and_snap.claims.arrays import (
+    Floats,
+    Runs,
+    entropy,
+    evidence,
+    labelled,
+    runs,
+)
+from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
+
+
+def distance_between_rates(attention: Measured) -> pd.DataFrame:
+    """How much further two rates part the attention on distinct tokens than two seeds do.
+
+    Total variation distance, after training and mean over classes, between a seed's attention at
+    two rates minus its mean distance to the other seeds at the same rates.
+    """
+    found = runs(attention)
+    c = _restricted(found)
+    between_seeds = _distance(c[:, None], c[None]).sum(axis=1) / (len(c) - 1)
+    tables = []
+    rates = found.cells["eta_z"].tolist()
+    for i, j in combinations(range(len(rates)), 2):
+        excess = _distance(c[:, i], c[:, j]) - between_seeds[:, [i, j]].mean(axis=1)
+        cell = f"rates {rates[i]:g} and {rates[j]:g}"
+        tables.append(pd.DataFrame({"cell": cell, "seed": found.seeds, "value": excess}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def change_of_entropy_on_distinct(attention: Measured) -> pd.DataFrame:
+    """Entropy of c_n on distinct tokens after training minus that before, in nats."""
+    found = runs(attention)
+    h = entropy(found.distinct()).mean(axis=-1)
+    table = evidence(h[:, -1] - h[:, 0], found.seeds, found.cells)
+    return labelled(table, eta_z="rate")
+
+
+def _restricted(found: Runs) -> Floats:
+    """[seed, cell, K, distinct tokens] attention after training, summing to 1."""
+    c = found.distinct()[:, -1]
+    return np.asarray(c / c.sum(axis=-1, keepdims=True))
+
+
+def _distance(first: Floats, second: Floats) -> Floats:
+    """Total variation distance, mean over classes."""
+    return np.asarray(np.abs(first - second).sum(axis=-1).mean(axis=-1) / 2)
+
+
+main = measure_command(
+    "transformer_dynamics.scan_and_snap.claims.fig5",
+    distance_between_rates,
+    change_of_entropy_on_distinct,
+)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Figure 6: entropy of the attention on distinct tokens, and how long training changes it."""
+
+import pandas as pd
+
+from transformer_dynamics.scan_and_snap.claims.arrays import change_with_ratio, labelled
+from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
+
+THRESHOLD = 2
+"""eta_Y/eta_Z from which on the paper sees the entropy rise."""
+PUBLISHED_SEEDS = 10
+
+
+def against_eta_z(entropy: Measured) -> pd.DataFrame:
+    """Entropy after training against eta_Z, at every size and ratio."""
+    table = labelled(_after_training(entropy), num_last="num_last", ratio="eta_Y/eta_Z")
+    return table.rename(columns={"eta_z": "level"})
+
+
+def against_ratio_beyond(entropy: Measured) -> pd.DataFrame:
+    """Entropy after training against the ratio from the threshold on, at every size and eta_Z."""
+    table = _after_training(entropy)
+    table = labelled(table[table["ratio"] >= THRESHOLD], num_last="num_last", eta_z="eta_Z")
+    return table.rename(columns={"ratio": "level"})
+
+
+def change_below(entropy: Measured) -> pd.DataFrame:
+    """Entropy after training at the threshold minus that at the lowest ratio."""
+    table = _after_training(entropy)
+    return change_with_ratio(table[table["ratio"] <= THRESHOLD], num_last="num_last")
+
+
+def means_of_a_panel(authors: Measured, ours: Measured) -> pd.DataFrame:
+    """Mean entropy over the cells of a panel, a value per seed, on both streams."""
+    tables = [
+        _after_training(measured)
+        .groupby(["num_last", "seed"], as_index=False)["value"]
+        .mean()
+        .assign(sample=sample)
+        for measured, sample in ((authors, "paper"), (ours, "ours"))
+    ]
+    return labelled(pd.concat(tables, ignore_index=True), num_last="num_last")
+
+
+def published(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
+    """Means and standard deviations over seeds beside the published ones."""
+    keys = ["num_last", "eta_z", "ratio"]
+    found = _after_training(authors).groupby(keys, as_index=False)["value"].agg(["mean", "std"])
+    both = reference.merge(found, on=keys)
+    return pd.concat(
+        [
+            labelled(
+                both.assign(value=both[kind], published=both[f"entropy_{kind}"]),
+                num_last=f"{kind}, num_last",
+                eta_z="eta_Z",
+                ratio="eta_Y/eta_Z",
+            )[["cell", "value", "published"]]
+            for kind in ("mean", "std")
+        ],
+        ignore_index=True,
+    )
+
+
+def predicted(ours: Measured, reference: pd.DataFrame) -> pd.DataFrame:
+    """Entropy after training of every seed beside the published mean of the same cell."""
+    both = reference.merge(_after_training(ours), on=["num_last", "eta_z", "ratio"])
+    table = labelled(both, num_last="num_last", eta_z="eta_Z", ratio="eta_Y/eta_Z")
+    table = table.assign(published=table["entropy_mean"], published_seeds=PUBLISHED_SEEDS)
+    return table[["cell", "seed", "value", "published", "published_seeds"]]
+
+
+def change_after(entropy: Measured) -> pd.DataFrame:
+    """Entropy at the end of a long training minus that after the paper's 100 updates."""
+    keys = ["eta_z", "ratio", "seed"]
+    wide = entropy.table.pivot(index=keys, columns="iteration", values="entropy")
+    change = (wide[wide.columns.max()] - wide[100]).rename("value").reset_index()
+    return labelled(change, eta_z="eta_Z", ratio="eta_Y/eta_Z")
+
+
+def _after_training(entropy: Measured) -> pd.DataFrame:
+    table = entropy.table[entropy.table["iteration"] == entropy.table["iteration"].max()]
+    return table.rename(columns={"entropy": "value"})
+
+
+main = measure_command(
+    "transformer_dynamics.scan_and_snap.claims.fig6",
+    against_eta_z,
+    against_ratio_beyond,
+    change_below,
+    means_of_a_panel,
+    published,
+    predicted,
+    change_after,
+)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Sections 5 and 6: trajectories of training, without momentum and from zero, against the theory."""
+
+import numpy as np
+import pandas as pd
+
+from transformer_dynamics.scan_and_snap.claims.arrays import (
+    Floats,
+    Runs,
+    by_ratio,
+    evidence,
+    labelled,
+    runs,
+)
+from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
+from transformer_dynamics.scan_and_snap.comparison import turn
+from transformer_dynamics.scan_and_snap.metrics import GROWTH
+from transformer_dynamics.scan_and_snap.theory.decoder import (
+    h_continuous,
+    prediction_error,
+    snapping_start,
+)
+
+
+def decay_of_the_loss(loss: Measured) -> pd.DataFrame:
+    """Slope of the loss on log-log axes minus that of the closed form (Corollary 1), late.
+
+    The last four fifths of the updates count.
+    """
+    (mixture,) = loss.job.mixtures.values()
+    steps = np.arange(loss.job.sampling.steps // 5, loss.job.sampling.steps)
+    rows = []
+    for (eta_z, ratio, seed), run in loss.table.groupby(["eta_z", "ratio", "seed"]):
+        h = h_continuous(eta_z * ratio, mixture.vocabulary_size, steps / mixture.num_classes)
+        closed = prediction_error(h, mixture.vocabulary_size)
+        measured = run.sort_values("iteration")["loss"].to_numpy()[steps]
+        rows.append((ratio, seed, _slope(steps, measured) - _slope(steps, closed)))
+    return labelled(pd.DataFrame(rows, columns=["ratio", "seed", "value"]), ratio="eta_Y/eta_Z")
+
+
+def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
+    """Change of z_ml of each distinct token over training, mean over classes, lowest ratio."""
+    found = runs(unnormalised)
+    z = _logits(found)[:, -1, 0, :, found.num_common :].mean(axis=1)
+    weights = found.classes.probabilities[0, found.num_common :]
+    names = [f"P(l|n) = {weight:.4f}" for weight in weights]
+    return _by_name(z, found.seeds, names)
+
+
+def fall_of_common_tokens(unnormalised: Measured) -> pd.DataFrame:
+    """Largest change of z_ml of any common token over training."""
+    found = runs(unnormalised)
+    z = _logits(found)[:, -1, :, :, : found.num_common]
+    return by_ratio(z.max(axis=(-2, -1)), found)
+
+
+def gain_over_growth(growth: Measured) -> pd.DataFrame:
+    """r(t)/(r(0) chi(t)) at the end of training, for the first and the middle distinct token."""
+    values, cells, seeds = _growth(growth)
+    gain, factor = (values[..., GROWTH.index(name)] for name in ("relative_gain", "growth_factor"))
+    return labelled(
+        evidence(gain[:, -1] / (gain[:, 0] * factor[:, -1]), seeds, cells), ratio="eta_Y/eta_Z"
+    )
+
+
+def place_between_the_bounds(growth: Measured) -> pd.DataFrame:
+    """Where ln chi_l0 lies between the bounds of (12), 0 at the lower and 1 at the upper one."""
+    (mixture,) = growth.job.mixtures.values()
+    weights = np.array([*mixture.common_weights, *mixture.distinct_weights])
+    share = max(mixture.distinct_weights) ** 2 / (weights**2).sum()
+    values, cells, seeds = _growth(growth)
+    exponent, factor = (
+        values[:, -1, :, GROWTH.index(name)] for name in ("exponent", "growth_factor")
+    )
+    place = (np.log(factor) / (2 * exponent) - share) / (1 - share)
+    return labelled(evidence(place, seeds, cells), ratio="eta_Y/eta_Z")
+
+
+def growth_of_the_dominant_share(attention: Measured) -> pd.DataFrame:
+    """Rank correlation of time and the dominant distinct token's share f_nl0, mean over classes."""
+    found = runs(attention)
+    f = found.array[..., -1] / np.linalg.norm(found.array, axis=-1)
+    ranks = f.mean(axis=-1).argsort(axis=1).argsort(axis=1)
+    steps = np.arange(len(found.iterations))
+    correlation = 1 - 6 * ((ranks - steps[:, None]) ** 2).sum(axis=1) / (
+        len(steps) * (len(steps) ** 2 - 1)
+    )
+    return by_ratio(correlation, found)
+
+
+def remaining_share(attention: Measured) -> pd.DataFrame:
+    """What each distinct token keeps of its attention relative to the dominant one's.
+
+    Mean over classes, against the token's rank in P(l|n), the rarest first, without the dominant.
+    """
+    found = runs(attention)
+    relative = found.distinct() / found.distinct()[..., -1:]
+    kept = (relative[:, -1] / relative[:, 0]).mean(axis=-2)[..., :-1]
+    tables = [
+        evidence(kept[..., rank], found.seeds, found.cells).assign(level=rank + 1)
+        for rank in range(kept.shape[-1])
+    ]
+    return labelled(pd.concat(tables, ignore_index=True), ratio="eta_Y/eta_Z")
+
+
+def late_speed(attention: Measured) -> pd.DataFrame:
+    """Speed of the attention at the end of training, in its largest before t_0.
+
+    Speed is |c_n(t') - c_n(t)|_1/(t' - t), mean over classes.
+    """
+    found = runs(attention)
+    (mixture,) = attention.job.mixtures.values()
+    times = np.array(found.iterations)
+    change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
+    speed = change / np.diff(times)[:, None]
+    late = []
+    for cell, (eta_z, ratio) in enumerate(found.cells.itertuples(index=False)):
+        start = snapping_start(eta_z * ratio, mixture.vocabulary_size, mixture.num_classes)
+        early = max(1, int(np.searchsorted(times, start)))
+        late.append(speed[:, -1, cell] / speed[:, :early, cell].max(axis=1))
+    return by_ratio(np.stack(late, axis=1), found)
+
+
+def largest_share(attention: Measured) -> pd.DataFrame:
+    """Largest attention on one token at the end of training, mean over classes."""
+    found = runs(attention)
+    return by_ratio(found.array[:, -1].max(axis=-1).mean(axis=-1), found)
+
+
+def common_mass(attention: Measured) -> pd.DataFrame:
+    """Attention on common tokens along training, at every fourth recorded update."""
+    found = runs(attention)
+    mass = found.array[..., : found.num_common].sum(axis=-1).mean(axis=-1)
+    tables = [
+        evidence(mass[:, step], found.seeds, found.cells).assign(level=found.iterations[step])
+        for step in np.linspace(0, len(found.iterations) - 1, 6).round().astype(int)
+    ]
+    return labelled(pd.concat(tables, ignore_index=True), ratio="eta_Y/eta_Z")
+
+
+def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
+    """Exponent of the time at which dB_n/dt is largest as a power of eta_Y, for every mixture."""
+    exponents = growth.table[growth.table["quantity"] == "exponent"]
+    turns = exponents.groupby(["mixture", "seed", "eta_z", "ratio"])[["iteration", "growth"]]
+    times = turns.apply(turn).rename("turn").reset_index()
+    times = times.assign(eta_y=times["eta_z"] * times["ratio"])
+    powers = times.groupby(["mixture", "seed"])[["eta_y", "turn"]].apply(
+        lambda run: _slope(run["eta_y"].to_numpy(), run["turn"].to_numpy())
+    )
+    return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
+
+
+def winners_by_prior(attention: Measured) -> pd.DataFrame:
+    """How much more often the initial attention names the final winner than P(l|n) does.
+
+    Fraction of classes whose dominant distinct token after training had the largest
+    P(l|n) exp(z_ml(0)), minus the fraction in which it has the largest P(l|n).
+    """
+    found = runs(attention)
+    start, end = (found.distinct()[:, step].argmax(axis=-1) for step in (0, -1))
+    most_frequent = found.distinct().shape[-1] - 1
+    return by_ratio(((end == start).mean(-1) - (end == most_frequent).mean(-1)), found)
+
+
+def _logits(found: Runs) -> Floats:
+    """z_ml from c~_{l|n} = P(l|n) exp(z_ml) (5)."""
+    return np.asarray(np.log(found.array) - np.log(found.classes.probabilities))
+
+
+def _growth(growth: Measured) -> tuple[Floats, pd.DataFrame, list[int]]:
+    """[seed, iteration, cell, quantity] in the order of `GROWTH`, the cells and the seeds."""
+    order = growth.table["quantity"].map(GROWTH.index)
+    table = growth.table.assign(order=order).sort_values(
+        ["seed", "iteration", "eta_z", "ratio", "order"]
+    )
+    cells = table[["eta_z", "ratio"]].drop_duplicates(ignore_index=True)
+    seeds = sorted(table["seed"].unique().tolist())
+    shape = (len(seeds), table["iteration"].nunique(), len(cells), len(GROWTH))
+    return table["growth"].to_numpy(np.float64).reshape(shape), cells, seeds
+
+
+def _by_name(values: Floats, seeds: list[int], names: list[str]) -> pd.DataFrame:
+    table = pd.DataFrame(values, index=pd.Index(seeds, name="seed"), columns=names)
+    return table.reset_index().melt(id_vars="seed", var_name="cell")
+
+
+def _slope(x: Floats, y: Floats) -> float:
+    """Of ln y on ln x."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+main = measure_command(
+    "transformer_dynamics.scan_and_snap.claims.trajectory",
+    decay_of_the_loss,
+    rise_of_distinct_tokens,
+    fall_of_common_tokens,
+    gain_over_growth,
+    place_between_the_bounds,
+    growth_of_the_dominant_share,
+    remaining_share,
+    late_speed,
+    largest_share,
+    common_mass,
+    exponent_of_the_turn,
+    winners_by_prior,
+)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Bring all verdicts of a paper together: a table to compute with, or one to read."""
+
+import json
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from transformer_dynamics.frames import write_table
+from transformer_dynamics.markdown import table
+from transformer_dynamics.provenance import provenance
+from transformer_dynamics.registry import Registry, read_registry
+from transformer_dynamics.storage import unreadable, write_text
+from transformer_dynamics.verification.judgement import OUTCOMES, Verdict
+
+COLUMNS = (
+    "claim", "where", "figure", "statement", "expected", "published", "verdict", "summary", "seeds",
+    "comparisons", "holding", "note",
+)  # fmt: skip
+
+
+def read_verdict(path: Path) -> Verdict:
+    """Read what `judge` wrote.
+
+    Raises:
+        InputError: if it is missing, damaged or not a verdict.
+    """
+    try:
+        record = json.loads(path.read_text())
+        record.pop("provenance")
+    except (OSError, ValueError, AttributeError, KeyError) as error:
+        raise unreadable(path, error) from error
+    return Verdict.parse(record, str(path))
+
+
+def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
+    """One row per claim of the registry, in its order, with the columns `COLUMNS`.
+
+    A claim without a verdict is `not tested`, with the reason that the registry gives.
+    """
+    found = {verdict.claim: verdict for verdict in verdicts}
+    rows = []
+    for claim in registry.claims:
+        verdict = found.get(claim.id)
+        rows.append(
+            {
+                "claim": claim.id,
+                "where": claim.where,
+                "figure": claim.figure or "",
+                "statement": claim.statement,
+                "expected": claim.expected or "",
+                "published": claim.published or "",
+                "verdict": verdict.verdict if verdict else "not tested",
+                "summary": verdict.summary if verdict else claim.not_tested or "not judged",
+                "seeds": verdict.seeds if verdict else 0,
+                "comparisons": len(verdict.comparisons) if verdict else 0,
+                "holding": sum(item.decision == "holds" for item in verdict.comparisons)
+                if verdict
+                else 0,
+                "note": claim.note or "",
+            }
+        )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def counts(card: pd.DataFrame) -> dict[str, int]:
+    """Number of claims of every verdict, in the order of `OUTCOMES`."""
+    found = card["verdict"].value_counts()
+    return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
+
+
+def to_markdown(registry: Registry, card: pd.DataFrame) -> str:
+    """The scorecard as Markdown: how many claims have each verdict, then one line per claim."""
+    totals = ((f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n)  # type: ignore[index]
+    lines = (
+        (row.claim, row.where, row.statement, f"**{row.verdict}**", row.summary, row.note)
+        for row in card.itertuples()
+    )
+    return "\n".join(
+        [
+            f"# Verdicts on {registry.title}",
+            "",
+            *table(("verdict", "claims", "meaning"), totals),
+            "",
+            *table(("id", "paper", "claim", "verdict", "result", "note"), lines),
+            "",
+        ]
+    )
+
+
+@click.command(help=__doc__)
+@click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
+@click.option("--parquet", required=True, type=click.Path(path_type=Path))
+@click.option("--markdown", required=True, type=click.Path(path_type=Path))
+@click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
+def main(registry_path: Path, parquet: Path, markdown: Path, verdicts: tuple[Path, ...]) -> None:
+    """Write `results/verdicts.parquet` and `results/verdicts.md`."""
+    registry = read_registry(registry_path)
+    card = scorecard(registry, [read_verdict(path) for path in verdicts])
+    write_table(parquet, card, provenance(__spec__.name, registry.model_dump(mode="json")))
+    write_text(markdown, to_markdown(registry, card))
+
+
+if __name__ == "__main__":
+    main()

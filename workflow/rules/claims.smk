@@ -1,0 +1,71 @@
+# From metrics to the evidence of a claim, from evidence to its verdict, and all verdicts together.
+
+
+rule evidence:
+    input:
+        tables=lambda wildcards: claim_tables(wildcards.claim, wildcards.variant),
+        reference=lambda wildcards: claim_reference(wildcards.claim),
+    output:
+        "results/scan_and_snap/evidence/{claim}{variant}.parquet",
+    log:
+        "logs/scan_and_snap/evidence/{claim}{variant}.log",
+    params:
+        code=lambda wildcards: own_code(claim_program(wildcards.claim)),
+        shared=lambda wildcards: shared_code(claim_program(wildcards.claim)),
+        program=lambda wildcards: claim_program(wildcards.claim),
+        settings=lambda wildcards: claim_job(
+            wildcards.claim, wildcards.variant
+        ).model_dump_json(),
+        reference=lambda wildcards, input: (
+            ["--reference", str(input.reference)] if input.reference else []
+        ),
+    message:
+        "Measuring claim {wildcards.claim}{wildcards.variant} (log: {log})"
+    shell:
+        "python -m transformer_dynamics.{params.program} --settings {params.settings:q}"
+        " {params.reference:q} --output {output:q} {input.tables:q} > {log:q} 2>&1"
+
+
+rule verdict:
+    input:
+        lambda wildcards: expand(
+            rules.evidence.output[0],
+            claim=family_of(wildcards.claim, wildcards.variant),
+            variant=wildcards.variant,
+        ),
+    output:
+        "results/verdicts/{claim}{variant}.json",
+    log:
+        "logs/verdicts/{claim}{variant}.log",
+    params:
+        *code("verification.judge"),
+        family=lambda wildcards: family_settings(wildcards.claim, wildcards.variant),
+    message:
+        "Judging claim {wildcards.claim}{wildcards.variant} (log: {log})"
+    shell:
+        "python -m transformer_dynamics.verification.judge --claim {wildcards.claim:q}"
+        " --family {params.family:q} --output {output:q} {input:q} > {log:q} 2>&1"
+
+
+rule verdicts:
+    input:
+        verdicts=expand(rules.verdict.output[0], claim=TESTED, variant=""),
+        registry=REGISTRY_FILE,
+    output:
+        parquet="results/verdicts.parquet",
+        markdown=report(
+            "results/verdicts.md",
+            caption="../report/verdicts.rst",
+            category="Scan and Snap",
+            labels={"figure": "verdicts", "format": "md"},
+        ),
+    log:
+        "logs/verdicts.log",
+    params:
+        *code("verification.scorecard"),
+    message:
+        "Bringing all verdicts together (log: {log})"
+    shell:
+        "python -m transformer_dynamics.verification.scorecard --registry {input.registry:q}"
+        " --parquet {output.parquet:q} --markdown {output.markdown:q} {input.verdicts:q}"
+        " > {log:q} 2>&1"
