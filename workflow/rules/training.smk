@@ -21,3 +21,24 @@ rule training:
         "python -m transformer_dynamics.scan_and_snap.stages.train"
         " --settings {params.settings:q} --seeds {wildcards.seeds:q}"
         " --sequences {input.sequences:q} --output {output:q} > {log:q} 2>&1"
+
+
+rule fingerprints:
+    input:
+        lambda wildcards: expand(
+            rules.training.output[0],
+            experiment=wildcards.experiment,
+            seeds=seed_batches(wildcards.experiment),
+        ),
+    output:
+        "results/scan_and_snap/{experiment}/fingerprints.csv",
+    log:
+        "logs/scan_and_snap/{experiment}/fingerprints.log",
+    params:
+        *code("scan_and_snap.stages.fingerprint"),
+        settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),
+    message:
+        "Describing the runs of {wildcards.experiment} (log: {log})"
+    shell:
+        "python -m transformer_dynamics.scan_and_snap.stages.fingerprint"
+        " --settings {params.settings:q} --output {output:q} {input:q} > {log:q} 2>&1"
