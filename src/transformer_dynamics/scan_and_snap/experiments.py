@@ -94,6 +94,10 @@ class Training(Strict):
     """`uniform`: Y and Z in U(-1/sqrt(M), 1/sqrt(M)), PyTorch's default of a linear layer."""
     residual: bool = False
     """Add the query's one-hot vector to the attention's output before it is normalised."""
+    query_among_keys: bool = False
+    """The query token is one of the keys, too; the paper and the released code leave it out.
+    The measures of attention stay on the contextual tokens: they take long sequences, in which the
+    share of one query token vanishes."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number format of training."""
     recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
