@@ -10,7 +10,7 @@ from transformer_dynamics.provenance import Provenance, provenance
 from transformer_dynamics.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
-Metric = Literal["attention", "entropy", "growth", "recall", "unnormalised_attention"]
+Metric = Literal["attention", "entropy", "growth", "loss", "recall", "unnormalised_attention"]
 PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
 
 
@@ -165,7 +165,7 @@ class MeasureJob(TrainJob):
 
     stage: ClassVar[str] = "transformer_dynamics.scan_and_snap.stages.measure"
     metric: Metric
-    """Which table."""
+    """Which table; `loss` has the mean loss of every batch before its update, in nats."""
     recall_thresholds: dict[str, Thresholds]
     """Thresholds of each mixture; empty for other metrics than `recall`."""
 
