@@ -1,12 +1,16 @@
 """Metrics against scipy and against loops that spell the definitions out."""
 
+import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from scipy import stats
 
+from transformer_dynamics.frames import read_table
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob, Mixture
 from transformer_dynamics.scan_and_snap.figure_settings import Fig6, Fig11
 from transformer_dynamics.scan_and_snap.metrics import (
@@ -16,7 +20,9 @@ from transformer_dynamics.scan_and_snap.metrics import (
 )
 from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.stages.measure import main as measure
 from transformer_dynamics.scan_and_snap.tables import figure_table
+from transformer_dynamics.storage import write_arrays
 
 MEDIUM = sequence_classes(PAPER.mixtures["syn_medium_3"])
 Z = np.random.default_rng(0).normal(size=(2, 3, MEDIUM.vocabulary_size))
@@ -107,3 +113,84 @@ def test_figure_tables_average_over_seeds():
     assert list(columns) == [
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream"
     ]  # fmt: skip
+
+
+FILES = {"1-2": [1, 2], "5": [5]}
+SEEDS = [1, 2, 5]
+STEPS, RECORDED = 7, [3, 7]
+KEYS = ["mixture", "num_last", "eta_z", "ratio", "seed", "iteration"]
+
+
+def short_job(metric: str) -> MeasureJob:
+    job = measure_job(metric)
+    update = {
+        "mixtures": {name: job.mixtures[name] for name in ("syn_medium_1", "syn_medium_3")},
+        "sampling": job.sampling.model_copy(update={"steps": STEPS}),
+        "training": job.training.model_copy(update={"recorded": RECORDED[:1]}),
+    }
+    return job.model_copy(update=update)
+
+
+def random_runs(job: MeasureJob) -> dict[str, np.ndarray]:
+    """Arrays [seed, ...] as training leaves them."""
+    generator = np.random.default_rng(1)
+    cells, runs = len(job.training.cells), {}
+    for name, mixture in job.mixtures.items():
+        rows = (len(SEEDS), len(RECORDED), cells, mixture.num_last, mixture.vocabulary_size)
+        runs[f"{name}/attention_logits"] = generator.normal(size=rows).astype(np.float32)
+        loss = generator.exponential(size=(len(SEEDS), STEPS, cells))
+        runs[f"{name}/loss"] = loss.astype(np.float32)
+    return runs
+
+
+def measured_table(job: MeasureJob, runs: dict[str, np.ndarray], folder: Path) -> pd.DataFrame:
+    """What the program makes of runs that are stored in two files."""
+    for file, seeds in FILES.items():
+        part = {key: array[[SEEDS.index(seed) for seed in seeds]] for key, array in runs.items()}
+        write_arrays(folder / f"{file}.npz", part, job.train_job.provenance(seeds))
+    output = folder / "metric.parquet"
+    options = ["--settings", job.model_dump_json(), "--seeds", "1-2,5", "--output", str(output)]
+    files = [str(folder / f"{file}.npz") for file in FILES]
+    CliRunner().invoke(measure, [*options, *files], catch_exceptions=False)
+    return read_table(output, job.provenance(SEEDS))
+
+
+@pytest.mark.parametrize(
+    ("metric", "iterations", "further"),
+    [
+        ("attention", RECORDED, ["sequence_class", "token"]),
+        ("entropy", RECORDED, []),
+        ("growth", RECORDED, ["quantity"]),
+        ("loss", range(STEPS), []),
+        ("recall", RECORDED, ["threshold"]),
+        ("unnormalised_attention", RECORDED, ["sequence_class", "token"]),
+    ],
+)
+def test_columns_and_rows_of_a_metric(tmp_path, metric, iterations, further):
+    job = short_job(metric)
+    table = measured_table(job, random_runs(job), tmp_path)
+    assert list(table.columns) == [*KEYS, *further, metric]
+    assert table[metric].dtype == np.float64
+    assert table[metric].notna().all()
+    assert not table.duplicated([*KEYS, *further]).any()
+    runs = itertools.product(job.mixtures, job.training.cells, SEEDS, iterations)
+    found = table[["mixture", "eta_z", "ratio", "seed", "iteration"]].itertuples(index=False)
+    assert set(found) == {(name, *cell, *place) for name, cell, *place in runs}
+
+
+@pytest.mark.parametrize(
+    ("metric", "array", "iterations"),
+    [("loss", "loss", range(STEPS)), ("entropy", "attention_logits", RECORDED)],
+)
+def test_a_row_has_the_value_of_its_run(tmp_path, metric, array, iterations):
+    job = short_job(metric)
+    runs = random_runs(job)
+    values = measured_table(job, runs, tmp_path).set_index(KEYS)[metric]
+    for name, mixture in job.mixtures.items():
+        for indices in np.ndindex(runs[f"{name}/{array}"].shape[:3]):
+            place, row, cell = indices
+            key = (name, mixture.num_last, *job.training.cells[cell], SEEDS[place], iterations[row])
+            stored = runs[f"{name}/{array}"][indices]
+            if metric == "entropy":
+                stored = entropy_on_distinct(sequence_classes(mixture), stored)
+            assert values[key] == stored

@@ -14,7 +14,7 @@ from transformer_dynamics.scan_and_snap.experiments import (
     TrainJob,
 )
 from transformer_dynamics.scan_and_snap.literal import literal_loss, literal_train
-from transformer_dynamics.scan_and_snap.model import Model, Parameters, batches
+from transformer_dynamics.scan_and_snap.model import Model, Parameters
 from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.streams import Sequences, sample
@@ -71,17 +71,20 @@ def literal_tokens(
     return torch.tensor(np.array(rows)), torch.tensor(classes.next_tokens[sequences.classes[step]])
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("query_among_keys", [False, True])
+@settings(max_examples=40, deadline=None)
 @given(
     mixture=mixtures,
     batch_size=st.integers(1, 7),
     length=st.integers(2, 12),
     cells=st.integers(1, 3),
-    residual=st.booleans(),
     scale=st.sampled_from([0.0, 0.3, 3.0]),
     seed=st.integers(0, 2**16),
 )
-def test_gradient_equals_autograd(mixture, batch_size, length, cells, residual, scale, seed):
+def test_gradient_equals_autograd(
+    mixture, batch_size, length, cells, residual, query_among_keys, scale, seed
+):
     sampling = Sampling(
         stream="independent", steps=1, batch_size=batch_size, sequence_length=length
     )
@@ -91,17 +94,18 @@ def test_gradient_equals_autograd(mixture, batch_size, length, cells, residual, 
     generator = torch.Generator().manual_seed(seed)
     y, z = scale * torch.randn(2, cells, size, size, dtype=torch.float64, generator=generator)
 
-    model = Model(classes, residual=residual, device=CPU)
+    switches = {"residual": residual, "query_among_keys": query_among_keys}
+    model = Model(classes, **switches, device=CPU)
     rows, queries = slice(model.num_rows), torch.from_numpy(classes.query_tokens)
     parameters = Parameters(y[:, rows].transpose(0, 1).contiguous(), z[:, queries].clone())
     gradient = Parameters(*(torch.full_like(tensor, 7.0) for tensor in parameters.tensors()))
-    (batch,) = batches(sequences, torch.float64, CPU)
+    (batch,) = model.batches(sequences, torch.float64)
     loss = model.gradient(parameters, batch, gradient)
 
     tokens, next_tokens = literal_tokens(mixture, sequences, 0)
     for cell in range(cells):
         y_cell, z_cell = y[cell].clone().requires_grad_(), z[cell].clone().requires_grad_()
-        expected = literal_loss(y_cell, z_cell, tokens, next_tokens, residual=residual)
+        expected = literal_loss(y_cell, z_cell, tokens, next_tokens, **switches)
         expected.backward()
         assert loss[cell].item() == pytest.approx(expected.item(), abs=1e-12)
         torch.testing.assert_close(gradient.decoder[:, cell], y_cell.grad[rows], rtol=0, atol=1e-12)
@@ -120,16 +124,17 @@ def test_loss_is_exact_where_the_probability_underflows():
         mixture, Sampling(stream="authors", steps=1, batch_size=4, sequence_length=9), 1
     )
     classes = sequence_classes(mixture)
-    model = Model(classes, residual=False, device=CPU)
+    switches = {"residual": False, "query_among_keys": False}
+    model = Model(classes, **switches, device=CPU)
     decoder = torch.zeros(model.num_rows, 1, classes.vocabulary_size)
     decoder[:, :, 0] = 500.0
     parameters = Parameters(decoder, torch.zeros(1, 1, classes.vocabulary_size))
     out = Parameters(*(torch.zeros_like(tensor) for tensor in parameters.tensors()))
-    (batch,) = batches(sequences, torch.float32, CPU)
+    (batch,) = model.batches(sequences, torch.float32)
     tokens, next_tokens = literal_tokens(mixture, sequences, 0)
     y = torch.zeros(classes.vocabulary_size, classes.vocabulary_size)
     y[: model.num_rows, 0] = 500.0
-    expected = literal_loss(y, torch.zeros_like(y), tokens, next_tokens, residual=False)
+    expected = literal_loss(y, torch.zeros_like(y), tokens, next_tokens, **switches)
     assert expected > 500
     assert model.gradient(parameters, batch, out).item() == pytest.approx(expected.item(), rel=1e-6)
 
@@ -137,7 +142,8 @@ def test_loss_is_exact_where_the_probability_underflows():
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("initialization", ["zero", "uniform"])
 @pytest.mark.parametrize("residual", [False, True])
-def test_training_equals_the_literal_loop(optimizer, initialization, residual):
+@pytest.mark.parametrize("query_among_keys", [False, True])
+def test_training_equals_the_literal_loop(optimizer, initialization, residual, query_among_keys):
     """Same seed, same draws: the loop uses single precision, autograd and torch.optim."""
     training = Training(
         optimizer=optimizer,
@@ -145,6 +151,7 @@ def test_training_equals_the_literal_loop(optimizer, initialization, residual):
         ratio=[1, 3],
         initialization=initialization,
         residual=residual,
+        query_among_keys=query_among_keys,
     )
     name = "syn_medium_3"
     mixture = PAPER.mixtures[name]

@@ -4,6 +4,10 @@ from collections.abc import Iterable, Sequence
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a table; a bar within a cell is escaped."""
+    """The lines of a table; in a cell a bar is escaped, and a line break is a space."""
     lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines]
+    return [f"| {' | '.join(_cell(text) for text in row)} |" for row in lines]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", r"\|").replace("\n", " ")

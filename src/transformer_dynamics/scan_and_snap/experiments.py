@@ -10,7 +10,7 @@ from transformer_dynamics.provenance import Provenance, provenance
 from transformer_dynamics.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
-Metric = Literal["attention", "entropy", "growth", "recall", "unnormalised_attention"]
+Metric = Literal["attention", "entropy", "growth", "loss", "recall", "unnormalised_attention"]
 PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
 
 
@@ -94,6 +94,10 @@ class Training(Strict):
     """`uniform`: Y and Z in U(-1/sqrt(M), 1/sqrt(M)), PyTorch's default of a linear layer."""
     residual: bool = False
     """Add the query's one-hot vector to the attention's output before it is normalised."""
+    query_among_keys: bool = False
+    """The query token is one of the keys, too; the paper and the released code leave it out.
+    The measures of attention stay on the contextual tokens: they take long sequences, in which the
+    share of one query token vanishes."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number format of training."""
     recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
@@ -161,7 +165,7 @@ class MeasureJob(TrainJob):
 
     stage: ClassVar[str] = "transformer_dynamics.scan_and_snap.stages.measure"
     metric: Metric
-    """Which table."""
+    """Which table; `loss` has the mean loss of every batch before its update, in nats."""
     recall_thresholds: dict[str, Thresholds]
     """Thresholds of each mixture; empty for other metrics than `recall`."""
 

@@ -26,7 +26,13 @@ class LiteralRun(NamedTuple):
 
 
 def literal_loss(
-    y: Tensor, z: Tensor, tokens: Tensor, next_tokens: Tensor, *, residual: bool
+    y: Tensor,
+    z: Tensor,
+    tokens: Tensor,
+    next_tokens: Tensor,
+    *,
+    residual: bool,
+    query_among_keys: bool,
 ) -> Tensor:
     """Mean cross-entropy of the one-layer transformer (the negative of Eq. 15).
 
@@ -36,9 +42,11 @@ def literal_loss(
         tokens: [B, T] token ids, the query last.
         next_tokens: [B] token ids to predict.
         residual: add the query's one-hot vector to the attention's output.
+        query_among_keys: attend to the query's own position, too.
     """
     x = torch.nn.functional.one_hot(tokens, len(y)).to(y.dtype)
-    keys, query = x[:, :-1], x[:, -1]
+    query = x[:, -1]
+    keys = x if query_among_keys else x[:, :-1]
     scores = torch.bmm(keys @ z.T, query.unsqueeze(2)).squeeze(2)
     b = torch.softmax(scores, dim=1)
     output = torch.bmm(b.unsqueeze(1), keys).squeeze(1)
@@ -77,7 +85,14 @@ def literal_train(
         tokens, next_tokens = _draw_batch(mixture, sampling)
         for optimizer in optimizers:
             optimizer.zero_grad()
-        loss = literal_loss(k1.weight.T, k2.weight, tokens, next_tokens, residual=training.residual)
+        loss = literal_loss(
+            k1.weight.T,
+            k2.weight,
+            tokens,
+            next_tokens,
+            residual=training.residual,
+            query_among_keys=training.query_among_keys,
+        )
         loss.backward()  # type: ignore[no-untyped-call]
         for optimizer in optimizers:
             optimizer.step()

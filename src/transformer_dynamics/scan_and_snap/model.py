@@ -1,7 +1,7 @@
 """The one-layer transformer and its gradient in closed form (Lemma 1), for all cells at once.
 
-There are no positions and the query is not a value, so a sequence of class n with query m enters
-only through the count of each token l of the class's support:
+There are no positions and the query m of class n is not among the keys, so a sequence enters only
+through the count of each token l of the class's support:
 
     b_l  = count_l exp(z_ml) / sum_l' count_l' exp(z_ml')          attention, X^T b_T
     f    = LN(b) = b / |b|_2                                       normalised attention output
@@ -13,9 +13,13 @@ and, with g = Y (x_{T+1} - alpha) (Lemma 1, Eq. 3-4; P is the projection orthogo
     dJ/dY   = f (x_{T+1} - alpha)^T
     dJ/dz_m = diag(b) P g / |b|_2.
 
-With the residual switch the released code adds the query's one-hot vector before normalising,
-f = LN(b + x_T), and dJ/dz_m = diag(b) (u - (b.u) 1), u = P g / |b + x_T|_2, which contains the
-case without it, where b.u = 0.
+Two switches give the query x_T an entry in b beside the support's:
+
+    query_among_keys   it is a key that occurs once (otherwise its count is 0, so that b_m = 0)
+    residual           v = b + x_T, as in the released code (otherwise v = b)
+
+With f = v / |v|_2 and u = P g / |v|_2, all four cases have dJ/dz_m = diag(b) (u - (b.u) 1). Where
+v = b this is the form above, as b.u = 0.
 """
 
 from dataclasses import dataclass
@@ -50,7 +54,10 @@ class Batch:
     classes: Tensor
     """[B] class of each sequence."""
     log_counts: Tensor
-    """[B, S] logarithm of each support token's count, -inf for none."""
+    """[B, S] logarithm of each support token's count, -inf for none.
+
+    [B, S + 1] in a model whose last column is the query.
+    """
     blocks: list[tuple[int, int, int]]
     """(class, first sequence, end) of each class that occurs."""
 
@@ -58,21 +65,47 @@ class Batch:
 class Model:
     """The forward pass and gradient for one mixture."""
 
-    def __init__(self, classes: SequenceClasses, *, residual: bool, device: torch.device) -> None:
-        """Prepare index tables; see `gradient`."""
+    def __init__(
+        self,
+        classes: SequenceClasses,
+        *,
+        residual: bool,
+        query_among_keys: bool,
+        device: torch.device,
+    ) -> None:
+        """Prepare index tables; see `batches` and `gradient`."""
         self.residual = residual
-        self.num_rows = classes.num_contextual + residual * len(classes.query_tokens)
-        query_rows = classes.query_tokens[classes.query][:, None]
-        rows = (
-            np.concatenate([classes.support, query_rows], axis=1) if residual else classes.support
-        )
-        keys = classes.query[:, None] * classes.vocabulary_size + classes.support
-        self.decoder_rows = torch.from_numpy(rows).to(device)
+        self.query_among_keys = query_among_keys
+        self.has_query_column = residual or query_among_keys
+        self.device = device
+        tokens = classes.support
+        self.num_rows = classes.num_contextual
+        if self.has_query_column:
+            queries = classes.query_tokens[classes.query]
+            tokens = np.concatenate([tokens, queries[:, None]], axis=1)
+            self.num_rows += len(classes.query_tokens)
+        keys = classes.query[:, None] * classes.vocabulary_size + tokens
+        self.decoder_rows = torch.from_numpy(tokens).to(device)
         """[K, S or S + 1] rows of Y that a sequence of the class uses."""
-        self.runs = [_runs(row) for row in rows]
+        self.runs = [_runs(row) for row in tokens]
         self.keys = torch.from_numpy(keys).to(device)
-        """[K, S] position of z_ml in the flattened [L, M]."""
+        """[K, S or S + 1] position of z_ml in the flattened [L, M]."""
         self.next_tokens = classes.next_tokens.tolist()
+
+    def batches(self, sequences: Sequences, dtype: torch.dtype) -> list[Batch]:
+        """Sort every batch by class and move it to the device."""
+        order = np.argsort(sequences.classes, axis=1, kind="stable")
+        classes = np.take_along_axis(sequences.classes, order, axis=1).astype(np.int64)
+        counts = np.take_along_axis(sequences.counts, order[:, :, None], axis=1)
+        if self.has_query_column:
+            of_query = np.full_like(counts[:, :, :1], self.query_among_keys)
+            counts = np.concatenate([counts, of_query], axis=2)
+        log_counts = torch.from_numpy(counts.astype(np.float64)).log().to(self.device, dtype)
+        on_device = torch.from_numpy(classes).to(self.device)
+        return [
+            Batch(on_device[step], log_counts[step], _blocks(classes[step]))
+            for step in range(len(classes))
+        ]
 
     def gradient(self, parameters: Parameters, batch: Batch, out: Parameters) -> Tensor:
         """Write the gradient of the batch's mean loss -J into `out`.
@@ -84,7 +117,10 @@ class Model:
         cells, size = logits.shape[0], len(batch.classes)
         keys = self.keys[batch.classes]
         b = torch.softmax(logits.flatten(1)[:, keys] + batch.log_counts, dim=-1)
-        v = torch.cat([b, b.new_ones(cells, size, 1)], dim=-1) if self.residual else b
+        v = b
+        if self.residual:
+            v = b.clone()
+            v[..., -1] += 1
         norm = v.norm(dim=-1, keepdim=True)
         f = v / norm
         f_mean = (f / size).transpose(1, 2)
@@ -103,7 +139,7 @@ class Model:
             for rows, part in self.runs[n]:
                 out.decoder[rows].add_(update[part])
 
-        u = ((back - f * (f * back).sum(-1, keepdim=True)) / norm)[..., : b.shape[-1]]
+        u = (back - f * (f * back).sum(-1, keepdim=True)) / norm
         gradient_z = b * (u - (b * u).sum(-1, keepdim=True)) / size
         flat = out.attention_logits.zero_().flatten(1)
         flat.scatter_add_(1, keys.flatten().expand(cells, -1), gradient_z.flatten(1))
@@ -119,19 +155,6 @@ class Model:
             target = scores[:, :, self.next_tokens[n]]
             loss[:, start:end] = torch.logsumexp(scores, dim=-1) - target
         return loss.mean(dim=1)
-
-
-def batches(sequences: Sequences, dtype: torch.dtype, device: torch.device) -> list[Batch]:
-    """Sort every batch by class and move it to the device."""
-    order = np.argsort(sequences.classes, axis=1, kind="stable")
-    classes = np.take_along_axis(sequences.classes, order, axis=1).astype(np.int64)
-    counts = np.take_along_axis(sequences.counts, order[:, :, None], axis=1)
-    log_counts = torch.from_numpy(counts.astype(np.float64)).log().to(device, dtype)
-    on_device = torch.from_numpy(classes).to(device)
-    return [
-        Batch(classes=on_device[step], log_counts=log_counts[step], blocks=_blocks(classes[step]))
-        for step in range(len(classes))
-    ]
 
 
 def _blocks(classes: np.ndarray) -> list[tuple[int, int, int]]:

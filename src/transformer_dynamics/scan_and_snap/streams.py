@@ -1,7 +1,7 @@
 """Two sources of training sequences: the released code's own stream, and independent scopes.
 
-Of a sequence only its class and the count of each token matter (there are no positions and the
-query is not a value), so a stream yields those.
+Of a sequence only its class and the count of each token before the query matter (there are no
+positions, and the class has one query), so a stream yields those.
 """
 
 import random

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.experiments import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.initialization import Initial, uniform, zero
-from transformer_dynamics.scan_and_snap.model import Model, Parameters, batches
+from transformer_dynamics.scan_and_snap.model import Model, Parameters
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.scan_and_snap.streams import Sequences
 
@@ -47,14 +47,19 @@ def train(mixture: Mixture, job: TrainJob, seed: int, sequences: Sequences) -> R
     training, place = job.training, _device(job.device)
     dtype = getattr(torch, training.dtype)
     classes = sequence_classes(mixture)
-    model = Model(classes, residual=training.residual, device=place)
+    model = Model(
+        classes,
+        residual=training.residual,
+        query_among_keys=training.query_among_keys,
+        device=place,
+    )
     start = zero(mixture)
     if training.initialization == "uniform":
         start = uniform(mixture, job.sampling.stream, seed)
     parameters = _for_all_cells(start, classes, model.num_rows, len(training.cells), dtype, place)
     optimizer = Optimizer(training, parameters)
     recorded, losses = [], []
-    for step, batch in enumerate(batches(sequences, dtype, place)):
+    for step, batch in enumerate(model.batches(sequences, dtype)):
         if step in job.recorded:
             recorded.append(parameters.attention_logits.clone())
         losses.append(model.gradient(parameters, batch, optimizer.gradient))

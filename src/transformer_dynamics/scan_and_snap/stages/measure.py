@@ -1,8 +1,8 @@
 """Measure one metric on all training runs of an experiment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -27,6 +27,17 @@ from transformer_dynamics.storage import read_arrays
 Array = NDArray[Any]
 
 
+class Measured(NamedTuple):
+    """One metric of the runs of some seeds on one mixture."""
+
+    values: Array
+    """[seed, iteration, cell, ...]"""
+    iterations: Iterable[int]
+    """Number of updates made before each value."""
+    axes: dict[str, Iterable[Any]]
+    """Names and labels of the further axes."""
+
+
 @click.command(help=__doc__)
 @click.option("--settings", required=True, help="MeasureJob as JSON.")
 @click.option("--seeds", "seeds_text", required=True, help="Such as 1-10,12.")
@@ -48,9 +59,9 @@ def _measure_file(job: MeasureJob, path: Path) -> Iterator[pd.DataFrame]:
     seeds = parse_seeds(path.stem)
     arrays = read_arrays(path, job.train_job.provenance(seeds))
     for name, mixture in job.mixtures.items():
-        values, axes = _measure(job, name, mixture, arrays[f"{name}/attention_logits"])
+        values, iterations, axes = _measure(job, name, mixture, arrays)
         index = pd.MultiIndex.from_product(
-            [seeds, job.recorded, range(len(job.training.cells)), *axes.values()],
+            [seeds, iterations, range(len(job.training.cells)), *axes.values()],
             names=["seed", "iteration", "cell", *axes],
         )
         table = pd.DataFrame({job.metric: values.ravel()}, index=index).reset_index()
@@ -62,9 +73,17 @@ def _measure_file(job: MeasureJob, path: Path) -> Iterator[pd.DataFrame]:
         yield table
 
 
-def _measure(
+def _measure(job: MeasureJob, name: str, mixture: Mixture, arrays: Mapping[str, Array]) -> Measured:
+    if job.metric == "loss":
+        loss = arrays[f"{name}/loss"].astype(np.float64)
+        return Measured(loss, range(job.sampling.steps), {})
+    values, axes = _measure_attention(job, name, mixture, arrays[f"{name}/attention_logits"])
+    return Measured(values, job.recorded, axes)
+
+
+def _measure_attention(
     job: MeasureJob, name: str, mixture: Mixture, attention_logits: Array
-) -> tuple[Array, dict[str, Any]]:
+) -> tuple[Array, dict[str, Iterable[Any]]]:
     """Values of [seed, recorded, cell, ...] runs, and the names and labels of the further axes."""
     classes = sequence_classes(mixture)
     if job.metric == "entropy":
@@ -79,7 +98,7 @@ def _measure(
         trajectory = np.moveaxis(attention_logits, 1, 0)
         return np.moveaxis(growth(classes, trajectory), 0, 1), {"quantity": GROWTH}
     measured = attention if job.metric == "attention" else unnormalised_attention
-    axes = {
+    axes: dict[str, Iterable[Any]] = {
         "sequence_class": range(1, mixture.num_classes + 1),
         "token": range(classes.num_contextual),
     }
