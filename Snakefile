@@ -16,8 +16,8 @@ include: "workflow/rules/common.smk"
 
 wildcard_constraints:
     experiment="|".join(EXPERIMENTS),
-    claim="|".join(TESTED),
-    variant="|".join(["", *(f"-{variant}" for variant in VARIANTS)]),
+    claim="|".join(PLAN.claims),
+    variant="|".join(["", *(f"-{variant}" for variant in PLAN.variants)]),
     figure="|".join(PAPER.figures),
     seeds=r"[0-9,-]+",
     metric="|".join(get_args(Metric)),

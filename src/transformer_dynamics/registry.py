@@ -1,7 +1,7 @@
 """What a paper claims, what holds each claim, and what had to be assumed."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
 import yaml
 from pydantic import Field, model_validator
@@ -51,7 +51,8 @@ class Bounds(Strict):
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
-        return _with_a_bound(self)
+        _require_a_bound(self.lower, self.upper)
+        return self
 
 
 class Published(Strict):
@@ -81,7 +82,8 @@ class Interval(Statistical):
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
-        return _with_a_bound(self)
+        _require_a_bound(self.lower, self.upper)
+        return self
 
 
 class Trend(Statistical):
@@ -213,13 +215,9 @@ class Registry(Strict):
         return self
 
 
-Bounded = TypeVar("Bounded", Bounds, Interval)
-
-
-def _with_a_bound(test: Bounded) -> Bounded:
-    if test.lower is None and test.upper is None:
+def _require_a_bound(lower: float | None, upper: float | None) -> None:
+    if lower is None and upper is None:
         raise ValueError("lower or upper is needed")
-    return test
 
 
 def read_registry(path: Path) -> Registry:

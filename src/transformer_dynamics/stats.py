@@ -225,6 +225,26 @@ def welch_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
     return _tail(margin - abs(difference.value), difference)
 
 
+def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
+    """Whether two means differ by more than a margin, the opposite of `welch_equivalence`.
+
+    P(T >= (|mean(a) - mean(b)| - margin) / sqrt(s_a^2/n + s_b^2/m)).
+
+    Args:
+        a: [n] one value per seed.
+        b: [m] the same of another sample.
+        margin: difference that still counts as equal, in the unit of the values.
+
+    Returns:
+        p of the null hypothesis that the means differ by at most the margin.
+
+    Raises:
+        InputError: for fewer than 2 seeds, or a value or margin that is not finite.
+    """
+    difference = _difference(a, b)
+    return _tail(abs(difference.value) - _finite(margin, "margin"), difference)
+
+
 def prediction_interval(values: ArrayLike, new_seeds: int, confidence: float) -> Limits:
     """Interval for the mean of further seeds: mean +- t s sqrt(1/n + 1/new_seeds).
 

@@ -10,10 +10,10 @@ rule evidence:
     log:
         "logs/scan_and_snap/evidence/{claim}{variant}.log",
     params:
-        code=lambda wildcards: own_code(claim_program(wildcards.claim)),
-        shared=lambda wildcards: shared_code(claim_program(wildcards.claim)),
-        program=lambda wildcards: claim_program(wildcards.claim),
-        settings=lambda wildcards: claim_job(
+        code=lambda wildcards: own_code(PLAN.program(wildcards.claim)),
+        shared=lambda wildcards: shared_code(PLAN.program(wildcards.claim)),
+        program=lambda wildcards: PLAN.program(wildcards.claim),
+        settings=lambda wildcards: PLAN.evidence_job(
             wildcards.claim, wildcards.variant
         ).model_dump_json(),
         reference=lambda wildcards, input: (
@@ -30,7 +30,7 @@ rule verdict:
     input:
         lambda wildcards: expand(
             rules.evidence.output[0],
-            claim=family_of(wildcards.claim, wildcards.variant),
+            claim=PLAN.family(wildcards.claim, wildcards.variant),
             variant=wildcards.variant,
         ),
     output:
@@ -39,7 +39,9 @@ rule verdict:
         "logs/verdicts/{claim}{variant}.log",
     params:
         *code("verification.judge"),
-        family=lambda wildcards: family_settings(wildcards.claim, wildcards.variant),
+        family=lambda wildcards: PLAN.family_settings(
+            wildcards.claim, wildcards.variant
+        ).model_dump_json(),
     message:
         "Judging claim {wildcards.claim}{wildcards.variant} (log: {log})"
     shell:
@@ -49,7 +51,7 @@ rule verdict:
 
 rule verdicts:
     input:
-        verdicts=expand(rules.verdict.output[0], claim=TESTED, variant=""),
+        verdicts=expand(rules.verdict.output[0], claim=PLAN.claims, variant=""),
         registry=REGISTRY_FILE,
     output:
         parquet="results/verdicts.parquet",

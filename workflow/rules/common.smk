@@ -10,10 +10,9 @@ from transformer_dynamics.config import Configuration
 from transformer_dynamics.digest import locked_versions, reach
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import read_registry
-from transformer_dynamics.scan_and_snap.claims.command import EvidenceJob, Source
+from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
 from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
 from transformer_dynamics.seeds import format_seeds
-from transformer_dynamics.verification.judge import Family, Member
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
 LOCK = PROJECT / "requirements.lock"
@@ -30,12 +29,9 @@ def checked(read, *arguments):
 CONFIGURATION = checked(Configuration.parse, config, "configuration")
 COMPUTATION = CONFIGURATION.computation
 PAPER = CONFIGURATION.scan_and_snap
-CLAIMS = {
-    claim.id: claim for claim in checked(read_registry, Path(REGISTRY_FILE)).claims
-}
-TESTED = [name for name, claim in CLAIMS.items() if claim.test]
+REGISTRY = checked(read_registry, Path(REGISTRY_FILE))
+PLAN = checked(Plan.of, PAPER, REGISTRY, COMPUTATION.device)
 EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
-VARIANTS = ["baseline", *PAPER.sensitivity.variants]
 
 
 @cache
@@ -87,9 +83,7 @@ def measure_job(experiment, metric):
 
 def figure_metrics(name):
     """The metrics that a figure shows; none if it follows from the theory alone."""
-    figure = PAPER.figures[name]
-    path = "results/scan_and_snap/{}/metrics/{}.parquet"
-    return [path.format(figure.experiment, figure.metric)] if figure.metric else []
+    return [metrics_path(*source) for source in PLAN.sources_of_figure(name)]
 
 
 def figure_options(name):
@@ -129,63 +123,10 @@ def released_mixtures():
     return SampleJob(mixtures=released, sampling=sampling)
 
 
-def claim_program(claim):
-    return f"scan_and_snap.claims.{CLAIMS[claim].measure.split('.')[0]}"
-
-
-def claim_data(claim, variant):
-    """(experiment, metric) of each table of a claim; a variant is written -<name>."""
-    return [
-        (
-            PAPER.varied_name(data.experiment, variant[1:]) if variant else data.experiment,
-            data.metric,
-        )
-        for data in CLAIMS[claim].data
-    ]
-
-
 def claim_tables(claim, variant):
-    return [
-        f"results/scan_and_snap/{experiment}/metrics/{metric}.parquet"
-        for experiment, metric in claim_data(claim, variant)
-    ]
+    return [metrics_path(*source) for source in PLAN.sources(claim, variant)]
 
 
 def claim_reference(claim):
-    reference = CLAIMS[claim].reference
+    reference = PLAN.claims[claim].reference
     return [str(PROJECT / reference)] if reference else []
-
-
-def claim_job(claim, variant):
-    """What the evidence of a claim depends on."""
-    data = claim_data(claim, variant)
-    return EvidenceJob(
-        measure=CLAIMS[claim].measure.split(".")[1],
-        data=[
-            Source(job=measure_job(*source), seeds=all_seeds(source[0]))
-            for source in data
-        ],
-    )
-
-
-def family_of(claim, variant):
-    """The claims that share the correction for many tests with one, itself included."""
-    return [
-        name
-        for name in TESTED
-        if CLAIMS[name].family == CLAIMS[claim].family
-        and (CLAIMS[name].sensitivity or not variant)
-    ]
-
-
-def family_settings(claim, variant):
-    members = [
-        Member(
-            claim=name,
-            test=CLAIMS[name].test,
-            program=f"transformer_dynamics.{claim_program(name)}",
-            settings=claim_job(name, variant).model_dump(mode="json"),
-        )
-        for name in family_of(claim, variant)
-    ]
-    return Family(members=members).model_dump_json()

@@ -247,7 +247,7 @@ class ScanAndSnap(Strict):
         Raises:
             InputError: if there is no such experiment.
         """
-        found = self._experiment(experiment)
+        found = self.experiment(experiment)
         return TrainJob(
             mixtures={name: self.mixtures[name] for name in found.mixtures},
             sampling=found.sampling,
@@ -262,7 +262,7 @@ class ScanAndSnap(Strict):
         device: Literal["cpu", "cuda"],
     ) -> MeasureJob:
         """The job that makes one metric's table of an experiment; errors as in `train_job`."""
-        found = self._experiment(experiment)
+        found = self.experiment(experiment)
         thresholds = {}
         if metric == "recall":
             for name in found.mixtures:
@@ -278,7 +278,7 @@ class ScanAndSnap(Strict):
     def varied_experiments(self) -> dict[str, Experiment]:
         """The experiments of every variant as `<experiment>-<variant>`, equal ones once."""
         return {
-            name: self._experiment(name)
+            name: self.experiment(name)
             for variant in ("baseline", *self.sensitivity.variants)
             for experiment in self.sensitivity.experiments
             if (name := self.varied_name(experiment, variant)).endswith(variant)
@@ -298,7 +298,12 @@ class ScanAndSnap(Strict):
                 data[section] |= change.model_dump(exclude_none=True)
         return Experiment.model_validate(data)
 
-    def _experiment(self, name: str) -> Experiment:
+    def experiment(self, name: str) -> Experiment:
+        """An experiment, or a variant `<experiment>-<variant>` of one.
+
+        Raises:
+            InputError: if there is no such experiment.
+        """
         base, _, variant = name.partition("-")
         if variant and base in self.sensitivity.experiments:
             return self._varied(base, variant)

@@ -11,7 +11,7 @@ from transformer_dynamics.markdown import table
 from transformer_dynamics.provenance import provenance
 from transformer_dynamics.registry import Registry, read_registry
 from transformer_dynamics.storage import unreadable, write_text
-from transformer_dynamics.verification.judgement import OUTCOMES, Verdict
+from transformer_dynamics.verification.judgement import OUTCOMES, Outcome, Verdict
 
 COLUMNS = (
     "claim", "where", "figure", "statement", "expected", "published", "verdict", "summary", "seeds",
@@ -63,7 +63,7 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def counts(card: pd.DataFrame) -> dict[str, int]:
+def counts(card: pd.DataFrame) -> dict[Outcome, int]:
     """Number of claims of every verdict, in the order of `OUTCOMES`."""
     found = card["verdict"].value_counts()
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
@@ -71,10 +71,10 @@ def counts(card: pd.DataFrame) -> dict[str, int]:
 
 def to_markdown(registry: Registry, card: pd.DataFrame) -> str:
     """The scorecard as Markdown: how many claims have each verdict, then one line per claim."""
-    totals = ((f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n)  # type: ignore[index]
+    totals = ((f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n)
     lines = (
-        (row.claim, row.where, row.statement, f"**{row.verdict}**", row.summary, row.note)
-        for row in card.itertuples()
+        [str(row[name]) for name in ("claim", "where", "statement", "verdict", "summary", "note")]
+        for row in card.to_dict("records")
     )
     return "\n".join(
         [

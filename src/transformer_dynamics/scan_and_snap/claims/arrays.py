@@ -86,7 +86,13 @@ def labelled(table: pd.DataFrame, **names: str) -> pd.DataFrame:
         names: what each column is called in the name.
     """
     parts = [name + " " + table[column].map("{:g}".format) for column, name in names.items()]
-    return table.assign(cell=parts[0].str.cat(parts[1:], sep=", "))
+    return table.assign(cell=[", ".join(row) for row in zip(*parts, strict=True)])
+
+
+def after_training(measured: Measured) -> pd.DataFrame:
+    """The rows of the last recorded update."""
+    table = measured.table
+    return table[table["iteration"] == table["iteration"].max()]
 
 
 def change_with_ratio(table: pd.DataFrame, **names: str) -> pd.DataFrame:

@@ -2,7 +2,11 @@
 
 import pandas as pd
 
-from transformer_dynamics.scan_and_snap.claims.arrays import change_with_ratio, labelled
+from transformer_dynamics.scan_and_snap.claims.arrays import (
+    after_training,
+    change_with_ratio,
+    labelled,
+)
 from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
 
 THRESHOLD = 2
@@ -77,7 +81,7 @@ def change_after(entropy: Measured) -> pd.DataFrame:
 
 
 def _after_training(entropy: Measured) -> pd.DataFrame:
-    table = entropy.table[entropy.table["iteration"] == entropy.table["iteration"].max()]
+    table = after_training(entropy)
     return table.rename(columns={"entropy": "value"})
 
 

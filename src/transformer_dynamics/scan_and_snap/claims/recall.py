@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from transformer_dynamics.scan_and_snap.claims.arrays import labelled
+from transformer_dynamics.scan_and_snap.claims.arrays import after_training, labelled
 from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
 
 
@@ -19,10 +19,11 @@ def descent_against_eta_z(recall: Measured) -> pd.DataFrame:
 
 
 def _descent(recall: Measured) -> pd.DataFrame:
-    table = recall.table[recall.table["iteration"] == recall.table["iteration"].max()]
+    table = after_training(recall)
     keys = ["num_last", "eta_z", "ratio", "seed"]
     ordered = table.sort_values("threshold").groupby(keys)["recall"]
-    return (ordered.first() - ordered.last()).rename("value").reset_index()
+    descent: pd.Series = ordered.first() - ordered.last()
+    return descent.rename("value").reset_index()
 
 
 main = measure_command(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Floats,
@@ -29,12 +30,14 @@ def decay_of_the_loss(loss: Measured) -> pd.DataFrame:
     (mixture,) = loss.job.mixtures.values()
     steps = np.arange(loss.job.sampling.steps // 5, loss.job.sampling.steps)
     rows = []
-    for (eta_z, ratio, seed), run in loss.table.groupby(["eta_z", "ratio", "seed"]):
+    for eta_z, ratio in loss.job.training.cells:
+        cell = loss.table[(loss.table["eta_z"] == eta_z) & (loss.table["ratio"] == ratio)]
         h = h_continuous(eta_z * ratio, mixture.vocabulary_size, steps / mixture.num_classes)
-        closed = prediction_error(h, mixture.vocabulary_size)
-        measured = run.sort_values("iteration")["loss"].to_numpy()[steps]
-        rows.append((ratio, seed, _slope(steps, measured) - _slope(steps, closed)))
-    return labelled(pd.DataFrame(rows, columns=["ratio", "seed", "value"]), ratio="eta_Y/eta_Z")
+        closed = _slope(steps, prediction_error(h, mixture.vocabulary_size))
+        for seed, run in cell.sort_values("iteration").groupby("seed"):
+            measured = _slope(steps, run["loss"].to_numpy()[steps])
+            rows.append({"ratio": ratio, "seed": seed, "value": measured - closed})
+    return labelled(pd.DataFrame(rows), ratio="eta_Y/eta_Z")
 
 
 def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
@@ -183,7 +186,7 @@ def _by_name(values: Floats, seeds: list[int], names: list[str]) -> pd.DataFrame
     return table.reset_index().melt(id_vars="seed", var_name="cell")
 
 
-def _slope(x: Floats, y: Floats) -> float:
+def _slope(x: ArrayLike, y: ArrayLike) -> float:
     """Of ln y on ln x."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 

@@ -1,0 +1,115 @@
+"""Which program measures a claim, on which tables, and what both depend on."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from transformer_dynamics.registry import Claim, Registry
+from transformer_dynamics.scan_and_snap.claims.command import EvidenceJob, Source
+from transformer_dynamics.scan_and_snap.config import ScanAndSnap
+from transformer_dynamics.scan_and_snap.figure_settings import FromRuns
+from transformer_dynamics.seeds import format_seeds
+from transformer_dynamics.verification.judge import Family, Member
+
+BASELINE = "baseline"
+"""The variant in which the experiments' own settings stay."""
+
+
+def metrics_path(experiment: str, metric: str) -> str:
+    """Where the workflow writes a metric of an experiment."""
+    return f"results/scan_and_snap/{experiment}/metrics/{metric}.parquet"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the claims of this paper are measured and judged.
+
+    A variant is "" for the claim itself and `-<name>` for one of the sensitivity's variants.
+    """
+
+    paper: ScanAndSnap
+    """The paper's settings."""
+    claims: dict[str, Claim]
+    """The registry's claims that have a test, by number."""
+    device: Literal["cpu", "cuda"]
+    """Where training ran."""
+
+    @classmethod
+    def of(cls, paper: ScanAndSnap, registry: Registry, device: Literal["cpu", "cuda"]) -> "Plan":
+        """The plan of a registry.
+
+        Raises:
+            InputError: if a claim names an experiment or a metric that is not there.
+        """
+        plan = cls(paper, {claim.id: claim for claim in registry.claims if claim.test}, device)
+        for claim in plan.claims:
+            plan.evidence_job(claim, "")
+        return plan
+
+    @property
+    def variants(self) -> list[str]:
+        """The sensitivity's variants, the baseline first."""
+        return [BASELINE, *self.paper.sensitivity.variants]
+
+    @property
+    def varied(self) -> list[str]:
+        """The claims that are judged under every variant."""
+        return [name for name, claim in self.claims.items() if claim.sensitivity]
+
+    def program(self, claim: str) -> str:
+        """The module that measures a claim, without the package's name."""
+        module, _, _ = str(self.claims[claim].measure).partition(".")
+        return f"scan_and_snap.claims.{module}"
+
+    def sources(self, claim: str, variant: str) -> list[tuple[str, Any]]:
+        """Experiment and metric of every table that a claim takes."""
+        return [
+            (
+                self.paper.varied_name(data.experiment, variant[1:])
+                if variant
+                else data.experiment,
+                data.metric,
+            )
+            for data in self.claims[claim].data
+        ]
+
+    def sources_of_figure(self, figure: str) -> list[tuple[str, Any]]:
+        """Experiment and metric of every table that a figure shows; none if it is theory."""
+        drawn = self.paper.figures[figure]
+        return [(drawn.experiment, drawn.metric)] if isinstance(drawn, FromRuns) else []
+
+    def evidence_job(self, claim: str, variant: str) -> EvidenceJob:
+        """What the evidence of a claim depends on."""
+        _, _, measure = str(self.claims[claim].measure).partition(".")
+        return EvidenceJob(
+            measure=measure,
+            data=[
+                Source(
+                    job=self.paper.measure_job(experiment, metric, self.device),
+                    seeds=format_seeds(self.paper.experiment(experiment).seed_list),
+                )
+                for experiment, metric in self.sources(claim, variant)
+            ],
+        )
+
+    def family(self, claim: str, variant: str) -> list[str]:
+        """The claims that share the correction for many tests with one, itself included."""
+        return [
+            name
+            for name, other in self.claims.items()
+            if other.family == self.claims[claim].family and (other.sensitivity or not variant)
+        ]
+
+    def family_settings(self, claim: str, variant: str) -> Family:
+        """What judging a claim depends on, besides the evidence."""
+        members = [
+            Member.model_validate(
+                {
+                    "claim": name,
+                    "test": self.claims[name].test,
+                    "program": f"transformer_dynamics.{self.program(name)}",
+                    "settings": self.evidence_job(name, variant).model_dump(mode="json"),
+                }
+            )
+            for name in self.family(claim, variant)
+        ]
+        return Family(members=members)

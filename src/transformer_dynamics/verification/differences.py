@@ -1,0 +1,96 @@
+"""Where found numbers differ from locked ones, and whether they may."""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+Tolerance = Literal["exact", "same processor", "across processors", "statistical"]
+
+
+class Tolerances(NamedTuple):
+    """How far a number may be from its locked value."""
+
+    name: Tolerance
+    """The class of comparison."""
+    relative: float
+    """Largest difference in the larger of both."""
+    absolute: float
+    """Largest difference."""
+
+
+SAME_PROCESSOR = Tolerances("same processor", 0, 0)
+"""The same processor, packages and seeds give the same bits."""
+
+ACROSS_PROCESSORS = Tolerances("across processors", 1e-3, 1e-6)
+"""Other vector instructions add in another order: float32 rounds at 6e-8, training amplifies it."""
+
+COLUMNS = ("place", "quantity", "locked", "found", "difference", "tolerance")
+
+
+def differences(
+    place: str, found: pd.DataFrame, locked: pd.DataFrame, tolerances: Tolerances
+) -> pd.DataFrame:
+    """Every value of a table that is not what was locked.
+
+    Rows are matched by their texts and whole numbers, which are exact, in their order; other
+    numbers are compared within the tolerances.
+
+    Args:
+        place: what to call the table.
+        found: the table as it is.
+        locked: the table as it was locked.
+        tolerances: of numbers that are not whole.
+
+    Returns:
+        One row per difference, with the columns `COLUMNS`; none if the tables agree.
+    """
+    if list(found.columns) != list(locked.columns):
+        return _one(place, "columns", ", ".join(locked.columns), ", ".join(found.columns))
+    if len(found) != len(locked):
+        return _one(place, "number of rows", str(len(locked)), str(len(found)))
+    labels = [name for name in locked.columns if not pd.api.types.is_float_dtype(locked[name])]
+    tables = [_compare(place, name, found, locked, labels, tolerances) for name in locked.columns]
+    return pd.concat([table for table in tables if len(table)] or [_none()], ignore_index=True)
+
+
+def _compare(
+    place: str,
+    name: str,
+    found: pd.DataFrame,
+    locked: pd.DataFrame,
+    labels: list[str],
+    tolerances: Tolerances,
+) -> pd.DataFrame:
+    a, b = locked[name], found[name]
+    exact = name in labels
+    if exact:
+        wrong = (a != b) & ~(a.isna() & b.isna())
+        gap = pd.Series(np.nan, index=a.index)
+    else:
+        gap = (b - a).abs()
+        allowed = np.maximum(
+            tolerances.absolute, tolerances.relative * np.maximum(a.abs(), b.abs())
+        )
+        wrong = ~(gap <= allowed) & ~(a.isna() & b.isna())
+    rows = locked.index[wrong]
+    where = locked.loc[rows, labels].astype(str).agg(", ".join, axis=1) if labels else ""
+    return pd.DataFrame(
+        {
+            "place": place,
+            "quantity": name + (" of " + where if labels and not exact else ""),
+            "locked": a[rows].astype(str),
+            "found": b[rows].astype(str),
+            "difference": gap[rows],
+            "tolerance": "exact" if exact else tolerances.name,
+        },
+        columns=list(COLUMNS),
+    )
+
+
+def _one(place: str, quantity: str, locked: str, found: str) -> pd.DataFrame:
+    return pd.DataFrame([(place, quantity, locked, found, np.nan, "exact")], columns=list(COLUMNS))
+
+
+def _none() -> pd.DataFrame:
+    return pd.DataFrame(columns=list(COLUMNS))
