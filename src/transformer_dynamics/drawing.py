@@ -29,6 +29,16 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", (0, (8, 2, 1, 2, 1, 2)), (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (8, 2)))
 """Line styles of curves; dotted lines are left for marks."""
 
+VERDICT_COLOURS = {
+    "verified": "#9ecae1",
+    "reproduced": "#74c6a8",
+    "replicated": "#b5dfb0",
+    "contradicted": "#f4a582",
+    "inconclusive": "#e6e0b8",
+    "not tested": "#dddddd",
+}
+"""Light enough for black text; told apart by those who cannot see red or green, too."""
+
 
 def set_style() -> None:
     """Small type for print, embedded TrueType fonts, files that are the same every time."""

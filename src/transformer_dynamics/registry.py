@@ -16,22 +16,22 @@ Text = Annotated[str, Field(min_length=1)]
 class Power(Strict):
     """What a test can see of one comparison, with its correction for many at the strictest."""
 
-    effect: Annotated[float, Field(gt=0)]
-    """In standard deviations of one seed: distance of the mean from the bound, or change from the
-    first to the last level; 0 is meant by a test of equality."""
+    effect: Annotated[float, Field(ge=0)]
+    """In standard deviations of one seed: distance of the mean from the bound, change from the
+    first to the last level, or difference from the paper's mean."""
     seeds: Annotated[int, Field(ge=2)]
     """Number of seeds."""
     comparisons: Annotated[int, Field(ge=1)]
-    """Number of comparisons of the family."""
+    """Number of comparisons that are corrected together."""
     probability: Annotated[float, Field(gt=0, lt=1)]
-    """Probability that the comparison passes."""
+    """Probability that the comparison passes; of a prediction, that it fails."""
 
 
 class Statistical(Strict):
     """A test over seeds."""
 
     level: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
-    """Probability of a wrong decision, family-wise over the claims of a figure (Holm)."""
+    """Probability of a wrong decision among the comparisons that are corrected together (Holm)."""
     power: Power
     """What it can see."""
 

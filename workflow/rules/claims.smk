@@ -71,3 +71,37 @@ rule verdicts:
         "python -m transformer_dynamics.verification.scorecard --registry {input.registry:q}"
         " --parquet {output.parquet:q} --markdown {output.markdown:q} {input.verdicts:q}"
         " > {log:q} 2>&1"
+
+
+localrules:
+    verify,
+    lock,
+
+
+rule verify:
+    input:
+        rules.verdicts.output,
+        rules.verdicts.input.verdicts,
+    log:
+        "logs/verify.log",
+    params:
+        root=str(PROJECT),
+    message:
+        "Holding the results against the lock"
+    shell:
+        "python -m transformer_dynamics.verify --root {params.root:q}"
+        " --configuration results/config.yaml 2>&1 | tee {log:q}"
+
+
+rule lock:
+    input:
+        [str(path) for path in locked.files(PLAN).values()],
+    log:
+        "logs/lock.log",
+    params:
+        root=str(PROJECT),
+    message:
+        "Locking the results"
+    shell:
+        "python -m transformer_dynamics.verify --lock --root {params.root:q}"
+        " --configuration results/config.yaml 2>&1 | tee {log:q}"

@@ -10,8 +10,10 @@ from transformer_dynamics.config import Configuration
 from transformer_dynamics.digest import locked_versions, reach
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import read_registry
+from transformer_dynamics.scan_and_snap import locked
 from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
 from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
+from transformer_dynamics.scan_and_snap.stages.sensitivity import Cell, Cells
 from transformer_dynamics.seeds import format_seeds
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
@@ -81,9 +83,42 @@ def measure_job(experiment, metric):
     return PAPER.measure_job(experiment, metric, COMPUTATION.device)
 
 
-def figure_metrics(name):
-    """The metrics that a figure shows; none if it follows from the theory alone."""
+def is_sensitivity(name):
+    return PAPER.figures[name].drawing == "sensitivity"
+
+
+def figure_inputs(name):
+    """The metrics or verdicts that a figure shows; none if it follows from the theory alone."""
+    if is_sensitivity(name):
+        return [
+            f"results/verdicts/{claim}{baseline_of(claim, variant)}.json"
+            for claim, variant in PLAN.varied_cells
+        ]
     return [metrics_path(*source) for source in PLAN.sources_of_figure(name)]
+
+
+def baseline_of(claim, variant):
+    """The variant, or the baseline if the variant changes nothing for the claim."""
+    same = PLAN.sources(claim, variant) == PLAN.sources(claim, "-baseline")
+    return "-baseline" if same else variant
+
+
+def sensitivity_cells():
+    titles = {
+        f"-{name}": variant.title
+        for name, variant in PAPER.sensitivity.variants.items()
+    }
+    return Cells(
+        cells=[
+            Cell(
+                claim=claim,
+                statement=PLAN.claims[claim].statement,
+                variant=titles.get(variant, "as published"),
+                as_baseline=baseline_of(claim, variant) != variant,
+            )
+            for claim, variant in PLAN.varied_cells
+        ]
+    )
 
 
 def figure_options(name):
@@ -101,6 +136,14 @@ def figure_options(name):
     elif figure.drawing == "fig1":
         options += ["--settings", PAPER.mixtures[figure.mixture].model_dump_json()]
     return options
+
+
+def table_options(name, inputs):
+    """Options of the program that makes a figure's table."""
+    options = figure_options(name)
+    if is_sensitivity(name):
+        return [*options, "--cells", sensitivity_cells().model_dump_json(), *inputs]
+    return [*options, "--metrics", *inputs] if inputs else options
 
 
 def drawing_program(name):

@@ -3,7 +3,7 @@
 
 rule figure_table:
     input:
-        metrics=lambda wildcards: figure_metrics(wildcards.figure),
+        lambda wildcards: figure_inputs(wildcards.figure),
     output:
         table="figures/{figure}.csv",
         checksum="results/scan_and_snap/tables/{figure}.sha256",
@@ -13,12 +13,11 @@ rule figure_table:
         code=lambda wildcards: own_code(PAPER.figures[wildcards.figure].program),
         shared=lambda wildcards: shared_code(PAPER.figures[wildcards.figure].program),
         program=lambda wildcards: PAPER.figures[wildcards.figure].program,
-        options=lambda wildcards: figure_options(wildcards.figure),
-        metrics=lambda wildcards, input: ["--metrics", *input] if input else [],
+        options=lambda wildcards, input: table_options(wildcards.figure, input),
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
-        "python -m transformer_dynamics.{params.program} {params.options:q} {params.metrics:q}"
+        "python -m transformer_dynamics.{params.program} {params.options:q}"
         " --output {output.table:q} > {log:q} 2>&1"
         " && sha256sum {output.table:q} > {output.checksum:q}"
 
@@ -57,7 +56,7 @@ rule figure:
 
 rule errata:
     input:
-        metrics=figure_metrics("errata"),
+        metrics=figure_inputs("errata"),
     output:
         "results/scan_and_snap/errata.md",
     log:

@@ -234,6 +234,15 @@ class Errata(FromRuns):
     """Where finding C begins: the paper's number of updates."""
 
 
+class SensitivityTable(Strict):
+    """Verdicts of the empirical claims under every variant of the experiments."""
+
+    program: ClassVar[str] = "scan_and_snap.stages.sensitivity"
+    metric: ClassVar[Metric | None] = None
+    drawing: Literal["sensitivity"]
+    """Which drawing."""
+
+
 FigureSettings = Annotated[
     Fig1
     | Fig2
@@ -247,7 +256,8 @@ FigureSettings = Annotated[
     | Fig12
     | TheoryVsTraining
     | PhaseTransition
-    | Errata,
+    | Errata
+    | SensitivityTable,
     Field(discriminator="drawing"),
 ]
 

@@ -25,6 +25,7 @@ from transformer_dynamics.scan_and_snap.figure_settings import (
     Fig11,
     Fig12,
     PhaseTransition,
+    SensitivityTable,
     TheoryVsTraining,
 )
 
@@ -309,5 +310,6 @@ PAPER = ScanAndSnap(
             num_last=[1, 3, 5, 10],
             eta_z=1.0,
         ),
+        "sensitivity": SensitivityTable(drawing="sensitivity"),
     },
 )

@@ -73,9 +73,8 @@ def _tables(found: Lock, lock: Lock, tolerances: Tolerances) -> Iterator[pd.Data
             keys = ["experiment", "seed", "mixture"]
             known = table[keys].merge(locked, on=keys, how="left")
             if tolerances is ACROSS_PROCESSORS:
-                table, known = (part.drop(columns="digest") for part in (table, known))
-            columns = known.columns
-            yield from _parts(name, "experiment", table[columns], known, tolerances)
+                known = known.drop(columns="digest")
+            yield from _parts(name, "experiment", table[known.columns], known, tolerances)
         else:
             yield differences(name, table, locked, tolerances)
 

@@ -260,15 +260,12 @@ _KINDS: dict[type, tuple[Callable[[str, Any, pd.DataFrame], Comparison], tuple[s
 def _correct(family: Sequence[Judged], raw: dict[str, list[Comparison]]) -> None:
     """Replace raw p values by Holm's, for and against apart.
 
-    A prediction passes where p is large. So it is corrected with its own cells only.
+    Claims about a direction or a size are corrected over the family. Agreement with the paper's
+    numbers is a question of its own, so equivalence and prediction keep to their own cells.
     """
     pools = [
-        [
-            judged.claim
-            for judged in family
-            if isinstance(judged.test, Interval | Trend | Equivalence)
-        ],
-        *([judged.claim] for judged in family if isinstance(judged.test, Prediction)),
+        [judged.claim for judged in family if isinstance(judged.test, Interval | Trend)],
+        *([judged.claim] for judged in family if isinstance(judged.test, Equivalence | Prediction)),
     ]
     for pool in pools:
         listed = [(claim, index) for claim in pool for index in range(len(raw[claim]))]
@@ -335,7 +332,10 @@ def _values(rows: pd.DataFrame) -> Floats:
 def _only(rows: pd.DataFrame, column: str) -> float:
     if len(rows) != 1:
         raise InputError(f"has {len(rows)} values, expected one")
-    return float(rows[column].iloc[0])
+    value = float(rows[column].iloc[0])
+    if not np.isfinite(value):
+        raise InputError("is not a finite number")
+    return value
 
 
 def _standardised(values: Floats) -> float | None:

@@ -91,8 +91,7 @@ def labelled(table: pd.DataFrame, **names: str) -> pd.DataFrame:
 
 def after_training(measured: Measured) -> pd.DataFrame:
     """The rows of the last recorded update."""
-    table = measured.table
-    return table[table["iteration"] == table["iteration"].max()]
+    return measured.table.query("iteration == iteration.max()")
 
 
 def change_with_ratio(table: pd.DataFrame, **names: str) -> pd.DataFrame:

@@ -72,12 +72,12 @@ def predicted(ours: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     return table[["cell", "seed", "value", "published", "published_seeds"]]
 
 
-def change_after(entropy: Measured) -> pd.DataFrame:
-    """Entropy at the end of a long training minus that after the paper's 100 updates."""
+def change_after(long: Measured, authors: Measured) -> pd.DataFrame:
+    """Entropy at the end of a long training minus that after the figure's number of updates."""
     keys = ["eta_z", "ratio", "seed"]
-    wide = entropy.table.pivot(index=keys, columns="iteration", values="entropy")
-    change = (wide[wide.columns.max()] - wide[100]).rename("value").reset_index()
-    return labelled(change, eta_z="eta_Z", ratio="eta_Y/eta_Z")
+    wide = long.table.pivot(index=keys, columns="iteration", values="entropy")
+    change: pd.Series = wide[wide.columns.max()] - wide[authors.job.sampling.steps]
+    return labelled(change.rename("value").reset_index(), eta_z="eta_Z", ratio="eta_Y/eta_Z")
 
 
 def _after_training(entropy: Measured) -> pd.DataFrame:

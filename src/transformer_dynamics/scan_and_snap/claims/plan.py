@@ -6,7 +6,7 @@ from typing import Any, Literal
 from transformer_dynamics.registry import Claim, Registry
 from transformer_dynamics.scan_and_snap.claims.command import EvidenceJob, Source
 from transformer_dynamics.scan_and_snap.config import ScanAndSnap
-from transformer_dynamics.scan_and_snap.figure_settings import FromRuns
+from transformer_dynamics.scan_and_snap.figure_settings import FromRuns, SensitivityTable
 from transformer_dynamics.seeds import format_seeds
 from transformer_dynamics.verification.judge import Family, Member
 
@@ -55,6 +55,11 @@ class Plan:
         """The claims that are judged under every variant."""
         return [name for name, claim in self.claims.items() if claim.sensitivity]
 
+    @property
+    def varied_cells(self) -> list[tuple[str, str]]:
+        """Claim and `-<variant>` of every cell of the sensitivity table."""
+        return [(claim, f"-{name}") for claim in self.varied for name in self.variants]
+
     def program(self, claim: str) -> str:
         """The module that measures a claim, without the package's name."""
         module, _, _ = str(self.claims[claim].measure).partition(".")
@@ -75,6 +80,9 @@ class Plan:
     def sources_of_figure(self, figure: str) -> list[tuple[str, Any]]:
         """Experiment and metric of every table that a figure shows; none if it is theory."""
         drawn = self.paper.figures[figure]
+        if isinstance(drawn, SensitivityTable):
+            every = (self.sources(*cell) for cell in self.varied_cells)
+            return list(dict.fromkeys(source for sources in every for source in sources))
         return [(drawn.experiment, drawn.metric)] if isinstance(drawn, FromRuns) else []
 
     def evidence_job(self, claim: str, variant: str) -> EvidenceJob:

@@ -1,0 +1,62 @@
+"""Bring the verdicts of all claims under all variants into one table."""
+
+from pathlib import Path
+
+import click
+import numpy as np
+import pandas as pd
+
+from transformer_dynamics.frames import write_csv
+from transformer_dynamics.strict import Strict
+from transformer_dynamics.verification.judgement import Verdict
+from transformer_dynamics.verification.scorecard import read_verdict
+
+
+class Cell(Strict):
+    """One claim under one variant."""
+
+    claim: str
+    """Number of the claim."""
+    statement: str
+    """What it says."""
+    variant: str
+    """What the variant is called."""
+    as_baseline: bool
+    """Whether the variant changes nothing in the claim's experiments."""
+
+
+class Cells(Strict):
+    """The table's cells, in the order of the files."""
+
+    cells: list[Cell]
+    """They."""
+
+
+@click.command(help=__doc__)
+@click.option("--figure", help="Settings of the figure as JSON; not needed.")
+@click.option("--cells", required=True, help="Cells as JSON.")
+@click.option("--output", required=True, type=click.Path(path_type=Path))
+@click.argument("verdicts", nargs=-1, required=True, type=click.Path(path_type=Path))
+def main(figure: str, cells: str, output: Path, verdicts: tuple[Path, ...]) -> None:
+    """Write one row per claim and variant."""
+    listed = Cells.parse_json(cells, "--cells").cells
+    rows = [_row(cell, read_verdict(path)) for cell, path in zip(listed, verdicts, strict=True)]
+    write_csv(output, pd.DataFrame(rows))
+
+
+def _row(cell: Cell, verdict: Verdict) -> dict[str, object]:
+    """`estimate` and `effect`, in standard deviations of one seed, are medians of comparisons."""
+    effects = [item.effect for item in verdict.comparisons if item.effect is not None]
+    return {
+        **cell.model_dump(),
+        "verdict": verdict.verdict,
+        "comparisons": len(verdict.comparisons),
+        "holding": sum(item.decision == "holds" for item in verdict.comparisons),
+        "estimate": float(np.median([item.estimate for item in verdict.comparisons])),
+        "effect": float(np.median(effects)) if effects else None,
+        "seeds": verdict.seeds,
+    }
+
+
+if __name__ == "__main__":
+    main()
