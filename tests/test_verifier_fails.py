@@ -1,4 +1,4 @@
-"""A verifier that cannot fail proves nothing: each mistake flips a verdict, and the verdict says so.
+"""A verifier that cannot fail proves nothing: each mistake flips a verdict, which says so.
 
 The mistakes are made in the runs of one panel of Figure 6, ten seeds, held against the published
 numbers (T22d) and against the claim that the entropy falls with eta_Z (T22a).

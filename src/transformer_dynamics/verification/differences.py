@@ -74,11 +74,15 @@ def _compare(
         )
         wrong = ~(gap <= allowed) & ~(a.isna() & b.isna())
     rows = locked.index[wrong]
-    where = locked.loc[rows, labels].astype(str).agg(", ".join, axis=1) if labels else ""
+    known = locked.loc[rows, [] if exact else labels].to_numpy()
+    texts = [", ".join(map(str, row)) for row in known]
     return pd.DataFrame(
         {
             "place": place,
-            "quantity": name + (" of " + where if labels and not exact else ""),
+            "quantity": [
+                f"{name} in row {row + 1}" + (f" ({text})" if text else "")
+                for row, text in zip(rows, texts, strict=True)
+            ],
             "locked": a[rows].astype(str),
             "found": b[rows].astype(str),
             "difference": gap[rows],

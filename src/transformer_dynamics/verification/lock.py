@@ -90,7 +90,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
         InputError: if it cannot be read.
     """
     try:
-        return pd.read_csv(path, float_precision="round_trip")
+        return pd.read_csv(path)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
 
