@@ -1,4 +1,4 @@
-"""What the paper prints and does not hold (E1-E7), and findings A and B.
+"""What the paper prints but does not hold (E1-E7), and findings A and B.
 
 Each value tells how far the printed statement is off. The corrected statements are computed in
 `theory.errata` and `theory.findings`.

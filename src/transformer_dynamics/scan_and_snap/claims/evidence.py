@@ -14,5 +14,5 @@ def evidence(values: Mapping[str, float]) -> pd.DataFrame:
 
 def deviation(found: ArrayLike, expected: ArrayLike) -> float:
     """Largest |found - expected| over the largest |expected|."""
-    gap = np.abs(np.asarray(found) - np.asarray(expected)).max()
-    return float(gap / np.abs(expected).max())
+    right = np.asarray(expected)
+    return float(np.abs(np.asarray(found) - right).max() / np.abs(right).max())

@@ -145,13 +145,13 @@ def faster_rates() -> pd.DataFrame:
 
 
 def growth_at_transition() -> pd.DataFrame:
-    """B_n(t_0) of each curve of Figure 9 over that of the first one of its panel (131)."""
+    """|B_n(t_0) of each curve of Figure 9 over that of the first one of its panel - 1| (131)."""
     values = {}
     for (size, nu), rates in FIGURE_9.items():
         settings = [Setting(nu * eta_z, eta_z, size, 1) for eta_z in rates]
         grown = [exponent(setting, phase_times(setting)[1]) for setting in settings]
         for eta_z, b in zip(rates, grown, strict=True):
-            values[f"M = {size}, nu = {nu:g}, eta_Z = {eta_z:g}"] = float(b / grown[0])
+            values[f"M = {size}, nu = {nu:g}, eta_Z = {eta_z:g}"] = abs(float(b / grown[0] - 1))
     return evidence(values)
 
 
