@@ -1,7 +1,7 @@
 """What a paper claims, what holds each claim, and what had to be assumed."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self
 
 import yaml
 from pydantic import Field, model_validator
@@ -51,7 +51,8 @@ class Bounds(Strict):
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
-        return _with_a_bound(self)
+        _require_a_bound(self)
+        return self
 
 
 class Published(Strict):
@@ -81,7 +82,8 @@ class Interval(Statistical):
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
-        return _with_a_bound(self)
+        _require_a_bound(self)
+        return self
 
 
 class Trend(Statistical):
@@ -213,13 +215,9 @@ class Registry(Strict):
         return self
 
 
-Bounded = TypeVar("Bounded", Bounds, Interval)
-
-
-def _with_a_bound(test: Bounded) -> Bounded:
+def _require_a_bound(test: Bounds | Interval) -> None:
     if test.lower is None and test.upper is None:
         raise ValueError("lower or upper is needed")
-    return test
 
 
 def read_registry(path: Path) -> Registry:
@@ -235,6 +233,12 @@ def read_registry(path: Path) -> Registry:
     return Registry.parse(data, str(path))
 
 
+def _in_words(test: Test) -> str:
+    """Kind of a test and its own numbers, without its level and power."""
+    settings = test.model_dump(exclude={"kind", "level", "power"}, exclude_none=True)
+    return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
+
+
 def to_markdown(registry: Registry) -> str:
     """The registry as two tables."""
     claims = (
@@ -242,8 +246,11 @@ def to_markdown(registry: Registry) -> str:
             claim.id,
             claim.where,
             claim.statement,
-            claim.outcome,
-            claim.evidence,
+            f"{claim.quantity}: {claim.expected}"
+            if claim.test
+            else f"not tested: {claim.not_tested}",
+            _in_words(claim.test) if claim.test else "",
+            claim.note or "",
             "<br>".join(f"`{name}`" for name in claim.checked_by),
         )
         for claim in registry.claims
@@ -262,7 +269,7 @@ def to_markdown(registry: Registry) -> str:
             "",
             "## Claims",
             "",
-            *table(("id", "paper", "claim", "outcome", "evidence", "tests"), claims),
+            *table(("id", "paper", "claim", "measured: expected", "test", "note", "tests"), claims),
             "",
             "## Assumptions",
             "",
