@@ -100,12 +100,6 @@ def test_p_values_are_corrected_over_the_family():
     assert judge("T2", family).comparisons[0].p == pytest.approx(holm(raw)[1])
 
 
-def test_agreement_with_the_paper_is_corrected_by_itself():
-    direction = judged(seeds(-0.8), claim="T2", kind="interval", upper=0)
-    agreement = judged(both(0, 0), kind="equivalence", margin=1.5)
-    assert judge("T1", [agreement, direction]) == judge("T1", [agreement])
-
-
 @given(st.permutations(range(10)))
 def test_the_order_of_rows_does_not_matter(order):
     evidence = trend(-0.5).sort_values(["seed", "level"], ignore_index=True)

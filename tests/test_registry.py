@@ -1,21 +1,76 @@
-"""The registry is typed, complete, and names checks that exist."""
+"""The registry is typed, complete, and names measures and checks that exist."""
 
 import ast
+import json
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.generate import DEFAULTS, REGISTRY
-from transformer_dynamics.registry import Registry, read_registry
+from transformer_dynamics.registry import Registry, read_registry, to_markdown
+from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
+from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
+from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
+from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
 
 ROOT = Path(__file__).parents[1]
 PAPER = read_registry(ROOT / REGISTRY)
+COMPUTED = [
+    claim for claim in PAPER.claims if claim.test and claim.test.kind == "bounds" and not claim.data
+]
+CONTRADICTED = ["T4c", "T14b", "T15d", "T19l", "T27b", *(f"E{i}" for i in range(1, 8)), "A", "B"]
 
 
-def test_every_claim_is_there():
-    assert [claim.id for claim in PAPER.claims] == [f"T{number}" for number in range(1, 30)]
+def program(claim):
+    return import_module(f"transformer_dynamics.scan_and_snap.claims.{claim.measure.split('.')[0]}")
+
+
+def test_every_measure_exists():
+    for claim in PAPER.claims:
+        if claim.measure:
+            assert callable(getattr(program(claim), claim.measure.split(".")[1]))
+
+
+@pytest.mark.parametrize("claim", COMPUTED, ids=lambda claim: claim.id)
+def test_deterministic_claims_are_measured_and_judged(claim, tmp_path):
+    output = tmp_path / "evidence.parquet"
+    settings = json.dumps({"measure": claim.measure.split(".")[1], "data": []})
+    options = ["--settings", settings, "--output", str(output)]
+    program(claim).main(options, standalone_mode=False)
+    evidence = pq.read_table(output).to_pandas()
+    assert list(evidence) == ["cell", "value"]
+    assert 1 <= len(evidence) <= 12
+    assert evidence["cell"].is_unique
+    assert np.isfinite(evidence["value"]).all()
+    lower, upper = (
+        default if bound is None else bound
+        for bound, default in ((claim.test.lower, -np.inf), (claim.test.upper, np.inf))
+    )
+    assert evidence["value"].between(lower, upper).all() == (claim.id not in CONTRADICTED)
+
+
+def test_contradicted_claims_are_computed():
+    assert {*CONTRADICTED} <= {claim.id for claim in COMPUTED}
+
+
+def test_cases_of_assumption_2_satisfy_it():
+    for num_classes, size, rho in ALLOWED:
+        assert assumption_2(similar_correlations(num_classes, rho), size).holds
+    for num_classes, size, rho in SMALLEST:
+        assert assumption_2(equal_correlations(num_classes, rho), size).holds
+        assert not assumption_2(equal_correlations(num_classes, 0.95 * rho), size).holds
+
+
+def test_table_has_every_claim():
+    lines = to_markdown(PAPER).splitlines()
+    for claim in PAPER.claims:
+        (line,) = (line for line in lines if line.startswith(f"| {claim.id} |"))
+        assert (claim.measure is None) == ("not tested: " in line)
 
 
 def test_every_check_exists():
@@ -29,8 +84,9 @@ def test_every_check_exists():
     assert named <= found, sorted(named - found)
 
 
-def test_assumptions_name_figures_that_exist():
+def test_figures_exist():
     named = {figure for assumption in PAPER.assumptions for figure in assumption.figures}
+    named |= {claim.figure for claim in PAPER.claims if claim.figure}
     assert named <= DEFAULTS.scan_and_snap.figures.keys()
 
 
@@ -40,7 +96,14 @@ def test_assumptions_name_figures_that_exist():
         ({"claimz": []}, "did you mean 'claims'?"),
         ({"title": ""}, "title: "),
         ({"claims": 2 * [PAPER.claims[0].model_dump()]}, "T1 is repeated"),
-        ({"claims": [PAPER.claims[0].model_dump() | {"checked_by": []}]}, "T1: a claim is 'not"),
+        (
+            {"claims": [PAPER.claims[0].model_dump() | {"measure": None}]},
+            "T1: a claim has quantity, expected, measure and test, or says why",
+        ),
+        (
+            {"claims": [PAPER.claims[0].model_dump() | {"test": {"kind": "bounds"}}]},
+            "lower or upper is needed",
+        ),
     ],
 )
 def test_wrong_registry_is_refused(change, message):

@@ -180,8 +180,12 @@ class Claim(Strict):
 
     @property
     def family(self) -> str:
-        """Claims of one family share the correction for many tests."""
-        return self.figure or self.id
+        """Claims of one family share the correction for many tests.
+
+        These are the claims of a figure about a direction or a size. Agreement with the paper's own
+        numbers is a question of its own.
+        """
+        return self.figure if self.figure and isinstance(self.test, Interval | Trend) else self.id
 
 
 class Assumption(Strict):
@@ -233,6 +237,12 @@ def read_registry(path: Path) -> Registry:
     return Registry.parse(data, str(path))
 
 
+def _in_words(test: Test) -> str:
+    """Kind of a test and its own numbers, without its level and power."""
+    settings = test.model_dump(exclude={"kind", "level", "power"}, exclude_none=True)
+    return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
+
+
 def to_markdown(registry: Registry) -> str:
     """The registry as two tables."""
     claims = (
@@ -240,8 +250,11 @@ def to_markdown(registry: Registry) -> str:
             claim.id,
             claim.where,
             claim.statement,
-            claim.outcome,
-            claim.evidence,
+            f"{claim.quantity}: {claim.expected}"
+            if claim.test
+            else f"not tested: {claim.not_tested}",
+            _in_words(claim.test) if claim.test else "",
+            claim.note or "",
             "<br>".join(f"`{name}`" for name in claim.checked_by),
         )
         for claim in registry.claims
@@ -260,7 +273,7 @@ def to_markdown(registry: Registry) -> str:
             "",
             "## Claims",
             "",
-            *table(("id", "paper", "claim", "outcome", "evidence", "tests"), claims),
+            *table(("id", "paper", "claim", "measured: expected", "test", "note", "tests"), claims),
             "",
             "## Assumptions",
             "",

@@ -116,7 +116,7 @@ def judge(claim: str, family: Sequence[Judged]) -> Verdict:
         InputError: if evidence lacks a column, is empty or has too few seeds.
     """
     raw = {judged.claim: list(_compare(judged)) for judged in family}
-    _correct(family, raw)
+    _correct(raw)
     (own,) = [judged for judged in family if judged.claim == claim]
     comparisons = [_decide(own.test, item) for item in raw[claim]]
     seeds = own.evidence["seed"].nunique() if "seed" in own.evidence else 0
@@ -257,24 +257,15 @@ _KINDS: dict[type, tuple[Callable[[str, Any, pd.DataFrame], Comparison], tuple[s
 }
 
 
-def _correct(family: Sequence[Judged], raw: dict[str, list[Comparison]]) -> None:
-    """Replace raw p values by Holm's, for and against apart.
-
-    Claims about a direction or a size are corrected over the family. Agreement with the paper's
-    numbers is a question of its own, so equivalence and prediction keep to their own cells.
-    """
-    pools = [
-        [judged.claim for judged in family if isinstance(judged.test, Interval | Trend)],
-        *([judged.claim] for judged in family if isinstance(judged.test, Equivalence | Prediction)),
-    ]
-    for pool in pools:
-        listed = [(claim, index) for claim in pool for index in range(len(raw[claim]))]
-        for field in ("p", "p_against"):
-            values = [getattr(raw[claim][index], field) for claim, index in listed]
-            if None in values or not values:
-                continue
-            for (claim, index), value in zip(listed, holm(values), strict=True):
-                raw[claim][index] = raw[claim][index].model_copy(update={field: float(value)})
+def _correct(raw: dict[str, list[Comparison]]) -> None:
+    """Replace raw p values by Holm's, for and against apart."""
+    listed = [(claim, index) for claim, items in raw.items() for index in range(len(items))]
+    for field in ("p", "p_against"):
+        values = [getattr(raw[claim][index], field) for claim, index in listed]
+        if None in values:
+            continue
+        for (claim, index), value in zip(listed, holm(values), strict=True):
+            raw[claim][index] = raw[claim][index].model_copy(update={field: float(value)})
 
 
 def _decide(test: Test, item: Comparison) -> Comparison:

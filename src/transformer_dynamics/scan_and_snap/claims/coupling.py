@@ -1,0 +1,176 @@
+"""How the classes are coupled: the decoder of Theorem 5, the gradient of Theorem 1, Lemma 4."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from transformer_dynamics.scan_and_snap.claims.command import measure_command
+from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
+from transformer_dynamics.scan_and_snap.experiments import Mixture
+from transformer_dynamics.scan_and_snap.paper_settings import PAPER
+from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
+from transformer_dynamics.scan_and_snap.theory.attention import lemma4_rate
+from transformer_dynamics.scan_and_snap.theory.coupling import (
+    back_propagated,
+    combine,
+    correlations,
+    drive,
+    e_prime,
+    features,
+    theorem1_coefficients,
+    theorem5_decoder,
+)
+from transformer_dynamics.scan_and_snap.theory.decoder import h_steps, prediction_error
+from transformer_dynamics.scan_and_snap.theory.errata import example_features
+from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
+from transformer_dynamics.scan_and_snap.theory.predictions import q1
+from transformer_dynamics.scan_and_snap.theory.updates import round_robin, simulate
+
+Floats = NDArray[np.float64]
+
+SIZES = ((2, 34), (6, 200), (20, 240))
+ALLOWED = ((2, 1000, 0.2), (3, 10_000, 0.08), (5, 100_000, 0.02), (10, 1_000_000, 0.005))
+"""K, M and rho of `similar_correlations` for which Assumption 2 holds."""
+ETA_Y, PASSES = 0.3, 50
+
+
+def decoder() -> pd.DataFrame:
+    """Largest |Y - F (I - E') W| over the largest |Y|, after K x 50 updates by (26) (Theorem 5)."""
+    values = {}
+    for num_classes, size in SIZES:
+        f = example_features(size, num_classes)
+        expected = theorem5_decoder(f, h_steps(ETA_Y, size, PASSES)[-1])
+        values[_name(num_classes, size)] = deviation(_modified_decoder(f), expected)
+    return evidence(values)
+
+
+def back_propagated_gradient() -> pd.DataFrame:
+    """Largest |g_n - gamma (iota_n f_n - sum beta_nn' f_n')| over the largest |g_n| (9).
+
+    Y comes from K x 50 updates by (26); gamma is (85) with h* in place of h.
+    """
+    values = {}
+    for num_classes, size in SIZES:
+        f = example_features(size, num_classes)
+        h = h_steps(ETA_Y, size, PASSES)[-1]
+        gamma = float((size - 1) * h * prediction_error(h, size))
+        form = combine(f, theorem1_coefficients(correlations(f), size), gamma)
+        found = back_propagated(_modified_decoder(f), f)
+        values[_name(num_classes, size)] = deviation(form, found)
+    return evidence(values)
+
+
+def small_corrections() -> pd.DataFrame:
+    """M/3 times the largest |iota_n - q1 (1 - E'_nn)| and |beta_nn' - q1 E'_nn'| (86)-(89)."""
+    values = {}
+    for num_classes, size, rho in ALLOWED:
+        e = similar_correlations(num_classes, rho)
+        exact, prime, own = theorem1_coefficients(e, size), e_prime(e), q1(size)
+        iota = np.abs(exact.iota - own * (1 - np.diagonal(prime))).max()
+        beta = np.abs(exact.beta - own * prime)[~np.eye(num_classes, dtype=bool)].max()
+        values[f"{_name(num_classes, size)}: iota"] = size / 3 * iota
+        values[f"{_name(num_classes, size)}: beta"] = size / 3 * beta
+    return evidence(values)
+
+
+def small_correlations() -> pd.DataFrame:
+    """Largest |E' - E| over |lambda_1|^2/(1 - |lambda_1|) (Lemma 17)."""
+    values = {}
+    for num_classes, size, rho in ALLOWED:
+        e = similar_correlations(num_classes, rho)
+        largest = assumption_2(e, size).largest
+        gap = np.abs(e_prime(e) - e).max()
+        values[_name(num_classes, size)] = gap * (1 - largest) / largest**2
+    return evidence(values)
+
+
+def drive_of_theorem_1() -> pd.DataFrame:
+    """Smallest xi_n over its leading order -gamma E'_nn, by the coefficients of Theorem 1."""
+    values = {}
+    for num_classes, size, rho in ALLOWED:
+        e = similar_correlations(num_classes, rho)
+        xi = drive(e, theorem1_coefficients(e, size))
+        values[_name(num_classes, size)] = (xi / -np.diagonal(e_prime(e))).min()
+    return evidence(values)
+
+
+def drive_under_original_update() -> pd.DataFrame:
+    """Smallest xi_n over the largest of all classes, for 0 < eta_Y t/K <= 100, under (7)."""
+    cases = {
+        _name(num_classes, size): (similar_correlations(num_classes, rho), size)
+        for num_classes, size, rho in ALLOWED
+    } | {
+        f"{_name(num_classes, size)}, unequal": (
+            correlations(example_features(size, num_classes)),
+            size,
+        )
+        for num_classes, size in SIZES
+    }
+    values = {}
+    for name, (e, size) in cases.items():
+        times = len(e) * np.geomspace(0.01, 100, 60)
+        xi = frozen_flow(e, size, 1.0, times, modified=False).drive
+        values[name] = (xi / xi.max(axis=1, keepdims=True)).min()
+    return evidence(values)
+
+
+def attention_rate() -> pd.DataFrame:
+    """Largest |K dJ/dz_m - zdot_m/eta_Z by (10)| over the largest entry (Lemma 4).
+
+    J is the expected objective of infinitely long sequences at random Z, with Theorem 5's decoder.
+    """
+    values = {}
+    for name, mixture in {
+        "Syn-Small": PAPER.mixtures["syn_small"],
+        "Syn-Medium, 3 queries": PAPER.mixtures["syn_medium_3"],
+        "one common token, one query": Mixture(
+            num_last=1, next_tokens_per_query=4, common_weights=[1], distinct_weights=[0.5, 1, 1.5]
+        ),
+    }.items():
+        classes = sequence_classes(mixture)
+        size, h = classes.vocabulary_size, 0.02
+        z = np.random.default_rng(0).normal(size=(len(classes.query_tokens), size))
+        f = features(classes, z)
+        g = back_propagated(theorem5_decoder(f, h, classes.next_tokens), f, classes.next_tokens)
+        slope = np.zeros_like(z)
+        np.add.at(slope, classes.query, (f * (g - f * (f * g).sum(axis=0))).T)
+        gamma = float((size - 1) * h * prediction_error(h, size))
+        beta = theorem1_coefficients(correlations(f), size).beta
+        values[name] = deviation(gamma * lemma4_rate(f, beta, classes.query), slope)
+    return evidence(values)
+
+
+def _modified_decoder(feature_columns: Floats) -> Floats:
+    """[M, M] Y after K x PASSES updates by (26), class after class."""
+    size, num_classes = feature_columns.shape
+    order = round_robin(num_classes, PASSES * num_classes)
+    e = correlations(feature_columns)
+    run = simulate(e, size, ETA_Y, order, modified=True, recorded=[len(order)])
+    return np.asarray(feature_columns @ run.coordinates[0])
+
+
+def similar_correlations(num_classes: int, rho: float) -> Floats:
+    """[K, K] E with entries within a tenth of rho."""
+    e = np.triu(rho * np.random.default_rng(0).uniform(0.9, 1.1, (num_classes, num_classes)), 1)
+    e += e.T
+    return np.asarray(e)
+
+
+def _name(num_classes: int, size: int) -> str:
+    return f"K = {num_classes}, M = {size}"
+
+
+main = measure_command(
+    "transformer_dynamics.scan_and_snap.claims.coupling",
+    decoder,
+    back_propagated_gradient,
+    small_corrections,
+    small_correlations,
+    drive_of_theorem_1,
+    drive_under_original_update,
+    attention_rate,
+)
+
+if __name__ == "__main__":
+    main()

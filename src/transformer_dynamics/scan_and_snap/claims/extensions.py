@@ -1,0 +1,135 @@
+"""Section 7: the residual connection and a positional bias."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from transformer_dynamics.scan_and_snap.claims.command import measure_command
+from transformer_dynamics.scan_and_snap.claims.evidence import evidence
+from transformer_dynamics.scan_and_snap.experiments import Mixture
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.theory.coupling import (
+    correlations,
+    features,
+    theorem1_coefficients,
+)
+from transformer_dynamics.scan_and_snap.theory.local import (
+    biased_classes,
+    residual_correlations,
+    residual_features,
+    residual_rate,
+)
+from transformer_dynamics.scan_and_snap.theory.population import population_flow
+
+Floats = NDArray[np.float64]
+
+VOCABULARY_SIZE = 1000
+"""M of the coefficients of Theorem 1, for which Assumption 2 asks M >> K^2."""
+QUERIES = (2, 3, 5)
+COMMON_WEIGHTS = (0.2, 1.0, 3.0)
+
+
+def residual_correlation() -> pd.DataFrame:
+    """Largest |E_nn' - (f_n.f_n' + 1(psi(n) = psi(n')))/2|, E with the residual connection."""
+    values = {}
+    for name, classes, f in _overlaps():
+        found = correlations(residual_features(f, classes))
+        expected = residual_correlations(correlations(f), classes.query)
+        values[name] = float(np.abs(found - expected).max())
+    return evidence(values)
+
+
+def residual_beta() -> pd.DataFrame:
+    """beta_nn'/(f_n.f_n' + 1(psi(n) = psi(n'))) between queries over that within a query."""
+    values = {}
+    for name, classes, f in _overlaps():
+        between, within = _betas(f, classes)
+        overlap = float(f[:, 0] @ f[:, 1])
+        values[name] = (between.mean() / overlap) / (within.mean() / (1 + overlap))
+    return evidence(values)
+
+
+def interaction_between_queries() -> pd.DataFrame:
+    """Largest |beta_nn'| of classes of different queries over the smallest within a query."""
+    values = {}
+    for name, classes, f in _overlaps():
+        between, within = _betas(f, classes)
+        values[name] = np.abs(between).max() / within.min()
+    return evidence(values)
+
+
+def token_shared_across_queries() -> pd.DataFrame:
+    """zdot_ml of a token shared across queries over |zdot_ml| of one shared within the query.
+
+    Eq. 10 with the residual connection, two queries with two classes each. Every class has a token
+    of its own with weight 1; those of the shared tokens vary.
+    """
+    query = np.array([0, 0, 1, 1])
+    values = {}
+    for weight in (0.1, 0.3, 1.0, 3.0):
+        f = np.eye(VOCABULARY_SIZE, 4)
+        f[4, [0, 2]] = f[5, [0, 1]] = f[6, [2, 3]] = weight
+        f /= np.linalg.norm(f, axis=0)
+        e = residual_correlations(correlations(f), query)
+        rate = residual_rate(f, theorem1_coefficients(e, VOCABULARY_SIZE).beta, query)[0]
+        values[f"weight {weight:g}"] = rate[4] / abs(rate[5])
+    return evidence(values)
+
+
+def positional_bias() -> pd.DataFrame:
+    """Largest difference of c_n with a bias z_0 and with P(l|n) exp(z_0), population flows."""
+    values = {}
+    classes = _classes(2, 1.0)
+    size, times = classes.vocabulary_size, np.linspace(0, 100, 11)
+    for seed in (1, 2):
+        bias = np.random.default_rng(seed).normal(size=(2, size))
+        for ratio in (1.0, 5.0, 25.0):
+            start = np.zeros((size, size)), bias
+            biased = population_flow(classes, ratio, 1.0, times, start=start)
+            prior = population_flow(biased_classes(classes, bias), ratio, 1.0, times)
+            gap = np.abs(biased.attention - prior.attention).max()
+            values[f"bias {seed}, eta_Y/eta_Z = {ratio:g}"] = float(gap)
+    return evidence(values)
+
+
+def _classes(num_last: int, weight: float) -> SequenceClasses:
+    return sequence_classes(
+        Mixture(
+            num_last=num_last,
+            next_tokens_per_query=2,
+            common_weights=[weight, 2 * weight],
+            distinct_weights=[0.5, 1.0, 1.5],
+        )
+    )
+
+
+def _overlaps() -> Iterator[tuple[str, SequenceClasses, Floats]]:
+    """Name, classes and F at Z = 0, with f_n.f_n' the same for all pairs."""
+    for num_last in QUERIES:
+        for weight in COMMON_WEIGHTS:
+            classes = _classes(num_last, weight)
+            f = features(classes, np.zeros((num_last, classes.vocabulary_size)))
+            yield f"{num_last} queries, f_n.f_n' = {f[:, 0] @ f[:, 1]:.2f}", classes, f
+
+
+def _betas(feature_columns: Floats, classes: SequenceClasses) -> tuple[Floats, Floats]:
+    """beta_nn' with the residual connection, of different queries and within a query."""
+    e = correlations(residual_features(feature_columns, classes))
+    beta = theorem1_coefficients(e, VOCABULARY_SIZE).beta
+    same = classes.query[:, None] == classes.query
+    return beta[~same], beta[same & ~np.eye(len(e), dtype=bool)]
+
+
+main = measure_command(
+    "transformer_dynamics.scan_and_snap.claims.extensions",
+    residual_correlation,
+    residual_beta,
+    interaction_between_queries,
+    token_shared_across_queries,
+    positional_bias,
+)
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+"""The model: its gradient (Lemma 1), what it conserves (Section 2), long sequences (Lemma 2)."""
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer_dynamics.scan_and_snap.claims.command import measure_command
+from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
+from transformer_dynamics.scan_and_snap.experiments import Mixture, Sampling
+from transformer_dynamics.scan_and_snap.literal import literal_loss
+from transformer_dynamics.scan_and_snap.model import Model, Parameters
+from transformer_dynamics.scan_and_snap.paper_settings import PAPER
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.streams import Sequences, sample
+
+MIXTURES = {
+    "Syn-Small": PAPER.mixtures["syn_small"],
+    "Syn-Medium, 3 queries": PAPER.mixtures["syn_medium_3"],
+    "four classes of one query": Mixture(
+        num_last=1, next_tokens_per_query=4, common_weights=[1.0], distinct_weights=[0.5, 1.0, 1.5]
+    ),
+}
+LENGTHS = (64, 512, 4096, 32768)
+
+
+def gradient() -> pd.DataFrame:
+    """Largest |Eqs. 3-4 - automatic differentiation of (15)| over the largest entry of the latter.
+
+    Y and Z are random, a batch has 64 sequences of T = 128.
+    """
+    values = {}
+    for name, mixture in MIXTURES.items():
+        drawn, classes = _draw(mixture, 1, 64, 128), sequence_classes(mixture)
+        y, z = _random_parameters(classes.vocabulary_size)
+        y_slope, z_slope = _automatic_gradient(mixture, drawn, y, z)
+        queries = torch.from_numpy(classes.query_tokens)
+        model = _model(classes)
+        rows = slice(model.num_rows)
+        found = _zeros(model, len(queries), classes.vocabulary_size)
+        (batch,) = model.batches(drawn, torch.float64)
+        model.gradient(Parameters(y[rows, None].clone(), z[None, queries].clone()), batch, found)
+        values[f"{name}: Y"] = deviation(found.decoder[:, 0], y_slope[rows])
+        values[f"{name}: Z"] = deviation(found.attention_logits[0], z_slope[queries])
+    return evidence(values)
+
+
+def row_sums() -> pd.DataFrame:
+    """Largest |row sum| of Y and of Z over the largest entry, after 30 updates from zero."""
+    values = {}
+    for name, mixture in MIXTURES.items():
+        classes = sequence_classes(mixture)
+        model = _model(classes)
+        sizes = len(classes.query_tokens), classes.vocabulary_size
+        parameters, slope = _zeros(model, *sizes), _zeros(model, *sizes)
+        for batch in model.batches(_draw(mixture, 30, 32, 128), torch.float64):
+            model.gradient(parameters, batch, slope)
+            for value, gradient in zip(parameters.tensors(), slope.tensors(), strict=True):
+                value.sub_(gradient)
+        for matrix, value in zip(("Y", "Z"), parameters.tensors(), strict=True):
+            values[f"{name}: {matrix}"] = float(value.sum(-1).abs().max() / value.abs().max())
+    return evidence(values)
+
+
+def other_rows() -> pd.DataFrame:
+    """Largest |dJ/dz_m'| of a sequence over all m' that are not its query m (Eq. 4)."""
+    values = {}
+    for name, mixture in MIXTURES.items():
+        classes = sequence_classes(mixture)
+        drawn = _draw(mixture, 1, 1, 128)
+        _, slope = _automatic_gradient(mixture, drawn, *_random_parameters(classes.vocabulary_size))
+        slope[classes.query_tokens[classes.query[int(drawn.classes[0, 0])]]] = 0
+        values[name] = float(slope.abs().max())
+    return evidence(values)
+
+
+def attention_limit() -> pd.DataFrame:
+    """Slope of ln E|X^T b_T - c_n|_1 against ln T between two lengths (Lemma 2), at random Z."""
+    values = {}
+    for name in ("Syn-Small", "Syn-Medium, 3 queries"):
+        distances = [
+            np.abs(attended - limit).sum(axis=-1).mean()
+            for attended, limit in (_attended(MIXTURES[name], length) for length in LENGTHS)
+        ]
+        slopes = np.diff(np.log(distances)) / np.diff(np.log(LENGTHS))
+        for first, last, slope in zip(LENGTHS, LENGTHS[1:], slopes, strict=False):
+            values[f"{name}: T = {first} to {last}"] = slope
+    return evidence(values)
+
+
+def frequency_bound() -> pd.DataFrame:
+    """Share of sequences beyond Lemma 18's bound of |q_l - P(l|m,n)|, over delta, worst token."""
+    values = {}
+    for length in LENGTHS[:3]:
+        mixture = MIXTURES["Syn-Small"]
+        drawn = _draw(mixture, 40, 64, length)
+        share = drawn.counts / (length - 1)
+        deviation = np.abs(share - sequence_classes(mixture).probabilities[drawn.classes])
+        for delta in (0.5, 0.1, 0.01):
+            bound = np.sqrt(np.log(2 / delta) / (2 * (length - 1)))
+            beyond = (deviation > bound).mean(axis=(0, 1)).max()
+            values[f"T = {length}, delta = {delta:g}"] = beyond / delta
+    return evidence(values)
+
+
+def _draw(mixture: Mixture, steps: int, batch_size: int, length: int) -> Sequences:
+    sampling = Sampling(
+        stream="independent", steps=steps, batch_size=batch_size, sequence_length=length
+    )
+    return sample(mixture, sampling, seed=1)
+
+
+def _random_parameters(size: int) -> tuple[Tensor, Tensor]:
+    """[M, M] Y and Z."""
+    y, z = np.random.default_rng(1).normal(size=(2, size, size))
+    return torch.from_numpy(y), torch.from_numpy(z)
+
+
+def _model(classes: SequenceClasses) -> Model:
+    return Model(classes, residual=False, query_among_keys=False, device=torch.device("cpu"))
+
+
+def _zeros(model: Model, num_queries: int, size: int) -> Parameters:
+    return Parameters(
+        torch.zeros(model.num_rows, 1, size, dtype=torch.float64),
+        torch.zeros(1, num_queries, size, dtype=torch.float64),
+    )
+
+
+def _automatic_gradient(
+    mixture: Mixture, drawn: Sequences, y: Tensor, z: Tensor
+) -> tuple[Tensor, Tensor]:
+    """[M, M] gradients of -J on the first batch, by Y and by Z."""
+    tokens, next_tokens = _written_out(mixture, drawn)
+    parts = [part.clone().requires_grad_() for part in (y, z)]
+    loss = literal_loss(
+        parts[0], parts[1], tokens, next_tokens, residual=False, query_among_keys=False
+    )
+    by_y, by_z = torch.autograd.grad(loss, parts)
+    return by_y, by_z
+
+
+def _written_out(mixture: Mixture, drawn: Sequences) -> tuple[Tensor, Tensor]:
+    """[B, T] tokens and [B] next tokens of the first batch."""
+    classes = sequence_classes(mixture)
+    rows = [
+        [*np.repeat(classes.support[n], count), classes.query_tokens[classes.query[n]]]
+        for n, count in zip(drawn.classes[0], drawn.counts[0], strict=True)
+    ]
+    next_tokens = classes.next_tokens[drawn.classes[0]]
+    return torch.from_numpy(np.array(rows)), torch.from_numpy(next_tokens)
+
+
+def _attended(mixture: Mixture, length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """[B, S] X^T b_T of some sequences on their support, and their limits c_n."""
+    classes = sequence_classes(mixture)
+    drawn = _draw(mixture, 10, 64, length)
+    shape = len(classes.query_tokens), classes.vocabulary_size
+    z = np.random.default_rng(2).normal(size=shape)
+    weights = np.exp(np.take_along_axis(z[classes.query], classes.support, axis=1))
+    n, counts = drawn.classes.ravel(), drawn.counts.reshape(-1, classes.support.shape[1])
+    output, limit = counts * weights[n], (classes.probabilities * weights)[n]
+    return output / output.sum(-1, keepdims=True), limit / limit.sum(-1, keepdims=True)
+
+
+main = measure_command(
+    "transformer_dynamics.scan_and_snap.claims.model",
+    gradient,
+    row_sums,
+    other_rows,
+    attention_limit,
+    frequency_bound,
+)
+
+if __name__ == "__main__":
+    main()
