@@ -17,8 +17,12 @@ from transformer_dynamics.markdown import table
 from transformer_dynamics.registry import read_registry, to_markdown
 from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.storage import write_text
+from transformer_dynamics.verification.lock import read_lock
+from transformer_dynamics.verification.scorecard import lines, scorecard, totals
+from transformer_dynamics.verify import LOCK
 
 REGISTRY = Path("papers/scan_and_snap.yaml")
+README = Path("README.md")
 DEFAULTS = Configuration(computation=Computation(), scan_and_snap=PAPER)
 
 _YAML_HEADER = """\
@@ -39,6 +43,8 @@ The merged configuration of a run is written to `results/config.yaml`.
 
 """
 
+_MARKS = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
+
 _BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
 
 Schema = dict[str, Any]
@@ -54,7 +60,21 @@ def generated_files() -> dict[str, str]:
         "config/config.schema.json": json.dumps(schema, indent=2) + "\n",
         "docs/configuration.md": _REFERENCE_HEADER + "\n".join(reference) + "\n",
         "docs/claims.md": to_markdown(read_registry(REGISTRY)),
+        "README.md": _with_scorecard(README.read_text()),
     }
+
+
+def _with_scorecard(readme: str) -> str:
+    """The README with the scorecard of the locked verdicts between its two marks."""
+    before, _, rest = readme.partition(_MARKS[0])
+    _, _, after = rest.partition(_MARKS[1])
+    lock, _ = read_lock(LOCK)
+    card = scorecard(read_registry(REGISTRY), list(lock.verdicts.values()))
+    runs = card[(card["seeds"] > 0) & card["figure"].str.fullmatch(r"fig\d+")]
+    runs = runs.assign(figure=runs["figure"].str.removeprefix("fig"))
+    columns = {"figure": "figure", "statement": "claim", "verdict": "verdict", "summary": "result"}
+    shown = "\n".join([*totals(card), "", *lines(runs, columns)])
+    return f"{before}{_MARKS[0]}\n{shown}\n{_MARKS[1]}{after}"
 
 
 def _to_yaml(data: Any) -> str:

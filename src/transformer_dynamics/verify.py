@@ -96,7 +96,7 @@ def main(
         lock.tables["evidence.csv"],
         {claim: project.plan.family_settings(claim, "").members for claim in project.plan.claims},
     )
-    rows = compare(current, lock, changed, again)
+    rows = compare(current, lock, changed, again, locked.COUNTS)
     write_csv(output, rows)
     _report(project, current, lock, rows, output)
 

@@ -26,6 +26,10 @@ PROGRAMS = (
 )
 
 
+COUNTS = ("figures/fig11.csv", "figures/fig12.csv", "T18b", "T26a", "T26b")
+"""Tables and claims whose numbers are counts of tokens, classes or updates."""
+
+
 def experiments(plan: Plan) -> list[str]:
     """All experiments whose runs are locked, those of the variants included."""
     return [*plan.paper.experiments, *plan.paper.varied_experiments]

@@ -1,12 +1,13 @@
 """Results against the lock, quantity by quantity."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pandas as pd
 
 from transformer_dynamics.verification.differences import (
     ACROSS_PROCESSORS,
     COLUMNS,
+    COUNTS,
     SAME_PROCESSOR,
     Tolerances,
     differences,
@@ -16,7 +17,11 @@ from transformer_dynamics.verification.lock import Lock
 
 
 def compare(
-    found: Lock, lock: Lock, changed: list[str], judged_again: dict[str, Verdict]
+    found: Lock,
+    lock: Lock,
+    changed: list[str],
+    judged_again: dict[str, Verdict],
+    counts: Collection[str] = (),
 ) -> pd.DataFrame:
     """Every difference, with the columns of `differences`.
 
@@ -25,16 +30,16 @@ def compare(
         lock: what was locked.
         changed: files of the lock that were changed after it was made.
         judged_again: the verdicts that follow from the lock's evidence.
+        counts: tables and claims whose numbers are counts.
     """
     same = found.depends["machine"] == lock.depends["machine"]
-    tolerances = SAME_PROCESSOR if same else ACROSS_PROCESSORS
     edited = [(name, "content", "as locked", "changed by hand") for name in changed]
     tables = [
         _exact(edited),
         _exact(_verdicts("lock, judged again", lock, judged_again)),
         _exact(_depends(found, lock)),
         _exact(_verdicts("results", lock, found.verdicts)),
-        *_tables(found, lock, tolerances),
+        *_tables(found, lock, same, counts),
     ]
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 
@@ -62,25 +67,29 @@ def _depends(found: Lock, lock: Lock) -> Iterator[tuple[str, str, str, str]]:
                 yield kind, name, a, b
 
 
-def _tables(found: Lock, lock: Lock, tolerances: Tolerances) -> Iterator[pd.DataFrame]:
+def _tables(found: Lock, lock: Lock, same: bool, counts: Collection[str]) -> Iterator[pd.DataFrame]:
     for name, table in found.tables.items():
         locked = lock.tables.get(name)
         if locked is None:
             yield _exact([(name, "table", "none", "computed")])
-        elif name == "evidence.csv":
-            yield from _parts(name, "claim", table, locked, tolerances)
         elif name == "fingerprints.csv":
             keys = ["experiment", "seed", "mixture"]
             known = table[keys].merge(locked, on=keys, how="left")
-            if tolerances is ACROSS_PROCESSORS:
-                known = known.drop(columns="digest")
-            yield from _parts(name, "experiment", table[known.columns], known, tolerances)
+            known = known if same else known.drop(columns="digest")
+            yield from _parts(name, "experiment", table[known.columns], known, same, ())
+        elif name == "evidence.csv":
+            yield from _parts(name, "claim", table, locked, same, counts)
         else:
-            yield differences(name, table, locked, tolerances)
+            yield differences(name, table, locked, _tolerances(name, same, counts))
 
 
 def _parts(
-    name: str, key: str, found: pd.DataFrame, locked: pd.DataFrame, tolerances: Tolerances
+    name: str,
+    key: str,
+    found: pd.DataFrame,
+    locked: pd.DataFrame,
+    same: bool,
+    counts: Collection[str],
 ) -> Iterator[pd.DataFrame]:
     """Each claim's or experiment's rows apart, for those that are computed."""
     for part, rows in found.groupby(key, sort=False):
@@ -89,8 +98,14 @@ def _parts(
             f"{name}, {key} {part}",
             rows.reset_index(drop=True),
             known.reset_index(drop=True),
-            tolerances,
+            _tolerances(str(part), same, counts),
         )
+
+
+def _tolerances(name: str, same: bool, counts: Collection[str]) -> Tolerances:
+    if same:
+        return SAME_PROCESSOR
+    return COUNTS if name in counts else ACROSS_PROCESSORS
 
 
 def _exact(

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-Tolerance = Literal["exact", "same processor", "across processors", "statistical"]
+Tolerance = Literal["exact", "same processor", "across processors", "counts"]
 
 
 class Tolerances(NamedTuple):
@@ -22,8 +22,13 @@ class Tolerances(NamedTuple):
 SAME_PROCESSOR = Tolerances("same processor", 0, 0)
 """The same processor, packages and seeds give the same bits."""
 
-ACROSS_PROCESSORS = Tolerances("across processors", 1e-3, 1e-6)
-"""Other vector instructions add in another order: float32 rounds at 6e-8, training amplifies it."""
+ACROSS_PROCESSORS = Tolerances("across processors", 1e-3, 5e-4)
+"""Other vector instructions add in another order. float32 rounds at 6e-8; between AVX2 and none a
+hundred updates, with momentum, at the largest rates made Z differ by up to 1.6e-4, relative to its
+entries by 2e-4."""
+
+COUNTS = Tolerances("counts", 0, 0.05)
+"""A count of tokens above a threshold jumps where a value close to the threshold moves."""
 
 COLUMNS = ("place", "quantity", "locked", "found", "difference", "tolerance")
 

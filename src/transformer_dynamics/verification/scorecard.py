@@ -69,23 +69,34 @@ def counts(card: pd.DataFrame) -> dict[Outcome, int]:
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
+def totals(card: pd.DataFrame) -> list[str]:
+    """How many claims have each verdict, as the lines of a Markdown table."""
+    rows = ((f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n)
+    return table(("verdict", "claims", "meaning"), rows)
+
+
+def lines(card: pd.DataFrame, columns: dict[str, str]) -> list[str]:
+    """One line per claim, as the lines of a Markdown table.
+
+    Args:
+        card: what `scorecard` returned.
+        columns: what to call each column.
+    """
+    return table(tuple(columns.values()), card[list(columns)].astype(str).to_numpy().tolist())
+
+
 def to_markdown(registry: Registry, card: pd.DataFrame) -> str:
-    """The scorecard as Markdown: how many claims have each verdict, then one line per claim."""
-    totals = ((f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n)
-    lines = (
-        [str(row[name]) for name in ("claim", "where", "statement", "verdict", "summary", "note")]
-        for row in card.to_dict("records")
-    )
-    return "\n".join(
-        [
-            f"# Verdicts on {registry.title}",
-            "",
-            *table(("verdict", "claims", "meaning"), totals),
-            "",
-            *table(("id", "paper", "claim", "verdict", "result", "note"), lines),
-            "",
-        ]
-    )
+    """The scorecard as Markdown."""
+    columns = {
+        "claim": "id",
+        "where": "paper",
+        "statement": "claim",
+        "verdict": "verdict",
+        "summary": "result",
+        "note": "note",
+    }
+    head = f"# Verdicts on {registry.title}"
+    return "\n".join([head, "", *totals(card), "", *lines(card, columns), ""])
 
 
 @click.command(help=__doc__)

@@ -1,0 +1,109 @@
+"""What the registry declares of its tests is so: power, and that honest seeds do not alarm."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from transformer_dynamics.generate import DEFAULTS, REGISTRY
+from transformer_dynamics.registry import Statistical, read_registry
+from transformer_dynamics.scan_and_snap.claims.plan import Plan
+from transformer_dynamics.stats import (
+    pooled_std,
+    prediction_test,
+    t_test_above,
+    trend_test,
+    welch_equivalence,
+)
+from transformer_dynamics.verification.judgement import Judged, Verdict, judge
+from transformer_dynamics.verification.lock import read_lock
+from transformer_dynamics.verify import LOCK
+
+PLAN = Plan.of(DEFAULTS.scan_and_snap, read_registry(REGISTRY), "cpu")
+STATISTICAL = {
+    name: claim for name, claim in PLAN.claims.items() if isinstance(claim.test, Statistical)
+}
+LOCKED, _ = read_lock(REGISTRY.parents[1] / LOCK)
+EVIDENCE = {
+    str(claim): table.dropna(axis="columns", how="all")
+    for claim, table in LOCKED.tables["evidence.csv"].groupby("claim")
+}
+REPLICATIONS = 200
+
+
+@pytest.mark.parametrize("name", STATISTICAL)
+def test_number_of_comparisons_and_seeds_is_as_declared(name):
+    corrected_together = PLAN.family(name, "")
+    number = sum(EVIDENCE[claim]["cell"].nunique() for claim in corrected_together)
+    assert STATISTICAL[name].test.power.comparisons == number
+    assert STATISTICAL[name].test.power.seeds == EVIDENCE[name]["seed"].nunique()
+
+
+@pytest.mark.parametrize("name", STATISTICAL)
+def test_power_is_as_declared(name):
+    """At the strictest level of the correction, within the error of the simulation."""
+    test = STATISTICAL[name].test
+    level = test.level / test.power.comparisons
+    levels = EVIDENCE[name]["level"].nunique() if test.kind == "trend" else 1
+    margin = getattr(test, "margin", 0)
+    simulated = power(test.kind, test.power.effect, test.power.seeds, levels, level, margin)
+    declared = test.power.probability
+    assert simulated == pytest.approx(declared, abs=0.05)
+
+
+@cache
+def power(kind: str, effect: float, seeds: int, levels: int, level: float, margin: float) -> float:
+    rng = np.random.default_rng(1)
+    passed = []
+    for _ in range(800):
+        own, other = rng.normal(size=(2, seeds))
+        if kind == "interval":
+            passed.append(t_test_above(own + effect, 0) <= level)
+        elif kind == "trend":
+            values = rng.normal(size=(seeds, levels)) + np.linspace(0, effect, levels)
+            passed.append(trend_test(values, "rises") <= level)
+        elif kind == "equivalence":
+            distance = margin * pooled_std(own, other)
+            passed.append(welch_equivalence(own + effect, other, distance) <= level)
+        else:
+            passed.append(prediction_test(own + effect, float(other.mean()), seeds) <= level)
+    return float(np.mean(passed))
+
+
+def honest(evidence: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """The evidence of other seeds: normal, with the means and covariances of the locked ones."""
+    keys = [name for name in ("cell", "level", "sample") if name in evidence]
+    wide = evidence.pivot(index="seed", columns=keys, values="value")
+    centred = wide.to_numpy() - wide.to_numpy().mean(axis=0)
+    weights = rng.normal(size=(len(wide), len(wide))) / np.sqrt(len(wide) - 1)
+    values = pd.DataFrame(
+        wide.to_numpy().mean(axis=0) + weights @ centred, wide.index, wide.columns
+    )
+    long = values.melt(ignore_index=False).reset_index()
+    return long.merge(evidence.drop(columns="value"), on=[*keys, "seed"])
+
+
+@cache
+def replications() -> dict[str, list[Verdict]]:
+    rng = np.random.default_rng(2)
+    verdicts: dict[str, list[Verdict]] = {name: [] for name in STATISTICAL}
+    for _ in range(REPLICATIONS):
+        drawn = {name: honest(EVIDENCE[name], rng) for name in STATISTICAL}
+        for name in STATISTICAL:
+            family = [
+                Judged(member, PLAN.claims[member].test, drawn[member])
+                for member in PLAN.family(name, "")
+            ]
+            verdicts[name].append(judge(name, family))
+    return verdicts
+
+
+@pytest.mark.parametrize("name", STATISTICAL)
+def test_honest_replications_do_not_alarm(name):
+    """A verdict on the paper turns into its opposite no more often than the level says."""
+    opposite = {"replicated": "contradicted", "contradicted": "replicated"}
+    locked = LOCKED.verdicts[name].verdict
+    found = [verdict.verdict for verdict in replications()[name]]
+    alarms = sum(verdict == opposite.get(locked) for verdict in found)
+    assert alarms <= STATISTICAL[name].test.level * REPLICATIONS
