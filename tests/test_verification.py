@@ -13,7 +13,7 @@ from transformer_dynamics.verification.differences import (
     SAME_PROCESSOR,
     differences,
 )
-from transformer_dynamics.verification.judge import Member
+from transformer_dynamics.verification.family import Member
 from transformer_dynamics.verification.judgement import Judged, judge
 from transformer_dynamics.verification.lock import (
     Lock,

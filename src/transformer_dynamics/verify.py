@@ -120,7 +120,7 @@ def lock_results(project: Project) -> None:
     Raises:
         InputError: if something is not computed yet.
     """
-    absent = [name for name, path in locked.files(project.plan).items() if not path.is_file()]
+    absent = [name for name, path in project.plan.locked_files.items() if not path.is_file()]
     if absent:
         raise InputError(f"{absent[0]} is not computed yet; run `snakemake lock`")
     write_lock(project.root / LOCK, locked.found(project.plan, Path()))
@@ -133,7 +133,7 @@ def _hash(project: Project, lock: Lock, draw: int | None) -> Lock:
 
 def _figure(project: Project, lock: Lock, draw: int | None) -> Lock:
     """Figures whose metrics are not cached are left out and named."""
-    plan, paths = project.plan, locked.files(project.plan)
+    plan, paths = project.plan, project.plan.locked_files
     needed = {
         **{f"figure {name}": plan.sources_of_figure(name) for name in plan.paper.figures},
         **{f"verdict {claim}": plan.sources(claim, "") for claim in plan.claims},
@@ -163,7 +163,7 @@ def _seed(project: Project, lock: Lock, draw: int | None) -> Lock:
     variants = {"seeds": _one_of(paper.sensitivity.seeds, generator)}
     overlay = {"scan_and_snap": {"experiments": seeds, "sensitivity": variants}}
     plan = project.plan
-    names = [str(locked.files(plan)[f"experiment {name}"]) for name in locked.experiments(plan)]
+    names = [str(plan.locked_files[f"experiment {name}"]) for name in plan.locked_experiments]
     with tempfile.TemporaryDirectory() as folder:
         extra = Path(folder) / "one_seed.yaml"
         extra.write_text(yaml.safe_dump(overlay))
@@ -172,7 +172,7 @@ def _seed(project: Project, lock: Lock, draw: int | None) -> Lock:
 
 
 def _full(project: Project, lock: Lock, draw: int | None) -> Lock:
-    targets = [str(path) for path in locked.files(project.plan).values()]
+    targets = [str(path) for path in project.plan.locked_files.values()]
     with tempfile.TemporaryDirectory() as folder:
         project.snakemake(targets, "--directory", folder)
         return locked.found(project.plan, Path(folder))

@@ -95,7 +95,7 @@ rule verify:
 
 rule lock:
     input:
-        [str(path) for path in locked.files(PLAN).values()],
+        [str(path) for path in PLAN.locked_files.values()],
     log:
         "logs/lock.log",
     params:

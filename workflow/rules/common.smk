@@ -10,10 +10,9 @@ from transformer_dynamics.config import Configuration
 from transformer_dynamics.digest import locked_versions, reach
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import read_registry
-from transformer_dynamics.scan_and_snap import locked
 from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
+from transformer_dynamics.scan_and_snap.claims.settings import Cell, Cells
 from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
-from transformer_dynamics.scan_and_snap.stages.sensitivity import Cell, Cells
 from transformer_dynamics.seeds import format_seeds
 
 PROJECT = Path(os.path.relpath(workflow.basedir))

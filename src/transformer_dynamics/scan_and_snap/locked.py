@@ -30,35 +30,15 @@ COUNTS = ("figures/fig11.csv", "figures/fig12.csv", "T18b", "T26a", "T26b")
 """Tables and claims whose numbers are counts of tokens, classes or updates."""
 
 
-def experiments(plan: Plan) -> list[str]:
-    """All experiments whose runs are locked, those of the variants included."""
-    return [*plan.paper.experiments, *plan.paper.varied_experiments]
-
-
-def files(plan: Plan) -> dict[str, Path]:
-    """Every file of the workflow that the lock is made of, by what it holds."""
-    results = Path("results")
-    return {
-        **{f"figure {name}": Path("figures") / f"{name}.csv" for name in plan.paper.figures},
-        **{f"verdict {claim}": results / "verdicts" / f"{claim}.json" for claim in plan.claims},
-        **{
-            f"evidence {claim}": results / "scan_and_snap" / "evidence" / f"{claim}.parquet"
-            for claim in plan.claims
-        },
-        **{
-            f"experiment {name}": results / "scan_and_snap" / name / "fingerprints.csv"
-            for name in experiments(plan)
-        },
-    }
-
-
 def found(plan: Plan, folder: Path) -> Lock:
     """What is computed in a folder, as far as it is, in the form of a lock.
 
     Raises:
         InputError: if a file is damaged or made by another configuration or code.
     """
-    there = {name: folder / path for name, path in files(plan).items() if (folder / path).is_file()}
+    there = {
+        name: folder / path for name, path in plan.locked_files.items() if (folder / path).is_file()
+    }
 
     def named(kind: str) -> dict[str, Path]:
         return {
@@ -108,7 +88,7 @@ def settings(plan: Plan) -> dict[str, str]:
                     paper.experiment(name).seed_list,
                 ]
             )
-            for name in experiments(plan)
+            for name in plan.locked_experiments
         },
     }
 

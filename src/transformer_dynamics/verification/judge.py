@@ -3,42 +3,13 @@
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any
 
 import click
-from pydantic import Field
 
 from transformer_dynamics.frames import read_table
-from transformer_dynamics.provenance import Provenance, provenance
-from transformer_dynamics.registry import Test
 from transformer_dynamics.storage import write_text
-from transformer_dynamics.strict import Strict
+from transformer_dynamics.verification.family import Family
 from transformer_dynamics.verification.judgement import Judged, judge
-
-
-class Member(Strict):
-    """One claim of a family."""
-
-    claim: str
-    """Its number."""
-    test: Test
-    """How it is judged."""
-    program: str
-    """Full name of the module that made its evidence."""
-    settings: dict[str, Any]
-    """What that program was given."""
-
-    @property
-    def provenance(self) -> Provenance:
-        """What the evidence must say of itself."""
-        return provenance(self.program, self.settings)
-
-
-class Family(Strict):
-    """Claims that share the correction for many tests."""
-
-    members: Annotated[list[Member], Field(min_length=1)]
-    """They."""
 
 
 @click.command(help=__doc__)

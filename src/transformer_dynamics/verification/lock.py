@@ -10,7 +10,7 @@ import pandas as pd
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.storage import unreadable, write_text
-from transformer_dynamics.verification.judge import Member
+from transformer_dynamics.verification.family import Member
 from transformer_dynamics.verification.judgement import Judged, Verdict, judge
 
 MANIFEST = "manifest.json"

@@ -11,9 +11,9 @@ import pandas as pd
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.frames import read_csv, read_table, write_table
 from transformer_dynamics.provenance import provenance
+from transformer_dynamics.scan_and_snap.claims.settings import EvidenceJob, Source
 from transformer_dynamics.scan_and_snap.experiments import MeasureJob
 from transformer_dynamics.seeds import parse_seeds
-from transformer_dynamics.strict import Strict
 
 Measure = Callable[..., pd.DataFrame]
 """From the tables that a claim names to its evidence, the columns of which its test states."""
@@ -26,24 +26,6 @@ class Measured(NamedTuple):
     """One row per seed and value, as `stages.measure` writes it."""
     job: MeasureJob
     """What made it."""
-
-
-class Source(Strict):
-    """Where one table of a claim comes from."""
-
-    job: MeasureJob
-    """What made it."""
-    seeds: str
-    """Its seeds, such as 1-10,12."""
-
-
-class EvidenceJob(Strict):
-    """What the evidence of a claim depends on."""
-
-    measure: str
-    """Name of the measure in its module."""
-    data: list[Source]
-    """The tables that it takes, in order."""
 
 
 def measure_command(module: str, *measures: Measure) -> click.Command:

@@ -1,14 +1,15 @@
 """Which program measures a claim, on which tables, and what both depend on."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from transformer_dynamics.registry import Claim, Registry
-from transformer_dynamics.scan_and_snap.claims.command import EvidenceJob, Source
+from transformer_dynamics.scan_and_snap.claims.settings import EvidenceJob, Source
 from transformer_dynamics.scan_and_snap.config import ScanAndSnap
 from transformer_dynamics.scan_and_snap.figure_settings import FromRuns, SensitivityTable
 from transformer_dynamics.seeds import format_seeds
-from transformer_dynamics.verification.judge import Family, Member
+from transformer_dynamics.verification.family import Family, Member
 
 BASELINE = "baseline"
 """The variant in which the experiments' own settings stay."""
@@ -59,6 +60,26 @@ class Plan:
     def varied_cells(self) -> list[tuple[str, str]]:
         """Claim and `-<variant>` of every cell of the sensitivity table."""
         return [(claim, f"-{name}") for claim in self.varied for name in self.variants]
+
+    @property
+    def locked_experiments(self) -> list[str]:
+        """All experiments, those of the variants included."""
+        return [*self.paper.experiments, *self.paper.varied_experiments]
+
+    @property
+    def locked_files(self) -> dict[str, Path]:
+        """Every file of the workflow that the lock is made of, by what it holds."""
+        results = Path("results")
+        own = results / "scan_and_snap"
+        return {
+            **{f"figure {name}": Path("figures") / f"{name}.csv" for name in self.paper.figures},
+            **{f"verdict {claim}": results / "verdicts" / f"{claim}.json" for claim in self.claims},
+            **{f"evidence {claim}": own / "evidence" / f"{claim}.parquet" for claim in self.claims},
+            **{
+                f"experiment {name}": own / name / "fingerprints.csv"
+                for name in self.locked_experiments
+            },
+        }
 
     def program(self, claim: str) -> str:
         """The module that measures a claim, without the package's name."""

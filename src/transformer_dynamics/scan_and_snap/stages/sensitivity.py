@@ -7,29 +7,9 @@ import numpy as np
 import pandas as pd
 
 from transformer_dynamics.frames import write_csv
-from transformer_dynamics.strict import Strict
+from transformer_dynamics.scan_and_snap.claims.settings import Cell, Cells
 from transformer_dynamics.verification.judgement import Verdict
 from transformer_dynamics.verification.scorecard import read_verdict
-
-
-class Cell(Strict):
-    """One claim under one variant."""
-
-    claim: str
-    """Number of the claim."""
-    statement: str
-    """What it says."""
-    variant: str
-    """What the variant is called."""
-    as_baseline: bool
-    """Whether the variant changes nothing in the claim's experiments."""
-
-
-class Cells(Strict):
-    """The table's cells, in the order of the files."""
-
-    cells: list[Cell]
-    """They."""
 
 
 @click.command(help=__doc__)
