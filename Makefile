@@ -45,7 +45,7 @@ benchmark: $(READY)
 	$(RUN) python -m benchmarks
 
 # Previews for the README, from the same tables as the figures.
-GALLERY := fig1 fig2 fig3 fig4 fig5 fig6 fig8 fig9 fig11 fig12 theory_vs_training phase_transition errata
+GALLERY := fig1 fig2 fig3 fig4 fig5 fig6 fig8 fig9 fig11 fig12 theory_vs_training phase_transition errata sensitivity
 gallery: $(READY)
 	$(RUN) snakemake $(GALLERY:%=figures/%.png)
 	cp $(GALLERY:%=figures/%.png) docs/gallery/

@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("Snakefile", "workflow", "profiles", "config", "papers", "src", "requirements.lock")
+PRODUCT = (
+    "Snakefile",
+    "workflow",
+    "profiles",
+    "config",
+    "papers",
+    "src",
+    "requirements.lock",
+    "results/reference",
+)
 
 
 class Project:
@@ -21,6 +30,7 @@ class Project:
         for name in PRODUCT:
             source = ROOT / name
             copy = shutil.copytree if source.is_dir() else shutil.copy
+            (folder / name).parent.mkdir(exist_ok=True)
             copy(source, folder / name)
         python_bin = str(Path(sys.executable).parent)
         self.environment = os.environ | {
@@ -49,6 +59,19 @@ class Project:
         output, _ = process.communicate()
         assert (process.returncode == 0) == succeed, output
         return output
+
+    def verify(self, *arguments: str, succeed: bool = True) -> str:
+        """What the verification prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", "transformer_dynamics.verify", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode == 0) == succeed, done.stdout + done.stderr
+        return done.stdout + done.stderr
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """Rule name to number of jobs that a dry run plans."""

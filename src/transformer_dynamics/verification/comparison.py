@@ -56,7 +56,8 @@ def _verdicts(
 
 
 def _told(verdict: Verdict) -> str:
-    return f"{verdict.verdict} by {verdict.seeds} seeds ({verdict.summary})"
+    seeds = f" by {verdict.seeds} seeds" if verdict.seeds else ""
+    return f"{verdict.verdict}{seeds} ({verdict.summary})"
 
 
 def _depends(found: Lock, lock: Lock) -> Iterator[tuple[str, str, str, str]]:
