@@ -1,0 +1,25 @@
+"""Which state of the code a page was made by."""
+
+import os
+import subprocess
+from pathlib import Path
+
+
+def commit(project: Path) -> str:
+    """What git calls the state of a project; empty if it is no repository, or without git.
+
+    A repository that the project merely lies in does not count.
+    """
+    folder = project.resolve()
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            cwd=folder,
+            env=os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return described.stdout.strip()
