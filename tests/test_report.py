@@ -412,6 +412,8 @@ def test_page_loads_whole(visit):
     numbers = page.locator(".count .number").all_inner_texts()
     assert numbers == ["1", "1", "2", "3", "1", "1"]
     assert page.locator(".count .badge").count() == len(OUTCOMES)
+    answer = page.locator(".answer").inner_text()
+    assert answer.startswith("4 of 9 statements hold. 3 are contradicted, 1 inconclusive and 1 not")
     assert "2 of them errata or findings" in page.locator(".count").nth(3).inner_text()
 
 
@@ -637,10 +639,10 @@ def test_the_page_is_a_target_and_depends_on_its_templates(project: Project):
 
 
 def test_commit_is_that_of_the_project_alone(tmp_path):
-    assert commit(tmp_path) == ""
+    assert commit(tmp_path) == "unknown"
     identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
         subprocess.run(["git", *identity, *command], cwd=tmp_path, check=True)
     assert re.fullmatch("[0-9a-f]{7,}", commit(tmp_path))
     (tmp_path / "inner").mkdir()
-    assert commit(tmp_path / "inner") == ""
+    assert commit(tmp_path / "inner") == "unknown"

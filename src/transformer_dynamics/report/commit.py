@@ -4,9 +4,12 @@ import os
 import subprocess
 from pathlib import Path
 
+UNKNOWN = "unknown"
+"""What stands for a state that git does not know."""
+
 
 def commit(project: Path) -> str:
-    """What git calls the state of a project; empty if it is no repository, or without git.
+    """What git calls the state of a project; `unknown` if it is no repository, or without git.
 
     A repository that the project merely lies in does not count.
     """
@@ -21,5 +24,5 @@ def commit(project: Path) -> str:
             check=False,
         )
     except OSError:
-        return ""
-    return described.stdout.strip()
+        return UNKNOWN
+    return described.stdout.strip() or UNKNOWN

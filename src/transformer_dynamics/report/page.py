@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from transformer_dynamics.registry import Registry, read_registry
+from transformer_dynamics.report.commit import UNKNOWN
 from transformer_dynamics.report.context import (
     claim_views,
     counts,
@@ -75,6 +76,7 @@ def render(
         )
         for source in figures.figures
     ]
+    found = counts(claims)
     style, script = (_part(name) for name in ("style.css", "script.js"))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -87,7 +89,8 @@ def render(
     return environment.get_template("page.html").render(
         registry=registry,
         claims=claims,
-        counts=counts(claims),
+        counts=found,
+        totals={count.outcome: count.number for count in found},
         figures=views,
         groups=groups(claims),
         errata=[view for view in claims if is_erratum(view.claim)],
@@ -116,9 +119,9 @@ def _csp_hash(text: Markup) -> str:
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
 @click.option("--texts", "texts_path", required=True, type=click.Path(path_type=Path))
 @click.option("--figures", "figures_text", required=True, help="Figures as JSON.")
-@click.option("--commit", default="", help="State of the code, such as git describe prints.")
+@click.option("--commit", default=UNKNOWN, help="State of the code, such as git describe prints.")
 @click.option("--configuration", default="results/config.yaml", help="Path of the configuration.")
-@click.option("--digest", default="unknown", help="SHA-256 of the configuration.")
+@click.option("--digest", default=UNKNOWN, help="SHA-256 of the configuration.")
 @click.option("--command", default="snakemake report", help="What rebuilds the page.")
 @click.option("--output", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
@@ -138,7 +141,7 @@ def main(
     figures = FigureSources.parse_json(figures_text, "--figures")
     texts = read_texts(texts_path)
     require_texts(figures.figures, texts, texts_path)
-    origin = Origin(commit or "unknown", configuration, digest, command)
+    origin = Origin(commit, configuration, digest, command)
     read = {path: read_verdict(path) for path in verdicts}
     write_text(output, render(registry, read, figures, texts, origin, output))
 
