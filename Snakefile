@@ -29,6 +29,7 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/metrics.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/report.smk"
 
 
 onstart:

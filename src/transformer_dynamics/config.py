@@ -28,8 +28,12 @@ class Configuration(Strict):
     scan_and_snap: ScanAndSnap
     """What is computed for Scan and Snap."""
 
+    def to_yaml(self) -> str:
+        """The merged configuration as YAML."""
+        return str(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False))
+
     def write(self, path: Path) -> None:
         """Write the merged configuration as YAML, unless the file already says the same."""
-        text = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
+        text = self.to_yaml()
         if not path.is_file() or path.read_text() != text:
             write_text(path, text)

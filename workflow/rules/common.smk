@@ -7,9 +7,15 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from transformer_dynamics.config import Configuration
-from transformer_dynamics.digest import locked_versions, reach
+from transformer_dynamics.digest import SOURCE, locked_versions, reach
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import read_registry
+from transformer_dynamics.report.sources import (
+    Benchmarks,
+    FigureSource,
+    FigureSources,
+    read_texts,
+)
 from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
 from transformer_dynamics.scan_and_snap.claims.settings import Cell, Cells
 from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
@@ -18,6 +24,7 @@ from transformer_dynamics.seeds import format_seeds
 PROJECT = Path(os.path.relpath(workflow.basedir))
 LOCK = PROJECT / "requirements.lock"
 REGISTRY_FILE = str(PROJECT / "papers/scan_and_snap.yaml")
+FIGURE_TEXTS = str(PROJECT / "workflow/report/figures.yaml")
 
 
 def checked(read, *arguments):
@@ -28,6 +35,12 @@ def checked(read, *arguments):
 
 
 CONFIGURATION = checked(Configuration.parse, config, "configuration")
+# A caption of Snakemake's report sees nothing of the workflow but `config` and the params of its
+# job; in the params a caption would redraw the figure.
+config["drawings"] = {
+    name: text.model_dump()
+    for name, text in checked(read_texts, Path(FIGURE_TEXTS)).items()
+}
 COMPUTATION = CONFIGURATION.computation
 PAPER = CONFIGURATION.scan_and_snap
 REGISTRY = checked(read_registry, Path(REGISTRY_FILE))
@@ -172,3 +185,51 @@ def claim_tables(claim, variant):
 def claim_reference(claim):
     reference = PLAN.claims[claim].reference
     return [str(PROJECT / reference)] if reference else []
+
+
+def picture_kind(name):
+    """Heat maps are smaller as PNG, and without seams between their cells."""
+    return "png" if PAPER.figures[name].drawing in {"fig4", "fig5"} else "svg"
+
+
+def figure_benchmarks(name):
+    """Run times of all jobs that make a figure from nothing; none where claims are among them."""
+    if is_sensitivity(name):
+        return []
+    jobs = {f"logs/figures/{name}.{{}}": ["csv", picture_kind(name)]}
+    for experiment, metric in PLAN.sources_of_figure(name):
+        folder, seeds = f"logs/scan_and_snap/{experiment}", seed_batches(experiment)
+        jobs |= {
+            f"{folder}/sequences/{{}}": seeds,
+            f"{folder}/runs/{{}}": seeds,
+            f"{folder}/metrics/{{}}": [metric],
+        }
+    return [
+        Benchmarks(pattern=f"{pattern}.benchmark.tsv", names=names)
+        for pattern, names in jobs.items()
+    ]
+
+
+@cache
+def shown_figures():
+    """What the page takes of each figure."""
+    return FigureSources(
+        figures=[
+            FigureSource(
+                name=name,
+                drawing=figure.drawing,
+                picture=f"figures/{name}.{picture_kind(name)}",
+                table=f"figures/{name}.csv",
+                command=f"snakemake figures/{name}.pdf",
+                benchmarks=figure_benchmarks(name),
+            )
+            for name, figure in PAPER.figures.items()
+        ]
+    )
+
+
+def page_templates():
+    """Digests of code follow Python's imports; the templates count as files."""
+    files = (SOURCE / "report/templates").iterdir()
+    kinds = {".html", ".css", ".js", ".svg"}
+    return sorted(os.path.relpath(path) for path in files if path.suffix in kinds)

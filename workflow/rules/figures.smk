@@ -9,6 +9,8 @@ rule figure_table:
         checksum="results/scan_and_snap/tables/{figure}.sha256",
     log:
         "logs/figures/{figure}.csv.log",
+    benchmark:
+        "logs/figures/{figure}.csv.benchmark.tsv"
     params:
         code=lambda wildcards: own_code(PAPER.figures[wildcards.figure].program),
         shared=lambda wildcards: shared_code(PAPER.figures[wildcards.figure].program),
@@ -36,6 +38,8 @@ rule figure:
         ),
     log:
         "logs/figures/{figure}.{kind}.log",
+    benchmark:
+        "logs/figures/{figure}.{kind}.benchmark.tsv"
     params:
         code=lambda wildcards: own_code(drawing_program(wildcards.figure)),
         shared=lambda wildcards: shared_code(drawing_program(wildcards.figure)),

@@ -1,0 +1,93 @@
+"""Numbers and formulas as a reader wants them."""
+
+import math
+import re
+from html import unescape
+
+from markupsafe import Markup, escape
+
+_SMALL = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau phi chi"
+    " psi omega"
+)
+_CAPITAL = "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega"
+_GREEK = {name: unescape(f"&{name};") for name in f"{_SMALL} {_CAPITAL}".split()}
+_NAMES = "|".join(sorted(_GREEK, key=len, reverse=True))
+_SYMBOL = re.compile(
+    rf"""
+    (?<![\w.])
+    (?: (?P<greek>{_NAMES}) | (?P<letter>d?[A-Za-z]) )
+    (?P<prime>'*)
+    (?: _(?P<subscript>[A-Za-z0-9]{{1,4}})(?P<late_prime>'*) )?
+    (?! [\w'] | \.\w )
+    """,
+    re.VERBOSE,
+)
+_POWER = re.compile(r"\^(?:\{([^{}]+)\}|\((-?[^()]+)\)|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))")
+_SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]?\d+)(?!\w)")
+_NEGATIVE = re.compile(r"(?<![\w.)}])-(?=[\d.])")
+_SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_MINUS = "\N{MINUS SIGN}"
+_TIMES = "\N{MULTIPLICATION SIGN}"
+_DAGGER = "\N{DAGGER}"
+_PRIME = "\N{PRIME}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with significant digits: 1,230, or 0.00123, or a power of ten."""
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{digits - 1}e}")
+    exponent = math.floor(math.log10(abs(rounded)))
+    if -4 <= exponent < 6:
+        text = f"{rounded:,.{max(digits - 1 - exponent, 0)}f}"
+        if "." in text:
+            text = text.rstrip("0").rstrip(".")
+    else:
+        mantissa = f"{rounded:.{digits - 1}e}".partition("e")[0]
+        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        factor = "" if mantissa in {"1", "-1"} else _TIMES
+        mantissa = mantissa.removesuffix("1") if not factor else mantissa
+        text = f"{mantissa}{factor}10{str(exponent).translate(_SUPERSCRIPT)}"
+    return text.replace("-", _MINUS)
+
+
+def power_of_ten(value: float) -> str:
+    """A power of ten, as an axis names it: 1, 10, 10²."""
+    exponent = round(math.log10(value))
+    return {-1: "0.1", 0: "1", 1: "10"}.get(exponent, f"10{str(exponent).translate(_SUPERSCRIPT)}")
+
+
+def typeset(text: str) -> Markup:
+    """Plain text as HTML, with Greek letters, subscripts, powers and signs: eta_Y >= 1e-3."""
+    html = str(escape(text)).replace("&#39;", "'")
+    html = html.replace("&gt;=", "≥").replace("&lt;=", "≤")
+    html = _SCIENTIFIC.sub(lambda match: number(float(match[0])), html)
+    html = _POWER.sub(_power, _SYMBOL.sub(_symbol, html))
+    return Markup(_NEGATIVE.sub(_MINUS, html))
+
+
+def typeset_svg(text: str) -> Markup:
+    """The same within the text of an SVG."""
+    html = typeset(text)
+    for tag, shift in (("sub", "-25%"), ("sup", "40%")):
+        begin = Markup(f'<tspan baseline-shift="{shift}" font-size="75%">')
+        html = Markup(str(html).replace(f"<{tag}>", begin).replace(f"</{tag}>", "</tspan>"))
+    return html
+
+
+def _symbol(match: re.Match[str]) -> str:
+    letter = _GREEK[match["greek"]] if match["greek"] else match["letter"]
+    if not (match["greek"] or match["subscript"]):
+        return match[0]
+    early, late = (_PRIME * len(match[name] or "") for name in ("prime", "late_prime"))
+    if not match["subscript"]:
+        return letter + early
+    # t_0' is t' at 0, beta_nn' is beta at n and n'.
+    below, after = (late, "") if match["subscript"][-1].isalpha() else ("", late)
+    return f"{letter}{early}<sub>{match['subscript']}{below}</sub>{after}"
+
+
+def _power(match: re.Match[str]) -> str:
+    power = next(group for group in match.groups() if group is not None)
+    return f"<sup>{_DAGGER if power == 'dagger' else power.replace('-', _MINUS)}</sup>"

@@ -1,0 +1,34 @@
+# From verdicts and figures to the one page that shows them all.
+import hashlib
+
+from transformer_dynamics.report.commit import commit
+
+
+rule report:
+    input:
+        verdicts=rules.verdicts.input.verdicts,
+        registry=REGISTRY_FILE,
+        texts=FIGURE_TEXTS,
+        pictures=[str(figure.picture) for figure in shown_figures().figures],
+        tables=expand(rules.figure_table.output.table, figure=PAPER.figures),
+        checksums=expand(rules.figure_table.output.checksum, figure=PAPER.figures),
+        templates=page_templates(),
+    output:
+        "results/report/index.html",
+    log:
+        "logs/report.log",
+    params:
+        *code("report.page"),
+        packages=locked_versions(LOCK, ("jinja2", "markupsafe")),
+        figures=shown_figures().model_dump_json(),
+        commit=lambda wildcards: commit(PROJECT),
+        digest=hashlib.sha256(CONFIGURATION.to_yaml().encode()).hexdigest(),
+    message:
+        "Writing the page {output} (log: {log})"
+    shell:
+        "cat {input.checksums:q} | sha256sum --check --quiet > {log:q} 2>&1"
+        " || {{ echo 'Error: a table was changed after it was made; delete it and run again'"
+        " >> {log:q}; exit 1; }};"
+        " python -m transformer_dynamics.report.page --registry {input.registry:q}"
+        " --texts {input.texts:q} --figures {params.figures:q} --commit {params.commit:q}"
+        " --digest {params.digest:q} --output {output:q} {input.verdicts:q} > {log:q} 2>&1"
