@@ -16,11 +16,12 @@ from click.testing import CliRunner
 from conftest import ROOT, Project
 
 from transformer_dynamics.generate import DEFAULTS
+from transformer_dynamics.registry import read_registry
 from transformer_dynamics.report import sources
 from transformer_dynamics.report.commit import commit
 from transformer_dynamics.report.forest import WIDTH, forest
 from transformer_dynamics.report.page import main
-from transformer_dynamics.report.sources import read_texts, require_texts
+from transformer_dynamics.report.sources import require_texts
 from transformer_dynamics.report.typeset import number, typeset, typeset_svg
 from transformer_dynamics.verification.judgement import OUTCOMES, Comparison
 
@@ -117,7 +118,6 @@ class Folder:
 
     def __post_init__(self):
         (self.path / "verdicts").mkdir()
-        (self.path / "registry.yaml").write_text(yaml.safe_dump(REGISTRY))
         for name, test, _, verdict, comparisons in CLAIMS:
             if test:
                 self.write_verdict(name, verdict, comparisons)
@@ -126,7 +126,8 @@ class Folder:
             self.texts[name] = TEXT | {"label": label}
         (self.path / "fig1.svg").write_text(SVG)
         shutil.copy(ROOT / "docs/gallery/fig6.png", self.path)
-        (self.path / "texts.yaml").write_text(yaml.safe_dump({"drawings": self.texts}))
+        registry = REGISTRY | {"figures": self.texts}
+        (self.path / "registry.yaml").write_text(yaml.safe_dump(registry))
         self.figures = [
             {"name": name, "drawing": name, "picture": picture, "table": f"{name}.csv",
              "command": f"snakemake figures/{name}.pdf"}
@@ -148,7 +149,7 @@ class Folder:
         figures = json.dumps({"figures": self.figures})
         return CliRunner().invoke(
             main,
-            ["--registry", "registry.yaml", "--texts", "texts.yaml", "--figures", figures,
+            ["--registry", "registry.yaml", "--figures", figures,
              "--commit", "abc1234-dirty", "--output", str(self.page), *extra, *verdicts],
         )  # fmt: skip
 
@@ -213,11 +214,10 @@ def test_every_claim_has_its_place(folder):
 
 
 def test_texts_are_there_for_every_drawing():
-    path = ROOT / "workflow/report/figures.yaml"
-    texts = read_texts(path)
+    registry = read_registry(ROOT / "papers/scan_and_snap.yaml")
     for name, figure in DEFAULTS.scan_and_snap.figures.items():
         source = {"name": name, "drawing": figure.drawing, "picture": "a.svg", "table": "a.csv"}
-        require_texts([sources.FigureSource.parse(source | {"command": "c"}, name)], texts, path)
+        require_texts([sources.FigureSource.parse(source | {"command": "c"}, name)], registry)
 
 
 def test_large_table_is_linked(folder, monkeypatch):
@@ -260,8 +260,8 @@ def spoil(path, old, new):
         (spoil("fig1.svg", b"300pt", b"wide"), "its size, 'wide', is not a length"),
         (spoil("fig1.csv", b"3,4", b"3"), "fig1.csv: truncated, damaged"),
         (spoil("fig1.csv", b"1,2\n3,4\n", b""), "fig1.csv: truncated, damaged"),
-        (spoil("texts.yaml", b"fig6:", b"fig7:"), "says nothing of the drawing 'fig6'"),
-        (spoil("texts.yaml", b"caption:", b"captoin:"), "did you mean 'caption'?"),
+        (spoil("registry.yaml", b"  fig6:", b"  fig7:"), "says nothing of the drawing 'fig6'"),
+        (spoil("registry.yaml", b"caption:", b"captoin:"), "did you mean 'caption'?"),
         (spoil("registry.yaml", b"venue:", b"venues:"), "did you mean 'venue'?"),
     ],
 )

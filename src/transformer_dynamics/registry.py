@@ -188,6 +188,19 @@ class Claim(Strict):
         return self.figure if self.figure and isinstance(self.test, Interval | Trend) else self.id
 
 
+class FigureText(Strict):
+    """What is said of a drawing."""
+
+    label: Text
+    """What to call it."""
+    title: Text
+    """What it is about."""
+    drawn: Text
+    """What is to be seen, for those who do not see it."""
+    caption: Text
+    """What one must know to read it; its numbers are those of the default configuration."""
+
+
 class Assumption(Strict):
     """A choice that the paper leaves open."""
 
@@ -208,6 +221,8 @@ class Registry(Strict):
     """Its authors."""
     venue: Text
     """Where it appeared."""
+    figures: dict[str, FigureText]
+    """Its figures and ours, by drawing."""
     claims: list[Claim]
     """Its statements."""
     assumptions: list[Assumption]

@@ -14,7 +14,6 @@ from transformer_dynamics.report.sources import (
     Benchmarks,
     FigureSource,
     FigureSources,
-    read_texts,
 )
 from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
 from transformer_dynamics.scan_and_snap.claims.settings import Cell, Cells
@@ -24,7 +23,6 @@ from transformer_dynamics.seeds import format_seeds
 PROJECT = Path(os.path.relpath(workflow.basedir))
 LOCK = PROJECT / "requirements.lock"
 REGISTRY_FILE = str(PROJECT / "papers/scan_and_snap.yaml")
-FIGURE_TEXTS = str(PROJECT / "workflow/report/figures.yaml")
 
 
 def checked(read, *arguments):
@@ -35,15 +33,12 @@ def checked(read, *arguments):
 
 
 CONFIGURATION = checked(Configuration.parse, config, "configuration")
-# A caption of Snakemake's report sees nothing of the workflow but `config` and the params of its
-# job; in the params a caption would redraw the figure.
-config["drawings"] = {
-    name: text.model_dump()
-    for name, text in checked(read_texts, Path(FIGURE_TEXTS)).items()
-}
 COMPUTATION = CONFIGURATION.computation
 PAPER = CONFIGURATION.scan_and_snap
 REGISTRY = checked(read_registry, Path(REGISTRY_FILE))
+# A caption of Snakemake's report sees nothing of the workflow but `config` and the params of its
+# job; in the params a caption would redraw the figure.
+config["captions"] = {name: text.caption for name, text in REGISTRY.figures.items()}
 PLAN = checked(Plan.of, PAPER, REGISTRY, COMPUTATION.device)
 EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
 

@@ -8,7 +8,6 @@ rule report:
     input:
         verdicts=rules.verdicts.input.verdicts,
         registry=REGISTRY_FILE,
-        texts=FIGURE_TEXTS,
         pictures=[str(figure.picture) for figure in shown_figures().figures],
         tables=expand(rules.figure_table.output.table, figure=PAPER.figures),
         checksums=expand(rules.figure_table.output.checksum, figure=PAPER.figures),
@@ -30,5 +29,5 @@ rule report:
         " || {{ echo 'Error: a table was changed after it was made; delete it and run again'"
         " >> {log:q}; exit 1; }};"
         " python -m transformer_dynamics.report.page --registry {input.registry:q}"
-        " --texts {input.texts:q} --figures {params.figures:q} --commit {params.commit:q}"
+        " --figures {params.figures:q} --commit {params.commit:q}"
         " --digest {params.digest:q} --output {output:q} {input.verdicts:q} > {log:q} 2>&1"

@@ -9,6 +9,7 @@ from transformer_dynamics.registry import (
     Bounds,
     Claim,
     Equivalence,
+    FigureText,
     Interval,
     Prediction,
     Published,
@@ -17,7 +18,7 @@ from transformer_dynamics.registry import (
     Trend,
 )
 from transformer_dynamics.report.forest import Plot, forest
-from transformer_dynamics.report.sources import FigureSource, FigureText, Picture, Table
+from transformer_dynamics.report.sources import FigureSource, Picture, Table
 from transformer_dynamics.report.typeset import number, typeset
 from transformer_dynamics.verification.judgement import OUTCOMES, Comparison, Outcome, Verdict
 

@@ -20,10 +20,8 @@ from transformer_dynamics.report.context import (
 )
 from transformer_dynamics.report.sources import (
     FigureSources,
-    FigureText,
     read_csv_file,
     read_picture,
-    read_texts,
     require_texts,
     run_time,
 )
@@ -53,7 +51,6 @@ def render(
     registry: Registry,
     verdicts: dict[Path, Verdict],
     figures: FigureSources,
-    texts: dict[str, FigureText],
     origin: Origin,
     page: Path,
 ) -> str:
@@ -68,7 +65,7 @@ def render(
     views = [
         figure_view(
             source,
-            texts[source.drawing],
+            registry.figures[source.drawing],
             read_picture(source.picture),
             read_csv_file(source.table, page),
             run_time(source.benchmarks),
@@ -117,7 +114,6 @@ def _csp_hash(text: Markup) -> str:
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
-@click.option("--texts", "texts_path", required=True, type=click.Path(path_type=Path))
 @click.option("--figures", "figures_text", required=True, help="Figures as JSON.")
 @click.option("--commit", default=UNKNOWN, help="State of the code, such as git describe prints.")
 @click.option("--configuration", default="results/config.yaml", help="Path of the configuration.")
@@ -127,7 +123,6 @@ def _csp_hash(text: Markup) -> str:
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
 def main(
     registry_path: Path,
-    texts_path: Path,
     figures_text: str,
     commit: str,
     configuration: str,
@@ -139,11 +134,10 @@ def main(
     """Read everything, then write the page at once."""
     registry = read_registry(registry_path)
     figures = FigureSources.parse_json(figures_text, "--figures")
-    texts = read_texts(texts_path)
-    require_texts(figures.figures, texts, texts_path)
+    require_texts(figures.figures, registry)
     origin = Origin(commit, configuration, digest, command)
     read = {path: read_verdict(path) for path in verdicts}
-    write_text(output, render(registry, read, figures, texts, origin, output))
+    write_text(output, render(registry, read, figures, origin, output))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 from xml.etree import ElementTree as Xml
 
-import yaml
 from pydantic import Field, model_validator
 
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.registry import Registry
 from transformer_dynamics.storage import unreadable
 from transformer_dynamics.strict import Strict, distinct
 
@@ -25,26 +25,6 @@ Text = Annotated[str, Field(min_length=1)]
 _PNG = b"\x89PNG\r\n\x1a\n"
 _SCREEN = 96
 _PIXELS = {"": 1.0, "px": 1.0, "pt": _SCREEN / 72, "in": float(_SCREEN)}
-
-
-class FigureText(Strict):
-    """What is said of a drawing."""
-
-    label: Text
-    """What to call it."""
-    title: Text
-    """What it is about."""
-    drawn: Text
-    """What is to be seen, for those who do not see it."""
-    caption: Text
-    """What one must know to read it."""
-
-
-class FigureTexts(Strict):
-    """What is said of all drawings."""
-
-    drawings: dict[str, FigureText]
-    """Texts by drawing."""
 
 
 class Benchmarks(Strict):
@@ -114,19 +94,6 @@ class Table(NamedTuple):
     """Number of rows."""
     columns: list[str]
     """Names of its columns."""
-
-
-def read_texts(path: Path) -> dict[str, FigureText]:
-    """Read the texts of all drawings from YAML.
-
-    Raises:
-        InputError: if they cannot be read, or names what is wrong in them.
-    """
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise unreadable(path, error) from error
-    return FigureTexts.parse(data, str(path)).drawings
 
 
 def read_picture(path: Path) -> Picture:
@@ -230,15 +197,15 @@ def _pixels(length: str) -> int:
     return round(float(found[1]) * _PIXELS[found[2]])
 
 
-def require_texts(figures: list[FigureSource], texts: dict[str, FigureText], path: Path) -> None:
-    """Refuse figures of which nothing is said.
+def require_texts(figures: list[FigureSource], registry: Registry) -> None:
+    """Refuse figures of which the registry says nothing.
 
     Raises:
         InputError: names the first one.
     """
     for figure in figures:
-        if figure.drawing not in texts:
+        if figure.drawing not in registry.figures:
             raise InputError(
-                f"{path}: says nothing of the drawing '{figure.drawing}' of figure {figure.name};"
-                " add it under drawings"
+                f"the registry says nothing of the drawing '{figure.drawing}' of figure"
+                f" {figure.name}; add it under figures"
             )
