@@ -37,7 +37,17 @@ VERDICT_COLOURS = {
     "inconclusive": "#e6e0b8",
     "not tested": "#dddddd",
 }
-"""Light enough for black text; told apart by those who cannot see red or green, too."""
+"""Light enough for black text."""
+
+VERDICT_MARKS = {
+    "verified": "\N{CHECK MARK}",
+    "reproduced": "=",
+    "replicated": "\N{ALMOST EQUAL TO}",
+    "contradicted": "\N{BALLOT X}",
+    "inconclusive": "?",
+    "not tested": "-",
+}
+"""For those who do not tell the colours apart."""
 
 
 def set_style() -> None:

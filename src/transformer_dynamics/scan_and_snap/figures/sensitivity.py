@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from transformer_dynamics.drawing import VERDICT_COLOURS, draw_command
+from transformer_dynamics.drawing import VERDICT_COLOURS, VERDICT_MARKS, draw_command
 from transformer_dynamics.scan_and_snap.figure_settings import SensitivityTable
 
 COLUMNS = (
@@ -48,7 +48,10 @@ def draw(table: pd.DataFrame, settings: SensitivityTable, reference: pd.DataFram
         side.set_visible(False)
     colours = {k: v for k, v in VERDICT_COLOURS.items() if k in set(table["verdict"])}
     figure.legend(
-        handles=[Patch(facecolor=v, edgecolor="0.4", label=k) for k, v in colours.items()],
+        handles=[
+            Patch(facecolor=colour, edgecolor="0.4", label=f"{VERDICT_MARKS[name]} {name}")
+            for name, colour in colours.items()
+        ],
         loc="outside lower center",
         ncols=len(colours),
         frameon=False,
@@ -61,7 +64,8 @@ def draw(table: pd.DataFrame, settings: SensitivityTable, reference: pd.DataFram
 def _cell(axes: Axes, column: int, row: int, cell: dict[str, object]) -> None:
     colour = VERDICT_COLOURS[str(cell["verdict"])]
     axes.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", linewidth=2))
-    text = f"{cell['estimate']:+.2g}\n{cell['holding']}/{cell['comparisons']}"
+    mark = VERDICT_MARKS[str(cell["verdict"])]
+    text = f"{cell['estimate']:+.2g}\n{mark} {cell['holding']}/{cell['comparisons']}"
     if cell["as_baseline"]:
         text = "="
     axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize="small")
