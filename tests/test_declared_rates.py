@@ -71,31 +71,32 @@ def power(kind: str, effect: float, seeds: int, levels: int, level: float, margi
     return float(np.mean(passed))
 
 
-def honest(evidence: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+@cache
+def by_cell(name: str) -> tuple[pd.DataFrame, np.ndarray]:
+    """The locked evidence, seed by seed within each cell, and its values as [cells, seeds]."""
+    keys = [column for column in ("sample", "cell", "level") if column in EVIDENCE[name]]
+    table = EVIDENCE[name].sort_values([*keys, "seed"], ignore_index=True)
+    return table, table["value"].to_numpy().reshape(-1, table["seed"].nunique())
+
+
+def honest(name: str, rng: np.random.Generator) -> pd.DataFrame:
     """The evidence of other seeds: normal, with the means and covariances of the locked ones."""
-    keys = [name for name in ("cell", "level", "sample") if name in evidence]
-    wide = evidence.pivot(index="seed", columns=keys, values="value")
-    centred = wide.to_numpy() - wide.to_numpy().mean(axis=0)
-    weights = rng.normal(size=(len(wide), len(wide))) / np.sqrt(len(wide) - 1)
-    values = pd.DataFrame(
-        wide.to_numpy().mean(axis=0) + weights @ centred, wide.index, wide.columns
-    )
-    long = values.melt(ignore_index=False).reset_index()
-    return long.merge(evidence.drop(columns="value"), on=[*keys, "seed"])
+    table, values = by_cell(name)
+    mean, seeds = values.mean(axis=1, keepdims=True), values.shape[1]
+    weights = rng.normal(size=(seeds, seeds)) / np.sqrt(seeds - 1)
+    return table.assign(value=(mean + (values - mean) @ weights).ravel())
 
 
 @cache
 def replications() -> dict[str, list[Verdict]]:
     rng = np.random.default_rng(2)
     verdicts: dict[str, list[Verdict]] = {name: [] for name in STATISTICAL}
+    families = {tuple(PLAN.family(name, "")) for name in STATISTICAL}
     for _ in range(REPLICATIONS):
-        drawn = {name: honest(EVIDENCE[name], rng) for name in STATISTICAL}
-        for name in STATISTICAL:
-            family = [
-                Judged(member, PLAN.claims[member].test, drawn[member])
-                for member in PLAN.family(name, "")
-            ]
-            verdicts[name].append(judge(name, family))
+        for family in sorted(families):
+            drawn = [Judged(name, PLAN.claims[name].test, honest(name, rng)) for name in family]
+            for name, verdict in judge(drawn).items():
+                verdicts[name].append(verdict)
     return verdicts
 
 

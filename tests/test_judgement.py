@@ -75,12 +75,12 @@ NUMBERS = VALUES.assign(published=[0.1, 0.5])
     ],
 )
 def test_every_kind_of_test_can_say_everything_that_it_may(evidence, test, verdict):
-    assert judge("T1", [judged(evidence, **test)]).verdict == verdict
+    assert judge([judged(evidence, **test)])["T1"].verdict == verdict
 
 
 def test_one_contradicted_cell_contradicts_the_claim_and_is_named():
     evidence = pd.concat([seeds(-5, cell="good"), seeds(3, cell="bad one")])
-    verdict = judge("T1", [judged(evidence, kind="interval", upper=0)])
+    verdict = judge([judged(evidence, kind="interval", upper=0)])["T1"]
     assert verdict.verdict == "contradicted"
     assert "1 of 2 hold" in verdict.summary
     assert "'bad one', is 3 (" in verdict.summary
@@ -89,15 +89,15 @@ def test_one_contradicted_cell_contradicts_the_claim_and_is_named():
 
 def test_p_values_are_corrected_over_the_family():
     own, other = seeds(-0.8), seeds(-0.6, cell="b")
-    alone = judge("T1", [judged(own, kind="interval", upper=0)])
+    alone = judge([judged(own, kind="interval", upper=0)])["T1"]
     family = [
         judged(own, kind="interval", upper=0),
         judged(other, claim="T2", kind="interval", upper=0),
     ]
     raw = [t_test_below(table["value"], 0) for table in (own, other)]
     assert alone.comparisons[0].p == pytest.approx(raw[0])
-    assert judge("T1", family).comparisons[0].p == pytest.approx(holm(raw)[0])
-    assert judge("T2", family).comparisons[0].p == pytest.approx(holm(raw)[1])
+    assert judge(family)["T1"].comparisons[0].p == pytest.approx(holm(raw)[0])
+    assert judge(family)["T2"].comparisons[0].p == pytest.approx(holm(raw)[1])
 
 
 @given(st.permutations(range(10)))
@@ -105,7 +105,7 @@ def test_the_order_of_rows_does_not_matter(order):
     evidence = trend(-0.5).sort_values(["seed", "level"], ignore_index=True)
     shuffled = pd.concat([evidence[evidence["seed"] == seed + 1] for seed in order])
     test = {"kind": "trend", "direction": "falls"}
-    assert judge("T1", [judged(shuffled, **test)]) == judge("T1", [judged(evidence, **test)])
+    assert judge([judged(shuffled, **test)]) == judge([judged(evidence, **test)])
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_the_order_of_rows_does_not_matter(order):
 )
 def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
     with pytest.raises(InputError) as error:
-        judge("T1", [judged(evidence, kind="interval", upper=0)])
+        judge([judged(evidence, kind="interval", upper=0)])
     assert message in error.value.message
 
 
 def test_a_value_that_is_not_a_number_is_refused():
     evidence = pd.DataFrame({"cell": ["a"], "value": [np.nan]})
     with pytest.raises(InputError, match="claim T1, a: is not a finite number"):
-        judge("T1", [judged(evidence, kind="bounds", upper=1)])
+        judge([judged(evidence, kind="bounds", upper=1)])

@@ -13,7 +13,7 @@ from transformer_dynamics.verification.differences import (
     SAME_PROCESSOR,
     differences,
 )
-from transformer_dynamics.verification.family import Member
+from transformer_dynamics.verification.family import Family, Member
 from transformer_dynamics.verification.judgement import Judged, judge
 from transformer_dynamics.verification.lock import (
     Lock,
@@ -39,7 +39,7 @@ RUNS = pd.DataFrame(
         "experiment": "e",
     }
 )
-MEMBERS = {"T1": [Member(claim="T1", test=TEST, program="p", settings={})]}
+FAMILIES = [Family(members=[Member(claim="T1", test=TEST, program="p", settings={})])]
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def lock() -> Lock:
             "evidence.csv": collect_evidence({"T1": EVIDENCE}),
             "fingerprints.csv": RUNS,
         },
-        verdicts={"T1": judge("T1", [Judged("T1", TEST, EVIDENCE)])},
+        verdicts={"T1": judge([Judged("T1", TEST, EVIDENCE)])["T1"]},
         depends={"settings": {"figure fig6": "1"}, "code": {"m": "1"}, "machine": {"cpu": "a"}},
     )
 
@@ -60,7 +60,7 @@ def changed(lock: Lock, **parts: object) -> Lock:
 
 
 def rows(found: Lock, lock: Lock) -> list[dict[str, object]]:
-    again = judge_again(lock.tables["evidence.csv"], MEMBERS)
+    again = judge_again(lock.tables["evidence.csv"], FAMILIES)
     return compare(found, lock, [], again).to_dict("records")
 
 
@@ -85,7 +85,7 @@ def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(loc
     read, edited = read_lock(tmp_path)
     assert edited == ["verdicts.json"]
     (row,) = compare(
-        changed(lock, verdicts={}), read, [], judge_again(read.tables["evidence.csv"], MEMBERS)
+        changed(lock, verdicts={}), read, [], judge_again(read.tables["evidence.csv"], FAMILIES)
     ).to_dict("records")
     assert row["quantity"] == "verdict on T1"
     assert row["locked"].startswith("contradicted by 5 seeds")
@@ -107,7 +107,7 @@ def test_a_missing_seed_is_named(lock):
     found = changed(
         lock,
         tables={"evidence.csv": collect_evidence({"T1": four})},
-        verdicts={"T1": judge("T1", [Judged("T1", TEST, four)])},
+        verdicts={"T1": judge([Judged("T1", TEST, four)])["T1"]},
     )
     listed = rows(found, lock)
     assert {row["quantity"] for row in listed} == {"verdict on T1", "number of rows"}

@@ -53,12 +53,12 @@ def changed(**training: object) -> MeasureJob:
 
 def against_print(measured: Measured) -> Verdict:
     evidence = fig6.published(measured, PUBLISHED)
-    return judge("T22d", [Judged("T22d", TESTS["T22d"], evidence)])
+    return judge([Judged("T22d", TESTS["T22d"], evidence)])["T22d"]
 
 
 def against_eta_z(measured: Measured) -> Verdict:
     evidence = fig6.against_eta_z(measured)
-    return judge("T22a", [Judged("T22a", TESTS["T22a"], evidence)])
+    return judge([Judged("T22a", TESTS["T22a"], evidence)])["T22a"]
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_standard_error_in_place_of_standard_deviation(honest):
     evidence = fig6.published(honest, PUBLISHED)
     spread = evidence["cell"].str.startswith("std")
     evidence.loc[spread, "value"] /= np.sqrt(len(SEEDS))
-    verdict = judge("T22d", [Judged("T22d", TESTS["T22d"], evidence)])
+    verdict = judge([Judged("T22d", TESTS["T22d"], evidence)])["T22d"]
     assert verdict.verdict == "contradicted"
     assert "'std, num_last 1" in verdict.summary
     assert all(item.decision == "holds" for item in verdict.comparisons if "mean" in item.cell)

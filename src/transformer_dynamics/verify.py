@@ -92,10 +92,7 @@ def main(
         return
     lock, changed = read_lock(root / LOCK)
     current = _LEVELS[level](project, lock, draw)
-    again = judge_again(
-        lock.tables["evidence.csv"],
-        {claim: project.plan.family_settings(claim, "").members for claim in project.plan.claims},
-    )
+    again = judge_again(lock.tables["evidence.csv"], project.plan.families)
     rows = compare(current, lock, changed, again, locked.COUNTS)
     write_csv(output, rows)
     _report(project, current, lock, rows, output)

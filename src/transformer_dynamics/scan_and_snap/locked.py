@@ -47,9 +47,9 @@ def found(plan: Plan, folder: Path) -> Lock:
 
     tables = {f"figures/{name}.csv": read_numbers(path) for name, path in named("figure ").items()}
     evidence = {}
+    members = {member.claim: member for family in plan.families for member in family.members}
     for claim, path in named("evidence ").items():
-        (own,) = [m for m in plan.family_settings(claim, "").members if m.claim == claim]
-        evidence[claim] = read_table(path, own.provenance)
+        evidence[claim] = read_table(path, members[claim].provenance)
     if evidence:
         tables["evidence.csv"] = collect_evidence(evidence)
     fingerprints = [

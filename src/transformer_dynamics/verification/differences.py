@@ -54,8 +54,17 @@ def differences(
         return _one(place, "columns", ", ".join(locked.columns), ", ".join(found.columns))
     if len(found) != len(locked):
         return _one(place, "number of rows", str(len(locked)), str(len(found)))
-    labels = [name for name in locked.columns if not pd.api.types.is_float_dtype(locked[name])]
-    tables = [_compare(place, name, found, locked, labels, tolerances) for name in locked.columns]
+    labels = [
+        name
+        for name in locked.columns
+        if not pd.api.types.is_float_dtype(locked[name])
+        or not pd.api.types.is_numeric_dtype(found[name])
+    ]
+    tables = [
+        _compare(place, name, found, locked, labels, tolerances)
+        for name in locked.columns
+        if not found[name].equals(locked[name])
+    ]
     return pd.concat([table for table in tables if len(table)] or [_none()], ignore_index=True)
 
 

@@ -28,7 +28,7 @@ def main(claim: str, family_text: str, output: Path, evidence: tuple[Path, ...])
     made_by = own.provenance
     settings = json.dumps(made_by.pop("settings"), sort_keys=True)
     record = {
-        **judge(claim, family).model_dump(mode="json"),
+        **judge(family)[claim].model_dump(mode="json"),
         "provenance": {
             "stage": made_by["stage"],
             "settings": hashlib.sha256(settings.encode()).hexdigest()[:16],

@@ -105,26 +105,29 @@ class Judged(NamedTuple):
     """What was measured; columns as the test states."""
 
 
-def judge(claim: str, family: Sequence[Judged]) -> Verdict:
-    """Judge one claim.
+def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
+    """Judge the claims whose p values are corrected together.
 
     Args:
-        claim: its number.
-        family: it and all claims that its p values are corrected with.
+        family: the claims.
+
+    Returns:
+        The verdicts by number of the claim.
 
     Raises:
         InputError: if evidence lacks a column, is empty or has too few seeds.
     """
-    raw = {judged.claim: list(_compare(judged)) for judged in family}
-    _correct(raw)
-    (own,) = [judged for judged in family if judged.claim == claim]
-    comparisons = [_decide(own.test, item) for item in raw[claim]]
-    seeds = own.evidence["seed"].nunique() if "seed" in own.evidence else 0
+    corrected = _correct({judged.claim: list(_compare(judged)) for judged in family})
+    return {judged.claim: _verdict(judged, corrected[judged.claim]) for judged in family}
+
+
+def _verdict(judged: Judged, corrected: list[Comparison]) -> Verdict:
+    comparisons = [_decide(judged.test, item) for item in corrected]
     return Verdict(
-        claim=claim,
-        verdict=_outcome(own.test, comparisons),
+        claim=judged.claim,
+        verdict=_outcome(judged.test, comparisons),
         summary=_summary(comparisons),
-        seeds=seeds,
+        seeds=judged.evidence["seed"].nunique() if "seed" in judged.evidence else 0,
         comparisons=comparisons,
     )
 
@@ -257,15 +260,18 @@ _KINDS: dict[type, tuple[Callable[[str, Any, pd.DataFrame], Comparison], tuple[s
 }
 
 
-def _correct(raw: dict[str, list[Comparison]]) -> None:
-    """Replace raw p values by Holm's, for and against apart."""
+def _correct(raw: dict[str, list[Comparison]]) -> dict[str, list[Comparison]]:
+    """Holm's p values in place of the raw ones, for and against apart."""
+    corrected = {claim: list(items) for claim, items in raw.items()}
     listed = [(claim, index) for claim, items in raw.items() for index in range(len(items))]
     for field in ("p", "p_against"):
         values = [getattr(raw[claim][index], field) for claim, index in listed]
         if None in values:
             continue
         for (claim, index), value in zip(listed, holm(values), strict=True):
-            raw[claim][index] = raw[claim][index].model_copy(update={field: float(value)})
+            update = {field: float(value)}
+            corrected[claim][index] = corrected[claim][index].model_copy(update=update)
+    return corrected
 
 
 def _decide(test: Test, item: Comparison) -> Comparison:

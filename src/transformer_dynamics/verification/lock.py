@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pandas as pd
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.storage import unreadable, write_text
-from transformer_dynamics.verification.family import Member
+from transformer_dynamics.verification.family import Family
 from transformer_dynamics.verification.judgement import Judged, Verdict, judge
 
 MANIFEST = "manifest.json"
@@ -105,12 +106,12 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([table.astype(kinds) for table in tables], ignore_index=True)
 
 
-def judge_again(evidence: pd.DataFrame, members: dict[str, list[Member]]) -> dict[str, Verdict]:
+def judge_again(evidence: pd.DataFrame, families: Iterable[Family]) -> dict[str, Verdict]:
     """The verdicts that follow from locked evidence.
 
     Args:
         evidence: what `collect_evidence` returned.
-        members: the family of every claim.
+        families: of all claims.
 
     Raises:
         InputError: if the evidence of a claim is missing.
@@ -119,15 +120,16 @@ def judge_again(evidence: pd.DataFrame, members: dict[str, list[Member]]) -> dic
         str(claim): table.dropna(axis="columns", how="all")
         for claim, table in evidence.groupby("claim")
     }
-    verdicts = {}
-    for claim, family in members.items():
-        absent = [member.claim for member in family if member.claim not in by_claim]
+    verdicts: dict[str, Verdict] = {}
+    for family in families:
+        absent = [member.claim for member in family.members if member.claim not in by_claim]
         if absent:
             raise InputError(
                 f"the lock has no evidence of claim {absent[0]}; lock the results anew"
             )
-        judged = [Judged(member.claim, member.test, by_claim[member.claim]) for member in family]
-        verdicts[claim] = judge(claim, judged)
+        verdicts |= judge(
+            [Judged(member.claim, member.test, by_claim[member.claim]) for member in family.members]
+        )
     return verdicts
 
 

@@ -128,6 +128,12 @@ class Plan:
             if other.family == self.claims[claim].family and (other.sensitivity or not variant)
         ]
 
+    @property
+    def families(self) -> list[Family]:
+        """Every family once."""
+        first = {tuple(self.family(claim, "")): claim for claim in reversed(self.claims)}
+        return [self.family_settings(claim, "") for claim in reversed(first.values())]
+
     def family_settings(self, claim: str, variant: str) -> Family:
         """What judging a claim depends on, besides the evidence."""
         members = [
