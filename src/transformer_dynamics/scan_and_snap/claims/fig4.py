@@ -30,12 +30,12 @@ def change_of_common_mass(attention: Measured) -> pd.DataFrame:
 def lead_of_the_most_frequent(attention: Measured) -> pd.DataFrame:
     """Attention on the most frequent distinct token minus the largest on any other distinct one.
 
-    After training, mean over classes, relative to the former.
+    Relative to the former, mean over classes, after training minus at the start.
     """
     found = runs(attention)
-    c = found.distinct()[:, -1]
-    lead = 1 - c[..., :-1].max(axis=-1) / c[..., -1]
-    return by_ratio(lead.mean(axis=-1), found)
+    c = found.distinct()
+    lead = (1 - c[..., :-1].max(axis=-1) / c[..., -1]).mean(axis=-1)
+    return by_ratio(lead[:, -1] - lead[:, 0], found)
 
 
 def change_of_updates_to_learn(loss: Measured) -> pd.DataFrame:

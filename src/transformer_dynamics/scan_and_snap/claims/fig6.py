@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     after_training,
     change_with_ratio,
@@ -30,7 +31,10 @@ def against_ratio_beyond(entropy: Measured) -> pd.DataFrame:
 def change_below(entropy: Measured) -> pd.DataFrame:
     """Entropy after training at the threshold minus that at the lowest ratio."""
     table = _after_training(entropy)
-    return change_with_ratio(table[table["ratio"] <= THRESHOLD], num_last="num_last")
+    table = table[table["ratio"] <= THRESHOLD]
+    if table["ratio"].nunique() < 2:
+        raise InputError(f"two ratios up to {THRESHOLD} are needed to see a change")
+    return change_with_ratio(table, num_last="num_last")
 
 
 def means_of_a_panel(authors: Measured, ours: Measured) -> pd.DataFrame:
@@ -72,10 +76,22 @@ def predicted(ours: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     return table[["cell", "seed", "value", "published", "published_seeds"]]
 
 
+def error_bars(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
+    """Published error bars over the standard error of the mean of the same seeds."""
+    keys = ["num_last", "eta_z", "ratio"]
+    found = _after_training(authors).groupby(keys, as_index=False)["value"].agg(["sem"])
+    both = reference.merge(found, on=keys)
+    table = both.assign(value=both["entropy_std"] / both["sem"])
+    named = labelled(table, num_last="num_last", eta_z="eta_Z", ratio="eta_Y/eta_Z")
+    return named[["cell", "value"]]
+
+
 def change_after(long: Measured, authors: Measured) -> pd.DataFrame:
     """Entropy at the end of a long training minus that after the figure's number of updates."""
     keys = ["eta_z", "ratio", "seed"]
     wide = long.table.pivot(index=keys, columns="iteration", values="entropy")
+    if authors.job.sampling.steps not in wide:
+        raise InputError(f"the long training must record update {authors.job.sampling.steps}")
     change: pd.Series = wide[wide.columns.max()] - wide[authors.job.sampling.steps]
     return labelled(change.rename("value").reset_index(), eta_z="eta_Z", ratio="eta_Y/eta_Z")
 
@@ -93,6 +109,7 @@ main = measure_command(
     means_of_a_panel,
     published,
     predicted,
+    error_bars,
     change_after,
 )
 

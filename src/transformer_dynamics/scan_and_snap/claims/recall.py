@@ -22,7 +22,8 @@ def _descent(recall: Measured) -> pd.DataFrame:
     table = after_training(recall)
     keys = ["num_last", "eta_z", "ratio", "seed"]
     ordered = table.sort_values("threshold").groupby(keys)["recall"]
-    descent: pd.Series = ordered.first() - ordered.last()
+    # Recall is a fraction; equal falls must not be told apart by their last bit.
+    descent: pd.Series = (ordered.first() - ordered.last()).round(9)
     return descent.rename("value").reset_index()
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Floats,
     Runs,
@@ -17,12 +18,16 @@ from transformer_dynamics.scan_and_snap.comparison import turn
 from transformer_dynamics.scan_and_snap.metrics import GROWTH
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
 
+LARGEST_ERROR = 0.2
+"""Error up to which the loss stands for it."""
+
 
 def time_to_an_error(loss: Measured) -> pd.DataFrame:
     """Updates until the loss is down to eps, in units of the bound K ln(M/eps)/(eps eta_Y).
 
-    The largest over the later half of training, eps being the mean loss of ten updates. For a small
-    loss -ln alpha_n is the error |x_{T+1} - alpha_n| of Corollary 1 to first order.
+    The largest over all eps that are reached up to `LARGEST_ERROR`, eps being the mean loss of ten
+    updates; at the end of training if none is. Below it the loss -ln alpha_n is about the error
+    |x_{T+1} - alpha_n| of Corollary 1.
     """
     (mixture,) = loss.job.mixtures.values()
     rows = []
@@ -30,10 +35,10 @@ def time_to_an_error(loss: Measured) -> pd.DataFrame:
         cell = loss.table[(loss.table["eta_z"] == eta_z) & (loss.table["ratio"] == ratio)]
         for seed, run in cell.sort_values("iteration").groupby("seed"):
             smooth = run.set_index("iteration")["loss"].rolling(10).mean()
-            late = smooth[smooth.index >= loss.job.sampling.steps // 2]
-            steps = np.log(mixture.vocabulary_size / late) * mixture.num_classes
-            bound = steps / (eta_z * ratio * late)
-            rows.append({"ratio": ratio, "seed": seed, "value": (late.index / bound).max()})
+            eps = smooth[smooth <= LARGEST_ERROR] if smooth.min() <= LARGEST_ERROR else smooth[-1:]
+            steps = np.log(mixture.vocabulary_size / eps) * mixture.num_classes
+            bound = steps / (eta_z * ratio * eps)
+            rows.append({"ratio": ratio, "seed": seed, "value": (eps.index / bound).max()})
     return labelled(pd.DataFrame(rows), ratio="eta_Y/eta_Z")
 
 
@@ -63,7 +68,7 @@ def gain_over_growth(growth: Measured) -> pd.DataFrame:
 
 
 def place_between_the_bounds(growth: Measured) -> pd.DataFrame:
-    """Where ln chi_l0 lies between the bounds of (12), 0 at the lower and 1 at the upper one."""
+    """Where ln chi_l0 ends between the bounds of (12), 0 at the lower and 1 at the upper one."""
     (mixture,) = growth.job.mixtures.values()
     weights = np.array([*mixture.common_weights, *mixture.distinct_weights])
     share = max(mixture.distinct_weights) ** 2 / (weights**2).sum()
@@ -102,22 +107,17 @@ def remaining_share(attention: Measured) -> pd.DataFrame:
     return labelled(pd.concat(tables, ignore_index=True), ratio="eta_Y/eta_Z")
 
 
-def late_speed(attention: Measured) -> pd.DataFrame:
-    """Speed of the attention at the end of training, in its largest before t_0.
+def speed_past_the_transition(attention: Measured) -> pd.DataFrame:
+    """Speed of the attention in the first recorded interval past t_0, in its largest before."""
+    found, speed, starts = _speed(attention)
+    past = [speed[:, start, cell] for cell, start in enumerate(starts)]
+    return by_ratio(np.stack(past, axis=1) / _largest_before(speed, starts), found)
 
-    Speed is |c_n(t') - c_n(t)|_1/(t' - t), mean over classes.
-    """
-    found = runs(attention)
-    (mixture,) = attention.job.mixtures.values()
-    times = np.array(found.iterations)
-    change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
-    speed = change / np.diff(times)[:, None]
-    late = []
-    for cell, (eta_z, ratio) in enumerate(found.cells.itertuples(index=False)):
-        start = snapping_start(eta_z * ratio, mixture.vocabulary_size, mixture.num_classes)
-        early = max(1, int(np.searchsorted(times, start)))
-        late.append(speed[:, -1, cell] / speed[:, :early, cell].max(axis=1))
-    return by_ratio(np.stack(late, axis=1), found)
+
+def speed_at_the_end(attention: Measured) -> pd.DataFrame:
+    """Speed of the attention at the end of training, in its largest before t_0."""
+    found, speed, starts = _speed(attention)
+    return by_ratio(speed[:, -1] / _largest_before(speed, starts), found)
 
 
 def largest_share(attention: Measured) -> pd.DataFrame:
@@ -127,7 +127,7 @@ def largest_share(attention: Measured) -> pd.DataFrame:
 
 
 def common_mass(attention: Measured) -> pd.DataFrame:
-    """Attention on common tokens along training, at every fourth recorded update."""
+    """Attention on common tokens along training, at six evenly spaced records."""
     found = runs(attention)
     mass = found.array[..., : found.num_common].sum(axis=-1).mean(axis=-1)
     tables = [
@@ -149,16 +149,44 @@ def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
     return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
 
 
-def winners_by_prior(attention: Measured) -> pd.DataFrame:
-    """How much more often the initial attention names the final winner than P(l|n) does.
+def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
+    """How the lead of the token with the larger initial attention grows, against its P(l|n).
 
-    Fraction of classes whose dominant distinct token after training had the largest
-    P(l|n) exp(z_ml(0)), minus the fraction in which it has the largest P(l|n).
+    Of each two distinct tokens that are neighbours in P(l|n) and whose order the random start has
+    reversed: ln c_{l|n} of the token that starts ahead minus that of the other one, at the end
+    minus at the start. Mean over these pairs of a seed.
     """
     found = runs(attention)
-    start, end = (found.distinct()[:, step].argmax(axis=-1) for step in (0, -1))
-    most_frequent = found.distinct().shape[-1] - 1
-    return by_ratio(((end == start).mean(-1) - (end == most_frequent).mean(-1)), found)
+    lead = -np.diff(np.log(found.distinct()), axis=-1)
+    start, end = lead[:, 0], lead[:, -1]
+    reversed_pairs = start > 0
+    if not reversed_pairs.any(axis=(-2, -1)).all():
+        raise InputError("a seed's start reverses no pair of tokens; use more classes")
+    growth = np.where(reversed_pairs, end - start, 0).sum((-2, -1)) / reversed_pairs.sum((-2, -1))
+    return by_ratio(growth, found)
+
+
+def _speed(attention: Measured) -> tuple[Runs, Floats, list[int]]:
+    """The runs, their speed and the first recorded interval past t_0 of every cell.
+
+    Speed is |c_n(t') - c_n(t)|_1/(t' - t), mean over classes, [seed, interval, cell].
+    """
+    found = runs(attention)
+    (mixture,) = attention.job.mixtures.values()
+    times = np.array(found.iterations)
+    change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
+    starts = []
+    for eta_z, ratio in found.cells.itertuples(index=False):
+        start = snapping_start(eta_z * ratio, mixture.vocabulary_size, mixture.num_classes)
+        starts.append(min(max(1, int(np.searchsorted(times, start))), len(times) - 2))
+    return found, change / np.diff(times)[:, None], starts
+
+
+def _largest_before(speed: Floats, starts: list[int]) -> Floats:
+    """[seed, cell] largest speed before t_0."""
+    return np.stack(
+        [speed[:, :start, cell].max(axis=1) for cell, start in enumerate(starts)], axis=1
+    )
 
 
 def _logits(found: Runs) -> Floats:
@@ -197,11 +225,12 @@ main = measure_command(
     place_between_the_bounds,
     growth_of_the_dominant_share,
     remaining_share,
-    late_speed,
+    speed_past_the_transition,
+    speed_at_the_end,
     largest_share,
     common_mass,
     exponent_of_the_turn,
-    winners_by_prior,
+    lead_of_the_initial_winner,
 )
 
 if __name__ == "__main__":
