@@ -59,5 +59,7 @@ lock:
 	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements.lock
 	rm -rf .lock-venv
 
+# The lock of results stays: it is in git.
 clean:
-	rm -rf $(VENV) results figures logs .snakemake
+	rm -rf $(VENV) figures logs .snakemake
+	find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +

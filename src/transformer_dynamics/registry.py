@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.markdown import table
-from transformer_dynamics.strict import Strict, distinct
+from transformer_dynamics.strict import Strict, distinct, unknown_key
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -171,11 +171,14 @@ class Claim(Strict):
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
         parts = (self.quantity, self.expected, self.measure, self.test)
-        if (self.not_tested is None) != all(part is not None for part in parts):
+        missing = [part is None for part in parts]
+        if any(missing) if self.not_tested is None else not all(missing):
             raise ValueError(
                 f"{self.id}: a claim has quantity, expected, measure and test, or says why it is"
                 " not_tested"
             )
+        if isinstance(self.test, Statistical) and not self.data:
+            raise ValueError(f"{self.id}: a test over seeds needs data")
         return self
 
     @property
@@ -231,12 +234,17 @@ class Registry(Strict):
     @model_validator(mode="after")
     def _check_ids(self) -> Self:
         distinct([claim.id for claim in self.claims])
+        for claim in self.claims:
+            if claim.figure and claim.figure not in self.figures:
+                raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
         return self
 
 
 def _require_a_bound(lower: float | None, upper: float | None) -> None:
     if lower is None and upper is None:
         raise ValueError("lower or upper is needed")
+    if lower is not None and upper is not None and lower > upper:
+        raise ValueError(f"lower ({lower:g}) must not be above upper ({upper:g})")
 
 
 def read_registry(path: Path) -> Registry:

@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,16 @@ from transformer_dynamics.scan_and_snap import locked
 from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
 from transformer_dynamics.scan_and_snap.config import SeedRange
 from transformer_dynamics.storage import unreadable
-from transformer_dynamics.verification.comparison import compare
-from transformer_dynamics.verification.lock import Lock, judge_again, read_lock, write_lock
+from transformer_dynamics.verification.comparison import compare, missing, together
+from transformer_dynamics.verification.lock import (
+    EVIDENCE,
+    FINGERPRINTS,
+    Expected,
+    Lock,
+    judge_again,
+    read_lock,
+    write_lock,
+)
 from transformer_dynamics.verification.scorecard import counts, scorecard
 
 LOCK = Path("results/reference")
@@ -45,25 +53,40 @@ class Project:
     """Folder of the Snakefile and of the lock."""
     configuration: Configuration
     """What is computed."""
+    default: Configuration
+    """What is locked."""
     registry: Registry
     """What is claimed."""
 
     @property
     def plan(self) -> Plan:
         """How claims are judged."""
-        device = self.configuration.computation.device
-        return Plan.of(self.configuration.scan_and_snap, self.registry, device)
+        return _plan(self.configuration, self.registry)
 
-    def snakemake(self, targets: list[str], *options: str) -> None:
-        """Make targets with this configuration.
+    @property
+    def locked_plan(self) -> Plan:
+        """How the locked claims were judged."""
+        return _plan(self.default, self.registry)
+
+    def found(self, folder: Path) -> Lock:
+        """What is computed in a folder; see `locked.found`."""
+        return locked.found(self.plan, folder, self.root)
+
+    def snakemake(self, targets: list[str], *options: str, overlay: Any = None) -> None:
+        """Make targets with this configuration, and an overlay of it.
 
         Raises:
             InputError: if Snakemake fails; it has said why.
         """
-        command = [sys.executable, "-m", "snakemake", *targets, "--snakefile"]
-        command += [str(self.root / "Snakefile"), "--quiet", "progress", *options]
-        if subprocess.run(command, check=False).returncode:
-            raise InputError("computing the results again failed, see above")
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / name for name in ("configuration.yaml", "overlay.yaml")]
+            self.configuration.write(files[0])
+            files[1].write_text(yaml.safe_dump(overlay or {}))
+            command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress"]
+            command += ["--snakefile", str(self.root / "Snakefile"), *options]
+            command += ["--configfile", *map(str, files)]
+            if subprocess.run(command, check=False).returncode:
+                raise InputError("computing the results again failed, see above")
 
 
 @click.command(help=__doc__)
@@ -82,20 +105,32 @@ def main(
     locking: bool,
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
+    default = read_configuration(root / "config/config.yaml")
     project = Project(
         root,
-        read_configuration(configuration or root / "config/config.yaml"),
+        read_configuration(configuration) if configuration else default,
+        default,
         read_registry(root / "papers/scan_and_snap.yaml"),
     )
     if locking:
         lock_results(project)
         return
     lock, changed = read_lock(root / LOCK)
-    current = _LEVELS[level](project, lock, draw)
-    again = judge_again(lock.tables["evidence.csv"], project.plan.families)
-    rows = compare(current, lock, changed, again, locked.COUNTS)
+    current = _known(project, _LEVELS[level](project, draw), lock)
+    again = judge_again(lock.tables[EVIDENCE], project.locked_plan.families)
+    rows = together(
+        [
+            missing("lock", lock, locked.expected(project.locked_plan)),
+            compare(current, lock, changed, again, locked.COUNTS),
+            missing("results", current, _due(project, current, level)),
+        ]
+    )
     write_csv(output, rows)
     _report(project, current, lock, rows, output)
+
+
+def _plan(configuration: Configuration, registry: Registry) -> Plan:
+    return Plan.of(configuration.scan_and_snap, registry, configuration.computation.device)
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -115,39 +150,46 @@ def lock_results(project: Project) -> None:
     """Lock what is computed in the current folder.
 
     Raises:
-        InputError: if something is not computed yet.
+        InputError: if something is not computed yet, or not with the default configuration.
     """
+    if project.configuration != project.default:
+        raise InputError("only results of the default configuration are locked; leave out overlays")
     absent = [name for name, path in project.plan.locked_files.items() if not path.is_file()]
     if absent:
         raise InputError(f"{absent[0]} is not computed yet; run `snakemake lock`")
-    write_lock(project.root / LOCK, locked.found(project.plan, Path()))
+    write_lock(project.root / LOCK, project.found(Path()))
     click.echo(f"Locked in {project.root / LOCK}")
 
 
-def _hash(project: Project, lock: Lock, draw: int | None) -> Lock:
-    return locked.found(project.plan, Path())
+def _hash(project: Project, draw: int | None) -> Lock:
+    return project.found(Path())
 
 
-def _figure(project: Project, lock: Lock, draw: int | None) -> Lock:
-    """Figures whose metrics are not cached are left out and named."""
-    plan, paths = project.plan, project.plan.locked_files
+def _figure(project: Project, draw: int | None) -> Lock:
+    """Figures and verdicts whose metrics are not cached are left out and named."""
+    plan = project.plan
     needed = {
         **{f"figure {name}": plan.sources_of_figure(name) for name in plan.paper.figures},
-        **{f"verdict {claim}": plan.sources(claim, "") for claim in plan.claims},
+        **{
+            f"verdict {claim}": [
+                source for member in plan.family(claim, "") for source in plan.sources(member, "")
+            ]
+            for claim in plan.claims
+        },
     }
-    targets = [
-        str(paths[name])
+    cached = {
+        name
         for name, sources in needed.items()
         if all(Path(metrics_path(*source)).is_file() for source in sources)
-    ]
-    left_out = len(needed) - len(targets)
-    if left_out:
-        click.echo(f"{left_out} figures and verdicts have no cached metrics and are left out")
+    }
+    if left_out := [name for name in needed if name not in cached]:
+        click.echo(f"Left out, as their metrics are not cached: {', '.join(left_out)}")
+    targets = [str(plan.locked_files[name]) for name in needed if name in cached]
     project.snakemake(targets, "--forcerun", "figure_table", "evidence", "verdict")
-    return locked.found(plan, Path())
+    return project.found(Path())
 
 
-def _seed(project: Project, lock: Lock, draw: int | None) -> Lock:
+def _seed(project: Project, draw: int | None) -> Lock:
     """The seeds are drawn per experiment."""
     draw = random.SystemRandom().randrange(10**6) if draw is None else draw
     click.echo(f"One seed of every experiment, drawn with --draw {draw}")
@@ -162,20 +204,48 @@ def _seed(project: Project, lock: Lock, draw: int | None) -> Lock:
     plan = project.plan
     names = [str(plan.locked_files[f"experiment {name}"]) for name in plan.locked_experiments]
     with tempfile.TemporaryDirectory() as folder:
-        extra = Path(folder) / "one_seed.yaml"
-        extra.write_text(yaml.safe_dump(overlay))
-        project.snakemake(names, "--directory", folder, "--configfile", str(extra))
-        return locked.found(plan, Path(folder))
+        project.snakemake(names, "--directory", folder, overlay=overlay)
+        return project.found(Path(folder))
 
 
-def _full(project: Project, lock: Lock, draw: int | None) -> Lock:
+def _full(project: Project, draw: int | None) -> Lock:
     targets = [str(path) for path in project.plan.locked_files.values()]
     with tempfile.TemporaryDirectory() as folder:
         project.snakemake(targets, "--directory", folder)
-        return locked.found(project.plan, Path(folder))
+        return project.found(Path(folder))
 
 
 _LEVELS = {"hash": _hash, "figure": _figure, "seed": _seed, "full": _full}
+
+
+def _known(project: Project, current: Lock, lock: Lock) -> Lock:
+    """Without what an overlay adds, as nothing of it is locked."""
+    if project.configuration == project.default:
+        return current
+    settings = current.depends["settings"]
+    added = [name for name in settings if name not in lock.depends["settings"]]
+    if added:
+        click.echo(f"Not locked: {', '.join(added)}")
+    known = {name: digest for name, digest in settings.items() if name not in added}
+    tables = {name: table for name, table in current.tables.items() if name in lock.tables}
+    if FINGERPRINTS in tables:
+        runs = tables[FINGERPRINTS]
+        keep = [f"experiment {name}" not in added for name in runs["experiment"]]
+        tables[FINGERPRINTS] = runs[keep].reset_index(drop=True)
+    return replace(current, tables=tables, depends=current.depends | {"settings": known})
+
+
+def _due(project: Project, current: Lock, level: str) -> Expected:
+    """What must have been found: everything, or all runs of the experiments that were."""
+    everything = locked.expected(project.plan)
+    if level == "full":
+        return everything
+    if level == "seed" or FINGERPRINTS not in current.tables:
+        return Expected(set(), set(), everything.runs.head(0))
+    there = everything.runs["experiment"].isin(current.tables[FINGERPRINTS]["experiment"])
+    evidence = current.tables.get(EVIDENCE)
+    claims = set() if evidence is None else set(evidence["claim"]) & set(current.verdicts)
+    return Expected(set(), claims, everything.runs[there])
 
 
 def _one_of(seeds: SeedRange, generator: random.Random) -> dict[str, Any]:
@@ -183,7 +253,7 @@ def _one_of(seeds: SeedRange, generator: random.Random) -> dict[str, Any]:
 
 
 def _report(project: Project, current: Lock, lock: Lock, rows: pd.DataFrame, output: Path) -> None:
-    card = scorecard(project.registry, list((current.verdicts or lock.verdicts).values()))
+    card = scorecard(project.registry, list((lock.verdicts | current.verdicts).values()))
     for claim in card.to_dict("records"):
         click.echo(f"{claim['claim']:5} {claim['verdict']:13} {claim['summary']}")
     totals = ", ".join(f"{number} {name}" for name, number in counts(card).items() if number)
@@ -204,7 +274,8 @@ def _report(project: Project, current: Lock, lock: Lock, rows: pd.DataFrame, out
 
 def _computed(current: Lock) -> str:
     figures = sum(name.startswith("figures/") for name in current.tables)
-    return f"{figures} figures, {len(current.verdicts)} verdicts"
+    runs = len(current.tables.get(FINGERPRINTS, ()))
+    return f"{figures} figures, {len(current.verdicts)} verdicts, {runs} runs"
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
 """What of this paper is locked, and what each locked number depends on."""
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from transformer_dynamics.digest import reach
 from transformer_dynamics.frames import read_table
 from transformer_dynamics.scan_and_snap.claims.plan import Plan
-from transformer_dynamics.scan_and_snap.experiments import TrainJob
+from transformer_dynamics.scan_and_snap.experiments import SampleJob, TrainJob
 from transformer_dynamics.verification.lock import (
+    EVIDENCE,
+    FINGERPRINTS,
+    Expected,
     Lock,
     collect_evidence,
     read_numbers,
@@ -19,19 +23,33 @@ from transformer_dynamics.verification.scorecard import read_verdict
 
 PACKAGE = "transformer_dynamics"
 PROGRAMS = (
+    SampleJob.stage,
     TrainJob.stage,
     f"{PACKAGE}.scan_and_snap.stages.measure",
     f"{PACKAGE}.scan_and_snap.stages.fingerprint",
     f"{PACKAGE}.verification.judge",
+    f"{PACKAGE}.verification.comparison",
 )
 
 
-COUNTS = ("figures/fig11.csv", "figures/fig12.csv", "T18b", "T26a", "T26b")
-"""Tables and claims whose numbers are counts of tokens, classes or updates."""
+COUNTS = (
+    "figures/fig11.csv",
+    "figures/fig12.csv",
+    "figures/phase_transition.csv",
+    "T7g",
+    "T26a",
+    "T26b",
+)
+"""Tables and claims whose numbers are counts or found on a grid."""
 
 
-def found(plan: Plan, folder: Path) -> Lock:
+def found(plan: Plan, folder: Path, root: Path) -> Lock:
     """What is computed in a folder, as far as it is, in the form of a lock.
+
+    Args:
+        plan: how claims are judged.
+        folder: where the workflow ran.
+        root: the project's folder.
 
     Raises:
         InputError: if a file is damaged or made by another configuration or code.
@@ -45,56 +63,68 @@ def found(plan: Plan, folder: Path) -> Lock:
             name.removeprefix(kind): path for name, path in there.items() if name.startswith(kind)
         }
 
-    tables = {f"figures/{name}.csv": read_numbers(path) for name, path in named("figure ").items()}
-    evidence = {}
+    tables = {_table(name): read_numbers(path) for name, path in named("figure ").items()}
     members = {member.claim: member for family in plan.families for member in family.members}
-    for claim, path in named("evidence ").items():
-        evidence[claim] = read_table(path, members[claim].provenance)
+    evidence = {
+        claim: read_table(path, members[claim].provenance)
+        for claim, path in named("evidence ").items()
+    }
     if evidence:
-        tables["evidence.csv"] = collect_evidence(evidence)
+        tables[EVIDENCE] = collect_evidence(evidence)
     fingerprints = [
         read_numbers(path).assign(experiment=name) for name, path in named("experiment ").items()
     ]
     if fingerprints:
-        tables["fingerprints.csv"] = pd.concat(fingerprints, ignore_index=True)
+        tables[FINGERPRINTS] = pd.concat(fingerprints, ignore_index=True)
     return Lock(
         tables=tables,
         verdicts={claim: read_verdict(path) for claim, path in named("verdict ").items()},
-        depends={"settings": settings(plan), "code": code(plan), "machine": machine()},
+        depends={"settings": settings(plan, root), "code": code(plan), "machine": machine()},
     )
 
 
-def settings(plan: Plan) -> dict[str, str]:
-    """Digest of the settings of every figure, claim and experiment."""
-    paper = plan.paper
-    return {
-        **{
-            f"figure {name}": settings_digest(figure.model_dump(mode="json"))
-            for name, figure in paper.figures.items()
-        },
-        **{
-            f"claim {name}": settings_digest(
-                [
-                    plan.evidence_job(name, "").model_dump(mode="json"),
-                    claim.model_dump(mode="json", include={"test", "reference", "figure"}),
-                ]
-            )
-            for name, claim in plan.claims.items()
-        },
-        **{
-            f"experiment {name}": settings_digest(
-                [
-                    paper.train_job(name, plan.device).model_dump(mode="json"),
-                    paper.experiment(name).seed_list,
-                ]
-            )
-            for name in plan.locked_experiments
-        },
+def expected(plan: Plan) -> Expected:
+    """What a whole lock holds."""
+    runs = [
+        (name, seed, mixture)
+        for name in plan.locked_experiments
+        for seed in plan.paper.experiment(name).seed_list
+        for mixture in plan.paper.experiment(name).mixtures
+    ]
+    return Expected(
+        tables={EVIDENCE, FINGERPRINTS, *map(_table, plan.paper.figures)},
+        claims=set(plan.claims),
+        runs=pd.DataFrame(runs, columns=["experiment", "seed", "mixture"]),
+    )
+
+
+def settings(plan: Plan, root: Path) -> dict[str, str]:
+    """Digest of the settings of every figure, claim and experiment.
+
+    A claim's include the content of its table of published values, below `root`.
+    """
+    figures = {f"figure {name}": _figure_settings(plan, name) for name in plan.paper.figures}
+    claims = {
+        f"claim {name}": [
+            plan.evidence_job(name, "").model_dump(mode="json"),
+            claim.model_dump(mode="json", include={"test", "measure", "figure"}),
+            (root / claim.reference).read_text() if claim.reference else None,
+        ]
+        for name, claim in plan.claims.items()
     }
+    experiments = {
+        f"experiment {name}": [
+            plan.paper.train_job(name, plan.device).model_dump(mode="json"),
+            plan.paper.experiment(name).seed_list,
+        ]
+        for name in plan.locked_experiments
+    }
+    everything = {**figures, **claims, **experiments}
+    return {name: settings_digest(item) for name, item in everything.items()}
 
 
 def code(plan: Plan) -> dict[str, str]:
-    """Digest of every module that a locked number depends on."""
+    """Digest of every module that a locked number, or its verification, depends on."""
     programs = {
         *PROGRAMS,
         *(f"{PACKAGE}.{figure.program}" for figure in plan.paper.figures.values()),
@@ -104,3 +134,21 @@ def code(plan: Plan) -> dict[str, str]:
     for program in programs:
         modules |= reach(program).modules
     return dict(sorted(modules.items()))
+
+
+def _figure_settings(plan: Plan, name: str) -> list[Any]:
+    """Its own, and those of all that it shows."""
+    figure = plan.paper.figures[name]
+    shown = [
+        [
+            plan.paper.measure_job(*source, plan.device).model_dump(mode="json"),
+            plan.paper.experiment(source[0]).seed_list,
+        ]
+        for source in plan.sources_of_figure(name)
+    ]
+    mixture = plan.paper.mixtures[figure.mixture].model_dump() if figure.drawing == "fig1" else None
+    return [figure.model_dump(mode="json"), shown, mixture]
+
+
+def _table(figure: str) -> str:
+    return f"figures/{figure}.csv"

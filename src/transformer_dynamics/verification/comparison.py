@@ -13,7 +13,7 @@ from transformer_dynamics.verification.differences import (
     differences,
 )
 from transformer_dynamics.verification.judgement import Verdict
-from transformer_dynamics.verification.lock import Lock
+from transformer_dynamics.verification.lock import EVIDENCE, FINGERPRINTS, Expected, Lock
 
 
 def compare(
@@ -23,7 +23,7 @@ def compare(
     judged_again: dict[str, Verdict],
     counts: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Every difference, with the columns of `differences`.
+    """Every difference between what is there and the lock, with the columns of `differences`.
 
     Args:
         found: what is computed, as far as it is.
@@ -34,25 +34,70 @@ def compare(
     """
     same = found.depends["machine"] == lock.depends["machine"]
     edited = [(name, "content", "as locked", "changed by hand") for name in changed]
-    tables = [
-        _exact(edited),
-        _exact(_verdicts("lock, judged again", lock, judged_again)),
-        _exact(_depends(found, lock)),
-        _exact(_verdicts("results", lock, found.verdicts)),
-        *_tables(found, lock, same, counts),
+    return together(
+        [
+            _exact(edited),
+            *_verdicts("lock, judged again", judged_again, lock, same, counts),
+            _exact(_depends(found, lock)),
+            *_verdicts("results", found.verdicts, lock, same, counts),
+            *_tables(found, lock, same, counts),
+        ]
+    )
+
+
+def missing(place: str, there: Lock, expected: Expected) -> pd.DataFrame:
+    """What is not there, with the columns of `differences`.
+
+    Args:
+        place: what to call it.
+        there: a lock, or what is computed.
+        expected: what should be there.
+    """
+    evidence = there.tables.get(EVIDENCE, pd.DataFrame(columns=["claim"]))
+    keys = list(expected.runs)
+    runs = there.tables.get(FINGERPRINTS, expected.runs.head(0))
+    unknown = expected.runs.merge(runs[keys], on=keys, how="left", indicator=True)
+    absent = unknown[unknown["_merge"] == "left_only"].groupby("experiment").size()
+    names = [
+        *sorted(expected.tables - there.tables.keys()),
+        *(f"verdict on {claim}" for claim in sorted(expected.claims - there.verdicts.keys())),
+        *(f"evidence of {claim}" for claim in sorted(expected.claims - set(evidence["claim"]))),
+        *(f"{number} runs of {experiment}" for experiment, number in absent.items()),
     ]
+    return _exact([(place, name, "there", "missing") for name in names])
+
+
+def together(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """Differences of several kinds as one table."""
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 
 
 def _verdicts(
-    place: str, lock: Lock, verdicts: dict[str, Verdict]
-) -> Iterator[tuple[str, str, str, str]]:
+    place: str,
+    verdicts: dict[str, Verdict],
+    lock: Lock,
+    same: bool,
+    counts: Collection[str],
+) -> Iterator[pd.DataFrame]:
+    """The word, the sentence and every number of each verdict."""
     for claim, verdict in verdicts.items():
         locked = lock.verdicts.get(claim)
         if locked is None:
-            yield place, f"verdict on {claim}", "none", _told(verdict)
-        elif (locked.verdict, locked.seeds) != (verdict.verdict, verdict.seeds):
-            yield place, f"verdict on {claim}", _told(locked), _told(verdict)
+            yield _exact([(place, f"verdict on {claim}", "none", _told(verdict))])
+        elif (locked.verdict, locked.seeds) != (verdict.verdict, verdict.seeds) or (
+            same and locked.summary != verdict.summary
+        ):
+            yield _exact([(place, f"verdict on {claim}", _told(locked), _told(verdict))])
+        else:
+            mine, theirs = (_comparisons(each) for each in (verdict, locked))
+            tolerances = _tolerances(claim, same, counts)
+            yield differences(f"{place}, comparisons of {claim}", mine, theirs, tolerances)
+
+
+def _comparisons(verdict: Verdict) -> pd.DataFrame:
+    table = pd.DataFrame([item.model_dump() for item in verdict.comparisons])
+    numbers = table.columns.difference(["cell", "decision"])
+    return table.astype(dict.fromkeys(numbers, "float64"))
 
 
 def _told(verdict: Verdict) -> str:
@@ -73,12 +118,12 @@ def _tables(found: Lock, lock: Lock, same: bool, counts: Collection[str]) -> Ite
         locked = lock.tables.get(name)
         if locked is None:
             yield _exact([(name, "table", "none", "computed")])
-        elif name == "fingerprints.csv":
+        elif name == FINGERPRINTS:
             keys = ["experiment", "seed", "mixture"]
             known = table[keys].merge(locked, on=keys, how="left")
             known = known if same else known.drop(columns="digest")
             yield from _parts(name, "experiment", table[known.columns], known, same, ())
-        elif name == "evidence.csv":
+        elif name == EVIDENCE:
             yield from _parts(name, "claim", table, locked, same, counts)
         else:
             yield differences(name, table, locked, _tolerances(name, same, counts))

@@ -59,8 +59,8 @@ class Comparison(Strict):
     cell: str
     """Which."""
     estimate: float
-    """The value; of a trend its mean change from the first to the last level; of an equivalence or
-    a published value ours minus the paper's."""
+    """The value or its mean; of a trend the mean change from the first to the last level; of an
+    equivalence, a prediction or a published value ours minus the paper's."""
     low: float | None = None
     """Lower end of the estimate's interval."""
     high: float | None = None
@@ -70,7 +70,8 @@ class Comparison(Strict):
     upper: float | None = None
     """Where the claim's range ends."""
     effect: float | None = None
-    """The estimate in standard deviations of one seed."""
+    """In standard deviations of one seed: the estimate, or its distance from the bound of an
+    interval (the lower one if there are two)."""
     p: float | None = None
     """p value for the claim, corrected over the family; of a prediction that it is missed."""
     p_against: float | None = None
@@ -122,12 +123,13 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
 
 
 def _verdict(judged: Judged, corrected: list[Comparison]) -> Verdict:
-    comparisons = [_decide(judged.test, item) for item in corrected]
+    seeds = judged.evidence["seed"].nunique() if "seed" in judged.evidence else 0
+    comparisons = [_decide(judged.test, item, seeds) for item in corrected]
     return Verdict(
         claim=judged.claim,
         verdict=_outcome(judged.test, comparisons),
         summary=_summary(comparisons),
-        seeds=judged.evidence["seed"].nunique() if "seed" in judged.evidence else 0,
+        seeds=seeds,
         comparisons=comparisons,
     )
 
@@ -140,11 +142,23 @@ def _compare(judged: Judged) -> Iterator[Comparison]:
         raise InputError(f"claim {judged.claim}: its evidence lacks {', '.join(missing)}")
     if judged.evidence.empty:
         raise InputError(f"claim {judged.claim}: its evidence is empty")
+    _check_seeds(judged)
     for cell, rows in judged.evidence.groupby("cell", sort=False):
         try:
             yield compare(str(cell), judged.test, rows)
         except InputError as error:
             raise InputError(f"claim {judged.claim}, {cell}: {error.message}") from error
+
+
+def _check_seeds(judged: Judged) -> None:
+    """One value per seed, and the same seeds everywhere."""
+    if "seed" not in judged.evidence:
+        return
+    keys = [name for name in ("cell", "level", "sample") if name in judged.evidence]
+    if judged.evidence.duplicated([*keys, "seed"]).any():
+        raise InputError(f"claim {judged.claim}: a seed has several values in one cell")
+    if len(set(judged.evidence.groupby(keys)["seed"].nunique())) > 1:
+        raise InputError(f"claim {judged.claim}: its cells have different numbers of seeds")
 
 
 def _bounds(cell: str, test: Bounds, rows: pd.DataFrame) -> Comparison:
@@ -274,12 +288,14 @@ def _correct(raw: dict[str, list[Comparison]]) -> dict[str, list[Comparison]]:
     return corrected
 
 
-def _decide(test: Test, item: Comparison) -> Comparison:
+def _decide(test: Test, item: Comparison, seeds: int) -> Comparison:
     if not isinstance(test, Statistical):
         return item
     p, p_against = (1 if value is None else value for value in (item.p, item.p_against))
     if isinstance(test, Prediction):
-        decision = "holds" if p > test.level else "fails"
+        # Fewer seeds than declared predict so little that everything would agree.
+        agrees = "holds" if seeds >= test.power.seeds else "open"
+        decision = agrees if p > test.level else "fails"
     elif p <= test.level:
         decision = "holds"
     else:
@@ -313,12 +329,17 @@ def _summary(comparisons: list[Comparison]) -> str:
 
 
 def _distance(item: Comparison) -> tuple[int, float]:
-    """Order of comparisons from favourable to unfavourable: by decision, then by the estimate."""
+    """Order of comparisons from favourable to unfavourable: by decision, then by the estimate.
+
+    Where the claim has a range, its width is the unit, as cells can have ranges of their own.
+    """
     rank = {"holds": 0, "open": 1, "fails": 2}[item.decision]
     excess = max(
         -np.inf if item.lower is None else item.lower - item.estimate,
         -np.inf if item.upper is None else item.estimate - item.upper,
     )
+    if item.lower is not None and item.upper is not None:
+        excess /= item.upper - item.lower or 1
     return rank, float(excess)
 
 
@@ -337,5 +358,5 @@ def _only(rows: pd.DataFrame, column: str) -> float:
 
 def _standardised(values: Floats) -> float | None:
     """Mean in standard deviations of one seed; none if all seeds agree."""
-    spread = float(values.std(ddof=1))
-    return float(values.mean()) / spread if spread else None
+    spread, mean = float(values.std(ddof=1)), float(values.mean())
+    return mean / spread if spread > 1e-12 * abs(mean) else None

@@ -9,8 +9,8 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def machine() -> dict[str, str]:
-    """The processor, Python and the numerical packages of this installation."""
-    versions = installed_versions(tuple(sorted(NUMERICAL_PACKAGES)))
+    """The processor, Python and the packages that compute numbers in this installation."""
+    versions = installed_versions(tuple(sorted(NUMERICAL_PACKAGES - {"matplotlib", "seaborn"})))
     return {"processor": processor(), "python": platform.python_version(), **versions}
 
 

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import Claim, Registry
 from transformer_dynamics.scan_and_snap.claims.settings import EvidenceJob, Source
 from transformer_dynamics.scan_and_snap.config import ScanAndSnap
+from transformer_dynamics.scan_and_snap.experiments import Metric
 from transformer_dynamics.scan_and_snap.figure_settings import FromRuns, SensitivityTable
 from transformer_dynamics.seeds import format_seeds
+from transformer_dynamics.strict import unknown_key
 from transformer_dynamics.verification.family import Family, Member
 
 BASELINE = "baseline"
@@ -42,8 +45,12 @@ class Plan:
             InputError: if a claim names an experiment or a metric that is not there.
         """
         plan = cls(paper, {claim.id: claim for claim in registry.claims if claim.test}, device)
-        for claim in plan.claims:
-            plan.evidence_job(claim, "")
+        for name, claim in plan.claims.items():
+            for data in claim.data:
+                if data.metric not in get_args(Metric):
+                    known = unknown_key(data.metric, list(get_args(Metric)))
+                    raise InputError(f"claim {name}: metric: {known}")
+            plan.evidence_job(name, "")
         return plan
 
     @property

@@ -6,6 +6,7 @@ import click
 import numpy as np
 import pandas as pd
 
+from transformer_dynamics.errors import InputError
 from transformer_dynamics.frames import write_csv
 from transformer_dynamics.scan_and_snap.claims.settings import Cell, Cells
 from transformer_dynamics.verification.judgement import Verdict
@@ -25,7 +26,12 @@ def main(figure: str, cells: str, output: Path, verdicts: tuple[Path, ...]) -> N
 
 
 def _row(cell: Cell, verdict: Verdict) -> dict[str, object]:
-    """`estimate` and `effect`, in standard deviations of one seed, are medians of comparisons."""
+    """What is shown of one cell.
+
+    `estimate` and `effect`, in standard deviations of one seed, are medians of comparisons.
+    """
+    if verdict.claim != cell.claim:
+        raise InputError(f"the verdict on {verdict.claim} was given in place of {cell.claim}")
     effects = [item.effect for item in verdict.comparisons if item.effect is not None]
     return {
         **cell.model_dump(),
