@@ -70,7 +70,7 @@ def test_claim_on_an_unknown_experiment_is_refused(project):
 
 def test_the_lock_belongs_to_this_code_and_its_verdicts_follow_from_its_evidence(project):
     output = project.verify("--level", "hash")
-    assert "Equal to the lock: 0 figures, 0 verdicts" in output
+    assert "Equal to the lock: 0 figures, 0 verdicts, 0 runs." in output
     assert "T22d  reproduced    64 of 64 hold" in output
 
 
@@ -89,12 +89,52 @@ def test_what_is_cached_is_held_against_the_lock(project):
 def test_verdict_edited_by_hand_fails_and_is_named(project):
     file = project.folder / "results/reference/verdicts.json"
     verdicts = json.loads(file.read_text())
-    edited = next(verdict for verdict in verdicts if verdict["claim"] == "T22c")
+    edited = next(verdict for verdict in verdicts["verdicts"] if verdict["claim"] == "T22c")
     edited["verdict"] = "replicated"
     file.write_text(json.dumps(verdicts))
     output = project.verify(succeed=False)
     assert "verdicts.json: content is changed by hand, locked as locked" in output
     assert "verdict on T22c is contradicted by 10 seeds (12 of 16 hold" in output
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "named"),
+    [
+        ("papers/scan_and_snap/fig6_published.csv", "1.971", "1.571", "settings: claim T22d is"),
+        (
+            "config/config.yaml",
+            "last: 0.038",
+            "last: 0.06",
+            "settings: figure fig11 is",
+        ),
+        (
+            "src/transformer_dynamics/scan_and_snap/stages/sample.py",
+            "job.sampling, seed)",
+            "job.sampling, seed + 1)",
+            "code: scan_and_snap.stages.sample is",
+        ),
+        (
+            "src/transformer_dynamics/verification/differences.py",
+            '"same processor", 0, 0',
+            '"same processor", 9, 9',
+            "code: verification.differences is",
+        ),
+    ],
+)
+def test_whatever_a_number_depends_on_is_locked(project, path, old, new, named):
+    file = project.folder / path
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    assert named in project.verify(succeed=False)
+
+
+def test_what_an_overlay_adds_is_not_an_error_but_cannot_be_locked(project):
+    merged = yaml.safe_load((project.folder / "config/config.yaml").read_text())
+    merged["scan_and_snap"]["figures"]["mine"] = {"drawing": "fig1", "mixture": "syn_small"}
+    (project.folder / "mine.yaml").write_text(yaml.safe_dump(merged))
+    assert "Not locked: figure mine" in project.verify("--configuration", "mine.yaml")
+    output = project.verify("--configuration", "mine.yaml", "--lock", succeed=False)
+    assert "only results of the default configuration are locked" in output
 
 
 def test_changed_code_fails_until_it_is_locked_anew(project):
@@ -119,4 +159,4 @@ def test_entropy_in_bits_fails_verification_from_end_to_end(project):
 def test_missing_lock_is_one_sentence(project):
     (project.folder / "results/reference/manifest.json").unlink()
     output = project.verify(succeed=False)
-    assert output.startswith("Error: results/reference/manifest.json: there is no such file")
+    assert output.startswith("Error: results/reference/manifest.json: cannot be read")

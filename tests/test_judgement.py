@@ -72,6 +72,7 @@ NUMBERS = VALUES.assign(published=[0.1, 0.5])
         (both(3, 0), {"kind": "equivalence", "margin": 1.5}, "contradicted"),
         (published(0.5), {"kind": "prediction"}, "replicated"),
         (published(2.0), {"kind": "prediction"}, "contradicted"),
+        (published(0.5, n=2), {"kind": "prediction"}, "inconclusive"),
     ],
 )
 def test_every_kind_of_test_can_say_everything_that_it_may(evidence, test, verdict):
@@ -100,6 +101,55 @@ def test_p_values_are_corrected_over_the_family():
     assert judge(family)["T2"].comparisons[0].p == pytest.approx(holm(raw)[1])
 
 
+def numbers(evidence, **test):
+    (item,) = judge([judged(evidence, **test)])["T1"].comparisons
+    return item
+
+
+def test_an_interval_is_tested_on_both_sides():
+    item = numbers(seeds(0.9), kind="interval", lower=-1, upper=1)
+    values = seeds(0.9)["value"]
+    assert item.p == pytest.approx(t_test_below(values, 1), rel=1e-6)
+    assert item.p_against == pytest.approx(min(1, 2 * (1 - item.p)), rel=1e-6)
+    assert (item.lower, item.upper, item.estimate) == (-1, 1, pytest.approx(0.9))
+    assert item.low < 0.9 < item.high
+    assert item.effect == pytest.approx(1.9)
+
+
+def test_a_trend_says_its_change_and_direction():
+    falling = numbers(trend(-1), kind="trend", direction="falls")
+    assert (falling.lower, falling.upper) == (None, 0)
+    assert falling.estimate == pytest.approx(-3)
+    rising = numbers(trend(1), kind="trend", direction="rises")
+    assert (rising.lower, rising.upper) == (0, None)
+
+
+def test_equivalence_and_prediction_have_ranges_about_zero():
+    item = numbers(both(0.3, 0), kind="equivalence", margin=1.5)
+    assert (item.lower, item.upper) == (pytest.approx(-1.5), pytest.approx(1.5))
+    assert (item.estimate, item.effect) == (pytest.approx(0.3), pytest.approx(0.3))
+    item = numbers(published(0.5), kind="prediction")
+    assert item.estimate == pytest.approx(-0.5)
+    assert item.lower == pytest.approx(-item.upper)
+    assert item.upper == pytest.approx(2.262 * np.sqrt(0.2), rel=1e-3)
+
+
+def test_contradicting_p_values_are_corrected_too():
+    family = [
+        judged(seeds(0.8), kind="interval", upper=0),
+        judged(seeds(0.6, cell="b"), claim="T2", kind="interval", upper=0),
+    ]
+    raw = [1 - t_test_below(item.evidence["value"], 0) for item in family]
+    found = judge(family)
+    assert found["T1"].comparisons[0].p_against == pytest.approx(holm(raw)[0])
+    assert found["T2"].comparisons[0].p_against == pytest.approx(holm(raw)[1])
+
+
+def test_effect_of_seeds_that_agree_is_not_a_number_of_rounding():
+    evidence = seeds(2).assign(value=0.1 + 0.2)
+    assert numbers(evidence, kind="interval", lower=0).effect is None
+
+
 @given(st.permutations(range(10)))
 def test_the_order_of_rows_does_not_matter(order):
     evidence = trend(-0.5).sort_values(["seed", "level"], ignore_index=True)
@@ -115,6 +165,11 @@ def test_the_order_of_rows_does_not_matter(order):
         (seeds(0).head(0), "claim T1: its evidence is empty"),
         (seeds(0, n=2).head(1), "claim T1, a: a test over seeds needs"),
         (seeds(np.nan), "must be finite"),
+        (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one cell"),
+        (
+            pd.concat([seeds(0), seeds(0, n=9, cell="b")]),
+            "claim T1: its cells have different numbers of seeds",
+        ),
     ],
 )
 def test_evidence_that_cannot_be_judged_is_refused(evidence, message):

@@ -101,8 +101,34 @@ def test_figures_exist():
             "T1: a claim has quantity, expected, measure and test, or says why",
         ),
         (
+            {"claims": [PAPER.claims[0].model_dump() | {"not_tested": "No."}]},
+            "T1: a claim has quantity, expected, measure and test, or says why",
+        ),
+        (
             {"claims": [PAPER.claims[0].model_dump() | {"test": {"kind": "bounds"}}]},
             "lower or upper is needed",
+        ),
+        (
+            {
+                "claims": [
+                    PAPER.claims[0].model_dump()
+                    | {"test": {"kind": "bounds", "lower": 2, "upper": 1}}
+                ]
+            },
+            "lower (2) must not be above upper (1)",
+        ),
+        (
+            {"claims": [PAPER.claims[0].model_dump() | {"figure": "fig77"}]},
+            "T1: unknown key 'fig77'; did you mean",
+        ),
+        (
+            {
+                "claims": [
+                    next(claim for claim in PAPER.claims if claim.id == "T22a").model_dump()
+                    | {"data": []}
+                ]
+            },
+            "T22a: a test over seeds needs data",
         ),
     ],
 )

@@ -1,13 +1,11 @@
 """The lock of results: what differs is named, with its size and its tolerance."""
 
-import json
-
 import pandas as pd
 import pytest
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import Interval
-from transformer_dynamics.verification.comparison import compare
+from transformer_dynamics.verification.comparison import compare, missing
 from transformer_dynamics.verification.differences import (
     ACROSS_PROCESSORS,
     SAME_PROCESSOR,
@@ -16,6 +14,7 @@ from transformer_dynamics.verification.differences import (
 from transformer_dynamics.verification.family import Family, Member
 from transformer_dynamics.verification.judgement import Judged, judge
 from transformer_dynamics.verification.lock import (
+    Expected,
     Lock,
     collect_evidence,
     judge_again,
@@ -38,6 +37,11 @@ RUNS = pd.DataFrame(
         "loss": [0.25, 0.5],
         "experiment": "e",
     }
+)
+EXPECTED = Expected(
+    {"figures/fig6.csv", "evidence.csv", "fingerprints.csv"},
+    {"T1"},
+    RUNS[["experiment", "seed", "mixture"]],
 )
 FAMILIES = [Family(members=[Member(claim="T1", test=TEST, program="p", settings={})])]
 
@@ -90,6 +94,56 @@ def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(loc
     assert row["quantity"] == "verdict on T1"
     assert row["locked"].startswith("contradicted by 5 seeds")
     assert row["found"].startswith("replicated by 5 seeds (1 of 1 hold; the least favourable")
+
+
+def test_sentence_and_numbers_of_a_verdict_are_locked_too(lock):
+    verdict = lock.verdicts["T1"]
+    told = verdict.model_copy(update={"summary": "All is well."})
+    (row,) = rows(lock, changed(lock, verdicts={"T1": told}))[:1]
+    assert "(All is well.)" in row["locked"]
+    moved = verdict.comparisons[0].model_copy(update={"estimate": -9.0})
+    numbers = verdict.model_copy(update={"comparisons": [moved]})
+    listed = rows(changed(lock, verdicts={"T1": numbers}), lock)
+    assert [row["quantity"] for row in listed] == ["estimate in row 1 (a, holds)"]
+
+
+@pytest.mark.parametrize(
+    ("lacks", "names"),
+    [
+        ({"tables": {}}, ["evidence.csv", "figures/fig6.csv", "fingerprints.csv"]),
+        ({"verdicts": {}}, ["verdict on T1"]),
+    ],
+)
+def test_what_a_lock_lacks_is_named(lock, lacks, names):
+    quantities = missing("lock", changed(lock, **lacks), EXPECTED)["quantity"].tolist()
+    assert quantities[: len(names)] == names
+    assert missing("lock", lock, EXPECTED).empty
+
+
+def test_dropped_runs_and_evidence_are_named(lock):
+    fewer = lock.tables | {"fingerprints.csv": RUNS.head(1), "evidence.csv": RUNS.assign(claim="")}
+    quantities = missing("lock", changed(lock, tables=fewer), EXPECTED)["quantity"].tolist()
+    assert quantities == ["evidence of T1", "1 runs of e"]
+
+
+def test_a_foreign_file_in_the_lock_is_named(lock, tmp_path):
+    write_lock(tmp_path, lock)
+    (tmp_path / "figures/fig7.csv").write_text("x\n1\n")
+    assert read_lock(tmp_path)[1] == ["figures/fig7.csv"]
+
+
+def test_digests_that_look_like_numbers_stay_texts(lock, tmp_path):
+    runs = RUNS.assign(digest=["0123456789012345", "123e456789012345"])
+    write_lock(tmp_path, changed(lock, tables=lock.tables | {"fingerprints.csv": runs}))
+    assert read_lock(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
+
+
+def test_missing_values_are_not_equal_to_numbers():
+    seeds = pd.DataFrame({"seed": pd.array([1, 2], dtype="Int64")})
+    none = pd.DataFrame({"seed": pd.array([None, None], dtype="Int64")})
+    assert len(differences("t", none, seeds, ACROSS_PROCESSORS)) == 2
+    assert len(differences("t", seeds.replace({2: 3}), seeds, ACROSS_PROCESSORS)) == 1
+    assert differences("t", none, none, ACROSS_PROCESSORS).empty
 
 
 def test_evidence_edited_by_hand_is_named(lock, tmp_path):
@@ -159,6 +213,12 @@ def test_large_differences_and_other_shapes_always_count(tolerances):
     assert differences("t", missing, missing, tolerances).empty
 
 
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -166,7 +226,13 @@ def test_large_differences_and_other_shapes_always_count(tolerances):
         lambda folder: (folder / "manifest.json").write_text("{"),
         lambda folder: (folder / "manifest.json").write_text("[]"),
         lambda folder: (folder / "evidence.csv").unlink(),
-        lambda folder: (folder / "verdicts.json").write_text(json.dumps([{"claim": "T1"}])),
+        lambda folder: (folder / "verdicts.json").write_text("3"),
+        lambda folder: (folder / "verdicts.json").write_text('{"verdicts": [{"claim": "T1"}]}'),
+        lambda folder: (folder / "evidence.csv").write_text("claim,cell\nT1,a\n"),
+        lambda folder: edit(folder / "evidence.csv", "-1.1", "much"),
+        lambda folder: edit(folder / "manifest.json", '"machine"', '"machinery"'),
+        lambda folder: edit(folder / "manifest.json", '"evidence.csv"', '"evidenz.csv"'),
+        lambda folder: edit(folder / "manifest.json", '"settings": {', '"settings": [], "x": {'),
     ],
 )
 def test_a_damaged_lock_is_refused(lock, tmp_path, damage):

@@ -65,15 +65,22 @@ def generated_files() -> dict[str, str]:
 
 
 def _with_scorecard(readme: str) -> str:
-    """The README with the scorecard of the locked verdicts between its two marks."""
+    """The README with the scorecard of the locked verdicts between its two marks.
+
+    Of the claims, those about the training runs of the paper's figures are listed.
+    """
     before, _, rest = readme.partition(_MARKS[0])
     _, _, after = rest.partition(_MARKS[1])
     lock, _ = read_lock(LOCK)
-    card = scorecard(read_registry(REGISTRY), list(lock.verdicts.values()))
-    runs = card[(card["seeds"] > 0) & card["figure"].str.fullmatch(r"fig\d+")]
-    runs = runs.assign(figure=runs["figure"].str.removeprefix("fig"))
+    registry = read_registry(REGISTRY)
+    card = scorecard(registry, list(lock.verdicts.values()))
+    trained = [claim.id for claim in registry.claims if claim.data]
+    runs = card[card["claim"].isin(trained) & card["figure"].str.fullmatch(r"fig\d+")]
+    runs = runs.assign(figure=runs["figure"].str.removeprefix("fig").astype(int))
     columns = {"figure": "figure", "statement": "claim", "verdict": "verdict", "summary": "result"}
-    shown = "\n".join([*totals(card), "", *lines(runs, columns)])
+    shown = "\n".join(
+        [*totals(card), "", *lines(runs.sort_values("figure", kind="stable"), columns)]
+    )
     return f"{before}{_MARKS[0]}\n{shown}\n{_MARKS[1]}{after}"
 
 
