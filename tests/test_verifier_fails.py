@@ -27,7 +27,9 @@ SEEDS = range(1, 11)
 MIXTURE = PAPER.mixtures["syn_medium_1"]
 JOB = PAPER.measure_job("syn_medium", "entropy", "cpu")
 CELLS = JOB.training.cells
-PUBLISHED = read_csv(REGISTRY.parent / "scan_and_snap/fig6_published.csv", ())
+PUBLISHED = read_csv(REGISTRY.parent / "scan_and_snap/fig6_published.csv", ()).query(
+    "num_last == 1"
+)
 TESTS = {claim.id: claim.test for claim in read_registry(REGISTRY).claims}
 
 

@@ -12,6 +12,7 @@ from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_
 
 THRESHOLD = 2
 """eta_Y/eta_Z from which on the paper sees the entropy rise."""
+CELL = ["num_last", "eta_z", "ratio"]
 PUBLISHED_SEEDS = 10
 
 
@@ -51,9 +52,8 @@ def means_of_a_panel(authors: Measured, ours: Measured) -> pd.DataFrame:
 
 def published(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     """Means and standard deviations over seeds beside the published ones."""
-    keys = ["num_last", "eta_z", "ratio"]
-    found = _after_training(authors).groupby(keys, as_index=False)["value"].agg(["mean", "std"])
-    both = reference.merge(found, on=keys)
+    found = _after_training(authors).groupby(CELL, as_index=False)["value"].agg(["mean", "std"])
+    both = _beside_print(reference, found)
     return pd.concat(
         [
             labelled(
@@ -70,7 +70,7 @@ def published(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
 
 def predicted(ours: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     """Entropy after training of every seed beside the published mean of the same cell."""
-    both = reference.merge(_after_training(ours), on=["num_last", "eta_z", "ratio"])
+    both = _beside_print(reference, _after_training(ours))
     table = labelled(both, num_last="num_last", eta_z="eta_Z", ratio="eta_Y/eta_Z")
     table = table.assign(published=table["entropy_mean"], published_seeds=PUBLISHED_SEEDS)
     return table[["cell", "seed", "value", "published", "published_seeds"]]
@@ -78,9 +78,8 @@ def predicted(ours: Measured, reference: pd.DataFrame) -> pd.DataFrame:
 
 def error_bars(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     """Published error bars over the standard error of the mean of the same seeds."""
-    keys = ["num_last", "eta_z", "ratio"]
-    found = _after_training(authors).groupby(keys, as_index=False)["value"].agg(["sem"])
-    both = reference.merge(found, on=keys)
+    found = _after_training(authors).groupby(CELL, as_index=False)["value"].agg(["sem"])
+    both = _beside_print(reference, found)
     table = both.assign(value=both["entropy_std"] / both["sem"])
     named = labelled(table, num_last="num_last", eta_z="eta_Z", ratio="eta_Y/eta_Z")
     return named[["cell", "value"]]
@@ -94,6 +93,14 @@ def change_after(long: Measured, authors: Measured) -> pd.DataFrame:
         raise InputError(f"the long training must record update {authors.job.sampling.steps}")
     change: pd.Series = wide[wide.columns.max()] - wide[authors.job.sampling.steps]
     return labelled(change.rename("value").reset_index(), eta_z="eta_Z", ratio="eta_Y/eta_Z")
+
+
+def _beside_print(reference: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Every printed cell with what was found for it."""
+    both = reference.merge(found, on=CELL, how="left", indicator=True)
+    if (both["_merge"] != "both").any():
+        raise InputError("the runs lack cells of Figure 6 that are printed; train all of them")
+    return both
 
 
 def _after_training(entropy: Measured) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
@@ -25,9 +26,9 @@ LARGEST_ERROR = 0.2
 def time_to_an_error(loss: Measured) -> pd.DataFrame:
     """Updates until the loss is down to eps, in units of the bound K ln(M/eps)/(eps eta_Y).
 
-    The largest over all eps that are reached up to `LARGEST_ERROR`, eps being the mean loss of ten
-    updates; at the end of training if none is. Below it the loss -ln alpha_n is about the error
-    |x_{T+1} - alpha_n| of Corollary 1.
+    The largest over all updates at which eps, the mean loss of ten updates, is at most
+    `LARGEST_ERROR`; at the end of training if it never is. Below it the loss -ln alpha_n is about
+    the error |x_{T+1} - alpha_n| of Corollary 1.
     """
     (mixture,) = loss.job.mixtures.values()
     rows = []
@@ -43,7 +44,7 @@ def time_to_an_error(loss: Measured) -> pd.DataFrame:
 
 
 def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
-    """Change of z_ml of each distinct token over training, mean over classes, lowest ratio."""
+    """z_ml of each distinct token after training from zero, mean over classes, lowest ratio."""
     found = runs(unnormalised)
     z = _logits(found)[:, -1, 0, :, found.num_common :].mean(axis=1)
     weights = found.classes.probabilities[0, found.num_common :]
@@ -52,7 +53,7 @@ def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
 
 
 def fall_of_common_tokens(unnormalised: Measured) -> pd.DataFrame:
-    """Largest change of z_ml of any common token over training."""
+    """Largest z_ml of any common token after training from zero."""
     found = runs(unnormalised)
     z = _logits(found)[:, -1, :, :, : found.num_common]
     return by_ratio(z.max(axis=(-2, -1)), found)
@@ -81,15 +82,18 @@ def place_between_the_bounds(growth: Measured) -> pd.DataFrame:
 
 
 def growth_of_the_dominant_share(attention: Measured) -> pd.DataFrame:
-    """Rank correlation of time and the dominant distinct token's share f_nl0, mean over classes."""
+    """Rank correlation of time and the dominant distinct token's share f_nl0, mean over classes.
+
+    A share that stays the same has correlation 0.
+    """
     found = runs(attention)
     f = found.array[..., -1] / np.linalg.norm(found.array, axis=-1)
-    ranks = f.mean(axis=-1).argsort(axis=1).argsort(axis=1)
-    steps = np.arange(len(found.iterations))
-    correlation = 1 - 6 * ((ranks - steps[:, None]) ** 2).sum(axis=1) / (
-        len(steps) * (len(steps) ** 2 - 1)
-    )
-    return by_ratio(correlation, found)
+    ranks = rankdata(f.mean(axis=-1), axis=1)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    steps = np.arange(len(found.iterations)) - (len(found.iterations) - 1) / 2
+    spread = np.sqrt((ranks**2).sum(axis=1) * (steps**2).sum())
+    product = (ranks * steps[:, None]).sum(axis=1)
+    return by_ratio(np.divide(product, spread, out=np.zeros_like(spread), where=spread > 0), found)
 
 
 def remaining_share(attention: Measured) -> pd.DataFrame:
@@ -132,7 +136,7 @@ def common_mass(attention: Measured) -> pd.DataFrame:
     mass = found.array[..., : found.num_common].sum(axis=-1).mean(axis=-1)
     tables = [
         evidence(mass[:, step], found.seeds, found.cells).assign(level=found.iterations[step])
-        for step in np.linspace(0, len(found.iterations) - 1, 6).round().astype(int)
+        for step in np.unique(np.linspace(0, len(found.iterations) - 1, 6).round().astype(int))
     ]
     return labelled(pd.concat(tables, ignore_index=True), ratio="eta_Y/eta_Z")
 
@@ -154,16 +158,18 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
 
     Of each two distinct tokens that are neighbours in P(l|n) and whose order the random start has
     reversed: ln c_{l|n} of the token that starts ahead minus that of the other one, at the end
-    minus at the start. Mean over these pairs of a seed.
+    minus at the start. Mean over these pairs of a seed; seeds without such a pair are left out.
     """
     found = runs(attention)
     lead = -np.diff(np.log(found.distinct()), axis=-1)
     start, end = lead[:, 0], lead[:, -1]
     reversed_pairs = start > 0
-    if not reversed_pairs.any(axis=(-2, -1)).all():
-        raise InputError("a seed's start reverses no pair of tokens; use more classes")
-    growth = np.where(reversed_pairs, end - start, 0).sum((-2, -1)) / reversed_pairs.sum((-2, -1))
-    return by_ratio(growth, found)
+    number = reversed_pairs.sum((-2, -1))
+    growth = np.where(reversed_pairs, end - start, 0).sum((-2, -1)) / np.maximum(number, 1)
+    # Every cell of a seed has the same start.
+    some = number[:, 0] > 0
+    seeds = [seed for seed, has_pairs in zip(found.seeds, some, strict=True) if has_pairs]
+    return labelled(evidence(growth[some], seeds, found.cells), ratio="eta_Y/eta_Z")
 
 
 def _speed(attention: Measured) -> tuple[Runs, Floats, list[int]]:
@@ -178,7 +184,9 @@ def _speed(attention: Measured) -> tuple[Runs, Floats, list[int]]:
     starts = []
     for eta_z, ratio in found.cells.itertuples(index=False):
         start = snapping_start(eta_z * ratio, mixture.vocabulary_size, mixture.num_classes)
-        starts.append(min(max(1, int(np.searchsorted(times, start))), len(times) - 2))
+        if not times[1] <= start <= times[-2]:
+            raise InputError(f"t_0 = {start:.3g} lies outside the recorded updates; record more")
+        starts.append(int(np.searchsorted(times, start)))
     return found, change / np.diff(times)[:, None], starts
 
 
