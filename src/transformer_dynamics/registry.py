@@ -36,23 +36,31 @@ class Statistical(Strict):
     """What it can see."""
 
 
-class Bounds(Strict):
-    """Every value of a deterministic computation lies within bounds.
+class Range(Strict):
+    """Where values are claimed to lie."""
+
+    lower: float | None = None
+    """Least value."""
+    upper: float | None = None
+    """Largest value."""
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> Self:
+        if self.lower is None and self.upper is None:
+            raise ValueError("lower or upper is needed")
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise ValueError(f"lower ({self.lower:g}) must not be above upper ({self.upper:g})")
+        return self
+
+
+class Bounds(Range):
+    """Every value of a deterministic computation lies in a range.
 
     Evidence: cell, value.
     """
 
     kind: Literal["bounds"]
     """Which test."""
-    lower: float | None = None
-    """Least allowed value."""
-    upper: float | None = None
-    """Largest allowed value."""
-
-    @model_validator(mode="after")
-    def _check_bounds(self) -> Self:
-        _require_a_bound(self.lower, self.upper)
-        return self
 
 
 class Published(Strict):
@@ -67,23 +75,14 @@ class Published(Strict):
     """Largest allowed difference."""
 
 
-class Interval(Statistical):
-    """The mean over seeds lies within bounds (t interval).
+class Interval(Statistical, Range):
+    """The mean over seeds lies in a range (t interval).
 
     Evidence: cell, seed, value.
     """
 
     kind: Literal["interval"]
     """Which test."""
-    lower: float | None = None
-    """Lower bound of the mean."""
-    upper: float | None = None
-    """Upper bound of the mean."""
-
-    @model_validator(mode="after")
-    def _check_bounds(self) -> Self:
-        _require_a_bound(self.lower, self.upper)
-        return self
 
 
 class Trend(Statistical):
@@ -238,13 +237,6 @@ class Registry(Strict):
             if claim.figure and claim.figure not in self.figures:
                 raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
         return self
-
-
-def _require_a_bound(lower: float | None, upper: float | None) -> None:
-    if lower is None and upper is None:
-        raise ValueError("lower or upper is needed")
-    if lower is not None and upper is not None and lower > upper:
-        raise ValueError(f"lower ({lower:g}) must not be above upper ({upper:g})")
 
 
 def read_registry(path: Path) -> Registry:
