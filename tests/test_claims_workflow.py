@@ -131,7 +131,7 @@ def test_whatever_a_number_depends_on_is_locked(project, path, old, new, named):
 def test_what_an_overlay_adds_is_not_an_error_but_cannot_be_locked(project):
     merged = yaml.safe_load((project.folder / "config/config.yaml").read_text())
     merged["scan_and_snap"]["figures"]["mine"] = {"drawing": "fig1", "mixture": "syn_small"}
-    (project.folder / "mine.yaml").write_text(yaml.safe_dump(merged))
+    (project.folder / "mine.yaml").write_text(yaml.safe_dump(merged, sort_keys=False))
     assert "Not locked: figure mine" in project.verify("--configuration", "mine.yaml")
     output = project.verify("--configuration", "mine.yaml", "--lock", succeed=False)
     assert "only results of the default configuration are locked" in output
