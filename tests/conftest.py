@@ -9,16 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = (
-    "Snakefile",
-    "workflow",
-    "profiles",
-    "config",
-    "papers",
-    "src",
-    "requirements.lock",
-    "results/reference",
-)
+PRODUCT = ("Snakefile", "workflow", "profiles", "config", "papers", "src", "requirements.lock")
 
 
 class Project:
@@ -30,7 +21,6 @@ class Project:
         for name in PRODUCT:
             source = ROOT / name
             copy = shutil.copytree if source.is_dir() else shutil.copy
-            (folder / name).parent.mkdir(exist_ok=True)
             copy(source, folder / name)
         python_bin = str(Path(sys.executable).parent)
         self.environment = os.environ | {

@@ -1,9 +1,11 @@
 """Claims in the workflow: from metrics to verdicts, against the lock, and what goes wrong."""
 
 import json
+import shutil
 
 import pytest
 import yaml
+from conftest import ROOT, Project
 
 VERDICT = "results/verdicts/T21c.json"
 EVIDENCE = "results/scan_and_snap/evidence/T21c.parquet"
@@ -11,8 +13,6 @@ EVIDENCE = "results/scan_and_snap/evidence/T21c.parquet"
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    from conftest import Project
-
     project = Project(tmp_path_factory.mktemp("judged"))
     project.run(VERDICT)
     return project
@@ -68,31 +68,38 @@ def test_claim_on_an_unknown_experiment_is_refused(project):
     assert "unknown key 'random_stort'; did you mean 'random_start'?" in output
 
 
-def test_the_lock_belongs_to_this_code_and_its_verdicts_follow_from_its_evidence(project):
-    output = project.verify("--level", "hash")
+@pytest.fixture
+def locked(project):
+    """A project with the lock of the results."""
+    shutil.copytree(ROOT / "results/reference", project.folder / "results/reference")
+    return project
+
+
+def test_the_lock_belongs_to_this_code_and_its_verdicts_follow_from_its_evidence(locked):
+    output = locked.verify("--level", "hash")
     assert "Equal to the lock: 0 figures, 0 verdicts, 0 runs." in output
     assert "T22d  reproduced    64 of 64 hold" in output
 
 
-def test_what_is_cached_is_held_against_the_lock(project):
-    locked = project.folder / "results/reference/figures/fig6.csv"
-    figure = project.folder / "figures/fig6.csv"
+def test_what_is_cached_is_held_against_the_lock(locked):
+    reference = locked.folder / "results/reference/figures/fig6.csv"
+    figure = locked.folder / "figures/fig6.csv"
     figure.parent.mkdir()
-    figure.write_bytes(locked.read_bytes())
-    assert "Equal to the lock: 1 figures" in project.verify()
-    figure.write_text(locked.read_text().replace("authors", "other", 1))
-    output = project.verify(succeed=False)
+    figure.write_bytes(reference.read_bytes())
+    assert "Equal to the lock: 1 figures" in locked.verify()
+    figure.write_text(reference.read_text().replace("authors", "other", 1))
+    output = locked.verify(succeed=False)
     assert "figures/fig6.csv: stream in row 1 is other, locked authors (tolerance: exact)" in output
     assert "1 differences from the lock; all of them are in results/differences.csv" in output
 
 
-def test_verdict_edited_by_hand_fails_and_is_named(project):
-    file = project.folder / "results/reference/verdicts.json"
+def test_verdict_edited_by_hand_fails_and_is_named(locked):
+    file = locked.folder / "results/reference/verdicts.json"
     verdicts = json.loads(file.read_text())
     edited = next(verdict for verdict in verdicts["verdicts"] if verdict["claim"] == "T22c")
     edited["verdict"] = "replicated"
     file.write_text(json.dumps(verdicts))
-    output = project.verify(succeed=False)
+    output = locked.verify(succeed=False)
     assert "verdicts.json: content is changed by hand, locked as locked" in output
     assert "verdict on T22c is contradicted by 10 seeds (12 of 16 hold" in output
 
@@ -121,42 +128,42 @@ def test_verdict_edited_by_hand_fails_and_is_named(project):
         ),
     ],
 )
-def test_whatever_a_number_depends_on_is_locked(project, path, old, new, named):
-    file = project.folder / path
+def test_whatever_a_number_depends_on_is_locked(locked, path, old, new, named):
+    file = locked.folder / path
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
-    assert named in project.verify(succeed=False)
+    assert named in locked.verify(succeed=False)
 
 
-def test_what_an_overlay_adds_is_not_an_error_but_cannot_be_locked(project):
-    merged = yaml.safe_load((project.folder / "config/config.yaml").read_text())
+def test_what_an_overlay_adds_is_not_an_error_but_cannot_be_locked(locked):
+    merged = yaml.safe_load((locked.folder / "config/config.yaml").read_text())
     merged["scan_and_snap"]["figures"]["mine"] = {"drawing": "fig1", "mixture": "syn_small"}
-    (project.folder / "mine.yaml").write_text(yaml.safe_dump(merged, sort_keys=False))
-    assert "Not locked: figure mine" in project.verify("--configuration", "mine.yaml")
-    output = project.verify("--configuration", "mine.yaml", "--lock", succeed=False)
+    (locked.folder / "mine.yaml").write_text(yaml.safe_dump(merged, sort_keys=False))
+    assert "Not locked: figure mine" in locked.verify("--configuration", "mine.yaml")
+    output = locked.verify("--configuration", "mine.yaml", "--lock", succeed=False)
     assert "only results of the default configuration are locked" in output
 
 
-def test_changed_code_fails_until_it_is_locked_anew(project):
-    project.edit(
+def test_changed_code_fails_until_it_is_locked_anew(locked):
+    locked.edit(
         "src/transformer_dynamics/scan_and_snap/claims/fig6.py", "THRESHOLD = 2", "THRESHOLD = 5"
     )
-    assert "code: scan_and_snap.claims.fig6 is " in project.verify(succeed=False)
+    assert "code: scan_and_snap.claims.fig6 is " in locked.verify(succeed=False)
 
 
-def test_entropy_in_bits_fails_verification_from_end_to_end(project):
-    project.edit(
+def test_entropy_in_bits_fails_verification_from_end_to_end(locked):
+    locked.edit(
         "src/transformer_dynamics/scan_and_snap/metrics.py",
         "c * np.log(np.where(c > 0, c, 1))",
         "c * np.log2(np.where(c > 0, c, 1))",
     )
-    project.run("results/verdicts/T22d.json", quick=False)
-    output = project.verify(succeed=False)
+    locked.run("results/verdicts/T22d.json", quick=False)
+    output = locked.verify(succeed=False)
     assert "results: verdict on T22d is contradicted (" in output
     assert "code: scan_and_snap.metrics is " in output
 
 
-def test_missing_lock_is_one_sentence(project):
-    (project.folder / "results/reference/manifest.json").unlink()
-    output = project.verify(succeed=False)
+def test_missing_lock_is_one_sentence(locked):
+    (locked.folder / "results/reference/manifest.json").unlink()
+    output = locked.verify(succeed=False)
     assert output.startswith("Error: results/reference/manifest.json: cannot be read")

@@ -1,8 +1,8 @@
 """This paper's section of the configuration, and the jobs that follow from it."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.experiments import (
@@ -138,7 +138,14 @@ class Sensitivity(Strict):
     seeds_per_job: int = Field(default=25, ge=1)
     """How many of these seeds one job takes; no number depends on it."""
     variants: dict[Name, Variant]
-    """The variants by name."""
+    """The variants by name; `null` in an overlay removes one."""
+
+    @field_validator("variants", mode="before")
+    @classmethod
+    def _without_removed(cls, variants: Any) -> Any:
+        if not isinstance(variants, dict):
+            return variants
+        return {name: variant for name, variant in variants.items() if variant is not None}
 
     @model_validator(mode="after")
     def _check_baseline(self) -> Self:
