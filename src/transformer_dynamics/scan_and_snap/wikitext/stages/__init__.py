@@ -1,0 +1,1 @@
+"""The programs of the stages of training on text."""
