@@ -19,6 +19,12 @@ wildcard_constraints:
     claim="|".join(PLAN.claims),
     variant="|".join(["", *(f"-{variant}" for variant in PLAN.variants)]),
     figure="|".join(PAPER.figures),
+    corpus="|".join(WIKITEXT.corpora),
+    text_experiment="|".join(WIKITEXT.experiments),
+    text_figure="|".join(WIKITEXT.figures),
+    text_claim="|".join(TEXT_PLAN.claims),
+    text_metric="|".join(get_args(TextMetric)),
+    run="|".join(map(re.escape, all_text_runs())),
     seeds=r"[0-9,-]+",
     metric="|".join(get_args(Metric)),
     kind="pdf|png|svg",
@@ -30,6 +36,7 @@ include: "workflow/rules/metrics.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/wikitext.smk"
 
 
 onstart:

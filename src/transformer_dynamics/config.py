@@ -7,6 +7,7 @@ import yaml
 from pydantic import Field
 
 from transformer_dynamics.scan_and_snap.config import ScanAndSnap
+from transformer_dynamics.scan_and_snap.wikitext.config import WikitextSettings
 from transformer_dynamics.storage import write_text
 from transformer_dynamics.strict import Strict
 
@@ -27,6 +28,8 @@ class Configuration(Strict):
     """Common to all papers."""
     scan_and_snap: ScanAndSnap
     """What is computed for Scan and Snap."""
+    wikitext: WikitextSettings
+    """What is computed for its figures of training on real text."""
 
     def to_yaml(self) -> str:
         """The merged configuration as YAML."""

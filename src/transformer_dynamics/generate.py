@@ -16,6 +16,7 @@ from transformer_dynamics.config import Computation, Configuration
 from transformer_dynamics.markdown import table
 from transformer_dynamics.registry import read_registry, to_markdown
 from transformer_dynamics.scan_and_snap.paper_settings import PAPER
+from transformer_dynamics.scan_and_snap.wikitext.paper_settings import WIKITEXT
 from transformer_dynamics.storage import write_text
 from transformer_dynamics.verification.lock import read_lock
 from transformer_dynamics.verification.scorecard import lines, scorecard, totals
@@ -23,7 +24,7 @@ from transformer_dynamics.verify import LOCK
 
 REGISTRY = Path("papers/scan_and_snap.yaml")
 README = Path("README.md")
-DEFAULTS = Configuration(computation=Computation(), scan_and_snap=PAPER)
+DEFAULTS = Configuration(computation=Computation(), scan_and_snap=PAPER, wikitext=WIKITEXT)
 
 _YAML_HEADER = """\
 # yaml-language-server: $schema=config.schema.json

@@ -1,5 +1,6 @@
 # Shared by all stages. The typed configuration, and what the result of a program depends on.
 import os
+import re
 from functools import cache
 from typing import get_args
 from pathlib import Path
@@ -18,11 +19,14 @@ from transformer_dynamics.report.sources import (
 from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
 from transformer_dynamics.scan_and_snap.claims.settings import Cell, Cells
 from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
+from transformer_dynamics.scan_and_snap.wikitext.experiments import TextMetric
+from transformer_dynamics.scan_and_snap.wikitext.plan import FOLDER, TextPlan
 from transformer_dynamics.seeds import format_seeds
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
 LOCK = PROJECT / "requirements.lock"
 REGISTRY_FILE = str(PROJECT / "papers/scan_and_snap.yaml")
+TEXT_REGISTRY_FILE = str(PROJECT / "papers/scan_and_snap_wikitext.yaml")
 
 
 def checked(read, *arguments):
@@ -35,11 +39,18 @@ def checked(read, *arguments):
 CONFIGURATION = checked(Configuration.parse, config, "configuration")
 COMPUTATION = CONFIGURATION.computation
 PAPER = CONFIGURATION.scan_and_snap
+WIKITEXT = CONFIGURATION.wikitext
 REGISTRY = checked(read_registry, Path(REGISTRY_FILE))
+TEXT_REGISTRY = checked(read_registry, Path(TEXT_REGISTRY_FILE))
 # A caption of Snakemake's report sees nothing of the workflow but `config` and the params of its
 # job; in the params a caption would redraw the figure.
-config["captions"] = {name: text.caption for name, text in REGISTRY.figures.items()}
+config["captions"] = {
+    name: text.caption
+    for registry in (REGISTRY, TEXT_REGISTRY)
+    for name, text in registry.figures.items()
+}
 PLAN = checked(Plan.of, PAPER, REGISTRY, COMPUTATION.device)
+TEXT_PLAN = checked(TextPlan.of, WIKITEXT, TEXT_REGISTRY, COMPUTATION.device)
 EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
 
 
@@ -228,3 +239,42 @@ def page_templates():
     files = (SOURCE / "report/templates").iterdir()
     kinds = {".html", ".css", ".js", ".svg"}
     return sorted(os.path.relpath(path) for path in files if path.suffix in kinds)
+
+
+def corpus_files(corpus):
+    """The texts of a corpus, in the user's folder or as they are downloaded."""
+    files = WIKITEXT.corpora[corpus]
+    if files.folder is None:
+        return {
+            name: f"results/data/{corpus}/{name}.txt" for name in ("train", "valid")
+        }
+    folder = Path(files.folder)
+    return {
+        "train": str(folder / files.train.name),
+        "valid": str(folder / files.valid.name),
+    }
+
+
+def text_runs(experiment):
+    """Files of all runs of an experiment on text."""
+    names = (run.name for run in TEXT_PLAN.runs(experiment).runs)
+    return [f"{FOLDER}/{experiment}/runs/{name}.npz" for name in names]
+
+
+def text_run(experiment, name):
+    (run,) = (run for run in TEXT_PLAN.runs(experiment).runs if run.name == name)
+    return run
+
+
+def text_train_job(experiment, name):
+    return TEXT_PLAN.runs(experiment).train_job(text_run(experiment, name))
+
+
+def text_drawing(figure):
+    return f"scan_and_snap.wikitext.figures.{WIKITEXT.figures[figure].drawing}"
+
+
+def all_text_runs():
+    """Names of all runs on text."""
+    runs = (run for name in WIKITEXT.experiments for run in TEXT_PLAN.runs(name).runs)
+    return sorted({run.name for run in runs})

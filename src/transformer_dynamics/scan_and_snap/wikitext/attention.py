@@ -1,0 +1,105 @@
+"""What attention is spent on: on near or first positions, on frequent or on distinct words."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+FUNCTION_WORDS = 100
+"""The most frequent words of the training text, `<unk>` left out, stand for function words."""
+RARE = 100
+"""Words that occur less often than this are called rare."""
+FEWEST_KEYS = 10
+"""Keys that a query must have for its attention to be ranked."""
+
+Floats = NDArray[np.float64]
+
+
+class Words(NamedTuple):
+    """What is known of the words of a corpus."""
+
+    function: NDArray[np.bool_]
+    """[V] whether it is a function word."""
+    rare: NDArray[np.bool_]
+    """[V] whether it is rare."""
+    distinctness: Floats
+    """[V] see `distinctness`; nan where it is not known."""
+
+
+def word_kinds(counts: NDArray[np.integer], distinctness: Floats) -> Words:
+    """Sort words into kinds by how often they occur; word 0, `<unk>`, is of none."""
+    frequent = np.argsort(-counts[1:], kind="stable")[:FUNCTION_WORDS] + 1
+    function = np.zeros(len(counts), dtype=bool)
+    function[frequent] = True
+    rare = counts < RARE
+    rare[0] = False
+    return Words(function, rare, distinctness)
+
+
+def share_of_uniform(entropy: Floats) -> float:
+    """Mean over positions i >= 1 of entropy over that of uniform attention, ln(i + 1).
+
+    Args:
+        entropy: [T] mean entropy of each position's attention, in nats.
+    """
+    return float((entropy[1:] / np.log(np.arange(2, len(entropy) + 1))).mean())
+
+
+def spent_on(attention: Floats, keys: NDArray[np.bool_]) -> float:
+    """Attention on some keys over what uniform causal attention would spend on them.
+
+    Args:
+        attention: [N, T, T] by window, query and key.
+        keys: which, of a shape that broadcasts to that of attention.
+    """
+    length = attention.shape[-1]
+    uniform = np.tril(np.ones((length, length))) / np.arange(1, length + 1)[:, None]
+    # The first query has one key only.
+    mass, expected = attention * keys, uniform * np.broadcast_to(keys, attention.shape)
+    return float(mass[:, 1:].sum() / expected[:, 1:].sum())
+
+
+def on_diagonal(attention: Floats) -> float:
+    """`spent_on` a query's own position."""
+    return spent_on(attention, np.eye(attention.shape[-1], dtype=bool)[None])
+
+
+def on_first(attention: Floats) -> float:
+    """`spent_on` the first position."""
+    first = np.zeros((1, 1, attention.shape[-1]), dtype=bool)
+    first[..., 0] = True
+    return spent_on(attention, first)
+
+
+def rank_correlation(attention: Floats, values: Floats) -> float:
+    """Mean over queries of the rank correlation of attention and a value of the keys.
+
+    Args:
+        attention: [N, T, T] by window, query and key.
+        values: [N, T] of every key; nan where it is not known.
+
+    Returns:
+        Mean over the queries that have `FEWEST_KEYS` known keys; nan if none has.
+    """
+    correlations = []
+    for query in range(FEWEST_KEYS - 1, attention.shape[-1]):
+        known = values[:, : query + 1]
+        enough = np.isfinite(known).sum(axis=1) >= FEWEST_KEYS
+        row = np.where(np.isfinite(known), attention[:, query, : query + 1], np.nan)
+        correlations.append(_spearman(row[enough], known[enough]))
+    return float(np.nanmean(np.concatenate(correlations)))
+
+
+def total_variation(before: Floats, after: Floats) -> float:
+    """Mean over queries of half the sum over keys of |after - before|."""
+    return float(np.abs(after - before).sum(axis=-1).mean() / 2)
+
+
+def _spearman(a: Floats, b: Floats) -> Floats:
+    """[N] rank correlation of the known values of each row."""
+    ranks = [rankdata(side, axis=1, nan_policy="omit") for side in (a, b)]
+    x, y = (rank - np.nanmean(rank, axis=1, keepdims=True) for rank in ranks)
+    norm = np.sqrt(np.nansum(x**2, axis=1) * np.nansum(y**2, axis=1))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.nansum(x * y, axis=1) / norm)

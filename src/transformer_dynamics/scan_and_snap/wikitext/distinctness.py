@@ -1,0 +1,55 @@
+"""How much a word tells about the next one: the distinctness of keys."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+FREQUENT_NEXT = 1000
+"""Next words of their own; the others are taken together, as their counts are small."""
+FEWEST = 100
+"""Occurrences in the training text from which on a word's distinctness is estimated."""
+
+
+def distinctness(
+    ids: NDArray[np.integer], counts: NDArray[np.integer], length: int
+) -> NDArray[np.float64]:
+    """Information that a word in the context gives on the next word.
+
+    D(l) = KL(P(n|l) || P(n)), where P(n|l) is the distribution of the word that follows a context
+    of up to `length` words with l among them. Its mean over l is the mutual information of key and
+    next word; a word that occurs in all contexts alike, a common token of the theory, has 0, one
+    that occurs before one next word only has -ln P(n). The counts' bias, (cells - 1) / (2 N) with
+    the word's number of pairs N, is subtracted (Miller and Madow).
+
+    Args:
+        ids: [tokens] running text.
+        counts: [V] occurrences of every word.
+        length: number of positions of a context.
+
+    Returns:
+        [V] in nats; nan for words that occur fewer than `FEWEST` times.
+    """
+    known = np.flatnonzero(counts >= FEWEST)
+    row = np.full(len(counts), -1)
+    row[known] = np.arange(len(known))
+    column = np.full(len(counts), FREQUENT_NEXT)
+    frequent = np.argsort(-counts, kind="stable")[:FREQUENT_NEXT]
+    column[frequent] = np.arange(len(frequent))
+    pairs = np.zeros((len(known), FREQUENT_NEXT + 1))
+    for lag in range(1, length + 1):
+        keys, following = row[ids[:-lag]], column[ids[lag:]]
+        cells = keys[keys >= 0] * (FREQUENT_NEXT + 1) + following[keys >= 0]
+        pairs += np.bincount(cells, minlength=pairs.size).reshape(pairs.shape)
+    information = np.full(len(counts), np.nan)
+    information[known] = _divergence(pairs)
+    return information
+
+
+def _divergence(pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """[keys] KL divergence of every row's distribution from that of all, bias subtracted."""
+    total = pairs.sum(axis=1)
+    of_all = pairs.sum(axis=0) / pairs.sum()
+    share = pairs / total[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(share > 0, share * np.log(share / of_all), 0)
+    bias = (np.count_nonzero(pairs, axis=1) - 1) / (2 * total)
+    return np.asarray(terms.sum(axis=1) - bias)
