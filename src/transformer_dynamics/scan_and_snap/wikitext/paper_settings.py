@@ -15,6 +15,7 @@ _ONE_LAYER = TextModel(layers=1)
 _MAPS = TextTraining(
     updates=1500, feed_forward_ratio=2, dropout=0.3, recorded=list(range(0, 1501, 100))
 )
+_SWITCHES = _MAPS.model_copy(update={"updates": 700, "recorded": list(range(0, 701, 100))})
 _RATES = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 WIKITEXT = WikitextSettings(
@@ -50,7 +51,7 @@ WIKITEXT = WikitextSettings(
             },
             learning_rates=[5.0],
             seeds=[1, 2, 3],
-            training=_MAPS,
+            training=_SWITCHES,
         ),
         "wikitext_rates": TextExperiment(
             corpora=["wikitext2"],
@@ -68,7 +69,7 @@ WIKITEXT = WikitextSettings(
             models={"one_layer": _ONE_LAYER},
             learning_rates=_RATES,
             seeds=[2, 3],
-            training=TextTraining(updates=500, dropout=0.2, recorded=[0, 100, 200, 300]),
+            training=TextTraining(updates=300, dropout=0.2, recorded=[0, 100, 200]),
         ),
     },
     figures={

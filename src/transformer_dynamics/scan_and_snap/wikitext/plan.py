@@ -59,9 +59,7 @@ class TextPlan:
         """Every file of the workflow that the lock is made of, by what it holds."""
         own, verdicts = Path(FOLDER), Path("results/verdicts")
         return {
-            **{
-                f"figure {name}": Path("figures") / f"{name}.csv" for name in self.wikitext.figures
-            },
+            **{f"figure {name}": Path("figures") / f"{name}.csv" for name in self.wikitext.figures},
             **{f"verdict {claim}": verdicts / f"{claim}.json" for claim in self.claims},
             **{f"evidence {claim}": own / f"evidence/{claim}.parquet" for claim in self.claims},
             **{
