@@ -59,7 +59,7 @@ lock:
 	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements.lock
 	rm -rf .lock-venv
 
-# The lock of results stays: it is in git.
+# The locks of results stay: they are in git.
 clean:
 	rm -rf $(VENV) figures logs .snakemake
-	find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +
+	find results -mindepth 1 -maxdepth 1 ! -name 'reference*' -exec rm -rf {} +

@@ -9,6 +9,7 @@ import pytest
 from transformer_dynamics.generate import DEFAULTS, REGISTRY
 from transformer_dynamics.registry import Statistical, read_registry
 from transformer_dynamics.scan_and_snap.claims.plan import Plan
+from transformer_dynamics.scan_and_snap.parts import PARTS
 from transformer_dynamics.stats import (
     pooled_std,
     prediction_test,
@@ -18,13 +19,12 @@ from transformer_dynamics.stats import (
 )
 from transformer_dynamics.verification.judgement import Judged, Verdict, judge
 from transformer_dynamics.verification.lock import read_lock
-from transformer_dynamics.verify import LOCK
 
 PLAN = Plan.of(DEFAULTS.scan_and_snap, read_registry(REGISTRY), "cpu")
 STATISTICAL = {
     name: claim for name, claim in PLAN.claims.items() if isinstance(claim.test, Statistical)
 }
-LOCKED, _ = read_lock(REGISTRY.parents[1] / LOCK)
+LOCKED, _ = read_lock(REGISTRY.parents[1] / PARTS["synthetic"].lock)
 EVIDENCE = {
     str(claim): table.dropna(axis="columns", how="all")
     for claim, table in LOCKED.tables["evidence.csv"].groupby("claim")

@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 import yaml
 
 from transformer_dynamics.config import Computation, Configuration
 from transformer_dynamics.markdown import table
 from transformer_dynamics.registry import read_registry, to_markdown
 from transformer_dynamics.scan_and_snap.paper_settings import PAPER
+from transformer_dynamics.scan_and_snap.parts import PARTS
 from transformer_dynamics.scan_and_snap.wikitext.paper_settings import WIKITEXT
 from transformer_dynamics.storage import write_text
 from transformer_dynamics.verification.lock import read_lock
 from transformer_dynamics.verification.scorecard import lines, scorecard, totals
-from transformer_dynamics.verify import LOCK
 
-REGISTRY = Path("papers/scan_and_snap.yaml")
+REGISTRY = PARTS["synthetic"].registry
 README = Path("README.md")
 DEFAULTS = Configuration(computation=Computation(), scan_and_snap=PAPER, wikitext=WIKITEXT)
 
@@ -60,7 +61,9 @@ def generated_files() -> dict[str, str]:
         "config/config.yaml": _YAML_HEADER + _to_yaml(DEFAULTS.model_dump(mode="json")),
         "config/config.schema.json": json.dumps(schema, indent=2) + "\n",
         "docs/configuration.md": _REFERENCE_HEADER + "\n".join(reference) + "\n",
-        "docs/claims.md": to_markdown(read_registry(REGISTRY)),
+        "docs/claims.md": "\n".join(
+            to_markdown(read_registry(part.registry)) for part in PARTS.values()
+        ),
         "README.md": _with_scorecard(README.read_text()),
     }
 
@@ -72,10 +75,17 @@ def _with_scorecard(readme: str) -> str:
     """
     before, _, rest = readme.partition(_MARKS[0])
     _, _, after = rest.partition(_MARKS[1])
-    lock, _ = read_lock(LOCK)
-    registry = read_registry(REGISTRY)
-    card = scorecard(registry, list(lock.verdicts.values()))
-    trained = [claim.id for claim in registry.claims if claim.data]
+    registries = {name: read_registry(part.registry) for name, part in PARTS.items()}
+    card = pd.concat(
+        [
+            scorecard(registries[name], list(read_lock(part.lock)[0].verdicts.values()))
+            for name, part in PARTS.items()
+        ],
+        ignore_index=True,
+    )
+    trained = [
+        claim.id for registry in registries.values() for claim in registry.claims if claim.data
+    ]
     runs = card[card["claim"].isin(trained) & card["figure"].str.fullmatch(r"fig\d+")]
     runs = runs.assign(figure=runs["figure"].str.removeprefix("fig").astype(int))
     columns = {"figure": "figure", "statement": "claim", "verdict": "verdict", "summary": "result"}

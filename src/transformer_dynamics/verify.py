@@ -19,14 +19,13 @@ from typing import Any
 import click
 import pandas as pd
 import yaml
+from snakemake.utils import update_config
 
 from transformer_dynamics.config import Configuration
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.frames import write_csv
 from transformer_dynamics.registry import Registry, read_registry
-from transformer_dynamics.scan_and_snap import locked
-from transformer_dynamics.scan_and_snap.claims.plan import Plan, metrics_path
-from transformer_dynamics.scan_and_snap.config import SeedRange
+from transformer_dynamics.scan_and_snap.parts import PARTS, Part
 from transformer_dynamics.storage import unreadable
 from transformer_dynamics.verification.comparison import compare, missing, together
 from transformer_dynamics.verification.lock import (
@@ -40,7 +39,6 @@ from transformer_dynamics.verification.lock import (
 )
 from transformer_dynamics.verification.scorecard import counts, scorecard
 
-LOCK = Path("results/reference")
 SHOWN = 30
 """Differences that are printed; the rest stands in the file."""
 
@@ -51,6 +49,8 @@ class Project:
 
     root: Path
     """Folder of the Snakefile and of the lock."""
+    part: Part
+    """Which of its results."""
     configuration: Configuration
     """What is computed."""
     default: Configuration
@@ -59,18 +59,23 @@ class Project:
     """What is claimed."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Any:
         """How claims are judged."""
-        return _plan(self.configuration, self.registry)
+        return self.part.plan(self.configuration, self.registry)
 
     @property
-    def locked_plan(self) -> Plan:
+    def locked_plan(self) -> Any:
         """How the locked claims were judged."""
-        return _plan(self.default, self.registry)
+        return self.part.plan(self.default, self.registry)
+
+    @property
+    def is_default(self) -> bool:
+        """Whether just what is locked is computed."""
+        return bool(self.part.section(self.configuration) == self.part.section(self.default))
 
     def found(self, folder: Path) -> Lock:
-        """What is computed in a folder; see `locked.found`."""
-        return locked.found(self.plan, folder, self.root)
+        """What is computed in a folder."""
+        return self.part.found(self.plan, folder, self.root)
 
     def snakemake(self, targets: list[str], *options: str, overlay: Any = None) -> None:
         """Make targets with this configuration, and an overlay of it.
@@ -90,6 +95,7 @@ class Project:
 
 
 @click.command(help=__doc__)
+@click.option("--part", "part_name", type=click.Choice(list(PARTS)), default=next(iter(PARTS)))
 @click.option("--level", type=click.Choice(["hash", "figure", "seed", "full"]), default="hash")
 @click.option("--draw", type=int, help="Seed of the draw of seeds, to repeat one.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
@@ -97,6 +103,7 @@ class Project:
 @click.option("--output", type=click.Path(path_type=Path), default=Path("results/differences.csv"))
 @click.option("--lock", "locking", is_flag=True, help="Lock what is computed instead.")
 def main(
+    part_name: str,
     level: str,
     draw: int | None,
     root: Path,
@@ -105,23 +112,20 @@ def main(
     locking: bool,
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
-    default = read_configuration(root / "config/config.yaml")
-    project = Project(
-        root,
-        read_configuration(configuration) if configuration else default,
-        default,
-        read_registry(root / "papers/scan_and_snap.yaml"),
-    )
+    part = PARTS[part_name]
+    default = read_configuration(root / "config/config.yaml", part.overlay and root / part.overlay)
+    given = read_configuration(configuration) if configuration else default
+    project = Project(root, part, given, default, read_registry(root / part.registry))
     if locking:
         lock_results(project)
         return
-    lock, changed = read_lock(root / LOCK)
+    lock, changed = read_lock(root / part.lock)
     current = _known(project, _LEVELS[level](project, draw), lock)
     again = judge_again(lock.tables[EVIDENCE], project.locked_plan.families)
     rows = together(
         [
-            missing("lock", lock, locked.expected(project.locked_plan)),
-            compare(current, lock, changed, again, locked.COUNTS),
+            missing("lock", lock, part.expected(project.locked_plan)),
+            compare(current, lock, changed, again, part.counts),
             missing("results", current, _due(project, current, level)),
         ]
     )
@@ -129,20 +133,19 @@ def main(
     _report(project, current, lock, rows, output)
 
 
-def _plan(configuration: Configuration, registry: Registry) -> Plan:
-    return Plan.of(configuration.scan_and_snap, registry, configuration.computation.device)
-
-
-def read_configuration(path: Path) -> Configuration:
-    """Read a whole configuration from YAML.
+def read_configuration(path: Path, overlay: Path | None = None) -> Configuration:
+    """Read a whole configuration from YAML, with an overlay.
 
     Raises:
-        InputError: if it cannot be read, or names what is wrong in it.
+        InputError: if a file cannot be read, or names what is wrong in it.
     """
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise unreadable(path, error) from error
+    data: dict[str, Any] = {}
+    for file in (path, overlay):
+        if file is not None:
+            try:
+                update_config(data, yaml.safe_load(file.read_text()))
+            except (OSError, yaml.YAMLError) as error:
+                raise unreadable(file, error) from error
     return Configuration.parse(data, str(path))
 
 
@@ -152,13 +155,17 @@ def lock_results(project: Project) -> None:
     Raises:
         InputError: if something is not computed yet, or not with the default configuration.
     """
-    if project.configuration != project.default:
-        raise InputError("only results of the default configuration are locked; leave out overlays")
+    if not project.is_default:
+        raise InputError(
+            "only results of the default configuration are locked; leave out overlays"
+            + (f" other than {project.part.overlay}" if project.part.overlay else "")
+        )
     absent = [name for name, path in project.plan.locked_files.items() if not path.is_file()]
     if absent:
         raise InputError(f"{absent[0]} is not computed yet; run `snakemake lock`")
-    write_lock(project.root / LOCK, project.found(Path()))
-    click.echo(f"Locked in {project.root / LOCK}")
+    folder = project.root / project.part.lock
+    write_lock(folder, project.found(Path()))
+    click.echo(f"Locked in {folder}")
 
 
 def _hash(project: Project, draw: int | None) -> Lock:
@@ -168,24 +175,12 @@ def _hash(project: Project, draw: int | None) -> Lock:
 def _figure(project: Project, draw: int | None) -> Lock:
     """Figures and verdicts whose metrics are not cached are left out and named."""
     plan = project.plan
-    needed = {
-        **{f"figure {name}": plan.sources_of_figure(name) for name in plan.paper.figures},
-        **{
-            f"verdict {claim}": [
-                source for member in plan.family(claim, "") for source in plan.sources(member, "")
-            ]
-            for claim in plan.claims
-        },
-    }
-    cached = {
-        name
-        for name, sources in needed.items()
-        if all(Path(metrics_path(*source)).is_file() for source in sources)
-    }
+    needed = plan.needed
+    cached = {name for name, paths in needed.items() if all(Path(path).is_file() for path in paths)}
     if left_out := [name for name in needed if name not in cached]:
         click.echo(f"Left out, as their metrics are not cached: {', '.join(left_out)}")
     targets = [str(plan.locked_files[name]) for name in needed if name in cached]
-    project.snakemake(targets, "--forcerun", "figure_table", "evidence", "verdict")
+    project.snakemake(targets, "--forcerun", *project.part.rules)
     return project.found(Path())
 
 
@@ -193,16 +188,11 @@ def _seed(project: Project, draw: int | None) -> Lock:
     """The seeds are drawn per experiment."""
     draw = random.SystemRandom().randrange(10**6) if draw is None else draw
     click.echo(f"One seed of every experiment, drawn with --draw {draw}")
-    generator, paper = random.Random(draw), project.configuration.scan_and_snap
-    seeds = {
-        name: {"seeds": _one_of(experiment.seeds, generator)}
-        for name, experiment in paper.experiments.items()
-        if isinstance(experiment.seeds, SeedRange)
-    }
-    variants = {"seeds": _one_of(paper.sensitivity.seeds, generator)}
-    overlay = {"scan_and_snap": {"experiments": seeds, "sensitivity": variants}}
     plan = project.plan
-    names = [str(plan.locked_files[f"experiment {name}"]) for name in plan.locked_experiments]
+    overlay = plan.one_seed(random.Random(draw))
+    names = [
+        str(path) for name, path in plan.locked_files.items() if name.startswith("experiment ")
+    ]
     with tempfile.TemporaryDirectory() as folder:
         project.snakemake(names, "--directory", folder, overlay=overlay)
         return project.found(Path(folder))
@@ -220,7 +210,7 @@ _LEVELS = {"hash": _hash, "figure": _figure, "seed": _seed, "full": _full}
 
 def _known(project: Project, current: Lock, lock: Lock) -> Lock:
     """Without what an overlay adds, as nothing of it is locked."""
-    if project.configuration == project.default:
+    if project.is_default:
         return current
     settings = current.depends["settings"]
     added = [name for name in settings if name not in lock.depends["settings"]]
@@ -237,7 +227,7 @@ def _known(project: Project, current: Lock, lock: Lock) -> Lock:
 
 def _due(project: Project, current: Lock, level: str) -> Expected:
     """What must have been found: everything, or all runs of the experiments that were."""
-    everything = locked.expected(project.plan)
+    everything = project.part.expected(project.plan)
     if level == "full":
         return everything
     if level == "seed" or FINGERPRINTS not in current.tables:
@@ -246,10 +236,6 @@ def _due(project: Project, current: Lock, level: str) -> Expected:
     evidence = current.tables.get(EVIDENCE)
     claims = set() if evidence is None else set(evidence["claim"]) & set(current.verdicts)
     return Expected(set(), claims, everything.runs[there])
-
-
-def _one_of(seeds: SeedRange, generator: random.Random) -> dict[str, Any]:
-    return {"first": seeds.first + generator.randrange(seeds.count), "count": 1}
 
 
 def _report(project: Project, current: Lock, lock: Lock, rows: pd.DataFrame, output: Path) -> None:

@@ -6,20 +6,17 @@ from typing import Any
 import pandas as pd
 
 from transformer_dynamics.digest import reach
-from transformer_dynamics.frames import read_table
 from transformer_dynamics.scan_and_snap.claims.plan import Plan
 from transformer_dynamics.scan_and_snap.experiments import SampleJob, TrainJob
+from transformer_dynamics.verification.collect import collect, figure_path
 from transformer_dynamics.verification.lock import (
     EVIDENCE,
     FINGERPRINTS,
     Expected,
     Lock,
-    collect_evidence,
-    read_numbers,
     settings_digest,
 )
 from transformer_dynamics.verification.machine import machine
-from transformer_dynamics.verification.scorecard import read_verdict
 
 PACKAGE = "transformer_dynamics"
 PROGRAMS = (
@@ -54,33 +51,8 @@ def found(plan: Plan, folder: Path, root: Path) -> Lock:
     Raises:
         InputError: if a file is damaged or made by another configuration or code.
     """
-    there = {
-        name: folder / path for name, path in plan.locked_files.items() if (folder / path).is_file()
-    }
-
-    def named(kind: str) -> dict[str, Path]:
-        return {
-            name.removeprefix(kind): path for name, path in there.items() if name.startswith(kind)
-        }
-
-    tables = {_table(name): read_numbers(path) for name, path in named("figure ").items()}
-    members = {member.claim: member for family in plan.families for member in family.members}
-    evidence = {
-        claim: read_table(path, members[claim].provenance)
-        for claim, path in named("evidence ").items()
-    }
-    if evidence:
-        tables[EVIDENCE] = collect_evidence(evidence)
-    fingerprints = [
-        read_numbers(path).assign(experiment=name) for name, path in named("experiment ").items()
-    ]
-    if fingerprints:
-        tables[FINGERPRINTS] = pd.concat(fingerprints, ignore_index=True)
-    return Lock(
-        tables=tables,
-        verdicts={claim: read_verdict(path) for claim, path in named("verdict ").items()},
-        depends={"settings": settings(plan, root), "code": code(plan), "machine": machine()},
-    )
+    depends = {"settings": settings(plan, root), "code": code(plan), "machine": machine()}
+    return collect(plan.locked_files, plan.families, folder, depends)
 
 
 def expected(plan: Plan) -> Expected:
@@ -92,7 +64,7 @@ def expected(plan: Plan) -> Expected:
         for mixture in plan.paper.experiment(name).mixtures
     ]
     return Expected(
-        tables={EVIDENCE, FINGERPRINTS, *map(_table, plan.paper.figures)},
+        tables={EVIDENCE, FINGERPRINTS, *map(figure_path, plan.paper.figures)},
         claims=set(plan.claims),
         runs=pd.DataFrame(runs, columns=["experiment", "seed", "mixture"]),
     )
@@ -148,7 +120,3 @@ def _figure_settings(plan: Plan, name: str) -> list[Any]:
     ]
     mixture = plan.paper.mixtures[figure.mixture].model_dump() if figure.drawing == "fig1" else None
     return [figure.model_dump(mode="json"), shown, mixture]
-
-
-def _table(figure: str) -> str:
-    return f"figures/{figure}.csv"

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Literal, get_args
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import Claim, Registry
 from transformer_dynamics.scan_and_snap.claims.settings import EvidenceJob, Source
-from transformer_dynamics.scan_and_snap.config import ScanAndSnap
+from transformer_dynamics.scan_and_snap.config import ScanAndSnap, SeedRange
 from transformer_dynamics.scan_and_snap.experiments import Metric
 from transformer_dynamics.scan_and_snap.figure_settings import FromRuns, SensitivityTable
 from transformer_dynamics.seeds import format_seeds
@@ -87,6 +88,35 @@ class Plan:
                 for name in self.locked_experiments
             },
         }
+
+    @property
+    def needed(self) -> dict[str, list[str]]:
+        """The tables of metrics that every locked figure and verdict follows from."""
+        figures = {f"figure {name}": self.sources_of_figure(name) for name in self.paper.figures}
+        verdicts = {
+            f"verdict {claim}": [
+                source for member in self.family(claim, "") for source in self.sources(member, "")
+            ]
+            for claim in self.claims
+        }
+        return {
+            name: [metrics_path(*source) for source in sources]
+            for name, sources in (figures | verdicts).items()
+        }
+
+    def one_seed(self, generator: Random) -> dict[str, Any]:
+        """Overlay of the configuration that leaves one seed of every experiment."""
+
+        def one_of(seeds: SeedRange) -> dict[str, int]:
+            return {"first": seeds.first + generator.randrange(seeds.count), "count": 1}
+
+        experiments = {
+            name: {"seeds": one_of(experiment.seeds)}
+            for name, experiment in self.paper.experiments.items()
+            if isinstance(experiment.seeds, SeedRange)
+        }
+        variants = {"seeds": one_of(self.paper.sensitivity.seeds)}
+        return {"scan_and_snap": {"experiments": experiments, "sensitivity": variants}}
 
     def program(self, claim: str) -> str:
         """The module that measures a claim, without the package's name."""

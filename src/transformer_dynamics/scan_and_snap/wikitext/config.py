@@ -126,6 +126,14 @@ class WikitextSettings(Strict):
             if absent:
                 raise ValueError(f"{where}: experiment '{name}' does not record update {absent[0]}")
 
+    @property
+    def anywhere(self) -> "WikitextSettings":
+        """The settings without the folders of this machine, which change no number."""
+        corpora = {
+            name: files.model_copy(update={"folder": None}) for name, files in self.corpora.items()
+        }
+        return self.model_copy(update={"corpora": corpora})
+
     def runs(self, experiment: str, device: Literal["cpu", "cuda"]) -> TextRuns:
         """What all runs of an experiment depend on.
 

@@ -56,9 +56,14 @@ class TextRun(NamedTuple):
     """Its seed."""
 
     @property
+    def variant(self) -> str:
+        """What is trained, whatever the seed."""
+        return f"{self.corpus}-{self.model}-rate{self.learning_rate:g}"
+
+    @property
     def name(self) -> str:
         """Name of its files."""
-        return f"{self.corpus}-{self.model}-rate{self.learning_rate:g}-seed{self.seed}"
+        return f"{self.variant}-seed{self.seed}"
 
 
 class TextRuns(Strict):

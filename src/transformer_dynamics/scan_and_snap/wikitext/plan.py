@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from random import Random
+from typing import Any, Literal, get_args
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.registry import Claim, Registry
@@ -67,6 +68,26 @@ class TextPlan:
                 for name in self.wikitext.experiments
             },
         }
+
+    @property
+    def needed(self) -> dict[str, list[str]]:
+        """The tables of metrics that every locked figure and verdict follows from."""
+        figures = {f"figure {name}": self.sources_of_figure(name) for name in self.wikitext.figures}
+        verdicts = {
+            f"verdict {claim}": [
+                source for member in self.family(claim) for source in self.sources(member)
+            ]
+            for claim in self.claims
+        }
+        return figures | verdicts
+
+    def one_seed(self, generator: Random) -> dict[str, Any]:
+        """Overlay of the configuration that leaves one seed of every experiment."""
+        experiments = {
+            name: {"seeds": [generator.choice(experiment.seeds)]}
+            for name, experiment in self.wikitext.experiments.items()
+        }
+        return {"wikitext": {"experiments": experiments}}
 
     def runs(self, experiment: str) -> TextRuns:
         """What the runs of an experiment depend on."""

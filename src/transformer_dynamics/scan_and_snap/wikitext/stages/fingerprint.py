@@ -25,11 +25,11 @@ def main(settings: str, output: Path, runs: tuple[Path, ...]) -> None:
         rows.append(
             {
                 "seed": run.seed,
-                "mixture": run.name.rpartition("-seed")[0],
+                "mixture": run.variant,
                 "first_loss": arrays["losses"][0],
                 "last_loss": arrays["losses"][-1],
                 "entropy": arrays["entropy"][-1].mean(dtype="float64"),
-                "digest": digest.hexdigest(),
+                "digest": digest.hexdigest()[:16],
             }
         )
     write_csv(output, pd.DataFrame(rows))
