@@ -278,3 +278,27 @@ def all_text_runs():
     """Names of all runs on text."""
     runs = (run for name in WIKITEXT.experiments for run in TEXT_PLAN.runs(name).runs)
     return sorted({run.name for run in runs})
+
+
+@cache
+def shown_text_figures():
+    """What the page on WikiText takes of each figure."""
+    return FigureSources(
+        figures=[
+            FigureSource(
+                name=name,
+                drawing=figure.drawing,
+                picture=f"figures/{name}.{'png' if figure.drawing == 'fig7' else 'svg'}",
+                table=f"figures/{name}.csv",
+                command=f"snakemake figures/{name}.pdf",
+                benchmarks=[
+                    Benchmarks(
+                        pattern=f"logs/scan_and_snap/wikitext/{experiment}/runs/{{}}.benchmark.tsv",
+                        names=[run.name for run in TEXT_PLAN.runs(experiment).runs],
+                    )
+                    for experiment in figure.experiments
+                ],
+            )
+            for name, figure in WIKITEXT.figures.items()
+        ]
+    )

@@ -218,6 +218,39 @@ rule text_verdicts:
         " > {log:q} 2>&1"
 
 
+rule text_report:
+    input:
+        verdicts=rules.text_verdicts.input.verdicts,
+        registry=TEXT_REGISTRY_FILE,
+        pictures=[str(figure.picture) for figure in shown_text_figures().figures],
+        tables=expand(
+            rules.text_figure_table.output.table, text_figure=WIKITEXT.figures
+        ),
+        checksums=expand(
+            rules.text_figure_table.output.checksum, text_figure=WIKITEXT.figures
+        ),
+        templates=page_templates(),
+    output:
+        "results/report/wikitext.html",
+    log:
+        "logs/text_report.log",
+    params:
+        *code("report.page"),
+        packages=locked_versions(LOCK, ("jinja2", "markupsafe")),
+        figures=shown_text_figures().model_dump_json(),
+        commit=lambda wildcards: commit(PROJECT),
+        digest=hashlib.sha256(CONFIGURATION.to_yaml().encode()).hexdigest(),
+    message:
+        "Writing the page {output} (log: {log})"
+    shell:
+        "cat {input.checksums:q} | sha256sum --check --quiet > {log:q} 2>&1"
+        " || {{ echo 'Error: a table was changed after it was made; delete it and run again'"
+        " >> {log:q}; exit 1; }};"
+        " python -m transformer_dynamics.report.page --registry {input.registry:q}"
+        " --figures {params.figures:q} --commit {params.commit:q}"
+        " --digest {params.digest:q} --output {output:q} {input.verdicts:q} > {log:q} 2>&1"
+
+
 localrules:
     wikitext,
     verify_wikitext,
@@ -226,6 +259,7 @@ localrules:
 
 rule wikitext:
     input:
+        rules.text_report.output,
         expand(rules.text_figure.output[0], text_figure=WIKITEXT.figures, kind="pdf"),
         rules.text_verdicts.output,
 
