@@ -68,7 +68,7 @@ WIKITEXT = WikitextSettings(
             corpora=["wikitext2"],
             models={"one_layer": _ONE_LAYER},
             learning_rates=_RATES,
-            seeds=[2, 3],
+            seeds=[2],
             training=TextTraining(updates=300, dropout=0.2, recorded=[0, 100, 200]),
         ),
     },
