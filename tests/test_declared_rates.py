@@ -1,14 +1,13 @@
 """What the registry declares of its tests is so: power, and that honest seeds do not alarm."""
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from transformer_dynamics.generate import DEFAULTS, REGISTRY
 from transformer_dynamics.registry import Statistical, read_registry
-from transformer_dynamics.scan_and_snap.claims.plan import Plan
 from transformer_dynamics.scan_and_snap.parts import PARTS
 from transformer_dynamics.stats import (
     pooled_std,
@@ -19,23 +18,36 @@ from transformer_dynamics.stats import (
 )
 from transformer_dynamics.verification.judgement import Judged, Verdict, judge
 from transformer_dynamics.verification.lock import read_lock
+from transformer_dynamics.verify import read_configuration
 
-PLAN = Plan.of(DEFAULTS.scan_and_snap, read_registry(REGISTRY), "cpu")
-STATISTICAL = {
-    name: claim for name, claim in PLAN.claims.items() if isinstance(claim.test, Statistical)
-}
-LOCKED, _ = read_lock(REGISTRY.parents[1] / PARTS["synthetic"].lock)
+ROOT = Path(__file__).parents[1]
+
+PLANS = [
+    part.plan(
+        read_configuration(ROOT / "config/config.yaml", part.overlay and ROOT / part.overlay),
+        read_registry(ROOT / part.registry),
+    )
+    for part in PARTS.values()
+]
+LOCKS = [read_lock(ROOT / part.lock)[0] for part in PARTS.values()]
+CLAIMS = {name: claim for plan in PLANS for name, claim in plan.claims.items()}
+STATISTICAL = {name: claim for name, claim in CLAIMS.items() if isinstance(claim.test, Statistical)}
+FAMILIES = [
+    [member.claim for member in family.members] for plan in PLANS for family in plan.families
+]
+FAMILY = {name: family for family in FAMILIES for name in family}
+LOCKED = {name: verdict for lock in LOCKS for name, verdict in lock.verdicts.items()}
 EVIDENCE = {
     str(claim): table.dropna(axis="columns", how="all")
-    for claim, table in LOCKED.tables["evidence.csv"].groupby("claim")
+    for lock in LOCKS
+    for claim, table in lock.tables["evidence.csv"].groupby("claim")
 }
 REPLICATIONS = 200
 
 
 @pytest.mark.parametrize("name", STATISTICAL)
 def test_number_of_comparisons_and_seeds_is_as_declared(name):
-    corrected_together = PLAN.family(name, "")
-    number = sum(EVIDENCE[claim]["cell"].nunique() for claim in corrected_together)
+    number = sum(EVIDENCE[claim]["cell"].nunique() for claim in FAMILY[name])
     assert STATISTICAL[name].test.power.comparisons == number
     assert STATISTICAL[name].test.power.seeds == EVIDENCE[name]["seed"].nunique()
 
@@ -91,10 +103,10 @@ def honest(name: str, rng: np.random.Generator) -> pd.DataFrame:
 def replications() -> dict[str, list[Verdict]]:
     rng = np.random.default_rng(2)
     verdicts: dict[str, list[Verdict]] = {name: [] for name in STATISTICAL}
-    families = {tuple(PLAN.family(name, "")) for name in STATISTICAL}
+    families = {tuple(FAMILY[name]) for name in STATISTICAL}
     for _ in range(REPLICATIONS):
         for family in sorted(families):
-            drawn = [Judged(name, PLAN.claims[name].test, honest(name, rng)) for name in family]
+            drawn = [Judged(name, CLAIMS[name].test, honest(name, rng)) for name in family]
             for name, verdict in judge(drawn).items():
                 verdicts[name].append(verdict)
     return verdicts
@@ -104,7 +116,7 @@ def replications() -> dict[str, list[Verdict]]:
 def test_honest_replications_do_not_alarm(name):
     """A verdict on the paper turns into its opposite no more often than the level says."""
     opposite = {"replicated": "contradicted", "contradicted": "replicated"}
-    locked = LOCKED.verdicts[name].verdict
+    locked = LOCKED[name].verdict
     found = [verdict.verdict for verdict in replications()[name]]
     alarms = sum(verdict == opposite.get(locked) for verdict in found)
     assert alarms <= STATISTICAL[name].test.level * REPLICATIONS
