@@ -173,6 +173,13 @@ def published_table(name):
     return [str(PROJECT / published)] if published else []
 
 
+def without_network(dataset):
+    """What a user can do who cannot fetch a data set, to end a sentence."""
+    return (
+        f"set scan_and_snap.corpora.{dataset}.folder to a local folder with its texts"
+    )
+
+
 def released_mixtures():
     """The mixtures that the authors ran; of a job's other settings just any."""
     released = {
