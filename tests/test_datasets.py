@@ -222,6 +222,12 @@ def test_server_that_nobody_vouches_for(server, archive, tmp_path, monkeypatch):
     assert server.sent == 0
 
 
+def test_certificates_that_are_not_there(archive, tmp_path, monkeypatch):
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/nowhere.pem")
+    message = refusal(archive, tmp_path)
+    assert "invalid path: /nowhere.pem); check the network" in message
+
+
 def test_redirect_is_followed_but_not_away_from_https(server, archive, tmp_path):
     other = ArchiveServer(CONTENT)
     try:

@@ -69,7 +69,7 @@ def fetch(archive: Archive, folder: Path, offline: str = "") -> None:
                 part.unlink()
                 raise
             part.replace(path)
-    _unpack(path, archive.files, folder)
+        _unpack(path, archive.files, folder)
 
 
 def _complete(part: Path, archive: Archive, otherwise: str) -> None:
@@ -97,7 +97,12 @@ def _answer(url: str, have: int) -> Iterator[requests.Response]:
     with requests.Session() as session:
         # A redirect must not lead away from https.
         del session.adapters["http://"]
-        with session.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+        try:
+            answer = session.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+        except OSError as error:
+            # Where REQUESTS_CA_BUNDLE names no file, this is no error of the library's own.
+            raise requests.RequestException(str(error)) from error
+        with answer:
             yield answer
 
 
