@@ -173,13 +173,6 @@ def published_table(name):
     return [str(PROJECT / published)] if published else []
 
 
-def without_network(dataset):
-    """What a user can do who cannot fetch a data set, to end a sentence."""
-    return (
-        f"set scan_and_snap.corpora.{dataset}.folder to a local folder with its texts"
-    )
-
-
 def released_mixtures():
     """The mixtures that the authors ran; of a job's other settings just any."""
     released = {
@@ -260,6 +253,17 @@ def corpus_files(corpus):
         "train": str(folder / files.train.name),
         "valid": str(folder / files.valid.name),
     }
+
+
+def without_network(dataset):
+    """What a user can do who cannot fetch a data set, to end a sentence."""
+    if dataset not in WIKITEXT.corpora:
+        return ""
+    files = WIKITEXT.corpora[dataset]
+    return (
+        f"set wikitext.corpora.{dataset}.folder to a folder that has {files.train.name} and"
+        f" {files.valid.name}"
+    )
 
 
 def text_runs(experiment):
