@@ -30,6 +30,7 @@ wildcard_constraints:
     kind="pdf|png|svg",
 
 
+include: "workflow/rules/data.smk"
 include: "workflow/rules/sequences.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/metrics.smk"

@@ -255,6 +255,17 @@ def corpus_files(corpus):
     }
 
 
+def without_network(dataset):
+    """What a user can do who cannot fetch a data set, to end a sentence."""
+    if dataset not in WIKITEXT.corpora:
+        return ""
+    files = WIKITEXT.corpora[dataset]
+    return (
+        f"set wikitext.corpora.{dataset}.folder to a folder that has {files.train.name} and"
+        f" {files.valid.name}"
+    )
+
+
 def text_runs(experiment):
     """Files of all runs of an experiment on text."""
     names = (run.name for run in TEXT_PLAN.runs(experiment).runs)
