@@ -5,7 +5,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: all environment test lint format benchmark gallery lock clean
+.PHONY: all environment test lint format benchmark gallery wikitext-gallery lock clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -49,6 +49,12 @@ GALLERY := fig1 fig2 fig3 fig4 fig5 fig6 fig8 fig9 fig11 fig12 theory_vs_trainin
 gallery: $(READY)
 	$(RUN) snakemake $(GALLERY:%=figures/%.png)
 	cp $(GALLERY:%=figures/%.png) docs/gallery/
+
+# The same of training on text, which takes hours.
+WIKITEXT_GALLERY := fig7 fig10 wikitext_dynamics
+wikitext-gallery: $(READY)
+	$(RUN) snakemake $(WIKITEXT_GALLERY:%=figures/%.png) --configfile config/wikitext_short.yaml
+	cp $(WIKITEXT_GALLERY:%=figures/%.png) docs/gallery/
 
 # Resolve anew. torch's local version (+cpu) is cut off, so that the lock fits every platform.
 lock:
