@@ -15,7 +15,7 @@ _ONE_LAYER = TextModel(layers=1)
 _MAPS = TextTraining(
     updates=1500, feed_forward_ratio=2, dropout=0.3, recorded=list(range(0, 1501, 100))
 )
-_SWITCHES = _MAPS.model_copy(update={"updates": 700, "recorded": list(range(0, 701, 100))})
+_SWITCHES = _MAPS.model_copy(update={"updates": 400, "recorded": list(range(0, 401, 100))})
 _RATES = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 WIKITEXT = WikitextSettings(
