@@ -15,11 +15,15 @@ from transformer_dynamics.generate import DEFAULTS, REGISTRY
 from transformer_dynamics.registry import Registry, read_registry, to_markdown
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
 from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
+from transformer_dynamics.scan_and_snap.parts import PARTS
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
+from transformer_dynamics.scan_and_snap.wikitext.claims import MEASURES
 
 ROOT = Path(__file__).parents[1]
-PAPER = read_registry(ROOT / REGISTRY)
+REGISTRIES = {name: read_registry(ROOT / part.registry) for name, part in PARTS.items()}
+PAPER = REGISTRIES["synthetic"]
+CLAIMS = [claim for registry in REGISTRIES.values() for claim in registry.claims]
 COMPUTED = [
     claim for claim in PAPER.claims if claim.test and claim.test.kind == "bounds" and not claim.data
 ]
@@ -66,15 +70,25 @@ def test_cases_of_assumption_2_satisfy_it():
         assert not assumption_2(equal_correlations(num_classes, 0.95 * rho), size).holds
 
 
-def test_table_has_every_claim():
-    lines = to_markdown(PAPER).splitlines()
-    for claim in PAPER.claims:
+def test_every_measure_on_text_exists():
+    named = [claim.measure for claim in REGISTRIES["wikitext"].claims if claim.measure]
+    assert {name.removeprefix("claims.") for name in named} == set(MEASURES)
+
+
+def test_claims_stand_in_one_registry_only():
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+
+
+@pytest.mark.parametrize("registry", REGISTRIES.values(), ids=REGISTRIES)
+def test_table_has_every_claim(registry):
+    lines = to_markdown(registry).splitlines()
+    for claim in registry.claims:
         (line,) = (line for line in lines if line.startswith(f"| {claim.id} |"))
         assert (claim.measure is None) == ("not tested: " in line)
 
 
 def test_every_check_exists():
-    named = {check for claim in PAPER.claims for check in claim.checked_by}
+    named = {check for claim in CLAIMS for check in claim.checked_by}
     found = {
         f"{path.stem}.{node.name}"
         for path in (ROOT / "tests").glob("test_*.py")
@@ -85,9 +99,14 @@ def test_every_check_exists():
 
 
 def test_figures_exist():
-    named = {figure for assumption in PAPER.assumptions for figure in assumption.figures}
-    named |= {claim.figure for claim in PAPER.claims if claim.figure}
-    assert named <= DEFAULTS.scan_and_snap.figures.keys()
+    drawn = {
+        "synthetic": DEFAULTS.scan_and_snap.figures.keys(),
+        "wikitext": DEFAULTS.wikitext.figures.keys(),
+    }
+    for name, registry in REGISTRIES.items():
+        named = {figure for assumption in registry.assumptions for figure in assumption.figures}
+        named |= {claim.figure for claim in registry.claims if claim.figure}
+        assert named <= drawn[name] == registry.figures.keys() & drawn[name]
 
 
 @pytest.mark.parametrize(
