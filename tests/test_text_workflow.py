@@ -40,6 +40,7 @@ def overlay(folder: Path) -> dict[str, Any]:
         "training": training | {"recorded": [0, 10]},
     }
     own = rates | {"corpora": ["own"], "models": {"one_layer": {"layers": 1, **SMALL}}}
+    own |= {"learning_rates": [3.0]}
     own |= {"training": training | {"updates": None, "epochs": 1, "dropout": 0.1}, "seeds": [7]}
     return {
         "wikitext": {
@@ -118,7 +119,7 @@ def test_table_of_figure_10(text_project: Project):
         "corpus", "learning_rate", "seed", "epochs", "attention_entropy", "perplexity"
     ]  # fmt: skip
     assert table[["corpus", "learning_rate", "seed"]].to_numpy().tolist() == [
-        ["own", 1.0, 7], ["own", 3.0, 7], *(
+        ["own", 3.0, 7], *(
             ["wikitext2", rate, seed] for rate in (1.0, 3.0) for seed in (1, 2)
         )
     ]  # fmt: skip
@@ -188,28 +189,25 @@ def test_another_corpus_reruns_what_is_made_of_it(text_project: Project):
     content, configuration = text.read_text(), file.read_text()
     changed = yaml.safe_load(configuration)
     valid = changed["wikitext"]["corpora"]["own"]["valid"]
-    expected, valid["sha256"] = valid["sha256"], markov_text(text, 500, 9)
+    valid["sha256"] = markov_text(text, 500, 9)
     try:
-        stopped = text_project.run("figures/fig10.pdf", succeed=False)
         configure(text_project, changed)
         planned = text_project.planned("wikitext")
     finally:
         text.write_text(content)
         file.write_text(configuration)
-    assert f"its sha256 is {valid['sha256']}, expected {expected}" in stopped
-    assert "Traceback" not in stopped
-    counts = {"text_tokens": 1, "text_training": 2, "text_metrics": 1}
+    counts = {"text_tokens": 1, "text_training": 1, "text_metrics": 1}
     assert planned == counts | {"text_figure_table": 1, "text_figure": 1, "wikitext": 1}
 
 
 def test_bytes_do_not_depend_on_cores(text_project: Project, tmp_path: Path):
-    """All tables and what they are made of; a table in two cores' time is the same in one's."""
+    """Of Figure 10 and all that it is made of."""
     one_core = Project(tmp_path)
     for name in ("text", "own text"):
         shutil.copytree(text_project.folder / name, one_core.folder / name)
     shutil.copy(text_project.folder / "config/quick.yaml", one_core.folder / "config/quick.yaml")
-    one_core.run(*TABLES[:2], "--cores", "1")
+    one_core.run(TABLES[1], "--cores", "1")
     expected = text_project.files("results", "figures")
     found = one_core.files("results", "figures")
-    assert sum(path.endswith(".npz") for path in found) == 12
+    assert sum(path.endswith(".npz") for path in found) == 7
     assert {path: expected[path] for path in found} == found
