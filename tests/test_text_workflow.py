@@ -1,6 +1,7 @@
 """Figures 7 and 10 from a small corpus, by the whole workflow."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,13 @@ def corpus(folder: Path, seed: int) -> dict[str, Any]:
     folder.mkdir()
     return {"folder": folder.name} | {
         split: {"name": f"{split}.txt", "sha256": markov_text(folder / f"{split}.txt", *args)}
-        for split, args in {"train": (6000, seed), "valid": (500, seed + 1)}.items()
+        for split, args in {"train": (12_000, seed), "valid": (500, seed + 1)}.items()
     }
 
 
 def overlay(folder: Path) -> dict[str, Any]:
     """A configuration with few small models, and the corpora that it names in a folder."""
-    training = {"epochs": None, "updates": 20, "batch_size": 4, "chunk_length": 12}
+    training = {"epochs": None, "updates": 20, "batch_size": 4, "chunk_length": 20}
     shared = {"evaluation": {"shown_chunk": 1, "batch_size": 2, "sampled_chunks": 3}}
     one_layer = {"models": {"one_layer": SMALL}, "learning_rates": [1.0, 3.0]} | shared
     rates = one_layer | {"seeds": [1, 2], "training": training | {"recorded": [0, 10]}}
@@ -96,20 +97,43 @@ def test_figures_and_verdicts_are_made(text_project: Project):
         assert f"| {claim} |" in text
 
 
+def test_evidence_is_read_off_the_dynamics(text_project: Project):
+    table = pd.read_csv(text_project.folder / TABLES[2])
+    assert table.drop(columns="change").notna().all(axis=None)
+    assert table["function_words"].sub(1).abs().max() > 1e-3
+    ends = table.set_index(["iteration", "model", "seed"]).drop(columns="corpus")
+    change = ends.loc[20] - ends.loc[0]
+    expected = {
+        "T24a": change["entropy_share"],
+        "T24b": ends.loc[20]["change"] / ends["change"].groupby(["model", "seed"]).max(),
+        "T24c": ends.loc[20]["distinctness"],
+        "T24d": change["rare_words"] - change["function_words"],
+    }
+    for claim, values in expected.items():
+        file = text_project.folder / f"results/verdicts/{claim}.json"
+        found = {
+            part["cell"]: part["estimate"] for part in json.loads(file.read_text())["comparisons"]
+        }
+        means = values.groupby("model").mean()
+        assert found == pytest.approx(
+            {"one layer": means["one_layer"], "three layers": means["three_layers"]}
+        )
+
+
 def test_table_of_figure_7(text_project: Project):
     table = pd.read_csv(text_project.folder / TABLES[0])
     assert list(table.columns[:5]) == [
         "layers", "iteration", "query_position", "key_position", "attention"
     ]  # fmt: skip
-    assert len(table) == 2 * 3 * 12 * 12
+    assert len(table) == 2 * 3 * 20 * 20
     assert set(table["iteration"]) == {0, 10, 20}
     rows = table.groupby(["layers", "iteration", "query_position"])["attention"].sum()
     assert rows.to_numpy() == pytest.approx(1, abs=1e-5)
     assert (table.loc[table["key_position"] > table["query_position"], "attention"] == 0).all()
-    # The second chunk of the first column: words 13 to 24 of the text.
+    # The second chunk of the first column: words 21 to 40 of the text.
     text = (text_project.folder / "text/train.txt").read_text().split()
     diagonal = table[table["key_position"] == table["query_position"]]
-    assert diagonal["query_word"].tolist() == 6 * text[12:24]
+    assert diagonal["query_word"].tolist() == 6 * text[20:40]
     assert (diagonal["query_word"] == diagonal["key_word"]).all()
 
 
@@ -123,12 +147,12 @@ def test_table_of_figure_10(text_project: Project):
             ["wikitext2", rate, seed] for rate in (1.0, 3.0) for seed in (1, 2)
         )
     ]  # fmt: skip
-    # 6000 words in 4 columns are 1499 rows of words with a next one: 125 chunks of 12.
+    # 12,000 words in 4 columns are 2,999 rows of words with a next one: 150 chunks of 20.
     epochs = table.groupby("corpus")["epochs"].unique()
     assert epochs["own"].tolist() == [1.0]
-    assert epochs["wikitext2"].tolist() == [20 / 125]
-    assert table["attention_entropy"].between(0, 12).all()
-    assert table["perplexity"].between(2, 70).all()
+    assert epochs["wikitext2"].tolist() == [20 / 150]
+    assert table["attention_entropy"].between(0, math.log(20)).all()
+    assert table["perplexity"].between(2, 150).all()
     learnt = table.groupby("corpus")["perplexity"].mean()
     assert learnt["own"] < learnt["wikitext2"]
 
@@ -140,7 +164,7 @@ def test_panels_say_what_stands_behind_them(text_project: Project):
     finally:
         (text_project.folder / "figures/fig10.svg").unlink()
     for words in (
-        "WikiText-2 (2 seeds, 0.16 epoch)",
+        "WikiText-2 (2 seeds, 0.133 epoch)",
         "My corpus (1 seed, 1 epoch)",
         "<!-- WikiText-103 -->",
         "not tested:",

@@ -61,7 +61,7 @@ def assert_same_bits(found: Arrays, expected: Arrays) -> None:
         assert found[name].tobytes() == values.tobytes(), name
 
 
-def markov_text(path: Path, length: int, seed: int, num_words: int = 60) -> str:
+def markov_text(path: Path, length: int, seed: int, num_words: int = 120) -> str:
     """Write running text in which a word's successor is one of three; returns its sha256.
 
     The successors are the same for every seed; low numbers are more frequent.
