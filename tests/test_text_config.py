@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from test_config import changed
+from conftest import changed
 
 from transformer_dynamics.config import Configuration
 from transformer_dynamics.errors import InputError
