@@ -5,8 +5,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from transformer_dynamics.generate import DEFAULTS
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("Snakefile", "workflow", "profiles", "config", "papers", "src", "requirements.lock")
@@ -90,6 +93,17 @@ class Project:
             for path in sorted((self.folder / folder).rglob("*"))
             if path.is_file() and not path.name.startswith(".")
         }
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The default configuration with one key set; dots separate keys."""
+    data = DEFAULTS.model_dump(mode="json")
+    *parents, last = path.split(".")
+    section = data
+    for key in parents:
+        section = section[key]
+    section[last] = value
+    return data
 
 
 @pytest.fixture

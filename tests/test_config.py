@@ -2,27 +2,16 @@
 
 import difflib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from conftest import changed
 
 from transformer_dynamics.config import Configuration
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.generate import DEFAULTS, generated_files
 
 ROOT = Path(__file__).parents[1]
-
-
-def changed(path: str, value: Any) -> dict[str, Any]:
-    """The default configuration with one key set; dots separate keys."""
-    data = DEFAULTS.model_dump(mode="json")
-    *parents, last = path.split(".")
-    section = data
-    for key in parents:
-        section = section[key]
-    section[last] = value
-    return data
 
 
 @pytest.mark.parametrize("path", generated_files())
