@@ -14,8 +14,9 @@ from transformer_dynamics.config import Configuration
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.generate import DEFAULTS
 from transformer_dynamics.scan_and_snap.wikitext.config import WikitextSettings
+from transformer_dynamics.scan_and_snap.wikitext.corpus_file import read_corpus
 from transformer_dynamics.scan_and_snap.wikitext.settings import TextModel, TokenJob
-from transformer_dynamics.scan_and_snap.wikitext.stages.tokenise import main, read_corpus
+from transformer_dynamics.scan_and_snap.wikitext.stages.tokenise import main
 
 MAPS, FIG7 = "wikitext.experiments.wikitext_maps", "wikitext.figures.fig7"
 
@@ -58,7 +59,6 @@ def test_wrong_settings_are_named(path: str, value: Any, message: str):
     assert caught.value.message.startswith("my.yaml: wikitext")
 
 
-@pytest.mark.xfail(strict=True, reason="two models of the same depth fail when they are drawn")
 def test_models_of_the_same_depth_cannot_share_figure_7():
     model = {"layers": 1, "positions": False}
     with pytest.raises(InputError, match="layers"):
@@ -123,7 +123,6 @@ def test_a_missing_text_is_named(tmp_path: Path):
     assert f"Error: {tmp_path / 'train'}: there is no such file" in result.stderr
 
 
-@pytest.mark.xfail(strict=True, reason="UnicodeDecodeError is not caught")
 def test_a_text_that_is_not_utf_8_is_named(tmp_path: Path):
     result = tokenised(tmp_path, "é".encode("latin-1"), b"c")
     assert f"Error: {tmp_path / 'train'}: " in result.stderr

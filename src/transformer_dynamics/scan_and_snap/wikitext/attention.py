@@ -82,13 +82,17 @@ def rank_correlation(attention: Floats, values: Floats) -> float:
     Returns:
         Mean over the queries that have `FEWEST_KEYS` known keys; nan if none has.
     """
-    correlations = []
+    correlations = [np.empty(0)]
     for query in range(FEWEST_KEYS - 1, attention.shape[-1]):
         known = values[:, : query + 1]
         enough = np.isfinite(known).sum(axis=1) >= FEWEST_KEYS
-        row = np.where(np.isfinite(known), attention[:, query, : query + 1], np.nan)
-        correlations.append(_spearman(row[enough], known[enough]))
-    return float(np.nanmean(np.concatenate(correlations)))
+        if enough.any():
+            row = np.where(np.isfinite(known), attention[:, query, : query + 1], np.nan)
+            correlations.append(_spearman(row[enough], known[enough]))
+    found = np.concatenate(correlations)
+    # Where all keys are equal, there is nothing to rank.
+    found = found[np.isfinite(found)]
+    return float(found.mean()) if found.size else np.nan
 
 
 def total_variation(before: Floats, after: Floats) -> float:

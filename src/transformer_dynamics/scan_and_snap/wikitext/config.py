@@ -114,6 +114,11 @@ class WikitextSettings(Strict):
         return self
 
     def _check_maps(self, where: str, figure: Fig7) -> None:
+        models = [
+            model for name in figure.experiments for model in self.experiments[name].models.values()
+        ]
+        if len({model.layers for model in models}) < len(models):
+            raise ValueError(f"{where}: two models have the same number of layers, one row each")
         for name in figure.experiments:
             experiment = self.experiments[name]
             if figure.seed not in experiment.seeds:

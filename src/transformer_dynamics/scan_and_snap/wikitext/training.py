@@ -92,15 +92,20 @@ def train(
             done % text.num_chunks(job.training.chunk_length), job.training.chunk_length
         )
         loss = float(_update(job, state.parameters, words, targets, _dropout(job, seed, done)))
-        if not np.isfinite(loss):
-            raise InputError(
-                f"training diverged: learning rate {job.learning_rate:g}, seed {seed}, update"
-                f" {done + 1}; lower the rate"
-            )
+        _check_finite(loss, job, seed, done + 1)
         state.losses.append(loss)
         if done + 1 in recorded:
             state.records.append(recorder.record(state.parameters, is_last=done + 1 == last))
+            _check_finite(float(state.records[-1].entropy.sum()), job, seed, done + 1)
         yield state
+
+
+def _check_finite(value: float, job: TextTrainJob, seed: int, update: int) -> None:
+    if not np.isfinite(value):
+        raise InputError(
+            f"training diverged: learning rate {job.learning_rate:g}, seed {seed}, update"
+            f" {update}; lower the rate"
+        )
 
 
 def num_updates(job: TextTrainJob, text: Columns) -> int:

@@ -20,13 +20,13 @@ from transformer_dynamics.scan_and_snap.wikitext.attention import (
     total_variation,
     word_kinds,
 )
+from transformer_dynamics.scan_and_snap.wikitext.corpus_file import read_corpus
 from transformer_dynamics.scan_and_snap.wikitext.distinctness import distinctness
 from transformer_dynamics.scan_and_snap.wikitext.experiments import (
     TextMeasureJob,
     TextMetric,
     TextRun,
 )
-from transformer_dynamics.scan_and_snap.wikitext.stages.tokenise import read_corpus
 from transformer_dynamics.scan_and_snap.wikitext.tokens import Corpus, columns
 from transformer_dynamics.storage import read_arrays
 

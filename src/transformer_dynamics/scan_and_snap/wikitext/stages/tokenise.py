@@ -8,8 +8,8 @@ import numpy as np
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.scan_and_snap.wikitext.settings import TokenJob
-from transformer_dynamics.scan_and_snap.wikitext.tokens import Corpus, corpus
-from transformer_dynamics.storage import read_arrays, unreadable, write_arrays
+from transformer_dynamics.scan_and_snap.wikitext.tokens import corpus
+from transformer_dynamics.storage import unreadable, write_arrays
 
 TEXT = click.Path(path_type=Path)
 
@@ -27,17 +27,12 @@ def main(settings: str, train: Path, valid: Path, output: Path) -> None:
     write_arrays(output, arrays, job.provenance())
 
 
-def read_corpus(path: Path, job: TokenJob) -> Corpus:
-    """Read what this program wrote; errors as in `read_arrays`."""
-    arrays = read_arrays(path, job.provenance())
-    return Corpus(**arrays | {"words": arrays["words"].tolist()})
-
-
 def _lines(path: Path, sha256: str) -> list[str]:
     """The lines of a text whose digest must be the given one."""
     try:
         content = path.read_bytes()
-    except OSError as error:
+        lines = content.decode().split("\n")
+    except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from error
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
@@ -45,7 +40,7 @@ def _lines(path: Path, sha256: str) -> list[str]:
             f"{path}: its sha256 is {found}, expected {sha256}: it is not the text that the"
             " configuration names; delete it and run again"
         )
-    return content.decode().split("\n")
+    return lines
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ import numpy as np
 from tqdm import tqdm
 
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.scan_and_snap.wikitext.corpus_file import read_corpus
 from transformer_dynamics.scan_and_snap.wikitext.evaluation import Record
 from transformer_dynamics.scan_and_snap.wikitext.settings import TextTrainJob
-from transformer_dynamics.scan_and_snap.wikitext.stages.tokenise import read_corpus
 from transformer_dynamics.scan_and_snap.wikitext.tokens import columns
 from transformer_dynamics.scan_and_snap.wikitext.training import (
     Progress,
@@ -25,6 +25,8 @@ from transformer_dynamics.storage import read_arrays, write_arrays
 
 CHECKPOINT_SECONDS = 120.0
 """Time between two checkpoints; the results do not depend on it."""
+LARGEST_EXPONENT = 700.0
+"""A perplexity beyond e^700 is no number."""
 
 
 @click.command(help=__doc__)
@@ -81,7 +83,7 @@ def _shown(job: TextTrainJob, state: Progress, bar: "tqdm[Any]") -> dict[str, st
     rate = bar.format_dict["rate"] or 0.0
     return {
         "loss": f"{loss:.3f}",
-        "perplexity": f"{math.exp(loss):.1f}",
+        "perplexity": f"{math.exp(min(loss, LARGEST_EXPONENT)):.1f}",
         "words/s": f"{rate * words:.0f}",
     }
 
