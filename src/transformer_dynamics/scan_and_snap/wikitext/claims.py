@@ -35,7 +35,9 @@ def change_of_entropy(*dynamics: pd.DataFrame) -> pd.DataFrame:
 
 def late_change(*dynamics: pd.DataFrame) -> pd.DataFrame:
     """Change of attention in the last 100 updates over the largest one before."""
-    return _by_model(dynamics, lambda run: _last(run, "change") / float(run["change"].max()))
+    return _by_model(
+        dynamics, lambda run: _last(run, "change") / float(run["change"].iloc[:-1].max())
+    )
 
 
 def distinct_words(*dynamics: pd.DataFrame) -> pd.DataFrame:
@@ -64,7 +66,7 @@ def against_rate(*dynamics: pd.DataFrame) -> pd.DataFrame:
     rows = table[table["iteration"] == max(shared)]
     return pd.DataFrame(
         {
-            "cell": f"after {max(shared)} updates",
+            "cell": rows["corpus"] + f", after {max(shared)} updates",
             "level": rows["learning_rate"],
             "seed": rows["seed"],
             "value": rows["entropy"],
@@ -102,11 +104,12 @@ def main(settings: str, output: Path, tables: tuple[Path, ...]) -> None:
 def _by_model(
     dynamics: tuple[pd.DataFrame, ...], measure: Callable[[pd.DataFrame], float]
 ) -> pd.DataFrame:
-    """A cell per model: the measure of every seed's rows, in the order of updates."""
+    """A cell per corpus, model and rate: the measure of each seed's rows, ordered by updates."""
+    keys = ["corpus", "model", "learning_rate", "seed"]
     rows = [
-        {"cell": str(model).replace("_", " "), "seed": seed, "value": measure(run)}
+        {"cell": f"{corpus}, {model}, rate {rate:g}", "seed": seed, "value": measure(run)}
         for table in dynamics
-        for (model, seed), run in table.groupby(["model", "seed"], sort=False)
+        for (corpus, model, rate, seed), run in table.groupby(keys, sort=False)
     ]
     return pd.DataFrame(rows)
 

@@ -111,6 +111,8 @@ class WikitextSettings(Strict):
                     raise ValueError(f"figures > {name} > experiments: {known}")
             if isinstance(figure, Fig7):
                 self._check_maps(f"figures > {name}", figure)
+            if isinstance(figure, Fig10):
+                self._check_panels(f"figures > {name}", figure)
         return self
 
     def _check_maps(self, where: str, figure: Fig7) -> None:
@@ -130,6 +132,14 @@ class WikitextSettings(Strict):
             absent = sorted(set(figure.iterations) - recorded)
             if absent:
                 raise ValueError(f"{where}: experiment '{name}' does not record update {absent[0]}")
+
+    def _check_panels(self, where: str, figure: Fig10) -> None:
+        shown = [self.experiments[name] for name in figure.experiments]
+        if len({name for experiment in shown for name in experiment.models}) > 1:
+            raise ValueError(f"{where}: its experiments must have one model, but have several")
+        for corpus in (name for experiment in shown for name in experiment.corpora):
+            if corpus not in figure.panels:
+                raise ValueError(f"{where} > panels: corpus '{corpus}' has none; add its title")
 
     @property
     def anywhere(self) -> "WikitextSettings":

@@ -40,7 +40,8 @@ def distinctness(
         cells = keys[keys >= 0] * (FREQUENT_NEXT + 1) + following[keys >= 0]
         pairs += np.bincount(cells, minlength=pairs.size).reshape(pairs.shape)
     information = np.full(len(counts), np.nan)
-    information[known] = _divergence(pairs)
+    if len(known):
+        information[known] = _divergence(pairs)
     return information
 
 

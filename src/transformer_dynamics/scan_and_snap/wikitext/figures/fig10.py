@@ -37,7 +37,8 @@ def draw(table: pd.DataFrame, settings: Fig10, reference: pd.DataFrame | None = 
             _panel(axes, rows)
             axes.set_title(f"{title} ({_run(rows)})")
     row[0, 0].set_ylabel("Average self-attention\nentropy (nats)")
-    row[0, 0].set_ylim(bottom=0)
+    # Room for a marker above the largest value.
+    row[0, 0].set_ylim(0, 1.08 * row[0, 0].dataLim.y1)
     return figure
 
 
