@@ -1,5 +1,6 @@
 """A real server of one archive over https, and the faults that servers have."""
 
+import hashlib
 import io
 import random
 import ssl
@@ -53,10 +54,10 @@ class ArchiveServer(ThreadingHTTPServer):
     def handle_error(self, request, client_address) -> None:
         """A client that was killed or that refuses the certificate is no error of the server."""
 
-    def close(self) -> None:
+    def __exit__(self, *error: object) -> None:
         self.hangs.set()
         self.shutdown()
-        self.server_close()
+        super().__exit__(*error)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -103,17 +104,31 @@ def texts(seed: int = 0, words: int = 100_000) -> dict[str, bytes]:
     }
 
 
-def zipped(texts: dict[str, bytes], folder: str = "wikitext-103") -> bytes:
+def zipped(texts: dict[str, bytes]) -> bytes:
     """The archive of the texts, laid out as WikiText's are."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as opened:
-        opened.mkdir(folder)
+        opened.mkdir("wikitext-103")
         for split in ("test", "valid", "train"):
-            opened.writestr(f"{folder}/wiki.{split}.tokens", texts[split])
+            opened.writestr(f"wikitext-103/wiki.{split}.tokens", texts[split])
     return stream.getvalue()
 
 
-def described(url: str, content: bytes, sha256: str, folder: str = "wikitext-103") -> Archive:
-    """What a registry says of the archive."""
-    members = {split: Member(path=f"{folder}/wiki.{split}.tokens") for split in Splits.model_fields}
+TEXTS = texts()
+CONTENT = zipped(TEXTS)
+WHOLE = {"texts-v1.zip": CONTENT, **{f"{split}.txt": text for split, text in TEXTS.items()}}
+"""What a folder holds when all went well."""
+
+
+def archive_of(url: str, content: bytes) -> Archive:
+    """What a registry says of an archive."""
+    members = {
+        split: Member(path=f"wikitext-103/wiki.{split}.tokens") for split in Splits.model_fields
+    }
+    sha256 = hashlib.sha256(content).hexdigest()
     return Archive(url=url, sha256=sha256, bytes=len(content), files=Splits(**members))
+
+
+def left(folder: Path) -> dict[str, bytes]:
+    """Name to content of the files in a folder, if there is one."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {}
