@@ -5,7 +5,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: all environment test lint format benchmark gallery wikitext-gallery lock clean
+.PHONY: all environment test lint format benchmark gallery wikitext-gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -35,6 +35,8 @@ lint: $(READY)
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
 	$(RUN) python -m transformer_dynamics.generate --check
+	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RUN) zizmor --offline --quiet .github/workflows
 
 format: $(READY)
 	$(RUN) ruff check --fix
@@ -63,6 +65,19 @@ lock:
 	.lock-venv/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --no-annotate --no-header \
 	  --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-options -o requirements.lock pyproject.toml
 	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements.lock
+	rm -rf .lock-venv
+
+# An environment of the newest versions of everything in the lock, to see what they would change.
+newest:
+	$(PYTHON) -m venv --clear $(VENV)
+	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements.lock)
+	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+
+# Known vulnerabilities of the locked versions; asks PyPI's service.
+audit:
+	$(PYTHON) -m venv --clear .lock-venv
+	.lock-venv/bin/python -m pip install --quiet pip-audit
+	.lock-venv/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip
 	rm -rf .lock-venv
 
 # The locks of results stay: they are in git.

@@ -30,6 +30,7 @@ from transformer_dynamics.storage import unreadable
 from transformer_dynamics.verification.comparison import compare, missing, together
 from transformer_dynamics.verification.lock import (
     EVIDENCE,
+    EVIDENCE_COLUMNS,
     FINGERPRINTS,
     Expected,
     Lock,
@@ -101,6 +102,7 @@ class Project:
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
 @click.option("--configuration", type=click.Path(path_type=Path), help="Merged configuration.")
 @click.option("--output", type=click.Path(path_type=Path), default=Path("results/differences.csv"))
+@click.option("--found", type=click.Path(path_type=Path), help="New folder for what is found.")
 @click.option("--lock", "locking", is_flag=True, help="Lock what is computed instead.")
 def main(
     part_name: str,
@@ -109,9 +111,12 @@ def main(
     root: Path,
     configuration: Path | None,
     output: Path,
+    found: Path | None,
     locking: bool,
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
+    if found and found.exists():
+        raise InputError(f"{found}: is there already; delete it or name another folder")
     part = PARTS[part_name]
     default = read_configuration(root / "config/config.yaml", part.overlay and root / part.overlay)
     given = read_configuration(configuration) if configuration else default
@@ -121,6 +126,8 @@ def main(
         return
     lock, changed = read_lock(root / part.lock)
     current = _known(project, _LEVELS[level](project, draw), lock)
+    if found:
+        _write_found(found, current)
     again = judge_again(lock.tables[EVIDENCE], project.locked_plan.families)
     rows = together(
         [
@@ -236,6 +243,15 @@ def _due(project: Project, current: Lock, level: str) -> Expected:
     evidence = current.tables.get(EVIDENCE)
     claims = set() if evidence is None else set(evidence["claim"]) & set(current.verdicts)
     return Expected(set(), claims, everything.runs[there])
+
+
+def _write_found(folder: Path, current: Lock) -> None:
+    """Keep what was found as a lock, with an empty table in place of one that was not computed."""
+    empty = {
+        EVIDENCE: pd.DataFrame(columns=list(EVIDENCE_COLUMNS)),
+        FINGERPRINTS: pd.DataFrame(columns=["seed", "mixture", "digest", "experiment"]),
+    }
+    write_lock(folder, replace(current, tables=empty | current.tables))
 
 
 def _report(project: Project, current: Lock, lock: Lock, rows: pd.DataFrame, output: Path) -> None:

@@ -1,0 +1,101 @@
+"""Append what a re-verification found to the history: verdicts and runs, by machine and packages.
+
+`verdicts.csv` has a row per claim, `runs.csv` one per experiment and mixture: its run of the lowest
+seed that was computed. So the history stays small, and shows what depends on the processor.
+"""
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from transformer_dynamics.errors import InputError
+from transformer_dynamics.frames import read_csv, write_csv
+from transformer_dynamics.storage import write_text
+from transformer_dynamics.verification.lock import FINGERPRINTS, Lock, read_lock
+
+RUN = ("date", "commit", "level", "processor", "python", "packages")
+"""Columns that say which re-verification a row is of."""
+VERDICTS = (*RUN, "claim", "verdict", "seeds", "comparisons", "lowest", "highest")
+RUNS = (*RUN, "experiment", "mixture", "seed", "digest", "loss", "attention")
+
+
+def verdict_rows(found: Lock) -> pd.DataFrame:
+    """Claim, verdict, number of seeds and of comparisons, and the range of measured values."""
+    rows = [
+        {
+            "claim": claim,
+            "verdict": verdict.verdict,
+            "seeds": verdict.seeds,
+            "comparisons": len(verdict.comparisons),
+            "lowest": min(item.estimate for item in verdict.comparisons),
+            "highest": max(item.estimate for item in verdict.comparisons),
+        }
+        for claim, verdict in found.verdicts.items()
+    ]
+    return pd.DataFrame(rows, columns=list(VERDICTS[len(RUN) :]))
+
+
+def run_rows(found: Lock) -> pd.DataFrame:
+    """Digest, loss and attention of one run of every experiment and mixture."""
+    columns = list(RUNS[len(RUN) :])
+    runs = found.tables[FINGERPRINTS].reindex(columns=columns)
+    first = runs.sort_values("seed", kind="stable").drop_duplicates(["experiment", "mixture"])
+    return first.sort_values(["experiment", "mixture"], ignore_index=True)[columns]
+
+
+def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
+    """Append rows of one re-verification to a table, which is made if it is not there.
+
+    Args:
+        path: of the table.
+        rows: they.
+        run: values of the columns `RUN`.
+
+    Raises:
+        InputError: if the table has other columns, or this re-verification already.
+    """
+    if rows.empty:
+        return
+    new = rows.assign(**run)[[*RUN, *rows.columns]]
+    if path.exists():
+        old = read_csv(path, new.columns)
+        if list(old) != list(new):
+            raise InputError(
+                f"{path}: has other columns than {', '.join(map(str, new))}; begin a new table"
+            )
+        if ((old["date"] == run["date"]) & (old["level"] == run["level"])).any():
+            raise InputError(f"{path}: has the {run['level']} run of {run['date']} already")
+        content = path.read_text() + new.to_csv(index=False, header=False, lineterminator="\n")
+        write_text(path, content)
+    else:
+        write_csv(path, new)
+
+
+@click.command(help=__doc__)
+@click.option("--found", required=True, type=click.Path(path_type=Path), help="See verify --found.")
+@click.option("--level", required=True, help="Level of the re-verification.")
+@click.option("--date", required=True, type=click.DateTime(["%Y-%m-%dT%H:%M:%SZ"]), help="UTC.")
+@click.option("--commit", required=True, help="What was verified.")
+@click.option("--folder", required=True, type=click.Path(path_type=Path), help="The history.")
+def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> None:
+    """Append to both tables."""
+    lock, edited = read_lock(found)
+    if edited:
+        raise InputError(f"{found / edited[0]}: was changed after it was found; verify again")
+    machine = dict(lock.depends["machine"])
+    run = {
+        "date": f"{date:%Y-%m-%dT%H:%M:%SZ}",
+        "commit": commit,
+        "level": level,
+        "processor": machine.pop("processor"),
+        "python": machine.pop("python"),
+        "packages": " ".join(f"{name}=={version}" for name, version in sorted(machine.items())),
+    }
+    append(folder / "verdicts.csv", verdict_rows(lock), run)
+    append(folder / "runs.csv", run_rows(lock), run)
+
+
+if __name__ == "__main__":
+    main()
