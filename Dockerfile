@@ -1,0 +1,16 @@
+# The environment of requirements.lock and the project in it; see docs/environments.md.
+#   docker build --tag transformer-dynamics .
+#   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/run/results" transformer-dynamics figures/fig6.pdf
+FROM python:3.11-slim-bookworm
+
+WORKDIR /opt/transformer-dynamics
+COPY requirements.lock pyproject.toml ./
+RUN python -m pip install --no-cache-dir -r requirements.lock
+COPY . .
+RUN python -m pip install --no-cache-dir --no-deps --no-build-isolation -e .
+
+# Any user may run it: what is cached goes to a folder that all may write.
+ENV HOME=/tmp PYTHONDONTWRITEBYTECODE=1
+WORKDIR /run/results
+ENTRYPOINT ["snakemake", "--snakefile", "/opt/transformer-dynamics/Snakefile"]
+CMD ["figures"]

@@ -1,0 +1,101 @@
+"""Every environment installs exactly the lock."""
+
+import re
+import shlex
+import subprocess
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+INSTALLS = [
+    ["-r", "requirements.lock"],
+    ["--no-deps", "--no-build-isolation", "-e", "."],
+]
+"""What every recipe passes to pip, besides options of output and of its cache."""
+SILENT = {"--quiet", "--disable-pip-version-check", "--no-cache-dir"}
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def pip_installs(text: str) -> list[list[str]]:
+    """Arguments of every `pip install` of a script, in their order."""
+    calls = re.findall(r"-m pip install (.*?)(?: && \\|; \\|$)", text, flags=re.MULTILINE)
+    return [[word for word in shlex.split(call) if word not in SILENT] for call in calls]
+
+
+@pytest.mark.parametrize("recipe", ["Dockerfile", "apptainer.def"])
+def test_containers_install_exactly_the_lock(recipe):
+    assert pip_installs((ROOT / recipe).read_text()) == INSTALLS
+
+
+def test_make_installs_exactly_the_lock():
+    rule = (ROOT / "Makefile").read_text().split("$(READY): ")[1].split("\n\n")[0]
+    assert pip_installs(rule) == INSTALLS
+
+
+def test_conda_installs_python_and_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    *packages, pip = environment["dependencies"]
+    assert packages == ["python=3.11", "pip"]
+    assert pip == {"pip": ["-r requirements.lock", "-e ."]}
+
+
+def test_containers_have_the_python_of_the_other_environments():
+    assert "FROM python:3.11-" in (ROOT / "Dockerfile").read_text()
+    assert "From: python:3.11-" in (ROOT / "apptainer.def").read_text()
+
+
+def test_the_apptainer_image_has_every_folder_that_the_workflow_reads():
+    from conftest import PRODUCT
+
+    files = (ROOT / "apptainer.def").read_text().split("%files")[1].split("%post")[0]
+    copied = [line.split() for line in files.splitlines() if line.strip()]
+    assert {*PRODUCT, "pyproject.toml"} <= {source for source, _ in copied}
+    for source, target in copied:
+        assert (ROOT / source).exists()
+        assert target == f"/opt/transformer-dynamics/{source}"
+
+
+def test_the_docker_image_has_every_folder_that_the_workflow_reads():
+    """What .dockerignore leaves out, by its own patterns."""
+    from conftest import PRODUCT
+
+    patterns = (ROOT / ".dockerignore").read_text().splitlines()
+    assert not {*PRODUCT, "pyproject.toml", "README.md", "LICENSE"} & set(patterns)
+
+
+def test_the_lock_pins_every_package_once():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    packages = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9._-]+==[\w.]+", line) for line in packages)
+    assert len(pins()) == len(packages)
+
+
+def test_the_lock_is_closed_under_dependencies():
+    """Installed as locked, nothing is missing and nothing conflicts."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ours = [line for line in done.stdout.splitlines() if line.split()[0].lower() in pins()]
+    assert not ours, done.stdout
+
+
+def test_installed_packages_are_the_locked_ones():
+    installed = {
+        re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower(): found.version.split("+")[0]
+        for found in distributions()
+    }
+    wrong = {
+        name: installed.get(name) for name, pin in pins().items() if installed.get(name) != pin
+    }
+    assert not wrong
