@@ -31,3 +31,16 @@ rule report:
         " python -m transformer_dynamics.report.page --registry {input.registry:q}"
         " --figures {params.figures:q} --commit {params.commit:q}"
         " --digest {params.digest:q} --output {output:q} {input.verdicts:q} > {log:q} 2>&1"
+
+
+localrules:
+    provenance,
+
+
+rule provenance:
+    log:
+        "logs/provenance.log",
+    message:
+        "Describing everything that is computed here as an RO-Crate"
+    shell:
+        "python -m transformer_dynamics.crate 2>&1 | tee {log:q}"
