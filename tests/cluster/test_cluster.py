@@ -57,7 +57,7 @@ def test_training_on_a_gpu_asks_for_one(cluster_project: ClusterProject):
     run = Run(cluster_project, runs, *profile, *SOONER, *on_gpu, quick=False)
     run.process.wait()
     drawn, trained = cluster_project.slurm.jobs(cluster_project.folder)
-    assert "gpu" not in resources(cluster_project.slurm, drawn.number)
+    assert "gres:gpu" not in resources(cluster_project.slurm, drawn.number)
     assert "TresPerJob=gres:gpu:1" in resources(cluster_project.slurm, trained.number)
 
 
