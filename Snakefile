@@ -41,6 +41,8 @@ include: "workflow/rules/wikitext.smk"
 
 
 onstart:
+    if not workflow.local_exec:
+        checked(prepare_run, Path.cwd())
     CONFIGURATION.write(Path("results/config.yaml"))
 
 

@@ -22,6 +22,7 @@ from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
 from transformer_dynamics.scan_and_snap.wikitext.experiments import TextMetric
 from transformer_dynamics.scan_and_snap.wikitext.plan import FOLDER, TextPlan
 from transformer_dynamics.seeds import format_seeds
+from transformer_dynamics.slurm import prepare_run
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
 LOCK = PROJECT / "requirements.lock"
@@ -51,6 +52,8 @@ config["captions"] = {
 }
 PLAN = checked(Plan.of, PAPER, REGISTRY, COMPUTATION.device)
 TEXT_PLAN = checked(TextPlan.of, WIKITEXT, TEXT_REGISTRY, COMPUTATION.device)
+# What a job that trains asks a scheduler for, besides memory and time.
+ACCELERATOR = {"gpu": 1} if COMPUTATION.device == "cuda" else {}
 EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
 
 

@@ -12,6 +12,7 @@ rule training:
         "logs/scan_and_snap/{experiment}/runs/{seeds}.benchmark.tsv"
     resources:
         mem_mb=1500,
+        **ACCELERATOR,
     params:
         *code("scan_and_snap.stages.train"),
         settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),

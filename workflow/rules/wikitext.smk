@@ -38,6 +38,7 @@ rule text_training:
     resources:
         mem_mb=2000,
         runtime=1440,
+        **ACCELERATOR,
     params:
         *code("scan_and_snap.wikitext.stages.train"),
         settings=lambda wildcards: text_train_job(

@@ -1,0 +1,1 @@
+"""The workflow on a real Slurm, which the tests bring up and take down."""
