@@ -1,0 +1,1 @@
+"""Faults that are injected for real, and what they cost: `make faults`."""
