@@ -70,9 +70,8 @@ def disk_full(
             recoveries.append(go_on(project, ledger, FIGURE, quick=quick))
         forget(project)
         ledger.start_over()
-    where = (
-        f"{FIGURE}, small; results/ with {', '.join(f'{share:.0%}' for share in shares)} of room"
-    )
+    shown = ", ".join(f"{share:.0%}" for share in shares)
+    where = f"{FIGURE}, small; results/ with {shown} of the room"
     return ledger.outcome("disk full, then more room", where, len(shares), recoveries)
 
 
@@ -92,7 +91,8 @@ def files_too_large(project: Project, shares: tuple[float, ...], quick: bool) ->
         recoveries.append(go_on(project, ledger, FIGURE, quick=quick))
         forget(project)
         ledger.start_over()
-    where = f"{FIGURE}, small; files of at most {', '.join(f'{share:.0%}' for share in shares)}"
+    shown = ", ".join(f"{share:.0%}" for share in shares)
+    where = f"{FIGURE}, small; files of at most {shown} of the largest"
     return ledger.outcome("files too large, then no limit", where, len(shares), recoveries)
 
 

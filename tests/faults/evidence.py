@@ -6,7 +6,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -99,11 +99,9 @@ class Run:
         )
         return next(steps, None)
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 300) -> None:
-        """Wait until something holds while this runs."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain\n{self.text}"
+    def wait_for_a_job(self) -> None:
+        """Wait until its first job has started."""
+        while not self.events:
             assert self.process.poll() is None, f"ended too early\n{self.text}"
             time.sleep(0.005)
 

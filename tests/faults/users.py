@@ -24,7 +24,7 @@ def beside(project: Project, times: int, quick: bool, others: int) -> Outcome:
     recoveries = []
     for _ in range(times):
         first = Run(project, FIGURE, quick=quick)
-        first.wait_for(lambda: first.events)
+        first.wait_for_a_job()
         for _ in range(others):
             Run(project, "figures/fig1.pdf", quick=quick).succeed()
         second = Run(project, FIGURE, quick=quick)
