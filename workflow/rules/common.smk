@@ -74,6 +74,7 @@ def shared_code(program):
     return [item for item in code(program) if not item.startswith(f"{program}@")]
 
 
+@cache
 def seed_batches(experiment):
     """The seeds of each job of an experiment, as file names write them."""
     seeds = EXPERIMENTS[experiment].seed_list
@@ -89,10 +90,22 @@ def seed_batches(experiment):
     return names
 
 
+def run_files(experiment):
+    """Files of all runs of an experiment as one word of the shell, `.../runs/{1,2,3}.npz`.
+
+    Written out, they exceed what a command may have (128 KiB) beyond some 2,500 files.
+    """
+    names = [name.replace(",", r"\,") for name in seed_batches(experiment)]
+    seeds = "{" + ",".join(names) + "}" if len(names) > 1 else names[0]
+    return f"results/scan_and_snap/{experiment}/runs/{seeds}.npz"
+
+
+@cache
 def all_seeds(experiment):
     return format_seeds(EXPERIMENTS[experiment].seed_list)
 
 
+@cache
 def train_job(experiment):
     return PAPER.train_job(experiment, COMPUTATION.device)
 
