@@ -17,7 +17,7 @@ rule metrics:
     resources:
         mem_mb=1000,
     params:
-        *code("scan_and_snap.stages.measure"),
+        *code(*METRIC_STAGES),
         settings=lambda wildcards: measure_job(
             wildcards.experiment, wildcards.metric
         ).model_dump_json(),

@@ -35,7 +35,7 @@ rule fingerprints:
     log:
         "logs/scan_and_snap/{experiment}/fingerprints.log",
     params:
-        *code("scan_and_snap.stages.fingerprint"),
+        *code("scan_and_snap.stages.fingerprint", *RUN_STAGES),
         settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),
         runs=lambda wildcards: run_files(wildcards.experiment),
     message:
