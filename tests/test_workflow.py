@@ -120,7 +120,9 @@ def test_what_was_made_anew_counts_whatever_its_time(finished_project: Project, 
     for name in ("results", "figures", ".snakemake"):
         shutil.copytree(finished_project.folder / name, other.folder / name)
     runs = [f"{RUNS}/{seed}.npz" for seed in (1, 2)]
-    other.edit(f"{PACKAGE}/scan_and_snap/training.py", "state.rate, value=-1", "state.rate, value=-2")
+    other.edit(
+        f"{PACKAGE}/scan_and_snap/training.py", "state.rate, value=-1", "state.rate, value=-2"
+    )
     other.run(*runs)
     make_old(*(other.folder / path for path in runs))
     assert other.planned(FIGURE) == {"metrics": 1, "figure_table": 1, "figure": 1}

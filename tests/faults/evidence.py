@@ -1,5 +1,6 @@
 """What became of results, counted from Snakemake's list of jobs and from the bytes of the files."""
 
+import atexit
 import hashlib
 import re
 import shutil
@@ -85,7 +86,7 @@ class Run:
             if match := STARTED.match(line):
                 number, names[number] = match.group(1), match.group(2)
                 found.append(Event(seconds, "started", names[number]))
-            elif match := FINISHED.match(line):
+            elif (match := FINISHED.match(line)) and match.group(1) in names:
                 found.append(Event(seconds, "finished", names[match.group(1)]))
         return found
 
@@ -156,8 +157,15 @@ def run_undisturbed(project: Project, quick: bool) -> Undisturbed:
 
 @cache
 def undisturbed(quick: bool) -> Undisturbed:
-    """The undisturbed run of this process, small or at the paper's scale; its folder is kept."""
-    return run_undisturbed(Project(Path(tempfile.mkdtemp(prefix="undisturbed-"))), quick)
+    """The undisturbed run, small or at the paper's scale; there is one of each in a process."""
+    return run_undisturbed(lasting_project(), quick)
+
+
+def lasting_project() -> Project:
+    """A copy of the project that is there until this process ends."""
+    folder = tempfile.mkdtemp(prefix="undisturbed-")
+    atexit.register(shutil.rmtree, folder)
+    return Project(Path(folder))
 
 
 def copy_finished(source: Path, project: Project) -> None:

@@ -42,27 +42,26 @@ def stopped(project: Project, name: str, what: str, times: int, quick: bool) -> 
     moments = random.Random(name)
     injected = completions = 0
     recoveries: list[float] = []
-    began = time.monotonic()
-    run = Run(project, FIGURE, quick=quick)
+    run, began = Run(project, FIGURE, quick=quick), None
     while True:
         last = injected == times
-        if run.ended(None if last else moments.uniform(0, expected.seconds)):
-            note(recoveries, began, run)
+        completed = run.ended(None if last else moments.uniform(0, expected.seconds))
+        if not completed:
+            stop(run, name, project)
+            injected += 1
+        if began and run.goes_on:
+            recoveries.append(run.goes_on - began)
+        ledger.enter(run)
+        began = None if completed else time.monotonic()
+        if completed:
             assert run.process.returncode == 0, run.text
-            ledger.enter(run)
             ledger.complete()
             completions += 1
             if last:
                 break
             forget(project)
             ledger.start_over()
-        else:
-            note(recoveries, began, run)
-            stop(run, name, project)
-            injected += 1
-            ledger.enter(run)
-        began = time.monotonic()
-        if name == "SIGKILL":
+        elif name == "SIGKILL":
             recover(project)
         run = Run(project, FIGURE, quick=quick)
     scale = "small" if quick else "the paper's scale"
@@ -70,12 +69,6 @@ def stopped(project: Project, name: str, what: str, times: int, quick: bool) -> 
     if ledger.repeated:
         where += f"; {ledger.repeated} jobs were done but not recorded yet and ran again"
     return ledger.outcome(f"{name} {what}", where, injected, recoveries)
-
-
-def note(recoveries: list[float], began: float, run: Run) -> None:
-    """Add how long it took to go on, if the run lived so long."""
-    if run.goes_on:
-        recoveries.append(run.goes_on - began)
 
 
 def stop(run: Run, name: str, project: Project) -> None:

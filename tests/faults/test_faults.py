@@ -11,7 +11,7 @@ from faults import disks, signals, users
 @pytest.mark.parametrize(
     ("fault", "options"),
     [
-        pytest.param(signals.killed, {"times": 3, "quick": True}, id="SIGKILL"),
+        pytest.param(signals.killed, {"times": 2, "quick": True}, id="SIGKILL"),
         pytest.param(disks.disk_full, {"shares": (0.5,)}, id="disk full"),
         pytest.param(users.two_users, {"times": 1}, id="two users"),
     ],

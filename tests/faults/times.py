@@ -1,11 +1,9 @@
 """Times of files that say too little, or the wrong thing."""
 
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 from conftest import Project
 
@@ -16,6 +14,7 @@ from faults.evidence import (
     Undisturbed,
     copy_finished,
     forget,
+    lasting_project,
     run_undisturbed,
     undisturbed,
 )
@@ -103,7 +102,7 @@ def wrong_times(project: Project, ledger: Ledger, distort: Distort, always: bool
 @cache
 def edited() -> Undisturbed:
     """The undisturbed small run of a project with all edits."""
-    project = Project(Path(tempfile.mkdtemp(prefix="undisturbed-")))
+    project = lasting_project()
     for edit in EDITS.values():
         project.edit(*edit)
     return run_undisturbed(project, quick=True)
