@@ -106,6 +106,16 @@ class Run:
             assert self.process.poll() is None, f"ended too early\n{self.text}"
             time.sleep(0.005)
 
+    def wait_for_a_step(self) -> None:
+        """Wait until it does something, or has nothing to do, or is refused."""
+        while not self.goes_on and self.process.poll() is None:
+            time.sleep(0.005)
+
+
+def scale(quick: bool) -> str:
+    """How large the workflow is, in words."""
+    return "small" if quick else "the paper's scale"
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 from conftest import Project
 
-from faults.evidence import FIGURE, Ledger, Run, forget, undisturbed
+from faults.evidence import FIGURE, Ledger, Run, forget, scale, undisturbed
 from faults.outcome import Outcome
 
 
@@ -64,8 +64,7 @@ def stopped(project: Project, name: str, what: str, times: int, quick: bool) -> 
         elif name == "SIGKILL":
             recover(project)
         run = Run(project, FIGURE, quick=quick)
-    scale = "small" if quick else "the paper's scale"
-    where = f"{FIGURE}, {scale}: random moments of {completions} completions"
+    where = f"{FIGURE}, {scale(quick)}: random moments of {completions} completions"
     if ledger.repeated:
         where += f"; {ledger.repeated} jobs were done but not recorded yet and ran again"
     return ledger.outcome(f"{name} {what}", where, injected, recoveries)

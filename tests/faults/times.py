@@ -48,7 +48,7 @@ def coarse_stamps(project: Project, ticks: tuple[int, ...] = (1, 2, MINUTE, DAY)
         wrong_times(project, ledger, lambda seconds, tick=tick: seconds // tick * tick, always=True)
         for tick in ticks
     ]
-    where = f"{FIGURE}, small; times in whole {', '.join(map(str, ticks))} seconds"
+    where = f"{FIGURE}, small: times in whole {', '.join(map(str, ticks))} seconds"
     return ledger.outcome("coarse time stamps", where, len(ticks), recoveries)
 
 
@@ -63,7 +63,7 @@ def clock_set_back(project: Project, jumps: tuple[int, ...] = (MINUTE, 10 * DAY)
         wrong_times(project, ledger, lambda seconds, jump=jump: seconds + jump, always=False)
         for jump in jumps
     ]
-    where = f"{FIGURE}, small; back by {', '.join(map(str, jumps))} seconds"
+    where = f"{FIGURE}, small: back by {', '.join(map(str, jumps))} seconds"
     return ledger.outcome("clock set back", where, len(jumps), recoveries)
 
 

@@ -2,7 +2,7 @@
 
 from conftest import Project
 
-from faults.evidence import FIGURE, NOTHING_LEFT, Ledger, Run, forget, undisturbed
+from faults.evidence import FIGURE, NOTHING_LEFT, Ledger, Run, forget, scale, undisturbed
 from faults.outcome import Outcome
 
 REFUSAL = "Directory cannot be locked."
@@ -10,31 +10,36 @@ REFUSAL = "Directory cannot be locked."
 
 def two_users(project: Project, times: int = 3, quick: bool = True) -> Outcome:
     """A second run of the same targets in the same folder, while the first one works."""
-    return beside(project, times, quick, others=0)
+    return beside(project, times, quick, others=[])
 
 
-def three_users(project: Project, times: int = 3, quick: bool = True) -> Outcome:
-    """As `two_users`, but between them a run of other targets came and went."""
-    return beside(project, times, quick, others=1)
+def three_users(project: Project, times: int = 3, quick: bool = False) -> Outcome:
+    """As `two_users`, but between them a run of another target came and went."""
+    return beside(project, times, quick, others=["figures/fig1.csv"])
 
 
-def beside(project: Project, times: int, quick: bool, others: int) -> Outcome:
-    """Start the same command again while it runs, after `others` runs of Figure 1."""
+def beside(project: Project, times: int, quick: bool, others: list[str]) -> Outcome:
+    """Start the same command again while it runs, after runs of other targets."""
     ledger = Ledger(project.folder, undisturbed(quick))
     recoveries = []
     for _ in range(times):
         first = Run(project, FIGURE, quick=quick)
         first.wait_for_a_job()
-        for _ in range(others):
-            Run(project, "figures/fig1.pdf", quick=quick).succeed()
+        for other in others:
+            Run(project, other, quick=quick).succeed()
+            for path in project.folder.glob("**/fig1.*"):
+                path.unlink()
         second = Run(project, FIGURE, quick=quick)
+        second.wait_for_a_step()
+        assert first.process.poll() is None, "the first run was too fast to be met"
         for run in (first, second):
             run.ended()
         recoveries.append(settle(project, ledger, [first, second], quick))
     what = "same targets, same folder, one after the other"
     if others:
         what += ", another target in between"
-    return ledger.outcome(what, f"{FIGURE}, small; while its jobs run", times, recoveries)
+    where = f"{FIGURE}, {scale(quick)}: while its jobs run"
+    return ledger.outcome(what, where, times, recoveries)
 
 
 def same_instant(project: Project, times: int = 10, quick: bool = True) -> Outcome:
@@ -46,7 +51,7 @@ def same_instant(project: Project, times: int = 10, quick: bool = True) -> Outco
         for run in both:
             run.ended()
         recoveries.append(settle(project, ledger, both, quick))
-    where = f"{FIGURE}, small; the same command twice at once"
+    where = f"{FIGURE}, small: the same command twice at once"
     return ledger.outcome("same targets, same folder, same moment", where, times, recoveries)
 
 
@@ -81,7 +86,7 @@ def two_clones(project: Project, quick: bool = True) -> Outcome:
         assert again.goes_on
         recoveries.append(again.goes_on - again.began)
     counts = [sum(column) for column in zip(*map(counted, ledgers), strict=True)]
-    where = f"{FIGURE}, small; two copies"
+    where = f"{FIGURE}, small: two copies"
     return Outcome("same targets, two clones, same moment", where, 1, *counts, max(recoveries))
 
 
