@@ -14,6 +14,9 @@ from conftest import Project
 from faults.evidence import FIGURE, Ledger, Run, forget, scale, undisturbed
 from faults.outcome import Outcome
 
+PATIENCE = 60
+"""Seconds within which stopped processes must be gone."""
+
 
 def killed(project: Project, times: int = 50, quick: bool = False) -> Outcome:
     """SIGKILL to Snakemake and all its jobs; `recover`, then the same command again."""
@@ -78,7 +81,10 @@ def stop(run: Run, name: str, project: Project) -> None:
     else:
         os.killpg(run.process.pid, number)
     run.ended()
-    assert not alive(project), f"still running after {name}"
+    deadline = time.monotonic() + PATIENCE
+    while left := alive(project):
+        assert time.monotonic() < deadline, f"{left} still running after {name}"
+        time.sleep(0.01)
 
 
 def alive(project: Project) -> list[int]:

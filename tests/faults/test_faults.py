@@ -1,8 +1,11 @@
 """A few of the faults of `make faults`, on the small DAG: none may cost a finished result."""
 
+import os
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
 
 from faults import disks, signals, users
@@ -32,17 +35,23 @@ def recover(folder):
     )
 
 
-def test_recovery_removes_the_lock_and_temporary_files_alone(project):
+def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(project):
     folder = project.folder / "results/scan_and_snap/syn_medium/runs"
     folder.mkdir(parents=True)
-    for name in (".1.npz.k3_x9abc", ".1.npz.k3_x9ab", ".gitkeep", "1.npz"):
+    names = [".1.npz.k3_x9abc", ".1.npz.k3_x9ab", ".gitkeep", "1.npz"]
+    now = time.time()
+    for number, name in enumerate(names):
         (folder / name).touch()
+        os.utime(folder / name, (now + 1000 + number,) * 2)
     locks = project.folder / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("figures/fig6.pdf\n")
     done = recover(project.folder)
-    assert done.stdout == "Unlocked; 1 temporary files removed. Run the same command again.\n"
-    assert done.returncode == 0
+    assert done.returncode == 0, done.stderr
+    assert "Unlocked; 1 temporary files removed, 3 times in the future" in done.stdout
+    times = [(folder / name).stat().st_mtime for name in names[1:]]
+    assert np.diff(times) == pytest.approx([1, 1])
+    assert now <= max(times) <= time.time()
     assert sorted(path.name for path in folder.iterdir()) == [".1.npz.k3_x9ab", ".gitkeep", "1.npz"]
     assert not locks.exists() or not list(locks.iterdir())
 
