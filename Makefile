@@ -5,7 +5,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: all environment test lint format benchmark gallery wikitext-gallery lock newest audit clean
+.PHONY: all environment test faults recover lint format benchmark gallery wikitext-gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -27,6 +27,14 @@ FORCE:
 
 test: $(READY)
 	$(RUN) python -m pytest
+
+# Kills, full disks, wrong clocks: what each costs, for docs/faults.md. It takes a while.
+faults: $(READY)
+	$(RUN) PYTHONPATH=tests python -m faults
+
+# After a run that was killed outright; then the same command again.
+recover: $(READY)
+	$(RUN) python -m transformer_dynamics.recover
 
 lint: $(READY)
 	$(RUN) ruff check

@@ -101,12 +101,17 @@ def engine_rows(cores: int, repeats: int) -> Iterator[Row]:
     yield "M = 4,060, K = 300, 16 cells: peak memory", f"{memory:.1f} GiB", ""
 
 
+def copy_workflow(folder: Path) -> None:
+    """All that Snakemake needs to run from nothing."""
+    for name in ("Snakefile", "workflow", "profiles", "config", "papers", "requirements.lock"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
+
+
 def workflow_rows() -> Iterator[Row]:
     """The whole of Figure 6 from nothing, and again."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("Snakefile", "workflow", "profiles", "config", "papers", "requirements.lock"):
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            copy(ROOT / name, Path(folder) / name)
+        copy_workflow(Path(folder))
 
         def snakemake() -> None:
             command = [sys.executable, "-m", "snakemake", "figures/fig6.pdf"]

@@ -78,9 +78,9 @@ class Project:
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace the one occurrence of a text in a file."""
         file = self.folder / path
-        text = file.read_text()
+        text = file.read_bytes().decode()  # as text, foreign ends of lines would be lost
         assert text.count(old) == 1, f"{path} has {text.count(old)} times: {old}"
-        file.write_text(text.replace(old, new))
+        file.write_bytes(text.replace(old, new).encode())
 
     def files(self, *folders: str) -> dict[str, bytes]:
         """Relative path to content of every file below some folders, but for hidden ones.

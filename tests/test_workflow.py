@@ -99,6 +99,35 @@ def test_an_edit_reruns_what_it_reaches(finished_project: Project, path, old, ne
         finished_project.edit(path, new, old)
 
 
+def make_old(*paths):
+    """As after a clock was set back: the files look older than all there was before."""
+    for path in paths:
+        os.utime(path, (1, 1))
+
+
+def test_an_edit_counts_whatever_its_time(finished_project: Project):
+    edit = ("papers/scan_and_snap/fig6_published.csv", "1,0.5,1,1.971", "1,0.5,1,1.972")
+    finished_project.edit(*edit)
+    try:
+        make_old(finished_project.folder / edit[0])
+        assert finished_project.planned(FIGURE) == {"figure": 1}
+    finally:
+        finished_project.edit(edit[0], edit[2], edit[1])
+
+
+def test_what_was_made_anew_counts_whatever_its_time(finished_project: Project, tmp_path: Path):
+    other = Project(tmp_path)
+    for name in ("results", "figures", ".snakemake"):
+        shutil.copytree(finished_project.folder / name, other.folder / name)
+    runs = [f"{RUNS}/{seed}.npz" for seed in (1, 2)]
+    other.edit(
+        f"{PACKAGE}/scan_and_snap/training.py", "state.rate, value=-1", "state.rate, value=-2"
+    )
+    other.run(*runs)
+    make_old(*(other.folder / path for path in runs))
+    assert other.planned(FIGURE) == {"metrics": 1, "figure_table": 1, "figure": 1}
+
+
 def test_every_figure_is_drawn_and_a_colour_redraws_one_alone(project: Project):
     project.run("figures")
     project.edit(f"{PACKAGE}/scan_and_snap/figures/fig6.py", "linewidth=0.5", "linewidth=0.7")

@@ -11,7 +11,8 @@ rule evidence:
         "logs/scan_and_snap/evidence/{claim}{variant}.log",
     params:
         code=lambda wildcards: own_code(PLAN.program(wildcards.claim)),
-        shared=lambda wildcards: shared_code(PLAN.program(wildcards.claim)),
+        shared=lambda wildcards: shared_code(*evidence_stages([wildcards.claim])),
+        published=lambda wildcards: contents(claim_reference(wildcards.claim)),
         program=lambda wildcards: PLAN.program(wildcards.claim),
         settings=lambda wildcards: PLAN.evidence_job(
             wildcards.claim, wildcards.variant
@@ -38,7 +39,10 @@ rule verdict:
     log:
         "logs/verdicts/{claim}{variant}.log",
     params:
-        *code("verification.judge"),
+        code=lambda wildcards: code(
+            "verification.judge",
+            *evidence_stages(PLAN.family(wildcards.claim, wildcards.variant)),
+        ),
         family=lambda wildcards: PLAN.family_settings(
             wildcards.claim, wildcards.variant
         ).model_dump_json(),
@@ -64,7 +68,11 @@ rule verdicts:
     log:
         "logs/verdicts.log",
     params:
-        *code("verification.scorecard"),
+        code=lambda wildcards: code("verification.scorecard", *verdict_stages()),
+        registry=contents([REGISTRY_FILE]),
+        families=lambda wildcards: [
+            family.model_dump_json() for family in PLAN.families
+        ],
     message:
         "Bringing all verdicts together (log: {log})"
     shell:

@@ -1,4 +1,5 @@
 # Shared by all stages. The typed configuration, and what the result of a program depends on.
+import hashlib
 import os
 import re
 from functools import cache
@@ -57,13 +58,26 @@ ACCELERATOR = {"gpu": 1} if COMPUTATION.device == "cuda" else {}
 EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
 
 
+RUN_STAGES = ("scan_and_snap.stages.sample", "scan_and_snap.stages.train")
+METRIC_STAGES = (*RUN_STAGES, "scan_and_snap.stages.measure")
+
+
 @cache
-def code(program):
-    """One string per module and per locked package that a program's result depends on."""
-    reached = reach(f"transformer_dynamics.{program}")
-    versions = locked_versions(LOCK, reached.packages)
+def code(*programs):
+    """One string per module and per locked package that a result depends on.
+
+    Besides the program that makes it these are the programs that made what it reads: Snakemake
+    looks at the content of an input only if the file is newer, and after a clock was set back, or
+    within one tick of a coarse one, what was made anew is not.
+    """
+    modules, packages = {}, set()
+    for program in programs:
+        reached = reach(f"transformer_dynamics.{program}")
+        modules |= reached.modules
+        packages |= {*reached.packages}
+    versions = locked_versions(LOCK, tuple(sorted(packages)))
     return [
-        *(f"{name}@{digest}" for name, digest in reached.modules.items()),
+        *(f"{name}@{digest}" for name, digest in sorted(modules.items())),
         *(f"{name}=={version}" for name, version in versions.items()),
     ]
 
@@ -73,10 +87,19 @@ def own_code(program):
     return next(item for item in code(program) if item.startswith(f"{program}@"))
 
 
-def shared_code(program):
-    return [item for item in code(program) if not item.startswith(f"{program}@")]
+def shared_code(program, *before):
+    """The rest of the code, that of the stages before included."""
+    own = own_code(program)
+    return [item for item in code(program, *before) if item != own]
 
 
+def contents(paths):
+    """Digests of files that a person edits, for the same reason as in `code`."""
+    files = [Path(path) for path in paths]
+    return [hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in files]
+
+
+@cache
 def seed_batches(experiment):
     """The seeds of each job of an experiment, as file names write them."""
     seeds = EXPERIMENTS[experiment].seed_list
@@ -92,10 +115,22 @@ def seed_batches(experiment):
     return names
 
 
+def run_files(experiment):
+    """Files of all runs of an experiment as one word of the shell, `.../runs/{1,2,3}.npz`.
+
+    Written out, they exceed what a command may have (128 KiB) beyond some 2,500 files.
+    """
+    names = [name.replace(",", r"\,") for name in seed_batches(experiment)]
+    seeds = "{" + ",".join(names) + "}" if len(names) > 1 else names[0]
+    return f"results/scan_and_snap/{experiment}/runs/{seeds}.npz"
+
+
+@cache
 def all_seeds(experiment):
     return format_seeds(EXPERIMENTS[experiment].seed_list)
 
 
+@cache
 def train_job(experiment):
     return PAPER.train_job(experiment, COMPUTATION.device)
 
@@ -159,12 +194,37 @@ def figure_options(name):
     return options
 
 
-def table_options(name, inputs):
+def table_options(name):
     """Options of the program that makes a figure's table."""
-    options = figure_options(name)
+    options, inputs = figure_options(name), figure_inputs(name)
     if is_sensitivity(name):
         return [*options, "--cells", sensitivity_cells().model_dump_json(), *inputs]
     return [*options, "--metrics", *inputs] if inputs else options
+
+
+def table_stages(name):
+    """The programs that made what a figure's table is made of."""
+    if is_sensitivity(name):
+        return ("verification.judge", *evidence_stages(PLAN.varied))
+    return METRIC_STAGES if PLAN.sources_of_figure(name) else ()
+
+
+def evidence_stages(claims):
+    """The programs that made the evidence of some claims, from the beginning."""
+    programs = sorted({PLAN.program(claim) for claim in claims})
+    trained = any(PLAN.claims[claim].data for claim in claims)
+    return (*programs, *(METRIC_STAGES if trained else ()))
+
+
+def verdict_stages():
+    """The programs that made the verdicts, from the beginning."""
+    return ("verification.judge", *evidence_stages(PLAN.claims))
+
+
+def picture_stages():
+    """The programs that made the figures from their metrics."""
+    tables = {figure.program for figure in PAPER.figures.values()}
+    return sorted(tables | {drawing_program(name) for name in PAPER.figures})
 
 
 def drawing_program(name):

@@ -13,9 +13,11 @@ rule figure_table:
         "logs/figures/{figure}.csv.benchmark.tsv"
     params:
         code=lambda wildcards: own_code(PAPER.figures[wildcards.figure].program),
-        shared=lambda wildcards: shared_code(PAPER.figures[wildcards.figure].program),
+        shared=lambda wildcards: shared_code(
+            PAPER.figures[wildcards.figure].program, *table_stages(wildcards.figure)
+        ),
         program=lambda wildcards: PAPER.figures[wildcards.figure].program,
-        options=lambda wildcards, input: table_options(wildcards.figure, input),
+        options=lambda wildcards: table_options(wildcards.figure),
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
@@ -42,7 +44,12 @@ rule figure:
         "logs/figures/{figure}.{kind}.benchmark.tsv"
     params:
         code=lambda wildcards: own_code(drawing_program(wildcards.figure)),
-        shared=lambda wildcards: shared_code(drawing_program(wildcards.figure)),
+        shared=lambda wildcards: shared_code(
+            drawing_program(wildcards.figure),
+            PAPER.figures[wildcards.figure].program,
+            *table_stages(wildcards.figure),
+        ),
+        published=lambda wildcards: contents(published_table(wildcards.figure)),
         drawing=lambda wildcards: PAPER.figures[wildcards.figure].drawing,
         options=lambda wildcards: figure_options(wildcards.figure),
         reference=lambda wildcards, input: (
@@ -66,7 +73,7 @@ rule errata:
     log:
         "logs/scan_and_snap/errata.log",
     params:
-        *code("scan_and_snap.stages.errata"),
+        *code("scan_and_snap.stages.errata", *METRIC_STAGES),
         options=figure_options("errata"),
         mixtures=released_mixtures().model_dump_json(),
     message:

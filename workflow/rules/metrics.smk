@@ -17,14 +17,15 @@ rule metrics:
     resources:
         mem_mb=1000,
     params:
-        *code("scan_and_snap.stages.measure"),
+        *code(*METRIC_STAGES),
         settings=lambda wildcards: measure_job(
             wildcards.experiment, wildcards.metric
         ).model_dump_json(),
         seeds=lambda wildcards: all_seeds(wildcards.experiment),
+        runs=lambda wildcards: run_files(wildcards.experiment),
     message:
         "Measuring {wildcards.metric} of {wildcards.experiment} (log: {log})"
     shell:
         "python -m transformer_dynamics.scan_and_snap.stages.measure"
-        " --settings {params.settings:q} --seeds {params.seeds:q} --output {output:q} {input.runs:q}"
+        " --settings {params.settings:q} --seeds {params.seeds:q} --output {output:q} {params.runs}"
         " > {log:q} 2>&1"

@@ -17,7 +17,8 @@ rule report:
     log:
         "logs/report.log",
     params:
-        *code("report.page"),
+        code=lambda wildcards: code("report.page", *verdict_stages(), *picture_stages()),
+        contents=contents([REGISTRY_FILE, *page_templates()]),
         packages=locked_versions(LOCK, ("jinja2", "markupsafe")),
         figures=shown_figures().model_dump_json(),
         commit=lambda wildcards: commit(PROJECT),

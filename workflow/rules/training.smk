@@ -36,10 +36,11 @@ rule fingerprints:
     log:
         "logs/scan_and_snap/{experiment}/fingerprints.log",
     params:
-        *code("scan_and_snap.stages.fingerprint"),
+        *code("scan_and_snap.stages.fingerprint", *RUN_STAGES),
         settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),
+        runs=lambda wildcards: run_files(wildcards.experiment),
     message:
         "Describing the runs of {wildcards.experiment} (log: {log})"
     shell:
         "python -m transformer_dynamics.scan_and_snap.stages.fingerprint"
-        " --settings {params.settings:q} --output {output:q} {input:q} > {log:q} 2>&1"
+        " --settings {params.settings:q} --output {output:q} {params.runs} > {log:q} 2>&1"

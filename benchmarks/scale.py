@@ -1,0 +1,161 @@
+"""Measure the workflow with many seeds and print a Markdown table: `python -m benchmarks.scale`.
+
+One experiment of ten mixtures. The dry run is measured at full size. Whole runs are measured with
+fewer seeds and tiny jobs, which show what Snakemake and a process cost, and with two seeds at the
+paper's settings, which show what a seed leaves on disk.
+"""
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import yaml
+
+from benchmarks.speed import Row, copy_workflow, processor
+
+FIGURE = "figures/scale.csv"
+LONGEST = 131_072
+"""Bytes of one argument that Linux passes to a program; a job's command is one, of `bash -c`."""
+TINY = {
+    "sampling": {"stream": "independent", "steps": 1, "batch_size": 2, "sequence_length": 4},
+    "training": {"optimizer": "sgd", "eta_z": [1], "ratio": [1], "initialization": "uniform"},
+}
+PAPER = {
+    "sampling": {"stream": "independent", "steps": 100, "batch_size": 128, "sequence_length": 128},
+    "training": {
+        "optimizer": "sgd",
+        "eta_z": [0.5, 1, 2, 3],
+        "ratio": [1, 2, 5, 10],
+        "initialization": "uniform",
+    },
+}
+
+
+class Measured(NamedTuple):
+    """What one Snakemake took."""
+
+    seconds: float
+    peak: float
+    """Most memory of Snakemake or of one of its jobs, MiB."""
+    output: str
+
+
+def overlay(seeds: int, seeds_per_job: int, settings: dict[str, Any]) -> str:
+    """A configuration with an experiment of ten mixtures, as YAML."""
+    mixtures = {
+        f"scale_{num_last}": {
+            "num_last": num_last,
+            "next_tokens_per_query": 2,
+            "common_weights": [1] * 10,
+            "distinct_weights": [weight / 10 for weight in range(1, 11)],
+        }
+        for num_last in range(1, 11)
+    }
+    experiment = {
+        "mixtures": list(mixtures),
+        "seeds": {"first": 1, "count": seeds},
+        "recall_thresholds": {},
+        **settings,
+    }
+    paper = {
+        "mixtures": mixtures,
+        "experiments": {"scale": experiment},
+        "figures": {"scale": {"drawing": "fig6", "experiment": "scale"}},
+    }
+    return yaml.safe_dump({"computation": {"seeds_per_job": seeds_per_job}, "scan_and_snap": paper})
+
+
+def snakemake(folder: Path, configuration: str, *arguments: str) -> Measured:
+    """Run Snakemake in a folder with an overlay."""
+    (folder / "scale.yaml").write_text(configuration)
+    command = [sys.executable, "-m", "snakemake", FIGURE, "--configfile", "scale.yaml", *arguments]
+    with (folder / "output.txt").open("w+") as stream:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        stream.seek(0)
+        output = stream.read()
+    if process.returncode:
+        raise click.ClickException(f"{' '.join(command)} failed:\n{output[-2000:]}")
+    return Measured(seconds, usage.ru_maxrss / 1024, output)
+
+
+def jobs(output: str) -> int:
+    """How many jobs Snakemake plans."""
+    return next(int(line.split()[1]) for line in output.splitlines() if line.startswith("total "))
+
+
+def planning_rows(seeds: int, seeds_per_job: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy_workflow(Path(folder))
+        configuration = overlay(seeds, seeds_per_job, PAPER)
+        done = snakemake(Path(folder), configuration, "--dry-run", "--printshellcmds")
+    commands = [line for line in done.output.splitlines() if "python -m " in line]
+    longest = max(len(line.encode()) for line in commands)
+    what = f"dry run, {seeds:,} seeds, {seeds_per_job} per job"
+    yield what, f"{done.seconds:.0f} s, {done.peak:.0f} MiB", f"{jobs(done.output):,} jobs"
+    share = longest / LONGEST
+    yield f"{what}: longest command", f"{longest:,} bytes", f"{share:.0%} of the limit of Linux"
+
+
+def running_rows(seeds: int, seeds_per_job: int) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        copy_workflow(Path(folder))
+        done = snakemake(Path(folder), overlay(seeds, seeds_per_job, TINY))
+    count = jobs(done.output)
+    yield (
+        f"tiny jobs, {seeds:,} seeds, {seeds_per_job} per job: {count:,} jobs",
+        f"{done.seconds:.0f} s",
+        f"{count / done.seconds:.2f} jobs/s, {seeds / done.seconds:.1f} seeds/s",
+    )
+
+
+def disk_rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        copy_workflow(folder)
+        snakemake(folder, overlay(2, 1, PAPER))
+        for what, pattern in (
+            ("sequences", "results/scan_and_snap/scale/sequences/*"),
+            ("runs", "results/scan_and_snap/scale/runs/*"),
+            ("measures", "results/scan_and_snap/scale/metrics/*"),
+            ("logs and records", "logs/scan_and_snap/scale/*/*"),
+        ):
+            size = sum(path.stat().st_size for path in folder.glob(pattern)) / 2
+            if what == "logs and records":
+                records = folder.glob(".snakemake/metadata/*")
+                size += sum(path.stat().st_size for path in records) / 2
+            yield f"one seed on disk, the paper's settings: {what}", f"{size / 1024:.0f} KiB", ""
+
+
+@click.command(help=__doc__)
+@click.option("--seeds", default=10_000, help="Seeds of the dry run.")
+@click.option("--run", "run_seeds", default=40, help="Seeds of the run with one seed per job.")
+def main(seeds: int, run_seeds: int) -> None:
+    """Print the table, row by row."""
+    click.echo(
+        f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}\n\n"
+        "| what | measured | |\n| --- | --- | --- |"
+    )
+    for rows in (
+        planning_rows(seeds, 1),
+        planning_rows(seeds, 100),
+        running_rows(run_seeds, 1),
+        running_rows(10 * run_seeds, 100),
+        disk_rows(),
+    ):
+        for row in rows:
+            click.echo(f"| {' | '.join(row)} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""`make faults`: inject every fault, and write what it cost to docs/faults.md.
+
+Names of faults limit the run to them; the other rows of the table stay as they are.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+from conftest import ROOT, Project
+
+from faults.registry import all_faults, with_rows
+
+PAGE = ROOT / "docs/faults.md"
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, type=click.Choice(list(all_faults())))
+def main(names: tuple[str, ...]) -> None:
+    """Run faults one after another, each in its own copy of the project."""
+    failed = []
+    for name, fault in all_faults().items():
+        if names and name not in names:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                outcome = fault(Project(Path(folder)))
+            except AssertionError as error:
+                failed.append(name)
+                click.echo(f"{name}: {error}", err=True)
+                continue
+        click.echo(outcome)
+        PAGE.write_text(with_rows(PAGE.read_text(), [outcome]))
+    if failed:
+        sys.exit(f"Error: {', '.join(failed)} went another way than expected; see above")
+
+
+main()
