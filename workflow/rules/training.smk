@@ -11,8 +11,8 @@ rule training:
     benchmark:
         "logs/scan_and_snap/{experiment}/runs/{seeds}.benchmark.tsv"
     resources:
-        mem_mb=1500,
         **ACCELERATOR,
+        mem_mb=1500,
     params:
         *code("scan_and_snap.stages.train"),
         settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),

@@ -36,9 +36,9 @@ rule text_training:
     benchmark:
         "logs/scan_and_snap/wikitext/{text_experiment}/runs/{run}.benchmark.tsv"
     resources:
+        **ACCELERATOR,
         mem_mb=2000,
         runtime=1440,
-        **ACCELERATOR,
     params:
         *code("scan_and_snap.wikitext.stages.train"),
         settings=lambda wildcards: text_train_job(
