@@ -60,6 +60,14 @@ EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
 
 RUN_STAGES = ("scan_and_snap.stages.sample", "scan_and_snap.stages.train")
 METRIC_STAGES = (*RUN_STAGES, "scan_and_snap.stages.measure")
+TEXT_RUN_STAGES = (
+    "scan_and_snap.wikitext.stages.tokenise",
+    "scan_and_snap.wikitext.stages.train",
+)
+TEXT_METRIC_STAGES = (*TEXT_RUN_STAGES, "scan_and_snap.wikitext.stages.measure")
+TEXT_TABLE_STAGES = (*TEXT_METRIC_STAGES, "scan_and_snap.wikitext.stages.tabulate")
+TEXT_EVIDENCE_STAGES = (*TEXT_METRIC_STAGES, "scan_and_snap.wikitext.claims")
+TEXT_VERDICT_STAGES = (*TEXT_EVIDENCE_STAGES, "verification.judge")
 
 
 @cache
@@ -346,6 +354,11 @@ def text_train_job(experiment, name):
 
 def text_drawing(figure):
     return f"scan_and_snap.wikitext.figures.{WIKITEXT.figures[figure].drawing}"
+
+
+def text_picture_stages():
+    """The programs that made the figures on text."""
+    return (*TEXT_TABLE_STAGES, *sorted(map(text_drawing, WIKITEXT.figures)))
 
 
 def all_text_runs():

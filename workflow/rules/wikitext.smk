@@ -40,7 +40,7 @@ rule text_training:
         mem_mb=2000,
         runtime=1440,
     params:
-        *code("scan_and_snap.wikitext.stages.train"),
+        *code(*TEXT_RUN_STAGES),
         settings=lambda wildcards: text_train_job(
             wildcards.text_experiment, wildcards.run
         ).model_dump_json(),
@@ -62,7 +62,7 @@ rule text_fingerprints:
     log:
         "logs/scan_and_snap/wikitext/{text_experiment}/fingerprints.log",
     params:
-        *code("scan_and_snap.wikitext.stages.fingerprint"),
+        *code("scan_and_snap.wikitext.stages.fingerprint", *TEXT_RUN_STAGES),
         settings=lambda wildcards: TEXT_PLAN.runs(
             wildcards.text_experiment
         ).model_dump_json(),
@@ -89,7 +89,7 @@ rule text_metrics:
     resources:
         mem_mb=2000,
     params:
-        *code("scan_and_snap.wikitext.stages.measure"),
+        *code(*TEXT_METRIC_STAGES),
         settings=lambda wildcards: TEXT_PLAN.measure_job(
             wildcards.text_experiment, wildcards.text_metric
         ).model_dump_json(),
@@ -113,7 +113,7 @@ rule text_figure_table:
     benchmark:
         "logs/figures/{text_figure}.csv.benchmark.tsv"
     params:
-        *code("scan_and_snap.wikitext.stages.tabulate"),
+        *code(*TEXT_TABLE_STAGES),
         settings=lambda wildcards: TEXT_PLAN.table_job(
             wildcards.text_figure
         ).model_dump_json(),
@@ -141,7 +141,9 @@ rule text_figure:
     benchmark:
         "logs/figures/{text_figure}.{kind}.benchmark.tsv"
     params:
-        code=lambda wildcards: code(text_drawing(wildcards.text_figure)),
+        code=lambda wildcards: code(
+            text_drawing(wildcards.text_figure), *TEXT_TABLE_STAGES
+        ),
         program=lambda wildcards: text_drawing(wildcards.text_figure),
         figure=lambda wildcards: WIKITEXT.figures[
             wildcards.text_figure
@@ -167,7 +169,7 @@ rule text_evidence:
     log:
         "logs/scan_and_snap/wikitext/evidence/{text_claim}.log",
     params:
-        *code("scan_and_snap.wikitext.claims"),
+        *code(*TEXT_EVIDENCE_STAGES),
         settings=lambda wildcards: TEXT_PLAN.evidence_job(
             wildcards.text_claim
         ).model_dump_json(),
@@ -189,7 +191,7 @@ rule text_verdict:
     log:
         "logs/verdicts/{text_claim}.log",
     params:
-        *code("verification.judge"),
+        *code(*TEXT_VERDICT_STAGES),
         family=lambda wildcards: TEXT_PLAN.family_settings(
             wildcards.text_claim
         ).model_dump_json(),
@@ -210,7 +212,11 @@ rule text_verdicts:
     log:
         "logs/wikitext_verdicts.log",
     params:
-        *code("verification.scorecard"),
+        *code("verification.scorecard", *TEXT_VERDICT_STAGES),
+        registry=contents([TEXT_REGISTRY_FILE]),
+        families=lambda wildcards: [
+            family.model_dump_json() for family in TEXT_PLAN.families
+        ],
     message:
         "Bringing the verdicts on WikiText together (log: {log})"
     shell:
@@ -236,7 +242,10 @@ rule text_report:
     log:
         "logs/text_report.log",
     params:
-        *code("report.page"),
+        code=lambda wildcards: code(
+            "report.page", *TEXT_VERDICT_STAGES, *text_picture_stages()
+        ),
+        contents=contents([TEXT_REGISTRY_FILE, *page_templates()]),
         packages=locked_versions(LOCK, ("jinja2", "markupsafe")),
         figures=shown_text_figures().model_dump_json(),
         commit=lambda wildcards: commit(PROJECT),
