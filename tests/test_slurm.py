@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import Project
 
-from transformer_dynamics import slurm
+from transformer_dynamics import recover, slurm
 from transformer_dynamics.errors import InputError
 
 QUEUE = """\
@@ -80,6 +80,16 @@ def test_a_run_on_a_cluster_refuses_in_one_sentence(project: Project, queue: Que
     assert "2 jobs of an earlier run are still in Slurm's queue (12, 13)" in output
     assert "Traceback" not in output
     assert not (project.folder / "results").exists()
+
+
+def test_recovery_refuses_while_jobs_are_left(tmp_path: Path, queue: Queue):
+    queue.file.write_text(QUEUE.format(folder=tmp_path))
+    refused = CliRunner().invoke(recover.main, [str(tmp_path)])
+    assert refused.exit_code == 1
+    assert "2 jobs of an earlier run are still in Slurm's queue (12, 13)" in refused.output
+
+    queue.say("exit 1")
+    assert CliRunner().invoke(recover.main, [str(tmp_path)]).exit_code == 0
 
 
 def test_jobs_are_listed_awaited_and_cancelled(

@@ -3,8 +3,8 @@
 This is Snakemake's lock and temporary files that nothing reads, which a run that was killed
 outright leaves behind, and times in the future, where the clock was set back: Snakemake refuses a
 result that is older than what it was made from. Contents stay as they are; the same command then
-goes on where it was. It refuses while anything of this folder is still running here; jobs on other
-machines it cannot see.
+goes on where it was. It refuses while anything of this folder is still running here, or as a job
+in Slurm's queue; other machines it cannot see.
 """
 
 import os
@@ -13,12 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
 import psutil
 
 from transformer_dynamics.errors import InputError
+from transformer_dynamics.slurm import SlurmSilentError, refuse_jobs_left
 
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
 """Names of the hidden files that `storage.write_atomically` renames when they are whole."""
@@ -75,8 +77,8 @@ def main(folder: str) -> None:
     """Unlock a working folder, remove temporary files and bring times back from the future.
 
     Raises:
-        InputError: if the workflow still runs there, Snakemake cannot unlock it, or a file belongs
-            to someone else.
+        InputError: if the workflow still runs there, here or on Slurm, Snakemake cannot unlock it,
+            or a file belongs to someone else.
     """
     place = Path(folder).resolve()
     if pids := running(place):
@@ -84,6 +86,10 @@ def main(folder: str) -> None:
             f"{place}: still in use by process {', '.join(map(str, pids))};"
             " wait for it or stop it, then run this again"
         )
+    # Slurm's commands may be installed where no Slurm runs: no answer counts as no jobs here. A run
+    # on the cluster asks again and insists on an answer.
+    with suppress(SlurmSilentError):
+        refuse_jobs_left(place)
     command = [sys.executable, "-m", "snakemake", "--unlock", "--directory", str(place)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

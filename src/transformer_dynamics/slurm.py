@@ -28,6 +28,10 @@ JOB_COMMENT = "rule_"
 SECONDS_BETWEEN_QUESTIONS = 5.0
 
 
+class SlurmSilentError(InputError):
+    """Slurm does not answer."""
+
+
 class Job(NamedTuple):
     """A Slurm job that waits or runs."""
 
@@ -38,15 +42,20 @@ class Job(NamedTuple):
     """What Snakemake has submitted, for example `rule_training_wildcards_syn_medium_1`."""
 
 
+def has_slurm() -> bool:
+    """Whether Slurm's commands are installed here."""
+    return shutil.which(SQUEUE[0]) is not None
+
+
 def jobs_in_queue(folder: Path) -> list[Job]:
     """The user's jobs that Snakemake has submitted from a folder and that are not over.
 
     Raises:
-        InputError: if Slurm does not answer.
+        SlurmSilentError: if Slurm does not answer.
     """
     done = subprocess.run(SQUEUE, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise InputError(
+        raise SlurmSilentError(
             f"Slurm does not say which jobs are in its queue ({done.stderr.strip()});"
             " run the same command again when it answers"
         )
@@ -62,18 +71,28 @@ def prepare_run(folder: Path) -> None:
     """What a run on a cluster does before it submits its first job.
 
     Raises:
-        InputError: if jobs of an earlier run are still in Slurm's queue, or Slurm does not answer.
+        InputError: if jobs of an earlier run are still in Slurm's queue.
+        SlurmSilentError: if Slurm does not answer.
     """
-    if not shutil.which(SQUEUE[0]):
-        return
-    if jobs := jobs_in_queue(folder):
+    refuse_jobs_left(folder)
+    if has_slurm():
+        keep_unanswered_jobs()
+
+
+def refuse_jobs_left(folder: Path) -> None:
+    """Make sure that no job of an earlier run in a folder is left, where there is a Slurm.
+
+    Raises:
+        InputError: if one is still in Slurm's queue.
+        SlurmSilentError: if Slurm does not answer.
+    """
+    if has_slurm() and (jobs := jobs_in_queue(folder)):
         raise InputError(
             f"{len(jobs)} jobs of an earlier run are still in Slurm's queue"
             f" ({_numbers(jobs)}) and write results here; wait for them with"
             " `python -m transformer_dynamics.slurm wait` or cancel them with"
             " `python -m transformer_dynamics.slurm cancel`, then run the same command again"
         )
-    keep_unanswered_jobs()
 
 
 def keep_unanswered_jobs() -> None:
@@ -82,10 +101,8 @@ def keep_unanswered_jobs() -> None:
     Version 2.8.0 forgets all its jobs after five questions without an answer, and then waits for
     ever. With this it asks again, as after every answer.
     """
-    try:
-        from snakemake_executor_plugin_slurm import Executor
-    except ImportError:
-        return
+    from snakemake_executor_plugin_slurm import Executor
+
     if Executor.check_active_jobs is not _check_active_jobs:
         setattr(Executor, _ORIGINAL, Executor.check_active_jobs)
         Executor.check_active_jobs = _check_active_jobs
@@ -121,7 +138,7 @@ def _numbers(jobs: list[Job]) -> str:
 def main(context: click.Context, directory: Path) -> None:
     """Find the program that a command of the group needs."""
     context.obj = directory
-    if not shutil.which(SQUEUE[0]):
+    if not has_slurm():
         raise InputError("There is no `squeue` here; run this where you submit Slurm jobs")
 
 
