@@ -25,8 +25,9 @@ figures/%: $(READY) FORCE
 
 FORCE:
 
+# Many tests wait for a Snakemake of their own; a file of tests shares what it has made.
 test: $(READY)
-	$(RUN) python -m pytest
+	$(RUN) python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile
 
 # Kills, full disks, wrong clocks: what each costs, for docs/faults.md. It takes a while.
 faults: $(READY)
