@@ -5,7 +5,8 @@ min_version("9.27")
 
 
 # Used only with `--software-deployment-method apptainer`; otherwise the active environment runs.
-container: "docker://python:3.11-slim"
+# Built from apptainer.def in the project's folder: no published image has the packages of the lock.
+container: f"{workflow.basedir}/transformer-dynamics.sif"
 
 
 configfile: f"{workflow.basedir}/config/config.yaml"
