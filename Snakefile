@@ -5,7 +5,7 @@ min_version("9.27")
 
 
 # Used only with `--software-deployment-method apptainer`; otherwise the active environment runs.
-# Built from apptainer.def in the project's folder: no published image has the packages of the lock.
+# The image that docs/environments.md builds, as no published one has the packages of the lock.
 container: f"{workflow.basedir}/transformer-dynamics.sif"
 
 
