@@ -82,11 +82,13 @@ newest:
 	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements.lock)
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 
-# Known vulnerabilities of the locked versions; asks PyPI's service.
+# Known vulnerabilities of the locked versions; asks PyPI's service. Without --strict a package that
+# the service does not answer for would pass.
 audit:
 	$(PYTHON) -m venv --clear .lock-venv
 	.lock-venv/bin/python -m pip install --quiet pip-audit
-	.lock-venv/bin/pip-audit --requirement requirements.lock --no-deps --disable-pip
+	.lock-venv/bin/pip-audit --strict --requirement requirements.lock --no-deps --disable-pip || \
+	  { echo "A locked package has a known vulnerability, or PyPI did not answer for it, see above" >&2; exit 1; }
 	rm -rf .lock-venv
 
 # The locks of results stay: they are in git.

@@ -5,7 +5,8 @@ min_version("9.27")
 
 
 # Used only with `--software-deployment-method apptainer`; otherwise the active environment runs.
-container: "docker://python:3.11-slim"
+# The image that docs/environments.md builds, as no published one has the packages of the lock.
+container: f"{workflow.basedir}/transformer-dynamics.sif"
 
 
 configfile: f"{workflow.basedir}/config/config.yaml"

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from transformer_dynamics.scan_and_snap.parts import PARTS
+
 ROOT = Path(__file__).parents[1]
 INSTALLS = [
     ["-r", "requirements.lock"],
@@ -57,7 +59,8 @@ def test_the_apptainer_image_has_every_folder_that_the_workflow_reads():
 
     files = (ROOT / "apptainer.def").read_text().split("%files")[1].split("%post")[0]
     copied = [line.split() for line in files.splitlines() if line.strip()]
-    assert {*PRODUCT, "pyproject.toml"} <= {source for source, _ in copied}
+    locks = {str(part.lock) for part in PARTS.values()}
+    assert {*PRODUCT, *locks, "pyproject.toml"} <= {source for source, _ in copied}
     for source, target in copied:
         assert (ROOT / source).exists()
         assert target == f"/opt/transformer-dynamics/{source}"
@@ -69,6 +72,7 @@ def test_the_docker_image_has_every_folder_that_the_workflow_reads():
 
     patterns = (ROOT / ".dockerignore").read_text().splitlines()
     assert not {*PRODUCT, "pyproject.toml", "README.md", "LICENSE"} & set(patterns)
+    assert {f"!{part.lock}" for part in PARTS.values()} <= set(patterns)
 
 
 def test_the_lock_pins_every_package_once():

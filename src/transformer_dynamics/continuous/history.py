@@ -1,7 +1,8 @@
 """Append what a re-verification found to the history: verdicts and runs, by machine and packages.
 
 `verdicts.csv` has a row per claim, `runs.csv` one per experiment and mixture: its run of the lowest
-seed that was computed. So the history stays small, and shows what depends on the processor.
+seed that was computed. So the history stays small, and shows what depends on the processor. Every
+part of the paper is re-verified and appended by itself.
 """
 
 from datetime import datetime
@@ -12,13 +13,14 @@ import pandas as pd
 
 from transformer_dynamics.errors import InputError
 from transformer_dynamics.frames import read_csv, write_csv
+from transformer_dynamics.scan_and_snap.parts import PARTS
 from transformer_dynamics.storage import write_text
 from transformer_dynamics.verification.lock import FINGERPRINTS, Lock, read_lock
 
-RUN = ("date", "commit", "level", "processor", "python", "packages")
+RUN = ("date", "commit", "part", "level", "processor", "python", "packages")
 """Columns that say which re-verification a row is of."""
 VERDICTS = (*RUN, "claim", "verdict", "seeds", "comparisons", "lowest", "highest")
-RUNS = (*RUN, "experiment", "mixture", "seed", "digest", "loss", "attention")
+RUNS = (*RUN, "experiment", "mixture", "seed", "digest", "loss", "attention", "entropy")
 
 
 def verdict_rows(found: Lock) -> pd.DataFrame:
@@ -38,9 +40,9 @@ def verdict_rows(found: Lock) -> pd.DataFrame:
 
 
 def run_rows(found: Lock) -> pd.DataFrame:
-    """Digest, loss and attention of one run of every experiment and mixture."""
+    """Digest and last numbers of one run of every experiment and mixture, as far as it has them."""
     columns = list(RUNS[len(RUN) :])
-    runs = found.tables[FINGERPRINTS].reindex(columns=columns)
+    runs = found.tables[FINGERPRINTS].rename(columns={"last_loss": "loss"}).reindex(columns=columns)
     first = runs.sort_values("seed", kind="stable").drop_duplicates(["experiment", "mixture"])
     return first.sort_values(["experiment", "mixture"], ignore_index=True)[columns]
 
@@ -65,8 +67,11 @@ def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
             raise InputError(
                 f"{path}: has other columns than {', '.join(map(str, new))}; begin a new table"
             )
-        if ((old["date"] == run["date"]) & (old["level"] == run["level"])).any():
-            raise InputError(f"{path}: has the {run['level']} run of {run['date']} already")
+        once = ["date", "part", "level"]
+        if (old[once] == [run[name] for name in once]).all(axis="columns").any():
+            raise InputError(
+                f"{path}: has the {run['level']} run of {run['part']} of {run['date']} already"
+            )
         content = path.read_text() + new.to_csv(index=False, header=False, lineterminator="\n")
         write_text(path, content)
     else:
@@ -75,11 +80,12 @@ def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
 
 @click.command(help=__doc__)
 @click.option("--found", required=True, type=click.Path(path_type=Path), help="See verify --found.")
+@click.option("--part", required=True, type=click.Choice(list(PARTS)), help="What was verified.")
 @click.option("--level", required=True, help="Level of the re-verification.")
 @click.option("--date", required=True, type=click.DateTime(["%Y-%m-%dT%H:%M:%SZ"]), help="UTC.")
-@click.option("--commit", required=True, help="What was verified.")
+@click.option("--commit", required=True, help="Of which code.")
 @click.option("--folder", required=True, type=click.Path(path_type=Path), help="The history.")
-def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> None:
+def main(found: Path, part: str, level: str, date: datetime, commit: str, folder: Path) -> None:
     """Append to both tables."""
     lock, edited = read_lock(found)
     if edited:
@@ -88,6 +94,7 @@ def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> 
     run = {
         "date": f"{date:%Y-%m-%dT%H:%M:%SZ}",
         "commit": commit,
+        "part": part,
         "level": level,
         "processor": machine.pop("processor"),
         "python": machine.pop("python"),
