@@ -3,6 +3,9 @@
 #   docker run --rm --user "$(id -u):$(id -g)" --volume "$PWD:/run/results" transformer-dynamics figures/fig6.pdf
 FROM python:3.11-slim-bookworm
 
+# The storage provider of profiles/kubernetes copies with rsync.
+RUN apt-get update && apt-get install --yes --no-install-recommends rsync && rm -rf /var/lib/apt/lists/*
+
 WORKDIR /opt/transformer-dynamics
 COPY requirements.lock pyproject.toml ./
 RUN python -m pip install --no-cache-dir -r requirements.lock

@@ -6,7 +6,7 @@ rule evidence:
         tables=lambda wildcards: claim_tables(wildcards.claim, wildcards.variant),
         reference=lambda wildcards: claim_reference(wildcards.claim),
     output:
-        "results/scan_and_snap/evidence/{claim}{variant}.parquet",
+        EVIDENCE,
     log:
         "logs/scan_and_snap/evidence/{claim}{variant}.log",
     params:
@@ -30,12 +30,12 @@ rule evidence:
 rule verdict:
     input:
         lambda wildcards: expand(
-            rules.evidence.output[0],
+            EVIDENCE,
             claim=PLAN.family(wildcards.claim, wildcards.variant),
             variant=wildcards.variant,
         ),
     output:
-        "results/verdicts/{claim}{variant}.json",
+        VERDICT,
     log:
         "logs/verdicts/{claim}{variant}.log",
     params:
@@ -55,8 +55,8 @@ rule verdict:
 
 rule verdicts:
     input:
-        verdicts=expand(rules.verdict.output[0], claim=PLAN.claims, variant=""),
-        registry=REGISTRY_FILE,
+        verdicts=expand(VERDICT, claim=PLAN.claims, variant=""),
+        registry=local(REGISTRY_FILE),
     output:
         parquet="results/verdicts.parquet",
         markdown=report(
@@ -89,7 +89,7 @@ localrules:
 rule verify:
     input:
         rules.verdicts.output,
-        rules.verdicts.input.verdicts,
+        expand(VERDICT, claim=PLAN.claims, variant=""),
     log:
         "logs/verify.log",
     params:

@@ -2,6 +2,7 @@
 import hashlib
 import os
 import re
+import shlex
 from functools import cache
 from typing import get_args
 from pathlib import Path
@@ -22,11 +23,29 @@ from transformer_dynamics.scan_and_snap.claims.settings import Cell, Cells
 from transformer_dynamics.scan_and_snap.experiments import Metric, SampleJob
 from transformer_dynamics.scan_and_snap.wikitext.experiments import TextMetric
 from transformer_dynamics.scan_and_snap.wikitext.plan import FOLDER, TextPlan
+from transformer_dynamics.scan_and_snap.wikitext.plan import (
+    metrics_path as text_metrics_path,
+)
 from transformer_dynamics.seeds import format_seeds
 from transformer_dynamics.slurm import prepare_run
 
 PROJECT = Path(os.path.relpath(workflow.basedir))
 LOCK = PROJECT / "requirements.lock"
+# Files that several rules name. `rules.X.output` is no pattern for `expand` where a default storage
+# provider keeps the file.
+SEQUENCES = "results/scan_and_snap/{experiment}/sequences/{seeds}.npz"
+RUN = "results/scan_and_snap/{experiment}/runs/{seeds}.npz"
+EVIDENCE = "results/scan_and_snap/evidence/{claim}{variant}.parquet"
+VERDICT = "results/verdicts/{claim}{variant}.json"
+TABLE = "figures/{figure}.csv"
+CHECKSUM = "results/scan_and_snap/tables/{figure}.sha256"
+TOKENS = f"{FOLDER}/tokens/{{corpus}}.npz"
+TEXT_RUN = f"{FOLDER}/{{text_experiment}}/runs/{{run}}.npz"
+TEXT_EVIDENCE = f"{FOLDER}/evidence/{{text_claim}}.parquet"
+TEXT_VERDICT = "results/verdicts/{text_claim}.json"
+TEXT_TABLE = "figures/{text_figure}.csv"
+TEXT_CHECKSUM = "results/scan_and_snap/tables/{text_figure}.sha256"
+TEXT_FIGURE = "figures/{text_figure}.{kind}"
 REGISTRY_FILE = str(PROJECT / "papers/scan_and_snap.yaml")
 TEXT_REGISTRY_FILE = str(PROJECT / "papers/scan_and_snap_wikitext.yaml")
 
@@ -58,6 +77,8 @@ ACCELERATOR = {"gpu": 1} if COMPUTATION.device == "cuda" else {}
 EXPERIMENTS = {**PAPER.experiments, **PAPER.varied_experiments}
 
 
+# Programs get the paths of `input` and `output`, which a storage provider moves. Snakemake does not
+# record params made from these; where such ones name what else a result depends on, `planned` does.
 RUN_STAGES = ("scan_and_snap.stages.sample", "scan_and_snap.stages.train")
 METRIC_STAGES = (*RUN_STAGES, "scan_and_snap.stages.measure")
 TEXT_RUN_STAGES = (
@@ -124,13 +145,19 @@ def seed_batches(experiment):
 
 
 def run_files(experiment):
-    """Files of all runs of an experiment as one word of the shell, `.../runs/{1,2,3}.npz`.
+    """Files of all runs of an experiment."""
+    return expand(RUN, experiment=experiment, seeds=seed_batches(experiment))
+
+
+def one_word(files):
+    """Files of one folder and kind as one word of the shell, `.../runs/{1,2,3}.npz`.
 
     Written out, they exceed what a command may have (128 KiB) beyond some 2,500 files.
     """
-    names = [name.replace(",", r"\,") for name in seed_batches(experiment)]
+    first = Path(files[0])
+    names = [Path(file).stem.replace(",", r"\,") for file in files]
     seeds = "{" + ",".join(names) + "}" if len(names) > 1 else names[0]
-    return f"results/scan_and_snap/{experiment}/runs/{seeds}.npz"
+    return f"{shlex.quote(str(first.parent))}/{seeds}{first.suffix}"
 
 
 @cache
@@ -155,7 +182,7 @@ def figure_inputs(name):
     """The metrics or verdicts that a figure shows; none if it follows from the theory alone."""
     if is_sensitivity(name):
         return [
-            f"results/verdicts/{claim}{baseline_of(claim, variant)}.json"
+            VERDICT.format(claim=claim, variant=baseline_of(claim, variant))
             for claim, variant in PLAN.varied_cells
         ]
     return [metrics_path(*source) for source in PLAN.sources_of_figure(name)]
@@ -202,9 +229,9 @@ def figure_options(name):
     return options
 
 
-def table_options(name):
-    """Options of the program that makes a figure's table."""
-    options, inputs = figure_options(name), figure_inputs(name)
+def table_options(name, inputs):
+    """Options of the program that makes a figure's table from the files that it shows."""
+    options = figure_options(name)
     if is_sensitivity(name):
         return [*options, "--cells", sensitivity_cells().model_dump_json(), *inputs]
     return [*options, "--metrics", *inputs] if inputs else options
@@ -241,7 +268,7 @@ def drawing_program(name):
 
 def published_table(name):
     published = getattr(PAPER.figures[name], "published", None)
-    return [str(PROJECT / published)] if published else []
+    return [local(str(PROJECT / published))] if published else []
 
 
 def released_mixtures():
@@ -261,7 +288,7 @@ def claim_tables(claim, variant):
 
 def claim_reference(claim):
     reference = PLAN.claims[claim].reference
-    return [str(PROJECT / reference)] if reference else []
+    return [local(str(PROJECT / reference))] if reference else []
 
 
 def picture_kind(name):
@@ -287,16 +314,15 @@ def figure_benchmarks(name):
     ]
 
 
-@cache
-def shown_figures():
-    """What the page takes of each figure."""
+def shown_figures(folder="figures"):
+    """What the page takes of each figure, whose files are in a folder."""
     return FigureSources(
         figures=[
             FigureSource(
                 name=name,
                 drawing=figure.drawing,
-                picture=f"figures/{name}.{picture_kind(name)}",
-                table=f"figures/{name}.csv",
+                picture=f"{folder}/{name}.{picture_kind(name)}",
+                table=f"{folder}/{name}.csv",
                 command=f"snakemake figures/{name}.pdf",
                 benchmarks=figure_benchmarks(name),
             )
@@ -309,7 +335,9 @@ def page_templates():
     """Digests of code follow Python's imports; the templates count as files."""
     files = (SOURCE / "report/templates").iterdir()
     kinds = {".html", ".css", ".js", ".svg"}
-    return sorted(os.path.relpath(path) for path in files if path.suffix in kinds)
+    return local(
+        sorted(os.path.relpath(path) for path in files if path.suffix in kinds)
+    )
 
 
 def corpus_files(corpus):
@@ -321,8 +349,8 @@ def corpus_files(corpus):
         }
     folder = Path(files.folder)
     return {
-        "train": str(folder / files.train.name),
-        "valid": str(folder / files.valid.name),
+        "train": local(str(folder / files.train.name)),
+        "valid": local(str(folder / files.valid.name)),
     }
 
 
@@ -340,7 +368,7 @@ def without_network(dataset):
 def text_runs(experiment):
     """Files of all runs of an experiment on text."""
     names = (run.name for run in TEXT_PLAN.runs(experiment).runs)
-    return [f"{FOLDER}/{experiment}/runs/{name}.npz" for name in names]
+    return expand(TEXT_RUN, text_experiment=experiment, run=names)
 
 
 def text_run(experiment, name):
@@ -367,16 +395,15 @@ def all_text_runs():
     return sorted({run.name for run in runs})
 
 
-@cache
-def shown_text_figures():
-    """What the page on WikiText takes of each figure."""
+def shown_text_figures(folder="figures"):
+    """What the page on WikiText takes of each figure, whose files are in a folder."""
     return FigureSources(
         figures=[
             FigureSource(
                 name=name,
                 drawing=figure.drawing,
-                picture=f"figures/{name}.{'png' if figure.drawing == 'fig7' else 'svg'}",
-                table=f"figures/{name}.csv",
+                picture=f"{folder}/{name}.{'png' if figure.drawing == 'fig7' else 'svg'}",
+                table=f"{folder}/{name}.csv",
                 command=f"snakemake figures/{name}.pdf",
                 benchmarks=[
                     Benchmarks(

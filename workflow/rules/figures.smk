@@ -5,8 +5,8 @@ rule figure_table:
     input:
         lambda wildcards: figure_inputs(wildcards.figure),
     output:
-        table="figures/{figure}.csv",
-        checksum="results/scan_and_snap/tables/{figure}.sha256",
+        table=TABLE,
+        checksum=CHECKSUM,
     log:
         "logs/figures/{figure}.csv.log",
     benchmark:
@@ -17,7 +17,10 @@ rule figure_table:
             PAPER.figures[wildcards.figure].program, *table_stages(wildcards.figure)
         ),
         program=lambda wildcards: PAPER.figures[wildcards.figure].program,
-        options=lambda wildcards: table_options(wildcards.figure),
+        planned=lambda wildcards: table_options(
+            wildcards.figure, figure_inputs(wildcards.figure)
+        ),
+        options=lambda wildcards, input: table_options(wildcards.figure, input),
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
@@ -28,8 +31,8 @@ rule figure_table:
 
 rule figure:
     input:
-        table=rules.figure_table.output.table,
-        checksum=rules.figure_table.output.checksum,
+        table=TABLE,
+        checksum=CHECKSUM,
         published=lambda wildcards: published_table(wildcards.figure),
     output:
         report(

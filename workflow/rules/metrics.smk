@@ -3,13 +3,9 @@
 
 rule metrics:
     input:
-        runs=lambda wildcards: expand(
-            rules.training.output[0],
-            experiment=wildcards.experiment,
-            seeds=seed_batches(wildcards.experiment),
-        ),
+        runs=lambda wildcards: run_files(wildcards.experiment),
     output:
-        "results/scan_and_snap/{experiment}/metrics/{metric}.parquet",
+        metrics_path("{experiment}", "{metric}"),
     log:
         "logs/scan_and_snap/{experiment}/metrics/{metric}.log",
     benchmark:
@@ -22,7 +18,8 @@ rule metrics:
             wildcards.experiment, wildcards.metric
         ).model_dump_json(),
         seeds=lambda wildcards: all_seeds(wildcards.experiment),
-        runs=lambda wildcards: run_files(wildcards.experiment),
+        planned=lambda wildcards: one_word(run_files(wildcards.experiment)),
+        runs=lambda wildcards, input: one_word(input.runs),
     message:
         "Measuring {wildcards.metric} of {wildcards.experiment} (log: {log})"
     shell:

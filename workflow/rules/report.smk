@@ -6,11 +6,11 @@ from transformer_dynamics.report.commit import commit
 
 rule report:
     input:
-        verdicts=rules.verdicts.input.verdicts,
-        registry=REGISTRY_FILE,
+        verdicts=expand(VERDICT, claim=PLAN.claims, variant=""),
+        registry=local(REGISTRY_FILE),
         pictures=[str(figure.picture) for figure in shown_figures().figures],
-        tables=expand(rules.figure_table.output.table, figure=PAPER.figures),
-        checksums=expand(rules.figure_table.output.checksum, figure=PAPER.figures),
+        tables=expand(TABLE, figure=PAPER.figures),
+        checksums=expand(CHECKSUM, figure=PAPER.figures),
         templates=page_templates(),
     output:
         "results/report/index.html",
@@ -20,7 +20,10 @@ rule report:
         code=lambda wildcards: code("report.page", *verdict_stages(), *picture_stages()),
         contents=contents([REGISTRY_FILE, *page_templates()]),
         packages=locked_versions(LOCK, ("jinja2", "markupsafe")),
-        figures=shown_figures().model_dump_json(),
+        planned=shown_figures().model_dump_json(),
+        figures=lambda wildcards, input: shown_figures(
+            Path(input.tables[0]).parent
+        ).model_dump_json(),
         commit=lambda wildcards: commit(PROJECT),
         digest=hashlib.sha256(CONFIGURATION.to_yaml().encode()).hexdigest(),
     message:

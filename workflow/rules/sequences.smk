@@ -3,7 +3,7 @@
 
 rule sequences:
     output:
-        "results/scan_and_snap/{experiment}/sequences/{seeds}.npz",
+        SEQUENCES,
     log:
         "logs/scan_and_snap/{experiment}/sequences/{seeds}.log",
     benchmark:

@@ -3,9 +3,9 @@
 
 rule training:
     input:
-        sequences=rules.sequences.output[0],
+        sequences=SEQUENCES,
     output:
-        "results/scan_and_snap/{experiment}/runs/{seeds}.npz",
+        RUN,
     log:
         "logs/scan_and_snap/{experiment}/runs/{seeds}.log",
     benchmark:
@@ -26,11 +26,7 @@ rule training:
 
 rule fingerprints:
     input:
-        lambda wildcards: expand(
-            rules.training.output[0],
-            experiment=wildcards.experiment,
-            seeds=seed_batches(wildcards.experiment),
-        ),
+        lambda wildcards: run_files(wildcards.experiment),
     output:
         "results/scan_and_snap/{experiment}/fingerprints.csv",
     log:
@@ -38,7 +34,8 @@ rule fingerprints:
     params:
         *code("scan_and_snap.stages.fingerprint", *RUN_STAGES),
         settings=lambda wildcards: train_job(wildcards.experiment).model_dump_json(),
-        runs=lambda wildcards: run_files(wildcards.experiment),
+        planned=lambda wildcards: one_word(run_files(wildcards.experiment)),
+        runs=lambda wildcards, input: one_word(input),
     message:
         "Describing the runs of {wildcards.experiment} (log: {log})"
     shell:

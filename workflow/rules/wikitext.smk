@@ -6,7 +6,7 @@ rule text_tokens:
     input:
         unpack(lambda wildcards: corpus_files(wildcards.corpus)),
     output:
-        "results/scan_and_snap/wikitext/tokens/{corpus}.npz",
+        TOKENS,
     log:
         "logs/scan_and_snap/wikitext/tokens/{corpus}.log",
     resources:
@@ -26,11 +26,9 @@ rule text_tokens:
 
 rule text_training:
     input:
-        tokens=lambda wildcards: expand(
-            rules.text_tokens.output[0], corpus=wildcards.run.split("-")[0]
-        ),
+        tokens=lambda wildcards: expand(TOKENS, corpus=wildcards.run.split("-")[0]),
     output:
-        "results/scan_and_snap/wikitext/{text_experiment}/runs/{run}.npz",
+        TEXT_RUN,
     log:
         "logs/scan_and_snap/wikitext/{text_experiment}/runs/{run}.log",
     benchmark:
@@ -76,12 +74,12 @@ rule text_fingerprints:
 rule text_metrics:
     input:
         tokens=lambda wildcards: expand(
-            rules.text_tokens.output[0],
+            TOKENS,
             corpus=WIKITEXT.experiments[wildcards.text_experiment].corpora,
         ),
         runs=lambda wildcards: text_runs(wildcards.text_experiment),
     output:
-        "results/scan_and_snap/wikitext/{text_experiment}/metrics/{text_metric}.parquet",
+        text_metrics_path("{text_experiment}", "{text_metric}"),
     log:
         "logs/scan_and_snap/wikitext/{text_experiment}/metrics/{text_metric}.log",
     benchmark:
@@ -106,8 +104,8 @@ rule text_figure_table:
     input:
         lambda wildcards: TEXT_PLAN.sources_of_figure(wildcards.text_figure),
     output:
-        table="figures/{text_figure}.csv",
-        checksum="results/scan_and_snap/tables/{text_figure}.sha256",
+        table=TEXT_TABLE,
+        checksum=TEXT_CHECKSUM,
     log:
         "logs/figures/{text_figure}.csv.log",
     benchmark:
@@ -127,11 +125,11 @@ rule text_figure_table:
 
 rule text_figure:
     input:
-        table=rules.text_figure_table.output.table,
-        checksum=rules.text_figure_table.output.checksum,
+        table=TEXT_TABLE,
+        checksum=TEXT_CHECKSUM,
     output:
         report(
-            "figures/{text_figure}.{kind}",
+            TEXT_FIGURE,
             caption="../report/figure.rst",
             category="Scan and Snap",
             labels={"figure": "{text_figure}", "format": "{kind}"},
@@ -165,7 +163,7 @@ rule text_evidence:
     input:
         lambda wildcards: TEXT_PLAN.sources(wildcards.text_claim),
     output:
-        "results/scan_and_snap/wikitext/evidence/{text_claim}.parquet",
+        TEXT_EVIDENCE,
     log:
         "logs/scan_and_snap/wikitext/evidence/{text_claim}.log",
     params:
@@ -183,11 +181,11 @@ rule text_evidence:
 rule text_verdict:
     input:
         lambda wildcards: expand(
-            rules.text_evidence.output[0],
+            TEXT_EVIDENCE,
             text_claim=TEXT_PLAN.family(wildcards.text_claim),
         ),
     output:
-        "results/verdicts/{text_claim}.json",
+        TEXT_VERDICT,
     log:
         "logs/verdicts/{text_claim}.log",
     params:
@@ -204,8 +202,8 @@ rule text_verdict:
 
 rule text_verdicts:
     input:
-        verdicts=expand(rules.text_verdict.output[0], text_claim=TEXT_PLAN.claims),
-        registry=TEXT_REGISTRY_FILE,
+        verdicts=expand(TEXT_VERDICT, text_claim=TEXT_PLAN.claims),
+        registry=local(TEXT_REGISTRY_FILE),
     output:
         parquet="results/wikitext_verdicts.parquet",
         markdown="results/wikitext_verdicts.md",
@@ -227,15 +225,11 @@ rule text_verdicts:
 
 rule text_report:
     input:
-        verdicts=rules.text_verdicts.input.verdicts,
-        registry=TEXT_REGISTRY_FILE,
+        verdicts=expand(TEXT_VERDICT, text_claim=TEXT_PLAN.claims),
+        registry=local(TEXT_REGISTRY_FILE),
         pictures=[str(figure.picture) for figure in shown_text_figures().figures],
-        tables=expand(
-            rules.text_figure_table.output.table, text_figure=WIKITEXT.figures
-        ),
-        checksums=expand(
-            rules.text_figure_table.output.checksum, text_figure=WIKITEXT.figures
-        ),
+        tables=expand(TEXT_TABLE, text_figure=WIKITEXT.figures),
+        checksums=expand(TEXT_CHECKSUM, text_figure=WIKITEXT.figures),
         templates=page_templates(),
     output:
         "results/report/wikitext.html",
@@ -247,7 +241,10 @@ rule text_report:
         ),
         contents=contents([TEXT_REGISTRY_FILE, *page_templates()]),
         packages=locked_versions(LOCK, ("jinja2", "markupsafe")),
-        figures=shown_text_figures().model_dump_json(),
+        planned=shown_text_figures().model_dump_json(),
+        figures=lambda wildcards, input: shown_text_figures(
+            Path(input.tables[0]).parent
+        ).model_dump_json(),
         commit=lambda wildcards: commit(PROJECT),
         digest=hashlib.sha256(CONFIGURATION.to_yaml().encode()).hexdigest(),
     message:
@@ -270,14 +267,14 @@ localrules:
 rule wikitext:
     input:
         rules.text_report.output,
-        expand(rules.text_figure.output[0], text_figure=WIKITEXT.figures, kind="pdf"),
+        expand(TEXT_FIGURE, text_figure=WIKITEXT.figures, kind="pdf"),
         rules.text_verdicts.output,
 
 
 rule verify_wikitext:
     input:
         rules.text_verdicts.output,
-        rules.text_verdicts.input.verdicts,
+        expand(TEXT_VERDICT, text_claim=TEXT_PLAN.claims),
     log:
         "logs/verify_wikitext.log",
     params:
