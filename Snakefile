@@ -42,7 +42,7 @@ include: "workflow/rules/wikitext.smk"
 
 
 onstart:
-    if not workflow.local_exec:
+    if getattr(workflow.executor_plugin, "name", "") in {"slurm", "cluster-generic"}:
         checked(prepare_run, Path.cwd())
     CONFIGURATION.write(Path("results/config.yaml"))
 
