@@ -27,7 +27,7 @@ FORCE:
 
 # Many tests wait for a Snakemake of their own; a file of tests shares what it has made.
 test: $(READY)
-	$(RUN) python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile
+	$(RUN) python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Kills, full disks, wrong clocks: what each costs, for docs/faults.md. It takes a while.
 faults: $(READY)

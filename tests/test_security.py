@@ -193,6 +193,7 @@ UNQUOTED = {
     "params.program": "a module of this project, chosen by the code",
     "params.drawing": "a literal of the settings' types",
     "params.seed": "an integer",
+    "params.runs": "a quoted folder and the numbers of seeds in braces, which the shell expands",
     "input.table": "figures/<name>.csv: names are plain",
 }
 """What stands in shell commands without quotes, and why it may."""
