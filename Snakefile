@@ -42,7 +42,10 @@ include: "workflow/rules/wikitext.smk"
 
 
 onstart:
-    if getattr(workflow.executor_plugin, "name", "") in {"slurm", "cluster-generic"}:
+    if getattr(workflow.executor_plugin, "name", "") in {
+        "slurm",
+        "cluster-generic",
+    }:
         checked(prepare_run, Path.cwd())
     CONFIGURATION.write(Path("results/config.yaml"))
 
