@@ -11,7 +11,7 @@ from pathlib import Path
 
 from conftest import Project
 
-from faults.evidence import FIGURE, NOTHING_LEFT, Ledger, Run, forget, undisturbed
+from faults.evidence import FIGURE, MADE, NOTHING_LEFT, Ledger, Run, forget, undisturbed
 from faults.outcome import Outcome
 from faults.signals import recover
 
@@ -102,8 +102,7 @@ def everything_full(project: Project, quick: bool = True) -> Outcome:
     place = project.folder / "small"
     ledger = Ledger(place, expected)
     arguments = (FIGURE, "--directory", "small")
-    made = ("results", "figures", "logs", ".snakemake")
-    needed = sum(room_needed(expected.folder / name) for name in made)
+    needed = sum(room_needed(expected.folder / name) for name in MADE)
     shares = [share / 10 for share in range(2, 10)]
     recoveries = []
     for share in shares:
