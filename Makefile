@@ -5,7 +5,7 @@ VENV := .venv
 READY := $(VENV)/.ready
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: all environment test faults recover lint format benchmark gallery wikitext-gallery lock newest audit clean
+.PHONY: all environment test faults recover lint format benchmark gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -35,7 +35,7 @@ faults: $(READY)
 
 # After a run that was killed outright; then the same command again.
 recover: $(READY)
-	$(RUN) python -m transformer_dynamics.recover
+	$(RUN) python -m replication.recover
 
 lint: $(READY)
 	$(RUN) ruff check
@@ -43,7 +43,7 @@ lint: $(READY)
 	$(RUN) mypy
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
-	$(RUN) python -m transformer_dynamics.generate --check
+	$(RUN) python -m replication.generate --check
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(RUN) zizmor --offline --quiet .github/workflows
 
@@ -55,17 +55,12 @@ format: $(READY)
 benchmark: $(READY)
 	$(RUN) python -m benchmarks
 
-# Previews for the README, from the same tables as the figures.
-GALLERY := fig1 fig2 fig3 fig4 fig5 fig6 fig8 fig9 fig11 fig12 theory_vs_training phase_transition errata sensitivity
+# Previews for the README, from the same tables as the figures. Some take hours where their runs are
+# not there yet; `make gallery PICTURES=figures/fig6.png` draws one.
+PICTURES = $(patsubst docs/gallery/%,figures/%,$(wildcard docs/gallery/*.png))
 gallery: $(READY)
-	$(RUN) snakemake $(GALLERY:%=figures/%.png)
-	cp $(GALLERY:%=figures/%.png) docs/gallery/
-
-# The same of training on text, which takes hours.
-WIKITEXT_GALLERY := fig7 fig10 wikitext_dynamics
-wikitext-gallery: $(READY)
-	$(RUN) snakemake $(WIKITEXT_GALLERY:%=figures/%.png) --configfile config/wikitext_short.yaml
-	cp $(WIKITEXT_GALLERY:%=figures/%.png) docs/gallery/
+	$(RUN) snakemake $(PICTURES)
+	cp $(PICTURES) docs/gallery/
 
 # Resolve anew. torch's local version (+cpu) is cut off, so that the lock fits every platform.
 lock:
@@ -91,7 +86,7 @@ audit:
 	  { echo "A locked package has a known vulnerability, or PyPI did not answer for it, see above" >&2; exit 1; }
 	rm -rf .lock-venv
 
-# The locks of results stay: they are in git.
+# The reference stays: it is in git.
 clean:
 	rm -rf $(VENV) figures logs .snakemake
-	find results -mindepth 1 -maxdepth 1 ! -name 'reference*' -exec rm -rf {} +
+	find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} +

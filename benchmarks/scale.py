@@ -99,7 +99,7 @@ def planning_rows(seeds: int, seeds_per_job: int) -> Iterator[Row]:
         copy_workflow(Path(folder))
         configuration = overlay(seeds, seeds_per_job, PAPER)
         done = snakemake(Path(folder), configuration, "--dry-run", "--printshellcmds")
-    commands = [line for line in done.output.splitlines() if "python -m " in line]
+    commands = [line for line in done.output.splitlines() if " -m replication.run " in line]
     longest = max(len(line.encode()) for line in commands)
     what = f"dry run, {seeds:,} seeds, {seeds_per_job} per job"
     yield what, f"{done.seconds:.0f} s, {done.peak:.0f} MiB", f"{jobs(done.output):,} jobs"
@@ -125,10 +125,10 @@ def disk_rows() -> Iterator[Row]:
         copy_workflow(folder)
         snakemake(folder, overlay(2, 1, PAPER))
         for what, pattern in (
-            ("sequences", "results/scan_and_snap/scale/sequences/*"),
-            ("runs", "results/scan_and_snap/scale/runs/*"),
-            ("measures", "results/scan_and_snap/scale/metrics/*"),
-            ("logs and records", "logs/scan_and_snap/scale/*/*"),
+            ("data", "results/scan_and_snap/data/scale/*"),
+            ("runs", "results/scan_and_snap/runs/scale/*"),
+            ("metrics", "results/scan_and_snap/metrics/scale/*"),
+            ("logs and records", "logs/scan_and_snap/*/scale/*"),
         ):
             size = sum(path.stat().st_size for path in folder.glob(pattern)) / 2
             if what == "logs and records":

@@ -21,14 +21,15 @@ from pathlib import Path
 import click
 import torch
 
-from transformer_dynamics.scan_and_snap.experiments import Mixture, Training, TrainJob
+from replication.configuration import configure
+from replication.study import find_studies
 from transformer_dynamics.scan_and_snap.literal import literal_train
-from transformer_dynamics.scan_and_snap.paper_settings import PAPER
+from transformer_dynamics.scan_and_snap.settings import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.streams import sample
 from transformer_dynamics.scan_and_snap.training import train
 
 ROOT = Path(__file__).parents[1]
-EXPERIMENT = PAPER.train_job("syn_medium", "cpu")
+EXPERIMENT = configure({}, find_studies()).scan_and_snap.train_job("syn_medium", "cpu")
 SEEDS = 10
 Row = tuple[str, str, str]
 
@@ -103,7 +104,7 @@ def engine_rows(cores: int, repeats: int) -> Iterator[Row]:
 
 def copy_workflow(folder: Path) -> None:
     """All that Snakemake needs to run from nothing."""
-    for name in ("Snakefile", "workflow", "profiles", "config", "papers", "requirements.lock"):
+    for name in ("Snakefile", "workflow", "profiles", "config", "requirements.lock"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, folder / name)
 

@@ -14,17 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from transformer_dynamics.markdown import table
-from transformer_dynamics.scan_and_snap.wikitext.model import positions
-from transformer_dynamics.scan_and_snap.wikitext.settings import (
+from replication.markdown import table
+from transformer_dynamics.scan_and_snap_text.model import positions
+from transformer_dynamics.scan_and_snap_text.settings import (
     Evaluation,
     TextModel,
     TextTraining,
     TextTrainJob,
     TokenJob,
 )
-from transformer_dynamics.scan_and_snap.wikitext.tokens import Corpus, columns
-from transformer_dynamics.scan_and_snap.wikitext.training import train
+from transformer_dynamics.scan_and_snap_text.tokens import Corpus, columns
+from transformer_dynamics.scan_and_snap_text.training import train
 
 VOCABULARY = 28_782
 """Words of WikiText-2."""

@@ -9,10 +9,16 @@ from typing import Any
 
 import pytest
 
-from transformer_dynamics.generate import DEFAULTS
+from replication.configuration import configure
+from replication.study import find_studies
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("Snakefile", "workflow", "profiles", "config", "papers", "src", "requirements.lock")
+PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements.lock")
+DEFAULTS = configure({}, find_studies())
+FIGURE = "figures/example/fig1.pdf"
+"""Of the template, which is small: what tests of the engine make."""
+TWO_JOBS = "example: {experiments: {printed: {seeds: {count: 15}}}}\n"
+"""Overlay with more seeds than the template puts into one job."""
 
 
 class Project:
@@ -56,7 +62,7 @@ class Project:
     def verify(self, *arguments: str, succeed: bool = True) -> str:
         """What the verification prints."""
         done = subprocess.run(
-            [sys.executable, "-m", "transformer_dynamics.verify", *arguments],
+            [sys.executable, "-m", "replication.verify", *arguments],
             cwd=self.folder,
             env=self.environment,
             capture_output=True,
@@ -68,12 +74,12 @@ class Project:
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """Rule name to number of jobs that a dry run plans."""
-        output = self.run(*arguments, "--dry-run")
-        if "Nothing to be done" in output:
-            return {}
-        table = output.split("Job stats:")[1].split("\n\n")[0].splitlines()[3:]
-        counts = (line.split() for line in table)
-        return {rule: int(count) for rule, count in counts if rule != "total"}
+        return counted(self.run(*arguments, "--dry-run"))
+
+    def add(self, overlay: str) -> None:
+        """Add sections to the quick configuration."""
+        with (self.folder / "config/quick.yaml").open("a") as stream:
+            stream.write(overlay)
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace the one occurrence of a text in a file."""
@@ -95,6 +101,15 @@ class Project:
         }
 
 
+def counted(output: str) -> dict[str, int]:
+    """Rule name to number of jobs in what a dry run prints."""
+    if "Nothing to be done" in output:
+        return {}
+    table = output.split("Job stats:")[1].split("\n\n", maxsplit=1)[0].splitlines()[3:]
+    counts = (line.split() for line in table)
+    return {rule: int(count) for rule, count in counts if rule != "total"}
+
+
 def changed(path: str, value: Any) -> dict[str, Any]:
     """The default configuration with one key set; dots separate keys."""
     data = DEFAULTS.model_dump(mode="json")
@@ -113,7 +128,8 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture(scope="module")
 def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A quick run of Figure 6 that has finished; a test that edits it must undo the edit."""
+    """The template's first figure, of two jobs; a test that edits it must undo the edit."""
     project = Project(tmp_path_factory.mktemp("project"))
-    project.run("figures/fig6.pdf")
+    project.add(TWO_JOBS)
+    project.run(FIGURE)
     return project

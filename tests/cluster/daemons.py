@@ -193,12 +193,13 @@ class Slurm:
                     found.append(process)
         return sorted(found, key=lambda process: process.info["name"] != "slurmstepd")
 
-    def program(self, module: str) -> psutil.Process | None:
-        """A process that runs one of this project's programs in a job."""
+    def program(self, order: str) -> psutil.Process | None:
+        """A process that carries out an order in a job, of which the beginning is known."""
         for process in self.processes_of_jobs():
             with suppress(psutil.Error):
-                words = process.cmdline()
-                if words[0].endswith(("python", "python3")) and module in words:
+                name, *words = process.cmdline() or [""]
+                is_python = Path(name).name.startswith("python")
+                if is_python and any(word.startswith(order) for word in words):
                     return process
         return None
 

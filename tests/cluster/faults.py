@@ -13,9 +13,10 @@ from faults.outcome import Fault, Outcome
 from cluster.daemons import SECONDS_UNTIL_NODE_IS_LOST, Job, running_slurm, wait_until, why_not
 from cluster.runs import FIGURE, ClusterProject, Run, small_results
 
-TRAINING = "transformer_dynamics.scan_and_snap.stages.train"
+TRAINING = '{"stage":"runs"'
+"""How the order of a program that trains begins."""
 WHERE = f"Slurm, {FIGURE}, small"
-ONE_AT_A_TIME = ("--set-resources", "sequences:mem_mb=9000")
+ONE_AT_A_TIME = ("--set-resources", "data:mem_mb=9000")
 """Options under which one of the first two jobs must wait on the node of the tests."""
 
 
@@ -42,7 +43,7 @@ def job_cancelled(project: ClusterProject) -> Outcome:
 @on_slurm
 def job_out_of_time(project: ClusterProject) -> Outcome:
     """A job hangs until its time is over."""
-    run = project.submit("--set-resources", "training:runtime=1")
+    run = project.submit("--set-resources", "runs:runtime=1")
     job = training_job(project, signal.SIGSTOP)
     return outlived("a hanging job reaches its time limit", project, run, job, "TIMEOUT")
 
@@ -50,10 +51,10 @@ def job_out_of_time(project: ClusterProject) -> Outcome:
 @on_slurm
 def job_out_of_memory(project: ClusterProject) -> Outcome:
     """All jobs that train ask for too little memory at first."""
-    memory = "training:mem_mb=150 + 1850 * (attempt - 1)"
+    memory = "runs:mem_mb=150 + 1850 * (attempt - 1)"
     run = project.submit("--set-resources", memory)
-    wait_until(lambda: of_rule(project, "training"), "training is submitted", 300)
-    job = of_rule(project, "training")[0]
+    wait_until(lambda: of_rule(project, "runs"), "training is submitted", 300)
+    job = of_rule(project, "runs")[0]
     return outlived("jobs reach their memory limit", project, run, job, "FAILED")
 
 
@@ -113,7 +114,7 @@ def controller_killed(project: ClusterProject) -> Outcome:
         job.number for job in before
     ]
     began = time.monotonic()
-    said = project.program("transformer_dynamics.slurm", "wait")
+    said = project.program("replication.slurm", "wait")
     assert said.startswith("waiting for ")
     return resumed("SIGKILL of Snakemake", project, began)
 

@@ -4,16 +4,17 @@ import re
 
 import pytest
 from conftest import Project
+from faults.outcome import Fault
 
 from cluster.daemons import Slurm
-from cluster.faults import controller_killed
+from cluster.faults import controller_killed, slurm_lost
 from cluster.runs import FIGURE, SOONER, ClusterProject, Run, small_results
 
 OVERLAY = "batches.yaml"
 # Seeds are batched, so that the paper's scale takes 7 jobs instead of 23.
 BATCHES = "computation: {seeds_per_job: 5}\n"
 IN_BATCHES = ("--configfile", OVERLAY)
-RULES = {"sequences": 2, "training": 2, "metrics": 1, "figure_table": 1, "figure": 1}
+RULES = {"data": 2, "runs": 2, "metrics": 1, "table": 1, "figure": 1}
 
 
 def test_slurm_gives_the_bytes_of_one_machine(
@@ -51,7 +52,7 @@ def test_training_on_a_gpu_asks_for_one(cluster_project: ClusterProject):
     """The job is refused by PyTorch where there is none, but Slurm has given it one."""
     overlay = cluster_project.folder / "gpu.yaml"
     overlay.write_text("computation: {device: cuda}\n")
-    runs = "results/scan_and_snap/syn_medium/runs/1.npz"
+    runs = "results/scan_and_snap/runs/syn_medium/1.npz"
     profile = ("--workflow-profile", "profiles/slurm", "--retries", "0")
     on_gpu = ("--configfile", "config/quick.yaml", "gpu.yaml")
     run = Run(cluster_project, runs, *profile, *SOONER, *on_gpu, quick=False)
@@ -62,9 +63,10 @@ def test_training_on_a_gpu_asks_for_one(cluster_project: ClusterProject):
 
 
 @pytest.mark.usefixtures("installed")
-def test_a_killed_snakemake_costs_nothing(project: Project):
-    """One of the faults that `make faults` injects."""
-    outcome = controller_killed(project)
+@pytest.mark.parametrize("fault", [controller_killed, slurm_lost])
+def test_a_fault_costs_nothing(project: Project, fault: Fault):
+    """Two of those that `make faults` injects."""
+    outcome = fault(project)
     assert outcome.injected == 1
     assert (outcome.lost, outcome.duplicated, outcome.corrupt) == (0, 0, 0), outcome
 

@@ -16,7 +16,7 @@ from faults.outcome import Outcome
 from faults.signals import recover
 
 PAGE = 4096
-SEQUENCES = [f"results/scan_and_snap/syn_medium/sequences/{seed}.npz" for seed in (1, 2)]
+DATA = [f"results/scan_and_snap/data/syn_medium/{seed}.npz" for seed in (1, 2)]
 
 
 @cache
@@ -118,12 +118,12 @@ def everything_full(project: Project, quick: bool = True) -> Outcome:
 
 
 def read_only(project: Project, quick: bool = True) -> Outcome:
-    """The results may not be written: with nothing there, with the sequences, with everything."""
+    """The results may not be written: with nothing there, with the data, with everything."""
     expected = undisturbed(quick)
     ledger = Ledger(project.folder, expected)
     (project.folder / "results").mkdir()
     recoveries = []
-    for ready in ([], SEQUENCES, [FIGURE]):
+    for ready in ([], DATA, [FIGURE]):
         if ready:
             ledger.enter(Run(project, *ready, quick=quick).succeed())
         with not_writable(project.folder / "results"):
@@ -135,12 +135,12 @@ def read_only(project: Project, quick: bool = True) -> Outcome:
                 assert any(reason in run.fail().text for reason in reasons), run.text
                 assert "Traceback" not in run.text, run.text
             ledger.enter(run)
-        again = Run(project, *(ready or SEQUENCES), quick=quick).succeed()
+        again = Run(project, *(ready or DATA), quick=quick).succeed()
         ledger.enter(again)
         assert again.goes_on
         recoveries.append(again.goes_on - again.began)
     ledger.complete()
-    where = f"{FIGURE}, small: with nothing, the sequences and everything made"
+    where = f"{FIGURE}, small: with nothing, the data and everything made"
     return ledger.outcome("results/ read-only, then writable", where, 3, recoveries)
 
 

@@ -27,7 +27,7 @@ def test_a_fault_costs_no_finished_result(project, fault, options):
 
 def recover(folder):
     return subprocess.run(
-        [sys.executable, "-m", "transformer_dynamics.recover"],
+        [sys.executable, "-m", "replication.recover"],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -36,7 +36,7 @@ def recover(folder):
 
 
 def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(project):
-    folder = project.folder / "results/scan_and_snap/syn_medium/runs"
+    folder = project.folder / "results/scan_and_snap/runs/syn_medium"
     folder.mkdir(parents=True)
     names = [".1.npz.k3_x9abc", ".1.npz.k3_x9ab", ".gitkeep", "1.npz"]
     now = time.time()
@@ -57,7 +57,7 @@ def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(pro
 
 
 def test_recovery_refuses_while_something_runs(tmp_path):
-    words = [sys.executable, "-c", "import time; time.sleep(100)", "transformer_dynamics.train"]
+    words = [sys.executable, "-c", "import time; time.sleep(100)", "replication.run"]
     with subprocess.Popen(words, cwd=tmp_path) as process:
         try:
             done = recover(tmp_path)

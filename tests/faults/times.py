@@ -21,7 +21,7 @@ from faults.evidence import (
 from faults.outcome import Outcome
 from faults.signals import recover
 
-RUNS = [f"results/scan_and_snap/syn_medium/runs/{seed}.npz" for seed in (1, 2)]
+RUNS = [f"results/scan_and_snap/runs/syn_medium/{seed}.npz" for seed in (1, 2)]
 EDITS = {
     "training": (
         "src/transformer_dynamics/scan_and_snap/training.py",
@@ -29,7 +29,7 @@ EDITS = {
         "tensor.addcmul_(velocity, state.rate, value=-0.5)",
     ),
     "published values": (
-        "papers/scan_and_snap/fig6_published.csv",
+        "src/transformer_dynamics/scan_and_snap/published/fig6.csv",
         "1,0.5,1,1.971,0.028",
         "1,0.5,1,1.5,0.028",
     ),

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.experiments import Mixture
-from transformer_dynamics.seeds import generator
+from replication.generators import generator
+from transformer_dynamics.scan_and_snap.settings import Mixture
 
 
 class Initial(NamedTuple):

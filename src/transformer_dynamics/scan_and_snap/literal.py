@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from transformer_dynamics.scan_and_snap.experiments import Mixture, Sampling, Training
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training
 
 
 class LiteralRun(NamedTuple):

@@ -90,7 +90,7 @@ GROWTH = ("exponent", "relative_gain", "growth_factor")
 def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     """How far the distinct tokens of a trajectory have grown, averaged over classes.
 
-    The most frequent distinct token l0 of a class is held against the middle one, l.
+    The most frequent distinct token l0 of a class is compared with the middle one, l.
 
     * exponent: B_n(t), from zdot_ml = f_nl^2 dB_n/dt for distinct tokens (98): the sum of their
       increments of z over that of f^2, averaged over each increment's two ends;

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.experiments import Mixture
+from transformer_dynamics.scan_and_snap.settings import Mixture
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_dynamics.errors import InputError
-from transformer_dynamics.scan_and_snap.experiments import Mixture, Sampling
+from replication.errors import InputError
+from replication.generators import generator
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.seeds import generator
+from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling
 
 
 class Sequences(NamedTuple):

@@ -1,6 +1,5 @@
 """Training: SGD with momentum or Adam over all cells of a sweep in one tensor program."""
 
-import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,11 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer_dynamics.errors import InputError
-from transformer_dynamics.scan_and_snap.experiments import Mixture, Training, TrainJob
+from replication.devices import device
 from transformer_dynamics.scan_and_snap.initialization import Initial, uniform, zero
 from transformer_dynamics.scan_and_snap.model import Model, Parameters
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.streams import Sequences
 
 ADAM_BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8
@@ -43,8 +42,7 @@ def train(mixture: Mixture, job: TrainJob, seed: int, sequences: Sequences) -> R
     Raises:
         InputError: if the device is not there.
     """
-    torch.set_num_threads(1)
-    training, place = job.training, _device(job.device)
+    training, place = job.training, device(job.device)
     dtype = getattr(torch, training.dtype)
     classes = sequence_classes(mixture)
     model = Model(
@@ -118,16 +116,6 @@ class Optimizer:
 class _State:
     rate: Tensor
     moments: list[Tensor]
-
-
-def _device(name: str) -> torch.device:
-    """The device, set up to give the same bits every time."""
-    if name == "cuda":
-        if not torch.cuda.is_available():
-            raise InputError("device cuda: PyTorch finds no GPU; set computation.device: cpu")
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-        torch.use_deterministic_algorithms(True)
-    return torch.device(name)
 
 
 def _for_all_cells(

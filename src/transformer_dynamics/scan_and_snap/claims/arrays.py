@@ -6,10 +6,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from transformer_dynamics.scan_and_snap.claims.command import Measured
+from replication import study
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 
 Floats = NDArray[np.float64]
+Measured = study.Measured[MeasureJob]
+"""One metric of an experiment, and the job that made it."""
 
 
 class Runs(NamedTuple):

@@ -1,6 +1,6 @@
 """Theorems 2 and 3 and Section 5 along the flows of the attention.
 
-Two flows are held against the paper: Eq. 10, from which it derives its statements, and the
+Two flows are compared with the paper: Eq. 10, from which it derives its statements, and the
 population flow, which is gradient ascent on the expected objective of infinitely long sequences
 with nothing approximated. Both start at zero, and eta_Z = 1.
 """
@@ -13,12 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.command import measure_command
 from transformer_dynamics.scan_and_snap.claims.evidence import evidence
-from transformer_dynamics.scan_and_snap.experiments import Mixture
 from transformer_dynamics.scan_and_snap.metrics import attention
-from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.attention import (
     attention_flow,
     growth_bounds,
@@ -32,21 +30,21 @@ Floats = NDArray[np.float64]
 SYN_SMALL, SYN_MEDIUM = "Syn-Small", "Syn-Medium, 1 query"
 ONE_QUERY, TWO_QUERIES = "1 common token, 1 query", "1 common token, 2 queries"
 FIVE_COMMON = "5 common tokens, 1 query"
-MIXTURES = {
-    ONE_QUERY: Mixture(
-        num_last=1, next_tokens_per_query=4, common_weights=[1], distinct_weights=[0.5, 1, 1.5]
-    ),
-    TWO_QUERIES: Mixture(
-        num_last=2, next_tokens_per_query=2, common_weights=[1], distinct_weights=[0.5, 1, 1.5]
-    ),
-    FIVE_COMMON: Mixture(
-        num_last=1, next_tokens_per_query=4, common_weights=[1] * 5, distinct_weights=[0.5, 1, 1.5]
-    ),
-    SYN_SMALL: PAPER.mixtures["syn_small"],
-    SYN_MEDIUM: PAPER.mixtures["syn_medium_1"],
-}
 RATIOS = (1.0, 10.0, 100.0)
 TIMES = np.linspace(0, 600, 121)
+
+
+def cases(mixtures: dict[str, Mixture]) -> dict[str, Mixture]:
+    """Data models on which the flows are followed: three small ones and two of the paper's."""
+    small = {"common_weights": [1.0], "distinct_weights": [0.5, 1.0, 1.5]}
+    one_query = Mixture(num_last=1, next_tokens_per_query=4, **small)
+    return {
+        ONE_QUERY: one_query,
+        TWO_QUERIES: Mixture(num_last=2, next_tokens_per_query=2, **small),
+        FIVE_COMMON: one_query.model_copy(update={"common_weights": [1.0] * 5}),
+        SYN_SMALL: mixtures["syn_small"],
+        SYN_MEDIUM: mixtures["syn_medium_1"],
+    }
 
 
 class Flow(NamedTuple):
@@ -64,10 +62,14 @@ class Flow(NamedTuple):
     """[T, K] B_n."""
 
 
-@cache
-def flow(name: str, ratio: float | None) -> Flow:
+def flow(mixture: Mixture, ratio: float | None) -> Flow:
     """Eq. 10 with eta_Y = 1 if there is no ratio, or the population flow at eta_Y/eta_Z."""
-    classes = sequence_classes(MIXTURES[name])
+    return _flow(mixture.model_dump_json(), ratio)
+
+
+@cache
+def _flow(mixture: str, ratio: float | None) -> Flow:
+    classes = sequence_classes(Mixture.model_validate_json(mixture))
     if ratio is None:
         found = attention_flow(classes, 1.0, 1.0, TIMES)
         return _on_support(classes, found.attention_logits, found.drive, found.exponents)
@@ -75,118 +77,140 @@ def flow(name: str, ratio: float | None) -> Flow:
     return _on_support(classes, true.attention_logits, true.drive, true.exponents)
 
 
-def drive() -> pd.DataFrame:
+def drive(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Smallest xi_n(t) for t > 0 over the largest (Theorem 1a)."""
+    known = cases(mixtures)
     values = {}
     for name in (ONE_QUERY, FIVE_COMMON, SYN_SMALL):
         for ratio in (None, *RATIOS):
-            xi = flow(name, ratio).drive[1:]
+            xi = flow(known[name], ratio).drive[1:]
             values[_name(name, ratio)] = xi.min() / xi.max()
     return evidence(values)
 
 
-def distinct_tokens() -> pd.DataFrame:
+def distinct_tokens(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Smallest zdot_ml of a distinct token over the largest |zdot_ml|, Eq. 10 (Theorem 2a)."""
-    return evidence({name: _smallest_rise(flow(name, None)) for name in MIXTURES})
+    known = cases(mixtures)
+    return evidence({name: _smallest_rise(flow(known[name], None)) for name in known})
 
 
-def distinct_tokens_of_population() -> pd.DataFrame:
+def distinct_tokens_of_population(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Smallest zdot_ml of a distinct token over the largest |zdot_ml|, population flow."""
+    known = cases(mixtures)
     names = (ONE_QUERY, TWO_QUERIES, SYN_SMALL, SYN_MEDIUM)
     return evidence(
-        {_name(name, r): _smallest_rise(flow(name, r)) for name in names for r in RATIOS}
+        {_name(name, r): _smallest_rise(flow(known[name], r)) for name in names for r in RATIOS}
     )
 
 
-def single_common_token() -> pd.DataFrame:
+def single_common_token(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest zdot_ml of the common token over the largest |zdot_ml|, Eq. 10 (Theorem 2b)."""
+    known = cases(mixtures)
     names = (ONE_QUERY, TWO_QUERIES)
-    return evidence({name: _largest_common_rise(flow(name, None)) for name in names})
+    return evidence({name: _largest_common_rise(flow(known[name], None)) for name in names})
 
 
-def single_common_token_of_population() -> pd.DataFrame:
+def single_common_token_of_population(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest zdot_ml of the common token over the largest |zdot_ml|, population flow."""
+    known = cases(mixtures)
     names = (ONE_QUERY, TWO_QUERIES)
     return evidence(
-        {_name(name, r): _largest_common_rise(flow(name, r)) for name in names for r in RATIOS}
+        {
+            _name(name, r): _largest_common_rise(flow(known[name], r))
+            for name in names
+            for r in RATIOS
+        }
     )
 
 
-def common_tokens() -> pd.DataFrame:
+def common_tokens(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest zdot_ml of a common token over the largest |zdot_ml|, Eq. 10 (Corollary 2)."""
+    known = cases(mixtures)
     names = (FIVE_COMMON, SYN_MEDIUM)
-    return evidence({name: _largest_common_rise(flow(name, None)) for name in names})
+    return evidence({name: _largest_common_rise(flow(known[name], None)) for name in names})
 
 
-def common_tokens_of_population() -> pd.DataFrame:
+def common_tokens_of_population(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest zdot_ml of a common token over the largest |zdot_ml|, population flow."""
+    known = cases(mixtures)
     names = (FIVE_COMMON, SYN_MEDIUM)
     return evidence(
-        {_name(name, r): _largest_common_rise(flow(name, r)) for name in names for r in RATIOS}
+        {
+            _name(name, r): _largest_common_rise(flow(known[name], r))
+            for name in names
+            for r in RATIOS
+        }
     )
 
 
-def gain_identity() -> pd.DataFrame:
+def gain_identity(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest |r(t)/(r(0) chi(t)) - 1| of a pair of distinct tokens, Eq. 10 (Theorem 3)."""
-    return evidence({name: _gain_deviation(flow(name, None)) for name in MIXTURES})
+    known = cases(mixtures)
+    return evidence({name: _gain_deviation(flow(known[name], None)) for name in known})
 
 
-def gain_identity_of_population() -> pd.DataFrame:
+def gain_identity_of_population(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest |r(t)/(r(0) chi(t)) - 1| of a pair of distinct tokens, population flow."""
+    known = cases(mixtures)
     names = (ONE_QUERY, FIVE_COMMON, SYN_SMALL, SYN_MEDIUM)
     return evidence(
-        {_name(name, r): _gain_deviation(flow(name, r)) for name in names for r in RATIOS}
+        {_name(name, r): _gain_deviation(flow(known[name], r)) for name in names for r in RATIOS}
     )
 
 
-def dominant_token() -> pd.DataFrame:
+def dominant_token(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Smallest increment of z_ml0 and f_nl0 over the largest, Eq. 10 (Theorem 3)."""
+    known = cases(mixtures)
     values = {}
-    for name in MIXTURES:
-        f, z, _ = _dominant(flow(name, None))
+    for name in known:
+        f, z, _ = _dominant(flow(known[name], None))
         values[f"{name}: z"], values[f"{name}: f"] = _steadiness(z), _steadiness(f)
     return evidence(values)
 
 
-def dominant_token_of_population() -> pd.DataFrame:
+def dominant_token_of_population(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Smallest increment of z_ml0 and f_nl0 over the largest, population flow."""
+    known = cases(mixtures)
     values = {}
     for name in (ONE_QUERY, SYN_SMALL):
         for ratio in RATIOS:
-            f, z, _ = _dominant(flow(name, ratio))
+            f, z, _ = _dominant(flow(known[name], ratio))
             values[f"{_name(name, ratio)}: z"] = _steadiness(z)
             values[f"{_name(name, ratio)}: f"] = _steadiness(f)
     return evidence(values)
 
 
-def growth_between_bounds() -> pd.DataFrame:
+def growth_between_bounds(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Place of ln chi_l0 between the bounds (12), 0 at the lower, 1 at the upper, Eq. 10."""
+    known = cases(mixtures)
     values = {}
-    for name in MIXTURES:
-        place = _place_between_bounds(flow(name, None))
+    for name in known:
+        place = _place_between_bounds(flow(known[name], None))
         values[f"{name}: lowest"], values[f"{name}: highest"] = place.min(), place.max()
     return evidence(values)
 
 
-def growth_between_bounds_of_population() -> pd.DataFrame:
+def growth_between_bounds_of_population(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Place of ln chi_l0 between the bounds (12) where it is furthest out, population flow."""
+    known = cases(mixtures)
     values = {}
     for name in (ONE_QUERY, FIVE_COMMON, SYN_SMALL):
         for ratio in RATIOS:
-            place = _place_between_bounds(flow(name, ratio))
+            place = _place_between_bounds(flow(known[name], ratio))
             values[_name(name, ratio)] = place[np.abs(place - 0.5).argmax()]
     return evidence(values)
 
 
-def overtaking_order() -> pd.DataFrame:
+def overtaking_order(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Smallest share kept of a distinct token over that of the next rarer one (Section 5).
 
     The share kept is (c_l/c_l0)(t) over (c_l/c_l0)(0).
     """
+    known = cases(mixtures)
     values = {}
     for name in (ONE_QUERY, SYN_SMALL, SYN_MEDIUM):
         for ratio in (None, *RATIOS):
-            found = flow(name, ratio)
+            found = flow(known[name], ratio)
             c = _on_distinct(found.classes, found.shares)
             share = c / c[..., -1:]
             kept = share[1:] / share[0]
@@ -194,24 +218,25 @@ def overtaking_order() -> pd.DataFrame:
     return evidence(values)
 
 
-def common_mass() -> pd.DataFrame:
+def common_mass(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest increment of the common tokens' part of c_n over the largest |increment|."""
+    known = cases(mixtures)
     values = {}
     for name in (ONE_QUERY, FIVE_COMMON, SYN_SMALL):
         for ratio in (None, *RATIOS):
-            found = flow(name, ratio)
+            found = flow(known[name], ratio)
             mass = np.where(found.classes.distinct, 0, found.shares).sum(axis=-1)
             steps = np.diff(mass, axis=0)
             values[_name(name, ratio)] = steps.max() / np.abs(steps).max()
     return evidence(values)
 
 
-def initial_logits_as_prior() -> pd.DataFrame:
+def initial_logits_as_prior(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Smallest growth of c_l0/c_l for a random Z(0), where l0 is argmax P(l|n) exp(z_ml(0)).
 
     From t = 0 to 600, the smallest over the classes of Syn-Small and their distinct tokens l.
     """
-    classes = sequence_classes(MIXTURES[SYN_SMALL])
+    classes = sequence_classes(mixtures["syn_small"])
     shape = len(classes.query_tokens), classes.vocabulary_size
     values = {}
     for seed in range(1, 5):
@@ -292,27 +317,3 @@ def _place_between_bounds(found: Flow) -> Floats:
 def _on_distinct(classes: SequenceClasses, shares: Floats) -> Floats:
     """[T, K, S_d] c_n on the distinct tokens, the rarest first."""
     return np.asarray(shares[:, classes.distinct].reshape(len(shares), len(classes.support), -1))
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.attention_flow",
-    drive,
-    distinct_tokens,
-    distinct_tokens_of_population,
-    single_common_token,
-    single_common_token_of_population,
-    common_tokens,
-    common_tokens_of_population,
-    gain_identity,
-    gain_identity_of_population,
-    dominant_token,
-    dominant_token_of_population,
-    growth_between_bounds,
-    growth_between_bounds_of_population,
-    overtaking_order,
-    common_mass,
-    initial_logits_as_prior,
-)
-
-if __name__ == "__main__":
-    main()

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.command import measure_command
 from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
-from transformer_dynamics.scan_and_snap.experiments import Mixture
-from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.attention import lemma4_rate
 from transformer_dynamics.scan_and_snap.theory.coupling import (
@@ -115,15 +113,15 @@ def drive_under_original_update() -> pd.DataFrame:
     return evidence(values)
 
 
-def attention_rate() -> pd.DataFrame:
+def attention_rate(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest |K dJ/dz_m - zdot_m/eta_Z by (10)| over the largest entry (Lemma 4).
 
     J is the expected objective of infinitely long sequences at random Z, with Theorem 5's decoder.
     """
     values = {}
     for name, mixture in {
-        "Syn-Small": PAPER.mixtures["syn_small"],
-        "Syn-Medium, 3 queries": PAPER.mixtures["syn_medium_3"],
+        "Syn-Small": mixtures["syn_small"],
+        "Syn-Medium, 3 queries": mixtures["syn_medium_3"],
         "one common token, one query": Mixture(
             num_last=1, next_tokens_per_query=4, common_weights=[1], distinct_weights=[0.5, 1, 1.5]
         ),
@@ -159,18 +157,3 @@ def similar_correlations(num_classes: int, rho: float) -> Floats:
 
 def _name(num_classes: int, size: int) -> str:
     return f"K = {num_classes}, M = {size}"
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.coupling",
-    decoder,
-    back_propagated_gradient,
-    small_corrections,
-    small_correlations,
-    drive_of_theorem_1,
-    drive_under_original_update,
-    attention_rate,
-)
-
-if __name__ == "__main__":
-    main()

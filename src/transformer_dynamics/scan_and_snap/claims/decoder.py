@@ -8,7 +8,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from transformer_dynamics.scan_and_snap.claims.command import measure_command
 from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
 from transformer_dynamics.scan_and_snap.theory.coupling import correlations
 from transformer_dynamics.scan_and_snap.theory.decoder import (
@@ -214,26 +213,3 @@ def _extremes(ratios: Iterator[tuple[int, Floats]]) -> pd.DataFrame:
         values[f"M = {size}: smallest"] = ratio.min()
         values[f"M = {size}: largest"] = ratio.max()
     return evidence(values)
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.decoder",
-    decoupling,
-    one_class,
-    effective_rate,
-    continuous_solution,
-    largest_gap,
-    smallest_gap,
-    final_gap,
-    time_shift,
-    crossing,
-    early_gamma,
-    early_h,
-    late_gamma,
-    late_h,
-    turning_time,
-    updates_to_error,
-)
-
-if __name__ == "__main__":
-    main()

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.command import measure_command
 from transformer_dynamics.scan_and_snap.claims.decoder import REMARK_1
 from transformer_dynamics.scan_and_snap.claims.evidence import evidence
 from transformer_dynamics.scan_and_snap.claims.growth import FIGURE_3, FIGURE_3_END, integral
-from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
 from transformer_dynamics.scan_and_snap.theory.decoder import scanning_end
@@ -136,29 +135,12 @@ def modified_drive() -> pd.DataFrame:
     return evidence(values)
 
 
-def largest_eigenvalue() -> pd.DataFrame:
+def largest_eigenvalue(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """K |lambda_1| of E = F^T F - I at Z = 0, for the mixtures of the paper's experiments."""
     values = {}
-    for name, mixture in PAPER.mixtures.items():
+    for name, mixture in mixtures.items():
         if mixture.in_released_code:
             classes = sequence_classes(mixture)
             check = assumption_2(initial_correlations(classes), classes.vocabulary_size)
             values[name] = check.largest / check.largest_limit
     return evidence(values)
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.errata",
-    sign_of_e_prime,
-    late_speed,
-    sign_in_beta,
-    slower_logits,
-    speed_of_the_common_token,
-    integral_of_the_drive,
-    inverted_ratio,
-    modified_drive,
-    largest_eigenvalue,
-)
-
-if __name__ == "__main__":
-    main()

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.command import measure_command
 from transformer_dynamics.scan_and_snap.claims.evidence import evidence
-from transformer_dynamics.scan_and_snap.experiments import Mixture
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.coupling import (
     correlations,
     features,
@@ -120,16 +119,3 @@ def _betas(feature_columns: Floats, classes: SequenceClasses) -> tuple[Floats, F
     beta = theorem1_coefficients(e, VOCABULARY_SIZE).beta
     same = classes.query[:, None] == classes.query
     return beta[~same], beta[same & ~np.eye(len(e), dtype=bool)]
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.extensions",
-    residual_correlation,
-    residual_beta,
-    interaction_between_queries,
-    token_shared_across_queries,
-    positional_bias,
-)
-
-if __name__ == "__main__":
-    main()

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 
 from transformer_dynamics.scan_and_snap.claims.arrays import (
+    Measured,
     by_ratio,
     change_with_ratio,
     entropy,
     evidence,
     runs,
 )
-from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
 
 
 def change_of_entropy(attention: Measured) -> pd.DataFrame:
@@ -55,16 +55,3 @@ def change_of_entropy_with_ratio(attention: Measured) -> pd.DataFrame:
 def _first_below_a_tenth(loss: pd.Series) -> int:
     below = np.flatnonzero(loss.to_numpy() < loss.iloc[0] / 10)
     return int(below[0]) if len(below) else len(loss)
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.fig4",
-    change_of_entropy,
-    change_of_common_mass,
-    lead_of_the_most_frequent,
-    change_of_updates_to_learn,
-    change_of_entropy_with_ratio,
-)
-
-if __name__ == "__main__":
-    main()

@@ -7,13 +7,13 @@ import pandas as pd
 
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Floats,
+    Measured,
     Runs,
     entropy,
     evidence,
     labelled,
     runs,
 )
-from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
 
 
 def distance_between_rates(attention: Measured) -> pd.DataFrame:
@@ -51,13 +51,3 @@ def _restricted(found: Runs) -> Floats:
 def _distance(first: Floats, second: Floats) -> Floats:
     """Total variation distance, mean over classes."""
     return np.asarray(np.abs(first - second).sum(axis=-1).mean(axis=-1) / 2)
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.fig5",
-    distance_between_rates,
-    change_of_entropy_on_distinct,
-)
-
-if __name__ == "__main__":
-    main()

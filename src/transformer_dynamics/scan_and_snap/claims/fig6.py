@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from transformer_dynamics.errors import InputError
+from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
+    Measured,
     after_training,
     change_with_ratio,
     labelled,
 )
-from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
 
 THRESHOLD = 2
 """eta_Y/eta_Z from which on the paper sees the entropy rise."""
@@ -106,19 +106,3 @@ def _beside_print(reference: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
 def _after_training(entropy: Measured) -> pd.DataFrame:
     table = after_training(entropy)
     return table.rename(columns={"entropy": "value"})
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.fig6",
-    against_eta_z,
-    against_ratio_beyond,
-    change_below,
-    means_of_a_panel,
-    published,
-    predicted,
-    error_bars,
-    change_after,
-)
-
-if __name__ == "__main__":
-    main()

@@ -12,10 +12,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 
-from transformer_dynamics.scan_and_snap.claims.command import measure_command
 from transformer_dynamics.scan_and_snap.claims.evidence import evidence
-from transformer_dynamics.scan_and_snap.experiments import Mixture
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
 from transformer_dynamics.scan_and_snap.theory.coupling import features
 from transformer_dynamics.scan_and_snap.theory.decoder import gamma
@@ -213,23 +212,3 @@ def _half_pace(setting: Setting) -> float:
     pace = np.gradient(growth_limit(setting, times), times)
     fastest = pace.argmax()
     return float(times[fastest + (pace[fastest:] < pace[fastest] / 2).argmax()])
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.growth",
-    cumulative,
-    branches,
-    scanning_pace,
-    snapping_pace,
-    transition_window,
-    transition_time,
-    final_growth,
-    late_growth,
-    faster_rates,
-    growth_at_transition,
-    late_form,
-    flow_with_one_common_token,
-)
-
-if __name__ == "__main__":
-    main()

@@ -6,32 +6,38 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer_dynamics.scan_and_snap.claims.command import measure_command
 from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
-from transformer_dynamics.scan_and_snap.experiments import Mixture, Sampling
 from transformer_dynamics.scan_and_snap.literal import literal_loss
 from transformer_dynamics.scan_and_snap.model import Model, Parameters
-from transformer_dynamics.scan_and_snap.paper_settings import PAPER
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling
 from transformer_dynamics.scan_and_snap.streams import Sequences, sample
 
-MIXTURES = {
-    "Syn-Small": PAPER.mixtures["syn_small"],
-    "Syn-Medium, 3 queries": PAPER.mixtures["syn_medium_3"],
-    "four classes of one query": Mixture(
-        num_last=1, next_tokens_per_query=4, common_weights=[1.0], distinct_weights=[0.5, 1.0, 1.5]
-    ),
-}
 LENGTHS = (64, 512, 4096, 32768)
+SYN_SMALL, SYN_MEDIUM = "Syn-Small", "Syn-Medium, 3 queries"
 
 
-def gradient() -> pd.DataFrame:
+def cases(mixtures: dict[str, Mixture]) -> dict[str, Mixture]:
+    """Data models on which the statements are tried: two of the paper's, and one of one query."""
+    return {
+        SYN_SMALL: mixtures["syn_small"],
+        SYN_MEDIUM: mixtures["syn_medium_3"],
+        "four classes of one query": Mixture(
+            num_last=1,
+            next_tokens_per_query=4,
+            common_weights=[1.0],
+            distinct_weights=[0.5, 1.0, 1.5],
+        ),
+    }
+
+
+def gradient(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest |Eqs. 3-4 - automatic differentiation of (15)| over the largest entry of the latter.
 
     Y and Z are random, a batch has 64 sequences of T = 128.
     """
     values = {}
-    for name, mixture in MIXTURES.items():
+    for name, mixture in cases(mixtures).items():
         drawn, classes = _draw(mixture, 1, 64, 128), sequence_classes(mixture)
         y, z = _random_parameters(classes.vocabulary_size)
         y_slope, z_slope = _automatic_gradient(mixture, drawn, y, z)
@@ -46,10 +52,10 @@ def gradient() -> pd.DataFrame:
     return evidence(values)
 
 
-def row_sums() -> pd.DataFrame:
+def row_sums(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest |row sum| of Y and of Z over the largest entry, after 30 updates from zero."""
     values = {}
-    for name, mixture in MIXTURES.items():
+    for name, mixture in cases(mixtures).items():
         classes = sequence_classes(mixture)
         model = _model(classes)
         sizes = len(classes.query_tokens), classes.vocabulary_size
@@ -63,10 +69,10 @@ def row_sums() -> pd.DataFrame:
     return evidence(values)
 
 
-def other_rows() -> pd.DataFrame:
+def other_rows(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Largest |dJ/dz_m'| of a sequence over all m' that are not its query m (Eq. 4)."""
     values = {}
-    for name, mixture in MIXTURES.items():
+    for name, mixture in cases(mixtures).items():
         classes = sequence_classes(mixture)
         drawn = _draw(mixture, 1, 1, 128)
         _, slope = _automatic_gradient(mixture, drawn, *_random_parameters(classes.vocabulary_size))
@@ -75,13 +81,13 @@ def other_rows() -> pd.DataFrame:
     return evidence(values)
 
 
-def attention_limit() -> pd.DataFrame:
+def attention_limit(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Slope of ln E|X^T b_T - c_n|_1 against ln T between two lengths (Lemma 2), at random Z."""
-    values = {}
-    for name in ("Syn-Small", "Syn-Medium, 3 queries"):
+    known, values = cases(mixtures), {}
+    for name in (SYN_SMALL, SYN_MEDIUM):
         distances = [
             np.abs(attended - limit).sum(axis=-1).mean()
-            for attended, limit in (_attended(MIXTURES[name], length) for length in LENGTHS)
+            for attended, limit in (_attended(known[name], length) for length in LENGTHS)
         ]
         slopes = np.diff(np.log(distances)) / np.diff(np.log(LENGTHS))
         for first, last, slope in zip(LENGTHS, LENGTHS[1:], slopes, strict=False):
@@ -89,11 +95,11 @@ def attention_limit() -> pd.DataFrame:
     return evidence(values)
 
 
-def frequency_bound() -> pd.DataFrame:
+def frequency_bound(mixtures: dict[str, Mixture]) -> pd.DataFrame:
     """Share of sequences beyond Lemma 18's bound of |q_l - P(l|m,n)|, over delta, worst token."""
     values = {}
     for length in LENGTHS[:3]:
-        mixture = MIXTURES["Syn-Small"]
+        mixture = mixtures["syn_small"]
         drawn = _draw(mixture, 40, 64, length)
         share = drawn.counts / (length - 1)
         deviation = np.abs(share - sequence_classes(mixture).probabilities[drawn.classes])
@@ -162,16 +168,3 @@ def _attended(mixture: Mixture, length: int) -> tuple[NDArray[np.float64], NDArr
     n, counts = drawn.classes.ravel(), drawn.counts.reshape(-1, classes.support.shape[1])
     output, limit = counts * weights[n], (classes.probabilities * weights)[n]
     return output / output.sum(-1, keepdims=True), limit / limit.sum(-1, keepdims=True)
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.model",
-    gradient,
-    row_sums,
-    other_rows,
-    attention_limit,
-    frequency_bound,
-)
-
-if __name__ == "__main__":
-    main()

@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from transformer_dynamics.scan_and_snap.claims.arrays import after_training, labelled
-from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
+from transformer_dynamics.scan_and_snap.claims.arrays import Measured, after_training, labelled
 
 
 def descent_against_ratio(recall: Measured) -> pd.DataFrame:
@@ -25,13 +24,3 @@ def _descent(recall: Measured) -> pd.DataFrame:
     # Recall is a fraction; equal falls must not be told apart by their last bit.
     descent: pd.Series = (ordered.first() - ordered.last()).round(9)
     return descent.rename("value").reset_index()
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.recall",
-    descent_against_ratio,
-    descent_against_eta_z,
-)
-
-if __name__ == "__main__":
-    main()

@@ -5,19 +5,19 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from transformer_dynamics.errors import InputError
+from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Floats,
+    Measured,
     Runs,
     by_ratio,
     evidence,
     labelled,
     runs,
 )
-from transformer_dynamics.scan_and_snap.claims.command import Measured, measure_command
-from transformer_dynamics.scan_and_snap.comparison import turn
 from transformer_dynamics.scan_and_snap.metrics import GROWTH
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+from transformer_dynamics.scan_and_snap.turning import turn
 
 LARGEST_ERROR = 0.2
 """Error up to which the loss stands for it."""
@@ -222,24 +222,3 @@ def _by_name(values: Floats, seeds: list[int], names: list[str]) -> pd.DataFrame
 def _slope(x: ArrayLike, y: ArrayLike) -> float:
     """Of ln y on ln x."""
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
-
-
-main = measure_command(
-    "transformer_dynamics.scan_and_snap.claims.trajectory",
-    time_to_an_error,
-    rise_of_distinct_tokens,
-    fall_of_common_tokens,
-    gain_over_growth,
-    place_between_the_bounds,
-    growth_of_the_dominant_share,
-    remaining_share,
-    speed_past_the_transition,
-    speed_at_the_end,
-    largest_share,
-    common_mass,
-    exponent_of_the_turn,
-    lead_of_the_initial_winner,
-)
-
-if __name__ == "__main__":
-    main()

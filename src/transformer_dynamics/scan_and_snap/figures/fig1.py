@@ -1,36 +1,84 @@
 """Figure 1: the one-layer transformer, and two sequence classes with their probabilities."""
 
 from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import matplotlib.pyplot as plt
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from replication.study import Figure
+from transformer_dynamics.scan_and_snap.settings import Mixture
 
-from transformer_dynamics.drawing import draw_command
-from transformer_dynamics.scan_and_snap.figure_settings import Fig1
-from transformer_dynamics.scan_and_snap.figures.tokens import TOKEN_STYLES
-
-COLUMNS = ("sequence_class", "query_token", "next_token", "token", "kind", "probability")
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 
-def draw(table: pd.DataFrame, settings: Fig1, reference: pd.DataFrame | None = None) -> Figure:
+class Fig1(Figure):
+    """The model, and two sequence classes with their conditional probabilities."""
+
+    title: ClassVar[str] = "Scan and Snap, Figure 1: model and sequence classes"
+    columns: ClassVar[tuple[str, ...]] = (
+        "sequence_class",
+        "query_token",
+        "next_token",
+        "token",
+        "kind",
+        "probability",
+    )
+    uses: ClassVar[tuple[str, ...]] = ("mixtures",)
+    drawing: Literal["fig1"]
+    """Which drawing."""
+    mixture: str
+    """Name of the mixture whose first two classes are drawn."""
+
+
+def table(figure: Fig1, mixtures: dict[str, Mixture]) -> "pd.DataFrame":
+    """P(l|m,n) of the first two sequence classes on all contextual tokens."""
+    import numpy as np
+    import pandas as pd
+
+    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+
+    classes = sequence_classes(mixtures[figure.mixture])
+    rows = []
+    for n in range(2):
+        probability = np.zeros(classes.num_contextual)
+        probability[classes.support[n]] = classes.probabilities[n]
+        kind = np.full(classes.num_contextual, "absent", dtype=object)
+        kind[classes.support[n]] = np.where(classes.distinct[n], "distinct", "common")
+        rows.append(
+            pd.DataFrame(
+                {
+                    "sequence_class": n + 1,
+                    "query_token": classes.query_tokens[classes.query[n]],
+                    "next_token": classes.next_tokens[n],
+                    "token": np.arange(classes.num_contextual),
+                    "kind": kind,
+                    "probability": probability,
+                }
+            )
+        )
+    return pd.concat(rows, ignore_index=True)
+
+
+def draw(figure: Fig1, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
     """Left the model, right P(l|m,n) of each class, common and distinct tokens told apart."""
+    import matplotlib.pyplot as plt
+
     classes = [(n, table[table["sequence_class"] == n]) for n in table["sequence_class"].unique()]
-    figure = plt.figure(figsize=(10, 3.4), layout="constrained")
-    grid = figure.add_gridspec(len(classes), 2, width_ratios=[1, 1.25])
-    _model(figure.add_subplot(grid[:, 0]))
+    drawing = plt.figure(figsize=(10, 3.4), layout="constrained")
+    grid = drawing.add_gridspec(len(classes), 2, width_ratios=[1, 1.25])
+    _model(drawing.add_subplot(grid[:, 0]))
     for row, (n, rows) in enumerate(classes):
-        axes = figure.add_subplot(grid[row, 1])
+        axes = drawing.add_subplot(grid[row, 1])
         _probabilities(axes, rows, n)
         if row == 0:
             axes.legend(loc="upper right", ncols=2, frameon=False)
         if row == len(classes) - 1:
             axes.set_xlabel("Token #")
-    return figure
+    return drawing
 
 
-def _model(axes: Axes) -> None:
+def _model(axes: "Axes") -> None:
     """The forward pass of Eqs. 1-2, bottom to top."""
     axes.set(xlim=(0, 10), ylim=(0, 8), title="(a) Model")
     axes.set_axis_off()
@@ -54,7 +102,9 @@ def _model(axes: Axes) -> None:
         axes.text(middle, y, text, bbox=frame, ha="center", va="center")
 
 
-def _probabilities(axes: Axes, rows: pd.DataFrame, n: int) -> None:
+def _probabilities(axes: "Axes", rows: "pd.DataFrame", n: int) -> None:
+    from transformer_dynamics.scan_and_snap.figures.tokens import TOKEN_STYLES
+
     for kind, (colour, hatch) in TOKEN_STYLES.items():
         part = rows[rows["kind"] == kind]
         axes.bar(
@@ -73,11 +123,3 @@ def _probabilities(axes: Axes, rows: pd.DataFrame, n: int) -> None:
         ylabel="$P(l|m,n)$",
         title=f"({'bc'[n - 1]}) Class n = {n}: query token {query}, next token {following}",
     )
-
-
-main = draw_command(
-    draw, Fig1, title="Scan and Snap, Figure 1: model and sequence classes", columns=COLUMNS
-)
-
-if __name__ == "__main__":
-    main()

@@ -1,19 +1,82 @@
 """Figure 3: growth factor of a distinct token against time (Theorem 4)."""
 
-import matplotlib.pyplot as plt
-import pandas as pd
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from transformer_dynamics.drawing import curve_styles, draw_command
-from transformer_dynamics.scan_and_snap.figure_settings import Fig3
-from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+from pydantic import Field
 
-COLUMNS = ("eta_y", "eta_z", "t", "growth_factor")
+from replication.study import Figure
+from transformer_dynamics.scan_and_snap.figures.base import Points, Size
+from transformer_dynamics.scan_and_snap.settings import Positive, PositiveList
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+    from transformer_dynamics.scan_and_snap.theory.growth import Setting
 
 
-def draw(table: pd.DataFrame, settings: Fig3, reference: pd.DataFrame | None = None) -> Figure:
+class Fig3(Figure):
+    """Growth factor against time, Theorem 4."""
+
+    title: ClassVar[str] = "Scan and Snap, Figure 3: growth factor against time"
+    columns: ClassVar[tuple[str, ...]] = ("eta_y", "eta_z", "t", "growth_factor")
+    drawing: Literal["fig3"]
+    """Which drawing."""
+    num_classes: int = Field(ge=1)
+    """K."""
+    vocabulary_size: Size
+    """M."""
+    eta_z: Positive
+    """Learning rate of Z."""
+    eta_y: PositiveList
+    """Learning rates of Y, a curve each."""
+    c0: Positive
+    """C_0 = rho_0^4/K, which the paper does not state."""
+    last_time: Positive
+    """End of the time axis, in updates."""
+    points: Points = 281
+    """Drawn points per curve."""
+
+
+def table(figure: Fig3) -> "pd.DataFrame":
+    """Growth factor exp(2 B_n(t)) with the corrected B_n (Theorem 4)."""
+    import numpy as np
+    import pandas as pd
+
+    from transformer_dynamics.scan_and_snap.theory.growth import growth_limit
+
+    times = np.linspace(0, figure.last_time, figure.points)
+    return pd.concat(
+        [
+            pd.DataFrame(
+                {
+                    "eta_y": eta_y,
+                    "eta_z": figure.eta_z,
+                    "t": times,
+                    "growth_factor": growth_limit(_setting(figure, eta_y), times),
+                }
+            )
+            for eta_y in figure.eta_y
+        ],
+        ignore_index=True,
+    )
+
+
+def _setting(figure: Fig3, eta_y: float) -> "Setting":
+    """What Theorem 4 needs for one curve."""
+    from transformer_dynamics.scan_and_snap.theory.growth import Setting
+
+    return Setting(eta_y, figure.eta_z, figure.vocabulary_size, figure.num_classes, figure.c0)
+
+
+def draw(figure: Fig3, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
     """One curve per eta_Y; a dotted vertical line of its colour marks t_0."""
-    figure, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import curve_styles
+    from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+
+    drawing, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
     for eta_y, style in curve_styles(table["eta_y"].unique()):
         rows = table[table["eta_y"] == eta_y]
         axes.plot(
@@ -23,21 +86,13 @@ def draw(table: pd.DataFrame, settings: Fig3, reference: pd.DataFrame | None = N
             linestyle=style.line,
             label=rf"$\eta_Y={eta_y:g}$",
         )
-        start = snapping_start(eta_y, settings.vocabulary_size, settings.num_classes)
+        start = snapping_start(eta_y, figure.vocabulary_size, figure.num_classes)
         axes.axvline(start, color=style.colour, linestyle=":", linewidth=1)
     axes.set(
         xlabel="Time $t$ (updates)",
         ylabel=r"Growth factor $\chi_l(t)$",
-        title=rf"$\eta_Z={settings.eta_z:g}$, $K={settings.num_classes}$,"
-        rf" $M={settings.vocabulary_size}$, $C_0={settings.c0:g}$",
+        title=rf"$\eta_Z={figure.eta_z:g}$, $K={figure.num_classes}$,"
+        rf" $M={figure.vocabulary_size}$, $C_0={figure.c0:g}$",
     )
     axes.legend(framealpha=1)
-    return figure
-
-
-main = draw_command(
-    draw, Fig3, title="Scan and Snap, Figure 3: growth factor against time", columns=COLUMNS
-)
-
-if __name__ == "__main__":
-    main()
+    return drawing

@@ -1,22 +1,66 @@
 """Figure 4: c_n along training with SGD on Syn-Small."""
 
-import matplotlib.pyplot as plt
-import pandas as pd
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from transformer_dynamics.drawing import draw_command
-from transformer_dynamics.scan_and_snap.figure_settings import Fig4
-from transformer_dynamics.scan_and_snap.figures.heatmaps import heatmap
+from pydantic import AfterValidator, Field
 
-COLUMNS = ("seed", "eta_y", "eta_z", "sequence_class", "iteration", "token", "attention")
+from replication.strict import distinct
+from replication.study import Measured
+from transformer_dynamics.scan_and_snap.figures.base import Iterations, OfRuns, SequenceClass
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
 
 
-def draw(table: pd.DataFrame, settings: Fig4, reference: pd.DataFrame | None = None) -> Figure:
+class Fig4(OfRuns):
+    """Heat maps of the attention c_n along training with SGD, one column per cell."""
+
+    metric: ClassVar[Metric] = "attention"
+    picture: ClassVar[str] = "png"
+    title: ClassVar[str] = "Scan and Snap, Figure 4: attention along training with SGD"
+    columns: ClassVar[tuple[str, ...]] = (
+        "seed",
+        "eta_y",
+        "eta_z",
+        "sequence_class",
+        "iteration",
+        "token",
+        "attention",
+    )
+    drawing: Literal["fig4"]
+    """Which drawing."""
+    seed: int
+    """The seed that is drawn."""
+    iterations: Iterations
+    """Numbers of updates that are drawn; the last one is called final."""
+    boundaries: list[SequenceClass] = []
+    """Token ids at which a new group of tokens begins, marked by a line."""
+    sequence_classes: Annotated[list[SequenceClass], Field(min_length=1), AfterValidator(distinct)]
+    """Sequence classes n = 1, 2, ... that are drawn, one row each."""
+
+
+def table(figure: Fig4, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """Attention of the drawn seed, updates and classes."""
+    from transformer_dynamics.scan_and_snap.tables import drawn
+
+    rows = drawn(measured.table, figure.seed, figure.iterations, figure.sequence_classes)
+    rows = rows.assign(eta_y=rows["eta_z"] * rows["ratio"])
+    keys = ["seed", "eta_y", "eta_z", "sequence_class", "iteration", "token"]
+    return rows[[*keys, "attention"]].sort_values(keys, ignore_index=True)
+
+
+def draw(figure: Fig4, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
     """One row of panels per sequence class, one column per pair of learning rates."""
+    import matplotlib.pyplot as plt
+
+    from transformer_dynamics.scan_and_snap.figures.heatmaps import heatmap
+
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     classes = table["sequence_class"].unique()
     size = (4.6 * len(cells), 2.2 * len(classes))
-    figure, panels = plt.subplots(
+    drawing, panels = plt.subplots(
         len(classes), len(cells), figsize=size, squeeze=False, layout="constrained"
     )
     for row, n in zip(panels, classes, strict=True):
@@ -29,15 +73,7 @@ def draw(table: pd.DataFrame, settings: Fig4, reference: pd.DataFrame | None = N
             heatmap(
                 axes,
                 rows,
-                boundaries=settings.boundaries,
+                boundaries=figure.boundaries,
                 title=rf"$c_{n}$,  $\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$",
             )
-    return figure
-
-
-main = draw_command(
-    draw, Fig4, title="Scan and Snap, Figure 4: attention along training with SGD", columns=COLUMNS
-)
-
-if __name__ == "__main__":
-    main()
+    return drawing

@@ -1,11 +1,13 @@
 """Heat maps of the attention c_n: tokens across, updates down (Figures 4 and 5)."""
 
-import pandas as pd
-import seaborn as sns
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 
-def heatmap(axes: Axes, rows: pd.DataFrame, *, boundaries: list[int], title: str) -> None:
+def heatmap(axes: "Axes", rows: "pd.DataFrame", *, boundaries: list[int], title: str) -> None:
     """Draw c_n of one run and one class.
 
     Args:
@@ -14,6 +16,8 @@ def heatmap(axes: Axes, rows: pd.DataFrame, *, boundaries: list[int], title: str
         boundaries: tokens at which a new group of tokens begins.
         title: of the panel.
     """
+    import seaborn as sns
+
     grid = rows.pivot(index="iteration", columns="token", values="attention")
     sns.heatmap(
         grid, ax=axes, cmap="viridis", cbar_kws={"pad": 0.02, "label": "$c_{l|n}$"}, xticklabels=5

@@ -1,26 +1,78 @@
-"""Recall of distinct tokens against the attention threshold (Figures 11 and 12)."""
+"""Figures 11 and 12: recall of distinct tokens against the attention threshold.
 
-import matplotlib.pyplot as plt
-import pandas as pd
-from matplotlib.figure import Figure
+Both show the same numbers; what is a column of panels in one is a curve in the other.
+"""
 
-from transformer_dynamics.drawing import curve_styles
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-COLUMNS = (
-    "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream"
-)  # fmt: skip
+from replication.study import Measured
+from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
 SYMBOLS = {"eta_z": r"$\eta_Z$", "ratio": r"$\eta_Y/\eta_Z$"}
 
 
-def recall_grid(
-    table: pd.DataFrame, *, across: str, curves: str, next_tokens_per_query: int
-) -> Figure:
-    """One row per number of query tokens, one column per value of `across`, a curve per `curves`.
+class Recall(OfSweep):
+    """Recall of distinct tokens against the attention threshold, a row per mixture."""
+
+    metric: ClassVar[Metric] = "recall"
+    title: ClassVar[str] = "Scan and Snap, Figures 11 and 12: recall of distinct tokens"
+    columns: ClassVar[tuple[str, ...]] = (
+        "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream",
+    )  # fmt: skip
+    across: Literal["eta_z", "ratio"]
+    """What differs from column to column."""
+    curves: Literal["eta_z", "ratio"]
+    """What differs from curve to curve."""
+
+
+class Fig11(Recall):
+    """Columns are eta_Z, curves are ratios."""
+
+    drawing: Literal["fig11"]
+    """Which drawing."""
+    across: Literal["eta_z"] = "eta_z"
+    """What differs from column to column."""
+    curves: Literal["ratio"] = "ratio"
+    """What differs from curve to curve."""
+
+
+class Fig12(Recall):
+    """Columns are ratios, curves are eta_Z."""
+
+    drawing: Literal["fig12"]
+    """Which drawing."""
+    across: Literal["ratio"] = "ratio"
+    """What differs from column to column."""
+    curves: Literal["eta_z"] = "eta_z"
+    """What differs from curve to curve."""
+
+
+def table(figure: Recall, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """Mean and standard deviation over seeds after the last update."""
+    from transformer_dynamics.scan_and_snap.tables import mean_and_std
+
+    final = measured.table.query("iteration == iteration.max()")
+    return mean_and_std(final, [*CELL, "threshold"], measured.job)
+
+
+def draw(
+    figure: Recall, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
+) -> "Drawing":
+    """One row of panels per number of query tokens.
 
     Lines are means over seeds, bands one standard deviation over seeds.
     """
-    rows, columns = table["num_last"].unique(), table[across].unique()
-    figure, panels = plt.subplots(
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import curve_styles
+
+    rows, columns = table["num_last"].unique(), table[figure.across].unique()
+    drawing, panels = plt.subplots(
         len(rows),
         len(columns),
         figsize=(2.4 * len(columns), 1.9 * len(rows)),
@@ -28,23 +80,23 @@ def recall_grid(
         squeeze=False,
         layout="constrained",
     )
-    styles = curve_styles(table[curves].unique())
+    styles = curve_styles(table[figure.curves].unique())
     for num_last, line_of_panels in zip(rows, panels, strict=True):
         for value, axes in zip(columns, line_of_panels, strict=True):
-            part = table[(table["num_last"] == num_last) & (table[across] == value)]
+            part = table[(table["num_last"] == num_last) & (table[figure.across] == value)]
             for curve, (colour, line, _) in styles:
-                drawn = part[part[curves] == curve]
+                drawn = part[part[figure.curves] == curve]
                 x, mean, std = drawn["threshold"], drawn["recall_mean"], drawn["recall_std"]
-                axes.plot(
-                    x, mean, color=colour, linestyle=line, label=f"{SYMBOLS[curves]} = {curve:g}"
-                )
+                label = f"{SYMBOLS[figure.curves]} = {curve:g}"
+                axes.plot(x, mean, color=colour, linestyle=line, label=label)
                 axes.fill_between(x, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
-            title = f"{num_last}/{num_last * next_tokens_per_query},  {SYMBOLS[across]} = {value:g}"
+            tokens = f"{num_last}/{num_last * figure.next_tokens_per_query}"
+            title = f"{tokens},  {SYMBOLS[figure.across]} = {value:g}"
             axes.set_title(title, fontsize="medium")
             axes.locator_params(axis="x", nbins=4)
         line_of_panels[0].set_ylabel("Recall")
     for axes in panels[-1]:
         axes.set_xlabel("Attention threshold")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    return figure
+    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return drawing

@@ -1,14 +1,20 @@
 """B_n(t), relative gain and growth factor: theory, population flow and training on one axis."""
 
-import matplotlib.pyplot as plt
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from transformer_dynamics.drawing import draw_command
-from transformer_dynamics.scan_and_snap.figure_settings import TheoryVsTraining
+from replication.study import Measured
+from transformer_dynamics.scan_and_snap.figures.base import OfRuns
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
-COLUMNS = ("eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds")
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+    from transformer_dynamics.scan_and_snap.metrics import Floats
+    from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
+    from transformer_dynamics.scan_and_snap.theory.growth import Setting
+
 QUANTITIES = {
     "exponent": "$B_n(t)$",
     "relative_gain": r"relative gain $r_{l_0/l|n}(t)$",
@@ -23,12 +29,118 @@ STYLES = {
 }
 
 
+class TheoryVsTraining(OfRuns):
+    """B_n(t), relative gain and growth factor: theory, population flow and training."""
+
+    metric: ClassVar[Metric] = "growth"
+    title: ClassVar[str] = "Scan and Snap: theory against training"
+    columns: ClassVar[tuple[str, ...]] = (
+        "eta_y",
+        "eta_z",
+        "source",
+        "quantity",
+        "t",
+        "value_mean",
+        "value_std",
+        "n_seeds",
+    )
+    drawing: Literal["theory_vs_training"]
+    """One column per ratio."""
+
+
+def table(figure: TheoryVsTraining, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """Exponent B_n(t), relative gain and growth factor of every cell, from every source.
+
+    Args:
+        figure: not used.
+        measured: the `growth` metric of the training runs; one mixture.
+
+    Returns:
+        Columns eta_y, eta_z, source, quantity, t, value_mean, value_std, n_seeds; sources other
+        than training have no std.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from transformer_dynamics.scan_and_snap.metrics import GROWTH
+    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+    from transformer_dynamics.scan_and_snap.tables import mean_and_std
+
+    job = measured.job
+    (mixture,) = job.mixtures.values()
+    classes = sequence_classes(mixture)
+    times = np.array(job.recorded, dtype=np.float64)
+    keys = ["eta_z", "ratio", "quantity", "iteration"]
+    runs = mean_and_std(measured.table, keys, job)
+    runs = runs.rename(
+        columns={"iteration": "t", "growth_mean": "value_mean", "growth_std": "value_std"}
+    )
+    tables = [runs.assign(eta_y=runs["eta_z"] * runs["ratio"], source="training")]
+    for eta_z, ratio in job.training.cells:
+        for source, values in _theory(classes, eta_z * ratio, eta_z, times).items():
+            tables.append(
+                pd.DataFrame(
+                    {
+                        "eta_y": eta_z * ratio,
+                        "eta_z": eta_z,
+                        "source": source,
+                        "quantity": np.repeat(GROWTH, len(times)),
+                        "t": np.tile(times, len(GROWTH)),
+                        "value_mean": values.T.ravel(),
+                        "n_seeds": 0,
+                    }
+                )
+            )
+    columns = ["eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds"]
+    table = pd.concat(tables, ignore_index=True)[columns].dropna(subset="value_mean")
+    return table.sort_values(columns[:5], ignore_index=True)
+
+
+def _theory(
+    classes: "SequenceClasses", eta_y: float, eta_z: float, times: "Floats"
+) -> "dict[str, Floats]":
+    """[T, 3] values of `GROWTH` from both population flows, (10) and Theorem 4."""
+    import numpy as np
+
+    from transformer_dynamics.scan_and_snap.metrics import GROWTH, growth
+    from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+    from transformer_dynamics.scan_and_snap.theory.growth import exponent
+    from transformer_dynamics.scan_and_snap.theory.population import population_flow
+
+    population = population_flow(classes, eta_y, eta_z, times)
+    modified = population_flow(classes, eta_y, eta_z, times, modified=True)
+    printed = attention_flow(classes, eta_y, eta_z, times)
+    sampled = attention_flow(classes, eta_y, eta_z, times, sampled=True)
+    closed = np.full((len(times), len(GROWTH)), np.nan)
+    closed[:, 0] = exponent(_theorem4(classes, eta_y, eta_z), times)
+    return {
+        "population flow": growth(classes, population.attention_logits),
+        "population flow, modified": growth(classes, modified.attention_logits),
+        "Eq. 10": growth(classes, printed.attention_logits),
+        "Eq. 10, sampled": growth(classes, sampled.attention_logits),
+        "Theorem 4": closed,
+    }
+
+
+def _theorem4(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Setting":
+    """C_0 = rho_0^4/K, rho_0 from f_n.f_n' = exp(2 z_ml)/rho_0^2 (13) at z = 0."""
+    from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
+    from transformer_dynamics.scan_and_snap.theory.growth import Setting
+
+    overlap = initial_correlations(classes)[0, 1]
+    num_classes = len(classes.support)
+    c0 = float(1 / (num_classes * overlap**2))
+    return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, c0)
+
+
 def draw(
-    table: pd.DataFrame, settings: TheoryVsTraining, reference: pd.DataFrame | None = None
-) -> Figure:
+    figure: TheoryVsTraining, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
+) -> "Drawing":
     """One row per quantity, one column per pair of rates; bars are standard deviations."""
+    import matplotlib.pyplot as plt
+
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
-    figure, panels = plt.subplots(
+    drawing, panels = plt.subplots(
         len(QUANTITIES),
         len(cells),
         figsize=(3.3 * len(cells), 2.3 * len(QUANTITIES)),
@@ -51,11 +163,11 @@ def draw(
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    return figure
+    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return drawing
 
 
-def _panel(axes: Axes, table: pd.DataFrame) -> None:
+def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
     for source, (colour, line) in STYLES.items():
         rows = table[table["source"] == source]
         axes.plot(rows["t"], rows["value_mean"], color=colour, linestyle=line, label=source)
@@ -71,14 +183,3 @@ def _panel(axes: Axes, table: pd.DataFrame) -> None:
         elinewidth=0.6,
         label="training",
     )
-
-
-main = draw_command(
-    draw,
-    TheoryVsTraining,
-    title="Scan and Snap: theory against training",
-    columns=COLUMNS,
-)
-
-if __name__ == "__main__":
-    main()

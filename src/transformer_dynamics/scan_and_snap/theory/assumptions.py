@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transformer_dynamics.errors import InputError
+from replication.errors import InputError
 
 Floats = NDArray[np.float64]
 

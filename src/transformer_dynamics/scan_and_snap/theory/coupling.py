@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from transformer_dynamics.errors import InputError
+from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.metrics import attention
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
 from transformer_dynamics.scan_and_snap.theory.assumptions import (
@@ -239,7 +239,7 @@ class Measured(NamedTuple):
 def measure(
     decoder: ArrayLike, feature_columns: ArrayLike, next_tokens: ArrayLike | None = None
 ) -> Measured:
-    """Express g_n of any decoder in the basis F, to hold against Theorem 1.
+    """Express g_n of any decoder in the basis F, to compare with Theorem 1.
 
     Args:
         decoder: [M, M] Y.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transformer_dynamics.errors import InputError
+from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.coupling import correlations, features

@@ -6,7 +6,7 @@ w_n = (M-1) h zeta_n,    alpha_n = softmax(w_n),    e_n - alpha_n = (M-1)/((M-1)
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transformer_dynamics.errors import InputError
+from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.theory.assumptions import (
     require_classes,
     require_vocabulary,

@@ -1,0 +1,82 @@
+"""The whole configuration: what is common to all studies, and one section per study."""
+
+import hashlib
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, create_model
+
+from replication.documents import read_yaml
+from replication.storage import write_text
+from replication.strict import Strict
+from replication.study import Study
+
+
+class Computation(Strict):
+    """Where and how jobs run."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Device that trains. Numbers of different devices agree to rounding, not to the bit."""
+    seeds_per_job: int = Field(default=1, ge=1)
+    """Seeds that one job draws or trains, one after another; changes no number."""
+
+
+class Configuration(Strict):
+    """All settings of a run; every study adds its section."""
+
+    computation: Computation = Computation()
+    """Common to all studies."""
+
+    def to_yaml(self) -> str:
+        """The merged configuration as YAML."""
+        return str(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the merged configuration as it is written."""
+        return hashlib.sha256(self.to_yaml().encode()).hexdigest()
+
+    def write(self, path: Path) -> None:
+        """Write the merged configuration as YAML, unless the file already says the same."""
+        text = self.to_yaml()
+        if not path.is_file() or path.read_text() != text:
+            write_text(path, text)
+
+    def section(self, study: str) -> Strict:
+        """The section of one study."""
+        return getattr(self, study)  # type: ignore[no-any-return]
+
+
+def configuration_type(studies: dict[str, Study]) -> type[Configuration]:
+    """The model of a configuration with the sections of some studies."""
+    sections: dict[str, Any] = {name: (study.settings, ...) for name, study in studies.items()}
+    return create_model("Configuration", __base__=Configuration, **sections)
+
+
+def defaults(studies: dict[str, Study]) -> dict[str, Any]:
+    """The default sections of some studies as plain data, as their `config.yaml` state them."""
+    return {name: read_yaml(study.folder / "config.yaml") for name, study in studies.items()}
+
+
+def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:
+    """The configuration: the studies' defaults with some changes.
+
+    Args:
+        changes: nested mappings, of which just the keys that are there replace the defaults.
+        studies: which have sections.
+
+    Raises:
+        InputError: names what is wrong.
+    """
+    return configuration_type(studies).parse(merged(defaults(studies), changes), "configuration")
+
+
+def merged(data: Any, changes: Any) -> Any:
+    """Nested mappings with the keys that the changes name replaced; lists are replaced whole.
+
+    Neither is changed, as parts of a YAML document may be shared by an anchor.
+    """
+    if not (isinstance(data, dict) and isinstance(changes, dict)):
+        return changes
+    return data | {key: merged(data.get(key), value) for key, value in changes.items()}

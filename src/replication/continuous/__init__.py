@@ -1,0 +1,1 @@
+"""What continuous re-verification shows and keeps: changes of the reference, and a history."""

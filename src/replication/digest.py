@@ -1,0 +1,175 @@
+"""Digests of code: what a result depends on besides its settings.
+
+Snakemake does not see that an imported module changed. So every rule carries one digest per module
+that its program reaches, and every intermediate file carries the same digests.
+"""
+
+import ast
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+SOURCE = Path(__file__).resolve().parents[1]
+"""Folder of the engine and of the packages of studies."""
+NUMERICAL_PACKAGES = frozenset({"matplotlib", "numpy", "pandas", "scipy", "seaborn", "torch"})
+"""Packages whose version can change a number or a drawing."""
+WORDING = frozenset({"replication.errors", "replication.strict", "replication.study"})
+"""Modules that programs import and that compute nothing: refusals, and the shape of settings."""
+
+
+class Reach(NamedTuple):
+    """What one module needs, itself included."""
+
+    modules: dict[str, str]
+    """Full name of a module to the digest of its syntax tree."""
+    packages: tuple[str, ...]
+    """Numerical packages that one of the modules imports."""
+
+
+class _Module(NamedTuple):
+    digest: str
+    """Empty if nothing but documentation stands in it."""
+    imports: frozenset[str]
+    """Modules of this project."""
+    packages: frozenset[str]
+    """Numerical packages."""
+
+
+@cache
+def reach(module: str) -> Reach:
+    """Every module of this project that `module` imports, directly or through others.
+
+    Args:
+        module: full dotted name of a module below `SOURCE`.
+
+    Raises:
+        ModuleNotFoundError: if there is no such module.
+    """
+    found: dict[str, _Module] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name not in WORDING:
+            found[name] = _module(name)
+            waiting.extend(found[name].imports)
+    modules = {name: item.digest for name, item in sorted(found.items()) if item.digest}
+    packages = frozenset().union(*(item.packages for item in found.values()))
+    return Reach(modules, tuple(sorted(packages)))
+
+
+def installed_versions(packages: tuple[str, ...]) -> dict[str, str]:
+    """Installed version of each package, without a build's local suffix such as `+cpu`."""
+    return {name: _installed(name) for name in packages}
+
+
+def locked_versions(lock: Path, packages: tuple[str, ...]) -> dict[str, str]:
+    """Version of each package in a lock file of `name==version` lines.
+
+    Where another version than the locked one is installed, both are named, so that neither a new
+    lock nor a new installation goes unnoticed.
+    """
+    pins = _pins(lock)
+    versions = {}
+    for name, installed in installed_versions(packages).items():
+        locked = pins.get(name, "unpinned")
+        versions[name] = locked if locked == installed else f"{locked} (installed: {installed})"
+    return versions
+
+
+@cache
+def code(lock: Path, programs: tuple[str, ...]) -> list[str]:
+    """One string per module and per locked package that some programs reach."""
+    modules: dict[str, str] = {}
+    packages: set[str] = set()
+    for program in programs:
+        reached = reach(program)
+        modules |= reached.modules
+        packages |= {*reached.packages}
+    versions = locked_versions(lock, tuple(sorted(packages)))
+    return [
+        *(f"{name}@{digest}" for name, digest in sorted(modules.items())),
+        *(f"{name}=={version}" for name, version in versions.items()),
+    ]
+
+
+@cache
+def is_module(name: str) -> bool:
+    """Whether there is a module of this project with a full name."""
+    try:
+        _source(name)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+@cache
+def _installed(package: str) -> str:
+    return version(package).split("+")[0]
+
+
+@cache
+def _pins(lock: Path) -> dict[str, str]:
+    return dict(
+        line.split(";")[0].strip().split("==")
+        for line in lock.read_text().splitlines()
+        if "==" in line and not line.lstrip().startswith(("#", "-"))
+    )
+
+
+@cache
+def _module(name: str) -> _Module:
+    tree = ast.parse(_source(name).read_text())
+    imported = _imports(tree, name)
+    # Importing a.b.c runs a and a.b first.
+    parts = name.split(".")
+    parents = {".".join(parts[:end]) for end in range(1, len(parts))}
+    own = frozenset({item for item in imported if _is_ours(item)} | parents)
+    packages = NUMERICAL_PACKAGES & {item.split(".")[0] for item in imported}
+    return _Module(_tree_digest(tree), own, packages)
+
+
+def _is_ours(module: str) -> bool:
+    return (SOURCE / module.split(".", maxsplit=1)[0]).is_dir()
+
+
+def _source(module: str) -> Path:
+    place = SOURCE.joinpath(*module.split("."))
+    for path in (place / "__init__.py", place.with_suffix(".py")):
+        if path.is_file():
+            return path
+    raise ModuleNotFoundError(f"there is no module {module} in {SOURCE}")
+
+
+def _imports(tree: ast.AST, module: str) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise ValueError(f"{module}: relative imports are not followed, write them in full")
+            base = node.module or ""
+            names.add(base)
+            names.update(
+                f"{base}.{alias.name}" for alias in node.names if is_module(f"{base}.{alias.name}")
+            )
+    return names
+
+
+def _tree_digest(tree: ast.Module) -> str:
+    """Digest of the code without comments, layout, docstrings and other bare strings."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [child for child in body if not _is_bare_string(child)]  # type: ignore[attr-defined]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12] if tree.body else ""
+
+
+def _is_bare_string(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -1,0 +1,228 @@
+"""Fetch a data set: download its archive, check it, and unpack its files.
+
+The folder then holds them and the archive, so that unpacking again needs no network. An archive
+that was put there by hand is used as if it had been downloaded.
+"""
+
+import hashlib
+import re
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+import click
+import requests
+from tqdm import tqdm
+
+from replication.datasets import Archive, Member
+from replication.errors import InputError
+from replication.storage import write_atomically
+
+PIECE = 1 << 16
+"""Bytes that are transferred, written and read at once."""
+TIMEOUT = (10.0, 60.0)
+"""Seconds to wait for a connection, and for the next bytes."""
+HEADERS = {"User-Agent": "transformer-dynamics", "Accept-Encoding": "identity"}
+"""Some servers refuse the name of Python's own client; a compressed transfer cannot be resumed."""
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+@click.command(help=__doc__)
+@click.option("--settings", required=True, help="Archive as JSON.")
+@click.option("--folder", required=True, type=click.Path(path_type=Path))
+@click.option("--offline", default="", help="What else can be done, to end an error's sentence.")
+def main(settings: str, folder: Path, offline: str) -> None:
+    """Fetch one archive."""
+    fetch(Archive.parse_json(settings, "--settings"), folder, offline)
+
+
+def fetch(archive: Archive, folder: Path, offline: str = "") -> None:
+    """Have the archive and its texts in `folder`.
+
+    A partial download stays as `*.part`, and the next call continues it. Only what is checked gets
+    its final name.
+
+    Args:
+        archive: what to fetch.
+        folder: where to put it.
+        offline: what a user without a network can do, as the end of a sentence.
+
+    Raises:
+        InputError: what went wrong and what to do about it.
+    """
+    path, part = folder / archive.name, folder / f"{archive.name}.part"
+    with _refusal_named(folder):
+        if path.exists():
+            _check(path, archive, "delete it and run the same command again")
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            otherwise = f"put the archive at {path} by hand" + (offline and f", or {offline}")
+            _complete(part, archive, otherwise)
+            try:
+                again = f"it is deleted now; run the same command again, or {otherwise}"
+                _check(part, archive, again)
+            except InputError:
+                part.unlink()
+                raise
+            part.replace(path)
+        _unpack(path, archive.files, folder)
+
+
+def _complete(part: Path, archive: Archive, otherwise: str) -> None:
+    """Download what is missing of the archive."""
+    cause = "the server ended it"
+    try:
+        if (have := _size(part)) < archive.bytes:
+            with _answer(archive.url, have) as answer:
+                start, pieces = _content(answer, have)
+                _write(part, start, pieces, archive)
+    except requests.RequestException as error:
+        cause = _innermost(error)
+    if _size(part) < archive.bytes:
+        raise InputError(
+            f"{archive.url}: the download stopped at {_size(part)} of {archive.bytes} bytes"
+            f" ({cause}); check the network and the address and run the same command again, or"
+            f" {otherwise}"
+        )
+
+
+@contextmanager
+def _answer(url: str, have: int) -> Iterator[requests.Response]:
+    """What the server says when it is asked for what follows the first bytes."""
+    headers = HEADERS | ({"Range": f"bytes={have}-"} if have else {})
+    with requests.Session() as session:
+        # A redirect must not lead away from https.
+        del session.adapters["http://"]
+        try:
+            answer = session.get(url, headers=headers, stream=True, timeout=TIMEOUT)
+        except OSError as error:
+            # Where REQUESTS_CA_BUNDLE names no file, this is no error of the library's own.
+            raise requests.RequestException(str(error)) from error
+        with answer:
+            yield answer
+
+
+def _content(answer: requests.Response, have: int) -> tuple[int, Iterator[bytes]]:
+    """Where in the archive the bytes of an answer begin, and these bytes.
+
+    A server that cannot send parts sends the whole file, and one may begin before what was asked.
+
+    Raises:
+        RequestException: if the answer holds no such bytes.
+    """
+    given = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
+    start = int(given[1]) if given and answer.status_code == requests.codes.partial else 0
+    if answer.status_code not in {requests.codes.ok, requests.codes.partial} or start > have:
+        raise requests.RequestException(f"the server answered {answer.status_code} {answer.reason}")
+    pieces = answer.iter_content(PIECE)
+    first = next(pieces, b"")
+    if start == 0 and not first.startswith(ZIP_MAGIC):
+        raise requests.RequestException(
+            f"the server sent no zip file but what begins with {first[:40]!r}"
+        )
+    return start, chain([first], pieces)
+
+
+def _write(part: Path, start: int, pieces: Iterable[bytes], archive: Archive) -> None:
+    """Replace all that follows `start` by the pieces, up to the first byte too many."""
+    with (
+        part.open("ab") as stream,
+        tqdm(
+            total=archive.bytes,
+            initial=start,
+            unit="B",
+            unit_scale=True,
+            desc=archive.name,
+            mininterval=1,
+        ) as bar,
+    ):
+        stream.truncate(start)
+        for piece in pieces:
+            stream.write(piece)
+            bar.update(len(piece))
+            if bar.n > archive.bytes:
+                break
+
+
+def _check(path: Path, archive: Archive, advice: str) -> None:
+    """Refuse a file that is not the archive."""
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != archive.sha256:
+        raise InputError(
+            f"{path}: has {_size(path)} bytes with sha256 {found}, expected {archive.bytes} bytes"
+            f" with sha256 {archive.sha256}; {advice}"
+        )
+
+
+def _unpack(path: Path, files: dict[str, Member], folder: Path) -> None:
+    """Write the named members, and nothing else, under their names."""
+    try:
+        with zipfile.ZipFile(path) as opened:
+            found = {name: _find(opened, member) for name, member in files.items()}
+            for name, member in files.items():
+                _extract(opened, found[name], member, folder / name)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        raise InputError(
+            f"{path}: cannot be unpacked ({error}); correct the registry of data sets, whose"
+            " checksum it has"
+        ) from error
+
+
+def _find(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
+    try:
+        return opened.getinfo(member.path)
+    except KeyError:
+        raise InputError(
+            f"{opened.filename}: has no member {member.path} but"
+            f" {', '.join(opened.namelist()[:10])}; correct the path in the registry of data sets"
+        ) from None
+
+
+def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, path: Path) -> None:
+    def write(stream: IO[bytes]) -> None:
+        digest = hashlib.sha256()
+        with opened.open(info) as source:
+            while piece := source.read(PIECE):
+                digest.update(piece)
+                stream.write(piece)
+        found = Member(path=info.filename, sha256=digest.hexdigest(), bytes=info.file_size)
+        expected = member.model_dump(exclude_none=True)
+        if found.model_dump(include=set(expected)) != expected:
+            raise InputError(
+                f"{opened.filename}: {member.path} has {found.bytes} bytes with sha256"
+                f" {found.sha256}, expected {expected}; correct the registry of data sets"
+            )
+
+    write_atomically(path, write)
+
+
+@contextmanager
+def _refusal_named(folder: Path) -> Iterator[None]:
+    """Turn an error of the file system into one that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or folder}: cannot be used ({error.strerror or error}); make room or"
+            " allow writing there, then run the same command again"
+        ) from error
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _innermost(error: BaseException) -> str:
+    """The error that the others were raised from, such as `Connection refused`."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+if __name__ == "__main__":
+    main()

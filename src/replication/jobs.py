@@ -1,0 +1,312 @@
+"""The table of jobs: from the configuration to every file that can be made, and how it is made.
+
+Everything follows from it: what a rule reads and runs, what reruns, what a file must say of itself,
+what is compared with the reference, and what a page shows.
+"""
+
+import os
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from replication.configuration import Configuration
+from replication.digest import code
+from replication.errors import InputError
+from replication.order import Input, Order
+from replication.provenance import Recipe, digest, recipe
+from replication.registry import Claim, Registry, read_registry
+from replication.seeds import format_seeds
+from replication.strict import unknown_key
+from replication.study import Experiment, Figure, Study, Variant
+from replication.tasks import Task, Tasks, stem
+
+DRAWING = "replication.drawing"
+
+
+class StudyFiles(NamedTuple):
+    """What a study makes, by name; values are paths."""
+
+    tables: dict[str, str]
+    """Numbers of its figures."""
+    evidence: dict[str, str]
+    """Of its claims."""
+    verdicts: dict[str, str]
+    """On its claims."""
+    fingerprints: dict[str, str]
+    """Of the runs of its experiments."""
+
+    @property
+    def all(self) -> list[str]:
+        """Every path."""
+        return [path for paths in self for path in paths.values()]
+
+
+@dataclass(frozen=True)
+class StudyJobs:
+    """The jobs of one study."""
+
+    study: Study
+    """It."""
+    settings: Any
+    """Its section of the configuration."""
+    experiments: dict[str, Experiment]
+    """Its jobs that train and measure."""
+    variants: dict[str, Variant]
+    """Other readings that some claims are judged under."""
+    registry: Registry
+    """What it claims."""
+
+    @cached_property
+    def claims(self) -> dict[str, Claim]:
+        """The claims that have a test, by number."""
+        return {claim.id: claim for claim in self.registry.claims if claim.test}
+
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """Its figures by name."""
+        return self.settings.figures  # type: ignore[no-any-return]
+
+    @cached_property
+    def files(self) -> StudyFiles:
+        """What the reference is made of."""
+        return StudyFiles(
+            tables={name: self.table(name) for name in self.figures},
+            evidence={name: self.path("evidence", name, "parquet") for name in self.claims},
+            verdicts={name: self.path("verdicts", name, "json") for name in self.claims},
+            fingerprints={
+                name: self.metric(name, "fingerprint")
+                for name, experiment in self.experiments.items()
+                if "fingerprint" in experiment.metrics
+            },
+        )
+
+    def path(self, stage: str, name: str, kind: str) -> str:
+        """Path of a result."""
+        return f"results/{self.study.name}/{stage}/{name}.{kind}"
+
+    def table(self, figure: str) -> str:
+        """Path of the numbers that a figure draws."""
+        return f"{self.study.figures}/{figure}.csv"
+
+    def run(self, experiment: str, name: str) -> str:
+        """Path of a file of runs."""
+        return self.path("runs", f"{experiment}/{name}", "npz")
+
+    def metric(self, experiment: str, metric: str) -> str:
+        """Path of a metric's table."""
+        return self.path("metrics", f"{experiment}/{metric}", "parquet")
+
+    def seeds(self, experiment: str) -> tuple[int, ...]:
+        """All seeds of an experiment, ascending."""
+        runs = self.experiments[experiment].runs.values()
+        return tuple(sorted({seed for job in runs for seed in job.seeds}))
+
+    def sources(self, claim: str, variant: str = "") -> list[tuple[str, str]]:
+        """Experiment and metric of every table that a claim takes, under a variant if named."""
+        varied = self.variants[variant].experiments if variant else {}
+        data = self.claims[claim].data
+        return [(varied.get(item.experiment, item.experiment), item.metric) for item in data]
+
+    def family(self, claim: str, variant: str = "") -> list[str]:
+        """The claims that share the correction for many tests with one, itself included."""
+        return [
+            name
+            for name, other in self.claims.items()
+            if other.family == self.claims[claim].family and (other.sensitivity or not variant)
+        ]
+
+    @property
+    def families(self) -> list[tuple[str, ...]]:
+        """Every family once."""
+        return list(dict.fromkeys(tuple(self.family(claim)) for claim in self.claims))
+
+    @property
+    def varied_cells(self) -> list[tuple[str, str]]:
+        """Claim and variant of every cell of a table of sensitivity."""
+        varied = [name for name, claim in self.claims.items() if claim.sensitivity]
+        return [(claim, variant) for claim in varied for variant in self.variants]
+
+    def varied_verdict(self, claim: str, variant: str) -> str:
+        """Path of a verdict under a variant, or under the first if the variant changes nothing."""
+        first = next(iter(self.variants))
+        same = self.sources(claim, variant) == self.sources(claim, first)
+        return self.path("verdicts", f"{claim}-{first if same else variant}", "json")
+
+    def one_seed(self, random: Random) -> dict[str, Any]:
+        """Overlay of the configuration that leaves one seed of every experiment."""
+        return {self.study.name: self.study.one_seed(self.settings, random)}
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The table of all jobs."""
+
+    configuration: Configuration
+    """What is computed."""
+    studies: dict[str, StudyJobs]
+    """By name."""
+    tasks: dict[str, Task] = field(default_factory=dict)
+    """By path of the file that is made."""
+    figures: dict[str, tuple[StudyJobs, str]] = field(default_factory=dict)
+    """By path below `figures/`, without ending: the study, and the figure's name in it."""
+    _recipes: dict[Hashable, Recipe] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, configuration: Configuration, studies: dict[str, Study]) -> "Jobs":
+        """The table of a configuration.
+
+        Raises:
+            InputError: if a study's parts do not fit together, or two studies make the same file.
+        """
+        jobs = cls(
+            configuration, {name: _of(study, configuration) for name, study in studies.items()}
+        )
+        for study in jobs.studies.values():
+            for path, task in Tasks(study).all():
+                if path in jobs.tasks:
+                    raise InputError(
+                        f"{path}: two studies make this file; rename one in {study.study.name}"
+                    )
+                jobs.tasks[path] = task
+            for name in study.figures:
+                below = study.table(name).removeprefix("figures/").removesuffix(".csv")
+                jobs.figures[below] = (study, name)
+        return jobs
+
+    @property
+    def pages(self) -> dict[str, str]:
+        """Name of the page of each study to the study's."""
+        return {Path(study.study.page).stem: name for name, study in self.studies.items()}
+
+    def shown(self, study: str) -> list[str]:
+        """Paths of a study's figures below `figures/`, without ending."""
+        return [below for below, (jobs, _) in self.figures.items() if jobs.study.name == study]
+
+    def selected(self, choice: str | None) -> list[str]:
+        """The studies that targets without a study's name are about.
+
+        Args:
+            choice: names, separated by commas; if left out, the studies of a plain run and those
+                on which all verdicts are there.
+
+        Raises:
+            InputError: if there is no such study.
+        """
+        if choice is None:
+            return [
+                name
+                for name, study in self.studies.items()
+                if study.study.is_default or all(map(os.path.exists, study.files.verdicts.values()))
+            ]
+        for name in choice.split(","):
+            if name not in self.studies:
+                raise InputError(f"study: {unknown_key(name, list(self.studies))}")
+        return choice.split(",")
+
+    def code(self, lock: Path, paths: Iterable[str], *programs: str) -> list[str]:
+        """One string per module and package that some files, or some programs, depend on."""
+        made = (task.program for _, task in self.closure(paths))
+        return code(lock, tuple(dict.fromkeys([*programs, *made])))
+
+    @property
+    def captions(self) -> dict[str, str]:
+        """What is said of each figure, by its path below `figures/`, without ending."""
+        texts = {}
+        for below, (study, name) in self.figures.items():
+            drawing = study.figures[name].drawing
+            known = study.registry.figures.get(drawing)
+            texts[below] = f"{known.caption if known else ''} " + (
+                "Numbers in this caption are those of the default configuration."
+                if name == drawing
+                else "This caption is that of the paper's figure of this kind; see"
+                " results/config.yaml for what this one shows."
+            )
+        return texts
+
+    def order(self, path: str) -> Order:
+        """What the program that makes a file is told."""
+        task = self.tasks[path]
+        return Order(
+            stage=task.stage,
+            program=task.program,
+            function=task.function,
+            settings=task.settings,
+            seeds=format_seeds(task.seeds),
+            inputs=list(self._inputs(task)),
+        )
+
+    def recipe(self, path: str) -> Recipe:
+        """What a file must say of itself."""
+        if path not in self._recipes:
+            task = self.tasks[path]
+            made = (self.recipe(each).digest for each in task.reads if each in self.tasks)
+            # Most files of a stage are made by the same recipe, for other seeds.
+            key = (task.program, task.digest, tuple(dict.fromkeys(made)))
+            if key not in self._recipes:
+                self._recipes[key] = recipe(task.program, task.digest, list(key[2]))
+            self._recipes[path] = self._recipes[key]
+        return self._recipes[path]
+
+    def programs(self, path: str) -> list[str]:
+        """The programs that a file is made by, its own first, then those of what it reads."""
+        made = [task.program for _, task in self.closure([path])]
+        drawing = [DRAWING] if self.tasks[path].stage == "figure" else []
+        return list(dict.fromkeys([*made, *drawing]))
+
+    def closure(self, paths: Iterable[str]) -> Iterator[tuple[str, Task]]:
+        """Some files and all that they are made from, each once."""
+        seen: set[str] = set()
+        waiting = list(paths)
+        while waiting:
+            path = waiting.pop()
+            if path not in seen and path in self.tasks:
+                seen.add(path)
+                yield path, self.tasks[path]
+                waiting.extend(self.tasks[path].reads)
+
+    def settings_digest(self, path: str) -> str:
+        """Of all settings and seeds that a file depends on, however seeds are cut into jobs."""
+        seeds: dict[str, set[int]] = {}
+        for _, task in self.closure([path]):
+            key = digest([task.program, task.settings])
+            seeds.setdefault(key, set()).update(task.seeds)
+        published = [digest(Path(file).read_text()) for file in self.tasks[path].published]
+        return digest([sorted((key, sorted(found)) for key, found in seeds.items()), published])
+
+    def _inputs(self, task: Task) -> Iterator[Input]:
+        """Neighbours of the same recipe are told once."""
+        listed = list(zip(task.roles, task.reads, strict=True))
+        for (role, known), group in groupby(listed, key=lambda item: (item[0], self._key(item[1]))):
+            paths = [path for _, path in group]
+            if known is None:
+                yield Input(role=role, count=len(paths))
+                continue
+            tasks = [self.tasks[path] for path in paths]
+            seeds = [format_seeds(each.seeds) for each in tasks]
+            yield Input(
+                role=role,
+                count=len(paths),
+                recipe=self.recipe(paths[0]),
+                seeds=None if seeds == list(map(stem, paths)) else seeds,
+                settings=tasks[0].settings if role == "metrics" else None,
+            )
+        if task.published:
+            yield Input(role="published", count=len(task.published))
+
+    def _key(self, path: str) -> str | None:
+        return self.recipe(path).digest if path in self.tasks else None
+
+
+def _of(study: Study, configuration: Configuration) -> StudyJobs:
+    settings = configuration.section(study.name)
+    return StudyJobs(
+        study,
+        settings,
+        study.experiments(settings, configuration.computation),
+        study.variants(settings),
+        read_registry(study.folder / "registry.yaml"),
+    )

@@ -1,0 +1,77 @@
+"""The numbers that a drawing shows, compared with the tables that it was drawn from."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def unknown_marks(drawing: Figure, tables: Iterable[pd.DataFrame]) -> Iterator[str]:
+    """The lines, points, bars, bands and heat maps whose numbers stand in no table, in words.
+
+    Left aside is what carries no number: round positions, of which there are at most two, and
+    evenly spaced ones.
+    """
+    known = _numbers(tables)
+    for axes in drawing.axes:
+        if axes.get_label() != "<colorbar>":
+            for kind, values in _coordinates(axes):
+                array = np.ma.asarray(values, dtype=np.float64).compressed()
+                array = array[np.isfinite(array)]
+                unknown = array[~_among(array, known)]
+                if unknown.size and not _is_decoration(array):
+                    yield f"a {kind} at {unknown[0]:g}"
+
+
+def _numbers(tables: Iterable[pd.DataFrame]) -> Floats:
+    """All numbers, ascending, with sums and differences of two columns, for error bars."""
+    found = [np.zeros(0)]
+    for table in tables:
+        columns = [table[name].to_numpy(np.float64) for name in table.select_dtypes("number")]
+        found += columns
+        found += [a + sign * b for a in columns for b in columns for sign in (1, -1)]
+    whole = np.concatenate(found)
+    return np.unique(whole[np.isfinite(whole)])
+
+
+def _coordinates(axes: Axes) -> Iterator[tuple[str, Any]]:
+    """Kind of each mark, and its values along one axis or in colour."""
+    for line in axes.lines:
+        yield "line", line.get_xdata(orig=False)
+        yield "line", line.get_ydata(orig=False)
+    for image in (*axes.images, *(item for item in axes.collections if isinstance(item, QuadMesh))):
+        yield "heat map", image.get_array()
+    for item in axes.collections:
+        if isinstance(item, PathCollection):
+            yield from (("point", column) for column in np.ma.asarray(item.get_offsets()).T)
+        elif isinstance(item, LineCollection | PolyCollection):
+            corners = np.concatenate([np.asarray(path.vertices) for path in item.get_paths()])
+            yield from (("error bar or band", column) for column in corners.T)
+    for container in axes.containers:
+        if isinstance(container, BarContainer):
+            yield "bar", container.datavalues
+
+
+def _among(values: Floats, known: Floats) -> NDArray[np.bool_]:
+    """Which of the values are known, up to rounding."""
+    if not known.size:
+        return np.zeros(len(values), bool)
+    place = np.searchsorted(known, values)
+    below, above = (known[np.clip(place + step, 0, len(known) - 1)] for step in (-1, 0))
+    return np.isclose(values, below, rtol=1e-9) | np.isclose(values, above, rtol=1e-9)
+
+
+def _is_decoration(values: Floats) -> bool:
+    distinct = np.unique(values)
+    if len(distinct) < 3:
+        return all(float(f"{value:.2g}") == value for value in distinct.tolist())
+    steps = np.diff(distinct)
+    return bool(np.allclose(steps, steps[0], rtol=1e-9, atol=0))

@@ -1,0 +1,339 @@
+"""What a paper claims, what holds each claim, and what had to be assumed."""
+
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from replication.documents import read_yaml
+from replication.markdown import table
+from replication.strict import Strict, distinct, unknown_key
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Power(Strict):
+    """What a test can see of one comparison, with its correction for many at the strictest."""
+
+    effect: Annotated[float, Field(ge=0)]
+    """In standard deviations of one seed: distance of the mean from the bound, change from the
+    first to the last level, or difference from the paper's mean."""
+    seeds: Annotated[int, Field(ge=2)]
+    """Number of seeds."""
+    comparisons: Annotated[int, Field(ge=1)]
+    """Number of comparisons that are corrected together."""
+    probability: Annotated[float, Field(gt=0, lt=1)]
+    """Probability that the comparison passes; of a prediction, that it fails."""
+
+
+class Statistical(Strict):
+    """A test over seeds."""
+
+    level: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
+    """Probability of a wrong decision among the comparisons that are corrected together (Holm)."""
+    power: Power
+    """What it can see."""
+
+
+class Range(Strict):
+    """Where values are claimed to lie."""
+
+    lower: float | None = None
+    """Least value."""
+    upper: float | None = None
+    """Largest value."""
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> Self:
+        if self.lower is None and self.upper is None:
+            raise ValueError("lower or upper is needed")
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise ValueError(f"lower ({self.lower:g}) must not be above upper ({self.upper:g})")
+        return self
+
+
+class Bounds(Range):
+    """Every value of a deterministic computation lies in a range.
+
+    Evidence: cell, value.
+    """
+
+    kind: Literal["bounds"]
+    """Which test."""
+
+
+class Published(Strict):
+    """Every value equals the paper's own for the same seeds, to the precision of print.
+
+    Evidence: cell, value, published.
+    """
+
+    kind: Literal["published"]
+    """Which test."""
+    tolerance: Annotated[float, Field(gt=0)]
+    """Largest allowed difference."""
+
+
+class Interval(Statistical, Range):
+    """The mean over seeds lies in a range (t interval).
+
+    Evidence: cell, seed, value.
+    """
+
+    kind: Literal["interval"]
+    """Which test."""
+
+
+class Trend(Statistical):
+    """The value falls or rises along ordered levels (exact permutations within seeds).
+
+    Evidence: cell, level, seed, value.
+    """
+
+    kind: Literal["trend"]
+    """Which test."""
+    direction: Literal["falls", "rises"]
+    """The claimed direction as the level grows."""
+
+
+class Equivalence(Statistical):
+    """The mean of our seeds equals that of the paper's, within a margin (Welch TOST).
+
+    Evidence: cell, sample (`paper` or `ours`), seed, value.
+    """
+
+    kind: Literal["equivalence"]
+    """Which test."""
+    margin: Annotated[float, Field(gt=0)]
+    """Largest difference that counts as equal, in pooled standard deviations of one seed."""
+
+
+class Prediction(Statistical):
+    """The paper's mean lies in the prediction interval of our seeds.
+
+    Evidence: cell, seed, value, published, published_seeds.
+    """
+
+    kind: Literal["prediction"]
+    """Which test."""
+
+
+Test = Annotated[
+    Bounds | Published | Interval | Trend | Equivalence | Prediction, Field(discriminator="kind")
+]
+
+
+class Data(Strict):
+    """A table that a claim is judged by."""
+
+    experiment: Text
+    """Name of an experiment."""
+    metric: Text
+    """Name of a metric."""
+
+
+class Claim(Strict):
+    """One statement of the paper."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Z]\d*[a-z]?$")]
+    """Its number here, a letter first."""
+    kind: Literal["claim", "erratum", "finding"] = "claim"
+    """Whether the paper claims it, or it is about what the paper prints, or our own."""
+    where: Text
+    """Where the paper states it."""
+    figure: Text | None = None
+    """Figure that shows it; the claims of a figure are one family of tests."""
+    statement: Text
+    """What it says."""
+    quantity: Text | None = None
+    """What is measured, with its unit."""
+    expected: Text | None = None
+    """Value or direction that the claim states."""
+    published: Text | None = None
+    """The paper's own value, if it is known."""
+    measure: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
+    """Function that measures it, as module.function of the study's folder `claims`."""
+    data: list[Data] = []
+    """The tables that it takes; none if it is computed from the theory."""
+    uses: list[str] = []
+    """Keys of the study's section of the configuration that it takes by name."""
+    published_table: Text | None = None
+    """Table of published values that it takes, too: a file of the study's folder `published`."""
+    test: Test | None = None
+    """How it is judged."""
+    headline: bool = False
+    """Whether it is one of the few that stand at the head of a summary."""
+    sensitivity: bool = False
+    """Whether it is also judged under every variant of the experiments."""
+    not_tested: Text | None = None
+    """Why it is not judged."""
+    note: Text | None = None
+    """What a reader should know to understand the verdict."""
+    checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
+    """Tests that hold the code behind it, as file.function."""
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> Self:
+        parts = (self.quantity, self.expected, self.measure, self.test)
+        missing = [part is None for part in parts]
+        if any(missing) if self.not_tested is None else not all(missing):
+            raise ValueError(
+                f"{self.id}: a claim has quantity, expected, measure and test, or says why it is"
+                " not_tested"
+            )
+        if isinstance(self.test, Statistical) and not self.data:
+            raise ValueError(f"{self.id}: a test over seeds needs data")
+        return self
+
+    @property
+    def family(self) -> str:
+        """Claims of one family share the correction for many tests.
+
+        These are the claims of a figure about a direction or a size. Agreement with the paper's own
+        numbers is a question of its own.
+        """
+        return self.figure if self.figure and isinstance(self.test, Interval | Trend) else self.id
+
+
+class FigureText(Strict):
+    """What is said of a drawing."""
+
+    label: Text
+    """What to call it."""
+    title: Text
+    """What it is about."""
+    drawn: Text
+    """What is to be seen, for those who do not see it."""
+    caption: Text
+    """What one must know to read it; its numbers are those of the default configuration."""
+
+
+class Assumption(Strict):
+    """A choice that the paper leaves open."""
+
+    figures: list[str]
+    """Figures that rest on it; none if it is general."""
+    text: Text
+    """The choice."""
+    why: Text
+    """What it rests on."""
+
+
+class Checklist(Strict):
+    """What the Machine Learning Reproducibility Checklist asks of a study and no setting says.
+
+    Files are those of the study's folder.
+    """
+
+    model: Text
+    """File that defines the model."""
+    data: Text
+    """File that draws the data, or says where they come from."""
+    preprocessing: Text
+    """File that makes of the data what is trained on."""
+    training: Text
+    """File that trains."""
+    evaluation: Text
+    """File that measures."""
+    splits: Text
+    """How data are split for training, validation and test."""
+    excluded: Text
+    """Which data were left out."""
+    selection: Text
+    """How hyper-parameters were chosen."""
+    run: Text
+    """What has one fingerprint."""
+
+
+class Registry(Strict):
+    """One paper."""
+
+    title: Text
+    """Its title."""
+    authors: Text
+    """Its authors."""
+    venue: Text
+    """Where it appeared."""
+    url: Text | None = None
+    """Its address."""
+    checklist: Checklist | None = None
+    """What is said of it where a checklist asks."""
+    figures: dict[str, FigureText]
+    """Its figures and ours, by drawing."""
+    claims: list[Claim]
+    """Its statements."""
+    assumptions: list[Assumption]
+    """What had to be assumed."""
+    compared_as_counts: list[str] = []
+    """Drawings and claims whose numbers jump as counts do: on another processor the comparison with
+    the reference allows them more."""
+
+    @model_validator(mode="after")
+    def _check_ids(self) -> Self:
+        ids = [claim.id for claim in self.claims]
+        distinct(ids)
+        for name in self.compared_as_counts:
+            if name not in {*ids, *self.figures}:
+                known = unknown_key(name, [*ids, *self.figures])
+                raise ValueError(f"compared_as_counts: {known}")
+        for claim in self.claims:
+            if claim.figure and claim.figure not in self.figures:
+                raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
+        return self
+
+
+@cache
+def read_registry(path: Path) -> Registry:
+    """Read a registry from YAML.
+
+    Raises:
+        InputError: if it cannot be read, or names what is wrong in it.
+    """
+    return Registry.parse(read_yaml(path), str(path))
+
+
+def _in_words(test: Test) -> str:
+    """Kind of a test and its own numbers, without its level and power."""
+    settings = test.model_dump(exclude={"kind", "level", "power"}, exclude_none=True)
+    return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
+
+
+def to_markdown(registry: Registry) -> str:
+    """The registry as two tables."""
+    claims = (
+        (
+            claim.id,
+            claim.where,
+            claim.statement,
+            f"{claim.quantity}: {claim.expected}"
+            if claim.test
+            else f"not tested: {claim.not_tested}",
+            _in_words(claim.test) if claim.test else "",
+            claim.note or "",
+            "<br>".join(f"`{name}`" for name in claim.checked_by),
+        )
+        for claim in registry.claims
+    )
+    assumptions = (
+        (", ".join(assumption.figures) or "all", assumption.text, assumption.why)
+        for assumption in registry.assumptions
+    )
+    return "\n".join(
+        [
+            f"# {registry.title}",
+            "",
+            f"{registry.authors}. {registry.venue}.",
+            "",
+            "Generated by `python -m replication.generate` from the study's `registry.yaml`.",
+            "",
+            "## Claims",
+            "",
+            *table(("id", "paper", "claim", "measured: expected", "test", "note", "tests"), claims),
+            "",
+            "## Assumptions",
+            "",
+            *table(("figures", "choice", "why"), assumptions),
+            "",
+        ]
+    )

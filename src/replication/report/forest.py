@@ -1,0 +1,194 @@
+"""Geometry of a forest plot: where each comparison's estimate, interval and claimed range lie."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from replication.report.typeset import number, power_of_ten
+from replication.verification.judgement import Comparison
+
+WIDTH = 784
+_MARGIN = 10
+_ROW = 24
+_DENSE_ROW = 19
+_DENSE_FROM = 20
+_AXIS = 24
+_NARROW = frozenset(" .,:;'|()[]ijlftr⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_NARROW_LETTER = 4.7
+_LETTER = 7.7
+_LONGEST_LABEL = 44
+_DECADES_FROM = 1000
+_THINNEST = 2.0
+
+
+class Tick(NamedTuple):
+    """A mark of the axis."""
+
+    x: float
+    """Where."""
+    label: str
+    """Its number."""
+
+
+class Row(NamedTuple):
+    """One comparison."""
+
+    y: float
+    """Middle of the row."""
+    label: str
+    """The cell, shortened if it is long."""
+    cell: str
+    """The cell."""
+    text: str
+    """Estimate and interval in words."""
+    decision: str
+    """What it says."""
+    x: float
+    """The estimate."""
+    interval: tuple[float, float] | None
+    """The estimate's interval."""
+    band: tuple[float, float]
+    """The claimed range: left end and width."""
+    bounds: list[float]
+    """Ends of the claimed range that it states."""
+
+
+class Plot(NamedTuple):
+    """A forest plot in pixels."""
+
+    width: float
+    """Of the whole."""
+    height: float
+    """Of the whole."""
+    left: float
+    """Where the axis begins."""
+    right: float
+    """Where it ends."""
+    top: float
+    """Above the first row."""
+    bottom: float
+    """Below the last row."""
+    row_height: float
+    """Of one row."""
+    logarithmic: bool
+    """Whether the axis is."""
+    axis_above: bool
+    """Whether the axis is drawn above the rows, too: where they are many."""
+    zero: float | None
+    """Where 0 is, if it is within the axis."""
+    ticks: list[Tick]
+    """Marks of the axis."""
+    rows: list[Row]
+    """One per comparison."""
+
+
+def forest(comparisons: Sequence[Comparison]) -> Plot:
+    """Lay out one row per comparison on a common axis.
+
+    The axis is logarithmic where no number is negative and the positive ones span three decades.
+    """
+    dense = len(comparisons) > _DENSE_FROM
+    height = _DENSE_ROW if dense else _ROW
+    labels = [_shortened(item.cell) for item in comparisons]
+    texts = [_text(item) for item in comparisons]
+    left = _MARGIN + max(map(_breadth, labels)) + 14
+    right = WIDTH - max(map(_breadth, texts)) - 72
+    values = [value for item in comparisons for value in _values(item)]
+    positive = [value for value in values if value > 0]
+    logarithmic = bool(
+        min(values) >= 0 and positive and max(positive) > _DECADES_FROM * min(positive)
+    )
+    first, last, ticks = _decades(positive) if logarithmic else _steps(min(values), max(values))
+    name = power_of_ten if logarithmic else number
+
+    def place(value: float) -> float:
+        if logarithmic:
+            value = math.log10(value) if value > 0 else first
+        share = min(max((value - first) / (last - first), 0), 1)
+        return round(left + (right - left) * share, 1)
+
+    top = 30 if dense else 8
+    rows = [
+        _row(item, label, text, top + height * (index + 0.5), (left, right), place)
+        for index, (item, label, text) in enumerate(zip(comparisons, labels, texts, strict=True))
+    ]
+    bottom = top + height * len(rows)
+    return Plot(
+        width=WIDTH,
+        height=bottom + _AXIS,
+        left=left,
+        right=right,
+        top=top,
+        bottom=bottom,
+        row_height=height,
+        logarithmic=logarithmic,
+        axis_above=dense,
+        zero=None if logarithmic or not first <= 0 <= last else place(0),
+        ticks=[Tick(place(value), name(value)) for value in ticks],
+        rows=rows,
+    )
+
+
+def _row(
+    item: Comparison,
+    label: str,
+    text: str,
+    y: float,
+    ends: tuple[float, float],
+    place: Callable[[float], float],
+) -> Row:
+    begin = ends[0] if item.lower is None else place(item.lower)
+    end = ends[1] if item.upper is None else place(item.upper)
+    return Row(
+        y=y,
+        label=label,
+        cell=item.cell,
+        text=text,
+        decision=item.decision,
+        x=place(item.estimate),
+        interval=None
+        if item.low is None or item.high is None
+        else (place(item.low), place(item.high)),
+        band=(begin, round(max(end - begin, _THINNEST), 1)),
+        bounds=[place(value) for value in (item.lower, item.upper) if value is not None],
+    )
+
+
+def _values(item: Comparison) -> list[float]:
+    found = (item.estimate, item.low, item.high, item.lower, item.upper)
+    return [value for value in found if value is not None]
+
+
+def _shortened(cell: str) -> str:
+    return cell if len(cell) <= _LONGEST_LABEL else f"{cell[: _LONGEST_LABEL - 1].rstrip()}…"
+
+
+def _breadth(text: str) -> float:
+    """About how wide a text of the plot is, in a wide typeface."""
+    return sum(_NARROW_LETTER if letter in _NARROW else _LETTER for letter in text)
+
+
+def _text(item: Comparison) -> str:
+    estimate = number(item.estimate)
+    if item.low is None or item.high is None:
+        return estimate
+    return f"{estimate} ({number(item.low)} to {number(item.high)})"
+
+
+def _steps(least: float, largest: float) -> tuple[float, float, list[float]]:
+    """Ends of a linear axis and its round marks."""
+    span = largest - least or abs(largest) or 1.0
+    least, largest = least - 0.06 * span, largest + 0.06 * span
+    rough = (largest - least) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)
+    marks = range(math.ceil(least / step), math.floor(largest / step) + 1)
+    return least, largest, [float(f"{mark * step:.12g}") for mark in marks]
+
+
+def _decades(positive: Sequence[float]) -> tuple[float, float, list[float]]:
+    """Ends of a logarithmic axis, as powers of ten, and its marks."""
+    least = math.floor(math.log10(min(positive)))
+    largest = math.ceil(math.log10(max(positive)))
+    every = -(-(largest - least) // 6)
+    return least - 0.2, largest + 0.2, [10.0**power for power in range(least, largest + 1, every)]

@@ -1,0 +1,73 @@
+"""What the rule of the page takes from the table of jobs."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from replication.digest import locked_versions
+from replication.jobs import DRAWING, Jobs, StudyJobs
+from replication.report.sources import FigureSources, figure_sources, templates
+from replication.stages import contents
+
+PROGRAM = "replication.report.page"
+
+
+@dataclass(frozen=True)
+class Page:
+    """The functions of the rule, from the page's name to what its job reads and is told."""
+
+    jobs: Jobs
+    """The table."""
+    lock: Path
+    """The pinned packages."""
+    own_file: Callable[[str], Any]
+    """How an input is marked that the workflow does not make."""
+
+    def verdicts(self, wildcards: Any) -> list[str]:
+        """All verdicts of the study."""
+        return list(self._study(wildcards).files.verdicts.values())
+
+    def registry(self, wildcards: Any) -> Any:
+        """What the study claims."""
+        return self.own_file(self._registry(wildcards))
+
+    def figures(self, wildcards: Any) -> list[str]:
+        """Pictures, tables and checksums."""
+        return self._sources(wildcards).files
+
+    def templates(self, wildcards: Any) -> list[Any]:
+        """What the page is made from besides."""
+        return [self.own_file(path) for path in templates()]
+
+    def code(self, wildcards: Any) -> list[str]:
+        """All code and packages that the page depends on, from the beginning."""
+        shown = self.jobs.shown(self._study(wildcards).study.name)
+        paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
+        packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
+        return [
+            *self.jobs.code(self.lock, paths, PROGRAM, DRAWING),
+            *(f"{name}=={version}" for name, version in packages.items()),
+        ]
+
+    def contents(self, wildcards: Any) -> list[str]:
+        """Digests of the files that a person edits."""
+        return contents([self._registry(wildcards), *templates()])
+
+    def planned(self, wildcards: Any) -> str:
+        """The figures, as Snakemake does not record what is made from `input`."""
+        return self._sources(wildcards).model_dump_json()
+
+    def moved(self, wildcards: Any, input: Any) -> str:
+        """The figures, where a storage provider has put them."""
+        return self._sources(wildcards).at(input.figures).model_dump_json()
+
+    def _study(self, wildcards: Any) -> StudyJobs:
+        return self.jobs.studies[self.jobs.pages[wildcards.page]]
+
+    def _registry(self, wildcards: Any) -> str:
+        return os.path.relpath(self._study(wildcards).study.folder / "registry.yaml")
+
+    def _sources(self, wildcards: Any) -> FigureSources:
+        return figure_sources(self.jobs, self._study(wildcards).study.name)

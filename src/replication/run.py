@@ -1,0 +1,286 @@
+"""Run one job: `python -m replication.run --job JSON --output PATH INPUT...`.
+
+Every rule of the workflow calls this program. It reads and checks what the job reads, calls the
+study's function and writes what that returns; see `replication.study` for the functions.
+"""
+
+import hashlib
+import importlib
+import inspect
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from pydantic import TypeAdapter
+
+from replication.errors import InputError
+from replication.order import Input, Order, Role
+from replication.provenance import Provenance, Recipe, digest, provenance
+from replication.seeds import parse_seeds
+from replication.study import Measured, Run
+
+Function = Callable[..., Any]
+
+
+class Given(NamedTuple):
+    """One input file."""
+
+    path: Path
+    """Where it is."""
+    role: Role
+    """What it is to the program."""
+    recipe: Recipe | None
+    """What it must say of itself."""
+    seeds: list[int]
+    """What it covers."""
+    settings: Any
+    """Of a metric, what made it."""
+
+
+class Work(NamedTuple):
+    """A job and its files."""
+
+    order: Order
+    """The job."""
+    given: list[Given]
+    """Its inputs."""
+    output: Path
+    """What is written."""
+    checksum: Path | None
+    """Of a figure's table, where the digest of its content stands."""
+
+    def paths(self, role: Role) -> list[Path]:
+        """Input files of one role."""
+        return [item.path for item in self.given if item.role == role]
+
+    @property
+    def seeds(self) -> list[int]:
+        """What the output covers."""
+        return parse_seeds(self.order.seeds) if self.order.seeds else []
+
+    @property
+    def function(self) -> Function:
+        """What the study does."""
+        return _function(self.order.program, self.order.function)
+
+    @property
+    def settings(self) -> Any:
+        """What the function's first parameter takes."""
+        return parsed(self.function, self.order.settings)
+
+    @property
+    def provenance(self) -> Provenance:
+        """What the output says of itself."""
+        made = dict.fromkeys(item.recipe.digest for item in self.given if item.recipe)
+        return provenance(self.order.program, self.order.settings, self.seeds, list(made))
+
+
+def parsed(function: Function, data: Any) -> Any:
+    """Plain data as the type of a function's first parameter.
+
+    Raises:
+        InputError: names what is wrong.
+    """
+    first = next(iter(inspect.signature(function).parameters.values()))
+    return first.annotation.parse(data, "--job: settings")
+
+
+@click.command(help=__doc__)
+@click.option("--job", required=True, help="Order as JSON.")
+@click.option("--output", required=True, type=click.Path(path_type=Path))
+@click.option("--checksum", type=click.Path(path_type=Path), help="Digest of a figure's table.")
+@click.argument("inputs", nargs=-1, type=click.Path(path_type=Path))
+def main(job: str, output: Path, checksum: Path | None, inputs: tuple[Path, ...]) -> None:
+    """Run it."""
+    order = Order.parse_json(job, "--job")
+    work = Work(order, list(_given(order.inputs, list(inputs))), output, checksum)
+    _STAGES[order.stage](work)
+
+
+def _data(work: Work) -> None:
+    from replication.storage import write_arrays
+
+    arrays = work.function(work.settings, work.seeds, work.paths("source"))
+    write_arrays(work.output, _by_seed(arrays, work), work.provenance)
+
+
+def _runs(work: Work) -> None:
+    from replication.checkpoint import Checkpoint
+    from replication.storage import write_arrays
+
+    checkpoint = Checkpoint(work.output.with_suffix(".checkpoint"), work.provenance)
+    data = _arrays(work, "data")
+    arrays = work.function(work.settings, work.seeds, data, checkpoint)
+    write_arrays(work.output, _by_seed(arrays, work), work.provenance)
+    checkpoint.remove()
+
+
+def _metrics(work: Work) -> None:
+    from replication.frames import write_table
+
+    table = work.function(work.settings, _read_runs(work), _arrays(work, "data"))
+    write_table(work.output, table, work.provenance)
+
+
+def _table(work: Work) -> None:
+    from replication.frames import write_csv
+    from replication.storage import write_text
+
+    figure = parsed(work.function, work.order.settings["figure"])
+    table = work.function(figure, *_measured(work), **_uses(work))
+    write_csv(work.output, table)
+    if work.checksum:
+        write_text(work.checksum, checksum(work.output))
+
+
+def _figure(work: Work) -> None:
+    from replication.drawing import save, set_style
+    from replication.frames import read_csv
+    from replication.storage import write_atomically
+
+    (table,) = work.paths("table")
+    if work.checksum and work.checksum.read_text() != checksum(table):
+        raise InputError(f"{table} was changed after it was made; delete it and run again")
+    figure = parsed(work.function, work.order.settings["figure"])
+    columns = figure.published_columns
+    known = [read_csv(path, columns, numbers=columns) for path in work.paths("published")]
+    set_style()
+    drawn = work.function(figure, read_csv(table, figure.columns), known[0] if known else None)
+    kind = work.output.suffix.removeprefix(".")
+    subject = (
+        f"{work.output.stem}; made from {digest(work.provenance)};"
+        f" seeds {work.order.seeds or 'none'}"
+    )
+    write_atomically(work.output, lambda stream: save(drawn, stream, kind, figure.title, subject))
+
+
+def _evidence(work: Work) -> None:
+    from replication.frames import read_csv, write_table
+
+    published = [read_csv(path, ()) for path in work.paths("published")]
+    table = work.function(*_measured(work), *published, **_uses(work))
+    write_table(work.output, table, work.provenance)
+
+
+def _verdict(work: Work) -> None:
+    from replication.frames import read_table
+    from replication.storage import write_text
+
+    evidence = [read_table(item.path, _recipe(item), item.seeds) for item in work.given]
+    verdict = work.function(work.settings, evidence)
+    made_by = work.provenance
+    made_by["settings"] = digest(made_by["settings"])
+    record = {**verdict.model_dump(mode="json"), "provenance": made_by}
+    write_text(work.output, json.dumps(record, indent=1) + "\n")
+
+
+_STAGES: dict[str, Callable[[Work], None]] = {
+    "data": _data,
+    "runs": _runs,
+    "metrics": _metrics,
+    "table": _table,
+    "figure": _figure,
+    "evidence": _evidence,
+    "verdict": _verdict,
+}
+
+
+def checksum(path: Path) -> str:
+    """The digest of a file's content."""
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
+def _given(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
+    if sum(item.count for item in inputs) != len(paths):
+        raise InputError(f"--job: names {sum(i.count for i in inputs)} inputs, got {len(paths)}")
+    rest = iter(paths)
+    for item in inputs:
+        for index in range(item.count):
+            path = next(rest)
+            text = path.stem if item.seeds is None else item.seeds[index]
+            seeds = parse_seeds(text) if item.recipe and text else []
+            yield Given(path, item.role, item.recipe, seeds, item.settings)
+
+
+def _function(program: str, name: str) -> Function:
+    module = importlib.import_module(program)
+    function: Function | None = getattr(module, name, None)
+    if function is None:
+        known = [
+            key
+            for key, value in vars(module).items()
+            if inspect.isfunction(value) and not key.startswith("_")
+        ]
+        raise InputError(f"{program} has no function {name}; it has {', '.join(known)}")
+    return function
+
+
+def _recipe(item: Given) -> Recipe:
+    if item.recipe is None:
+        raise InputError(f"--job: does not say what made {item.path}")
+    return item.recipe
+
+
+def _arrays(work: Work, role: Role) -> list[Any]:
+    from replication.storage import read_arrays
+
+    return [
+        read_arrays(item.path, _recipe(item), item.seeds)
+        for item in work.given
+        if item.role == role
+    ]
+
+
+def _read_runs(work: Work) -> Iterator[Run]:
+    from replication.storage import read_arrays
+
+    for item in work.given:
+        if item.role == "runs":
+            yield Run(item.path.stem, item.seeds, read_arrays(item.path, _recipe(item), item.seeds))
+
+
+def measured(order: Order, paths: Sequence[Path]) -> list[Measured[Any]]:
+    """The metrics among the inputs of a job, read and checked."""
+    given = list(_given(order.inputs, list(paths)))
+    return _measured(Work(order, given, Path(), None))
+
+
+def _measured(work: Work) -> list[Any]:
+    """What the function takes first: metrics with what made them, or verdicts."""
+    from replication.frames import read_table
+    from replication.verification.scorecard import read_verdict
+
+    found: list[Any] = []
+    for item in work.given:
+        if item.role == "metrics":
+            made_by = _function(_recipe(item).program, "measure")
+            job = parsed(made_by, item.settings)
+            found.append(Measured(read_table(item.path, _recipe(item), item.seeds), job))
+        elif item.role == "verdict":
+            found.append(read_verdict(item.path))
+    return found
+
+
+def _uses(work: Work) -> dict[str, Any]:
+    """Keys of the study's section, as the types of the function's parameters say."""
+    parameters = inspect.signature(work.function).parameters
+    return {
+        name: TypeAdapter(parameters[name].annotation).validate_python(value)
+        for name, value in work.order.settings["uses"].items()
+    }
+
+
+def _by_seed(arrays: Any, work: Work) -> Any:
+    """Refuse arrays whose first axis is not the seed, where there are seeds."""
+    wrong = [name for name, values in arrays.items() if len(work.seeds) not in {0, len(values)}]
+    if wrong:
+        raise InputError(
+            f"{work.order.program}.{work.order.function}: {wrong[0]} has not a value for every seed"
+        )
+    return arrays
+
+
+if __name__ == "__main__":
+    main()

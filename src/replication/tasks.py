@@ -1,0 +1,244 @@
+"""How each file of a study is made, from its jobs, figures and claims."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from replication.errors import InputError
+from replication.order import Role, Stage
+from replication.provenance import digest
+from replication.sensitivity import Cell, Sensitivity
+from replication.strict import Strict, unknown_key
+from replication.study import Experiment, Job
+
+if TYPE_CHECKING:
+    from replication.jobs import StudyJobs
+
+JUDGE = "replication.verification.judgement"
+PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
+"""Paths that mean nothing else to a shell, to Snakemake or to a file system."""
+LONGEST_NAME = 200
+"""Of a file, without its ending; file systems take 255 bytes."""
+
+
+class Task(NamedTuple):
+    """How one file is made."""
+
+    stage: Stage
+    """What is made."""
+    program: str
+    """Full name of the module that makes it."""
+    function: str
+    """Its function."""
+    settings: Any
+    """Of that function, as plain data."""
+    digest: str
+    """Of these settings."""
+    seeds: tuple[int, ...] = ()
+    """What the file covers."""
+    reads: tuple[str, ...] = ()
+    """Paths, in the order in which the program takes them."""
+    roles: tuple[Role, ...] = ()
+    """What each of them is to the program."""
+    published: tuple[str, ...] = ()
+    """Paths of tables as printed, which people edit; the last inputs."""
+    memory: int = 1500
+    """In MB."""
+    minutes: int = 30
+    """The longest that it takes."""
+
+
+class Tasks:
+    """From the parts of a study to its tasks."""
+
+    def __init__(self, jobs: "StudyJobs") -> None:
+        self._jobs = jobs
+        self._made: dict[str, Task] = {}
+        # Jobs of an experiment share their settings; each object is written out once.
+        self._plain: dict[int, tuple[Strict, Any, str]] = {}
+
+    def all(self) -> Iterator[tuple[str, Task]]:
+        """Path and task of every file, what is read before what reads it."""
+        for experiment in self._jobs.experiments.values():
+            for name, job in experiment.data.items():
+                self._add(self._jobs.path("data", name, "npz"), self._data(job), shared=True)
+        for name, experiment in self._jobs.experiments.items():
+            self._experiment(name, experiment)
+        for claim in self._jobs.claims:
+            self._add(self._jobs.files.evidence[claim], self._evidence(claim))
+        for claim, variant in self._jobs.varied_cells:
+            path = self._jobs.path("evidence", f"{claim}-{variant}", "parquet")
+            self._add(path, self._evidence(claim, variant))
+        for claim in self._jobs.claims:
+            self._add(self._jobs.files.verdicts[claim], self._verdict(claim))
+        for claim, variant in self._jobs.varied_cells:
+            path = self._jobs.path("verdicts", f"{claim}-{variant}", "json")
+            self._add(path, self._verdict(claim, variant))
+        for name in self._jobs.figures:
+            self._add(self._jobs.table(name), self._table(name))
+            self._add(self._jobs.table(name).removesuffix(".csv"), self._figure(name))
+        return iter(self._made.items())
+
+    def _add(self, path: str, task: Task, *, shared: bool = False) -> None:
+        known = self._made.get(path)
+        if known is not None and not (shared and known == task):
+            raise InputError(f"{path}: two jobs of study {self._jobs.study.name} make this file")
+        if not PLAIN.fullmatch(path):
+            raise InputError(
+                f"configuration: {self._jobs.study.name}: the file {path!r} cannot be made; names"
+                " may have letters, digits and _.,+- and must not begin with a dot"
+            )
+        if len(stem(path)) > LONGEST_NAME:
+            raise InputError(
+                f"the file name {stem(path)[:20]}... is too long; use successive seeds or a"
+                " smaller computation.seeds_per_job"
+            )
+        self._made[path] = task
+
+    def _data(self, job: Job) -> Task:
+        return self._task("data", "sample", job, job.reads, _each("source", job.reads))
+
+    def _experiment(self, name: str, experiment: Experiment) -> None:
+        for run, job in experiment.runs.items():
+            reads = self._data_paths(job, f"{name}, {run}")
+            self._add(
+                self._jobs.run(name, run),
+                self._task("runs", "train", job, reads, _each("data", reads)),
+            )
+        runs = [self._jobs.run(name, run) for run in experiment.runs]
+        seeds = self._jobs.seeds(name)
+        for metric, job in experiment.metrics.items():
+            data = self._data_paths(job, f"{name}, {metric}")
+            task = self._task(
+                "metrics", "measure", job._replace(seeds=seeds),
+                (*runs, *data), (*_each("runs", runs), *_each("data", data)),
+            )  # fmt: skip
+            self._add(self._jobs.metric(name, metric), task)
+
+    def _data_paths(self, job: Job, where: str) -> tuple[str, ...]:
+        paths = tuple(self._jobs.path("data", name, "npz") for name in job.reads)
+        for name, path in zip(job.reads, paths, strict=True):
+            if path not in self._made:
+                raise InputError(
+                    f"{self._jobs.study.name}, {where}: reads data '{name}', which no job makes"
+                )
+        return paths
+
+    def _task(
+        self, stage: Stage, function: str, job: Job, reads: tuple[str, ...], roles: tuple[Role, ...]
+    ) -> Task:
+        program = self._jobs.study.program(job.program)
+        plain, settings = self._dumped(job.settings)
+        return Task(
+            stage, program, function, plain, settings, job.seeds, reads, roles,
+            memory=job.memory, minutes=job.minutes,
+        )  # fmt: skip
+
+    def _evidence(self, claim: str, variant: str = "") -> Task:
+        found = self._jobs.claims[claim]
+        module, _, function = str(found.measure).partition(".")
+        program = self._jobs.study.program(f"claims.{module}")
+        sources = self._metrics(self._jobs.sources(claim, variant), f"claim {claim}")
+        settings = {"measure": function, "uses": self._uses(found.uses, f"claim {claim}")}
+        published = self._published(found.published_table)
+        return self._small("evidence", program, function, settings, sources, "metrics", published)
+
+    def _verdict(self, claim: str, variant: str = "") -> Task:
+        ending = f"-{variant}" if variant else ""
+        family = self._jobs.family(claim, variant)
+        members = [
+            {"claim": name, "test": self._jobs.claims[name].test.model_dump(mode="json")}  # type: ignore[union-attr]
+            for name in family
+        ]
+        reads = tuple(self._jobs.path("evidence", f"{name}{ending}", "parquet") for name in family)
+        return self._small(
+            "verdict", JUDGE, "verdict", {"claim": claim, "members": members}, reads, "evidence"
+        )
+
+    def _table(self, name: str) -> Task:
+        figure = self._jobs.figures[name]
+        uses = self._uses(figure.uses, f"figure {name}")
+        role: Role = "metrics"
+        reads = self._metrics(figure.sources(), f"figure {name}")
+        if isinstance(figure, Sensitivity):
+            uses = {"cells": self._cells()}
+            reads, role = self._varied_verdicts(), "verdict"
+        settings = {"figure": figure.model_dump(mode="json", exclude={"published"}), "uses": uses}
+        return self._small("table", type(figure).__module__, "table", settings, reads, role)
+
+    def _figure(self, name: str) -> Task:
+        """The picture, of whatever kind."""
+        figure = self._jobs.figures[name]
+        seeds = sorted(
+            {seed for source, _ in figure.sources() for seed in self._jobs.seeds(source)}
+        )
+        table = self._jobs.table(name)
+        task = self._small(
+            "figure", type(figure).__module__, "draw", {"figure": figure.model_dump(mode="json")},
+            (table,), "table", self._published(figure.published),
+        )  # fmt: skip
+        return task._replace(seeds=tuple(seeds))
+
+    def _small(
+        self, stage: Stage, program: str, function: str, settings: Any,
+        reads: tuple[str, ...], role: Role, published: tuple[str, ...] = (),
+    ) -> Task:  # fmt: skip
+        return Task(
+            stage, program, function, settings, digest(settings), (), reads, _each(role, reads),
+            published, memory=1000,
+        )  # fmt: skip
+
+    def _dumped(self, settings: Strict) -> tuple[Any, str]:
+        if id(settings) not in self._plain:
+            plain = settings.model_dump(mode="json")
+            self._plain[id(settings)] = (settings, plain, digest(plain))
+        return self._plain[id(settings)][1:]
+
+    def _metrics(self, sources: list[tuple[str, str]], where: str) -> tuple[str, ...]:
+        for experiment, metric in sources:
+            if experiment not in self._jobs.experiments:
+                known = unknown_key(experiment, list(self._jobs.experiments))
+                raise InputError(f"{where}: experiment: {known}")
+            if metric not in self._jobs.experiments[experiment].metrics:
+                known = unknown_key(metric, list(self._jobs.experiments[experiment].metrics))
+                raise InputError(f"{where}: metric of experiment '{experiment}': {known}")
+        return tuple(self._jobs.metric(*source) for source in sources)
+
+    def _uses(self, keys: Iterable[str], where: str) -> dict[str, Any]:
+        known = type(self._jobs.settings).model_fields
+        for key in keys:
+            if key not in known:
+                raise InputError(f"{where}: uses: {unknown_key(key, list(known))}")
+        return self._jobs.settings.model_dump(mode="json", include=set(keys)) if keys else {}
+
+    def _published(self, name: str | None) -> tuple[str, ...]:
+        return (
+            () if name is None else (os.path.relpath(self._jobs.study.folder / "published" / name),)
+        )
+
+    def _varied_verdicts(self) -> tuple[str, ...]:
+        return tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)
+
+    def _cells(self) -> list[dict[str, Any]]:
+        cells = [
+            Cell(
+                claim=claim,
+                statement=self._jobs.claims[claim].statement,
+                variant=self._jobs.variants[variant].title,
+                as_baseline=not self._jobs.varied_verdict(claim, variant).endswith(
+                    f"-{variant}.json"
+                ),
+            )
+            for claim, variant in self._jobs.varied_cells
+        ]
+        return [cell.model_dump() for cell in cells]
+
+
+def _each(role: Role, paths: Iterable[str]) -> tuple[Role, ...]:
+    return tuple(role for _ in paths)
+
+
+def stem(path: str) -> str:
+    """Name of a file without folders and ending."""
+    return path.rpartition("/")[2].rpartition(".")[0]

@@ -1,0 +1,398 @@
+"""Conformance of a study: what every folder must do to be computed, judged and drawn.
+
+    def test_my_study(tmp_path):
+        check_study(find_studies()["mypaper"], tmp_path)
+
+The study is computed at its smallest scale and goes through all of `CHECKS`. To have a test per
+check, compute it once with `Small.computed`, and call the checks with it.
+"""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import chdir
+from dataclasses import dataclass, replace
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from replication.configuration import configure, merged
+from replication.errors import InputError
+from replication.jobs import Jobs, StudyJobs
+from replication.marks import unknown_marks
+from replication.order import Order
+from replication.registry import Statistical
+from replication.run import Work, parsed
+from replication.strict import Strict
+from replication.study import Study
+from replication.tasks import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+RUN = """
+import json, sys
+from replication.errors import InputError
+from replication.run import main
+for arguments in json.load(sys.stdin):
+    try:
+        main.main(arguments, standalone_mode=False)
+    except InputError as error:
+        sys.exit(f"{arguments[3]}: {error.message}")
+"""
+LONGEST_ANSWER = 1000
+"""Characters of what a failed job says."""
+SHOWN = 3
+"""Examples that a message gives."""
+
+
+@dataclass(frozen=True)
+class Small:
+    """A study at its smallest scale, all of it computed in a folder."""
+
+    study: Study
+    """It."""
+    folder: Path
+    """Where it was computed."""
+    changes: dict[str, Any]
+    """What is changed in the default configuration."""
+    jobs: Jobs
+    """How."""
+
+    @classmethod
+    def computed(cls, study: Study, folder: Path) -> "Small":
+        """Compute a study.
+
+        Args:
+            study: which.
+            folder: an empty one.
+
+        Raises:
+            InputError: if something in it cannot be used.
+        """
+        folder = folder.resolve()
+        folder.mkdir(exist_ok=True)
+        settings = configure({}, {study.name: study}).section(study.name)
+        # Two seeds in a job, so that a job can have several.
+        changes = {
+            study.name: study.smallest(settings, folder),
+            "computation": {"seeds_per_job": 2},
+        }
+        with chdir(folder):
+            small = cls(study, folder, changes, _jobs(study, changes))
+        small.make(small.jobs.tasks)
+        return small
+
+    def alone(self, random: Random) -> "Small":
+        """Data and runs of one seed of every experiment, computed in a folder of their own."""
+        folder = self.folder / "alone"
+        folder.mkdir(exist_ok=True)
+        overlay = self.study.one_seed(self.parts.settings, random)
+        alone = replace(self, folder=folder, jobs=self.changed(overlay))
+        alone.make(path for path, _ in alone.tasks("data", "runs"))
+        return alone
+
+    def make(self, paths: Iterable[str]) -> None:
+        """Make files, in a process of its own and with one thread, as the workflow does.
+
+        Raises:
+            InputError: if a job fails.
+        """
+        done = subprocess.run(
+            [sys.executable, "-c", RUN],
+            input=json.dumps(list(map(self.arguments, paths))),
+            cwd=self.folder,
+            # Other hashes each time, so that the order of a set is seen.
+            env=os.environ
+            | {
+                "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+                "PYTHONHASHSEED": "random",
+                "OMP_NUM_THREADS": "1",
+            },
+            text=True,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+        if done.returncode:
+            raise InputError(done.stderr[-LONGEST_ANSWER:].strip())
+
+    @property
+    def parts(self) -> StudyJobs:
+        """Its jobs."""
+        return self.jobs.studies[self.study.name]
+
+    def output(self, path: str) -> Path:
+        """The file of a task; a figure's is its PDF."""
+        return Path(f"{path}.pdf" if self.jobs.tasks[path].stage == "figure" else path)
+
+    def arguments(self, path: str) -> list[str]:
+        """What the program is given that makes a file."""
+        task, order = self.jobs.tasks[path], self.jobs.order(path)
+        job = order.model_dump_json(exclude_defaults=True)
+        return ["--job", job, "--output", str(self.output(path)), *task.reads, *task.published]
+
+    def tasks(self, *stages: str) -> Iterator[tuple[str, Task]]:
+        """Path and task of every file of some stages."""
+        return (item for item in self.jobs.tasks.items() if item[1].stage in stages)
+
+    def work(self, path: str) -> Work:
+        """What makes a file, without its inputs."""
+        return Work(self.jobs.order(path), [], self.output(path), None)
+
+    def runs(self) -> "Iterator[tuple[tuple[str, int], dict[str, NDArray[Any]]]]":
+        """The arrays of every seed, with what made them and the seed."""
+        from replication.storage import read_arrays
+
+        for path, task in self.tasks("runs"):
+            recipe = self.jobs.recipe(path)
+            arrays = read_arrays(self.folder / path, recipe, list(task.seeds))
+            for index, seed in enumerate(task.seeds):
+                own = {name: values[index] for name, values in arrays.items()}
+                yield (recipe.digest, seed), own
+
+    def table(self, path: str) -> "pd.DataFrame":
+        """A metric or the evidence of a claim."""
+        from replication.frames import read_table
+
+        return read_table(self.folder / path, self.jobs.recipe(path), None)
+
+    def changed(self, overlay: Mapping[str, Any]) -> Jobs:
+        """The jobs with some more changes of the study's section."""
+        return _jobs(self.study, merged(self.changes, {self.study.name: overlay}))
+
+
+def _jobs(study: Study, changes: dict[str, Any]) -> Jobs:
+    """The jobs of a study, with paths relative to the working folder."""
+    studies = {study.name: study}
+    return Jobs.of(configure(changes, studies), studies)
+
+
+Check = Callable[[Small], None]
+CHECKS: list[Check] = []
+"""All of them, in the order in which they read best."""
+
+
+def check_study(study: Study, folder: Path) -> None:
+    """Compute a study at its smallest scale and let it go through all checks.
+
+    Args:
+        study: which.
+        folder: an empty one, for what is computed.
+
+    Raises:
+        AssertionError: says what the study does not do.
+        InputError: if it cannot be computed.
+    """
+    small = Small.computed(study, folder)
+    for check in CHECKS:
+        check(small)
+
+
+def _check(function: Check) -> Check:
+    """Have a check among all of them, and run it in the folder of what was computed."""
+
+    @wraps(function)
+    def inside(small: Small) -> None:
+        with chdir(small.folder):
+            function(small)
+
+    CHECKS.append(inside)
+    return inside
+
+
+@_check
+def check_jobs_are_plain_data(small: Small) -> None:
+    """A job is the same after it was written as JSON, and its program reads it as its own type."""
+    for path, task in small.tasks("data", "runs", "metrics", "table", "figure"):
+        order = small.jobs.order(path)
+        again = Order.parse_json(order.model_dump_json(exclude_defaults=True), path)
+        assert again == order, f"{path}: its job is not the same after a round trip through JSON"
+        function = small.work(path).function
+        first = next(iter(inspect.signature(function).parameters.values()))
+        assert isinstance(first.annotation, type), (
+            f"{task.program}.{task.function}: its first parameter has no type that can be read;"
+            " write the class, not its name in quotes"
+        )
+        assert issubclass(first.annotation, Strict), (
+            f"{task.program}.{task.function}: its first parameter is no `Strict`"
+        )
+        given = task.settings["figure"] if task.stage in {"table", "figure"} else task.settings
+        read = parsed(function, given).model_dump(mode="json")
+        kept = {key: value for key, value in read.items() if key in given}
+        assert kept == given, f"{path}: {task.program} reads other settings than it is given"
+
+
+@_check
+def check_same_seed_same_bytes(small: Small) -> None:
+    """Every file, figures included, is the same when all of it is made anew."""
+    again = Small.computed(small.study, small.folder / "again")
+    for file in map(small.output, small.jobs.tasks):
+        assert file.read_bytes() == (again.folder / file).read_bytes(), (
+            f"{file}: the same job made other bytes the second time; does it draw from a"
+            " generator without a seed, or go through a set?"
+        )
+
+
+@_check
+def check_a_seed_does_not_depend_on_its_batch(small: Small) -> None:
+    """A seed alone gives what it gives among others, to the bit."""
+    together = dict(small.runs())
+    for (recipe, seed), alone in small.alone(Random(0)).runs():
+        for name, values in together[recipe, seed].items():
+            assert values.tobytes() == alone[name].tobytes(), (
+                f"'{name}' of seed {seed} is another one without its neighbours"
+            )
+
+
+@_check
+def check_one_seed_is_left(small: Small) -> None:
+    """The study's `one_seed` leaves one seed of every experiment that has any."""
+    for draw in range(3):
+        overlay = small.study.one_seed(small.parts.settings, Random(draw))
+        parts = small.changed(overlay).studies[small.study.name]
+        for name in parts.experiments:
+            left, known = parts.seeds(name), small.parts.seeds(name)
+            assert len(left) <= 1, f"one_seed leaves seeds {left} of experiment {name}"
+            assert {*left} <= {*known}, f"one_seed gives {name} a seed {left} that it does not have"
+
+
+@_check
+def check_fingerprints_tell_runs_apart(small: Small) -> None:
+    """Every experiment has a metric `fingerprint` with a digest of every run."""
+    for name in small.parts.experiments:
+        assert name in small.parts.files.fingerprints, f"experiment {name} has no `fingerprint`"
+        table = small.table(small.parts.files.fingerprints[name])
+        assert {"seed", "digest"} <= {*table}, f"fingerprint of {name}: lacks seed or digest"
+        assert {*table["seed"]} == {*small.parts.seeds(name)}, (
+            f"fingerprint of {name}: has other seeds than its runs"
+        )
+        assert table["digest"].is_unique, f"fingerprint of {name}: two runs are the same"
+
+
+@_check
+def check_no_seed_is_dropped(small: Small) -> None:
+    """The evidence of a test over seeds has all seeds of the experiments that it names."""
+    for name, claim in small.parts.claims.items():
+        evidence = small.table(small.parts.files.evidence[name])
+        assert not evidence.empty, f"claim {name}: its evidence is empty"
+        if isinstance(claim.test, Statistical):
+            known = {seed for item in claim.data for seed in small.parts.seeds(item.experiment)}
+            assert {*evidence["seed"]} == known, (
+                f"claim {name}: its evidence has seeds {sorted({*evidence['seed']})}, its data"
+                f" {sorted(known)}"
+            )
+
+
+@_check
+def check_everything_is_described(small: Small) -> None:
+    """Figures have texts, claims and assumptions name figures that exist, and there is a README."""
+    registry = small.parts.registry
+    drawings = {figure.drawing for figure in small.parts.figures.values()}
+    for name, figure in small.parts.figures.items():
+        assert figure.drawing in registry.figures, (
+            f"figure {name}: registry.yaml says nothing of '{figure.drawing}'"
+        )
+        assert type(figure).title, f"figure {name}: has no title"
+    for name in registry.figures:
+        assert name in drawings, f"registry.yaml describes '{name}', which is not drawn"
+    for assumption in registry.assumptions:
+        unknown = {*assumption.figures} - {*registry.figures}
+        assert not unknown, f"an assumption names {', '.join(unknown)}, which is no figure"
+    readme = small.study.folder / "README.md"
+    assert readme.is_file(), f"{readme}: is missing"
+    assert readme.read_text().startswith("# "), f"{readme}: has no title"
+
+
+@_check
+def check_no_measure_is_forgotten(small: Small) -> None:
+    """Every function of the claims' modules that returns a table is that of a claim."""
+    measures = {str(claim.measure) for claim in small.parts.claims.values()}
+    for module in {name.partition(".")[0] for name in measures}:
+        program = small.study.program(f"claims.{module}")
+        for name, value in inspect.getmembers(import_module(program), inspect.isfunction):
+            is_measure = "DataFrame" in str(inspect.signature(value).return_annotation)
+            if is_measure and value.__module__ == program and not name.startswith("_"):
+                assert f"{module}.{name}" in measures, f"no claim uses {program}.{name}"
+
+
+@_check
+def check_figures_are_functions_of_their_table(small: Small) -> None:
+    """A figure reads nothing but its table, does not change it, and shows what stands in it."""
+    import matplotlib.pyplot as plt
+
+    for path in (path for path, _ in small.tasks("figure")):
+        table, published = _tables(small, path)
+        before = table.copy(deep=True)
+        work = small.work(path)
+        figure = parsed(work.function, work.order.settings["figure"])
+        missing = [column for column in figure.columns if column not in table]
+        assert not missing, f"{path}: its table lacks {', '.join(missing)}"
+        with tempfile.TemporaryDirectory() as empty, chdir(empty):
+            drawn = work.function(figure, table, published)
+        assert table.equals(before), f"{path}: drawing changes its table"
+        unknown = list(unknown_marks(drawn, [table] if published is None else [table, published]))
+        plt.close(drawn)
+        assert bool(unknown) == (figure.drawing in small.study.drawn_beside), (
+            f"{path}: does not have in its table what it draws, {', '.join(unknown[:SHOWN])};"
+            " compute it in `table`"
+            if unknown
+            else f"{path}: has all that it draws in its table; take it out of DRAWN_BESIDE"
+        )
+
+
+@_check
+def check_mistakes_are_answered(small: Small) -> None:
+    """A wrong configuration is answered by a sentence that says where, never by a traceback."""
+    section = small.parts.settings.model_dump(mode="json")
+    last = [*section][-1]
+    _answered(small, {f"{last}s": {}}, f"did you mean '{last}'?")
+    for keys, value in _places(section):
+        wrong: Any = "text" if isinstance(value, dict | list) else {"not": "this"}
+        _answered(small, _nested(keys, wrong), small.study.name, *keys)
+    for name, figure in section["figures"].items():
+        for key, value in figure.items():
+            for experiment in small.parts.experiments:
+                if value in (experiment, [experiment]):
+                    strange = f"{experiment}x" if value == experiment else [f"{experiment}x"]
+                    overlay = {"figures": {name: {key: strange}}}
+                    _answered(small, overlay, f"did you mean '{experiment}'?")
+
+
+def _answered(small: Small, overlay: dict[str, Any], *expected: str) -> None:
+    said = "nothing"
+    try:
+        small.changed(overlay)
+    except InputError as error:
+        said = error.message
+    for words in expected:
+        assert words in said, f"{overlay} is answered by '{said}', without '{words}'"
+
+
+def _places(section: dict[str, Any]) -> Iterator[tuple[list[str], Any]]:
+    """Keys to every part of the section, and to every setting of a figure, and their values."""
+    for key, value in section.items():
+        yield [key], value
+    for name, figure in section["figures"].items():
+        yield from ((["figures", name, key], value) for key, value in figure.items())
+
+
+def _nested(keys: list[str], value: Any) -> dict[str, Any]:
+    for key in reversed(keys):
+        value = {key: value}
+    return value  # type: ignore[no-any-return]
+
+
+def _tables(small: Small, path: str) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
+    """What a figure draws."""
+    from replication.frames import read_csv
+
+    task = small.jobs.tasks[path]
+    known = [read_csv(Path(name), ()) for name in task.published]
+    return read_csv(Path(task.reads[0]), ()), known[0] if known else None

@@ -1,0 +1,1 @@
+"""Verdicts on claims, and the reference that results are compared with."""

@@ -1,0 +1,148 @@
+"""What is computed of a study, brought into the form of its reference."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from replication.digest import reach
+from replication.errors import InputError
+from replication.frames import read_table
+from replication.jobs import Jobs, StudyJobs
+from replication.provenance import digest
+from replication.verification.judgement import Member
+from replication.verification.machine import machine
+from replication.verification.reference import (
+    EVIDENCE,
+    FINGERPRINTS,
+    Expected,
+    Reference,
+    collect_evidence,
+    figure_path,
+    read_numbers,
+)
+from replication.verification.scorecard import read_verdict
+
+COMPARISON = "replication.verification.comparison"
+"""Code that every number of a reference depends on, as it says which ones are equal."""
+
+
+class Found(NamedTuple):
+    """What is there of a study."""
+
+    results: Reference
+    """As far as it is computed."""
+    refused: dict[str, str]
+    """By path, why a file cannot be used: damaged, or of other settings or code."""
+
+
+def collect(jobs: Jobs, study: str, folder: Path) -> Found:
+    """What is computed of a study in a folder.
+
+    Args:
+        jobs: how it is computed.
+        study: its name.
+        folder: where the workflow ran.
+    """
+    refused: dict[str, str] = {}
+
+    def read(files: dict[str, str], reader: Callable[[str], Any]) -> dict[str, Any]:
+        found = {}
+        for name, path in files.items():
+            if (folder / path).is_file():
+                try:
+                    found[name] = reader(path)
+                except InputError as error:
+                    refused[path] = error.message
+        return found
+
+    def made(path: str) -> pd.DataFrame:
+        return read_table(folder / path, jobs.recipe(path), list(jobs.tasks[path].seeds))
+
+    files = jobs.studies[study].files
+    figures = read(files.tables, lambda path: read_numbers(folder / path))
+    tables = {figure_path(name): table for name, table in figures.items()}
+    if evidence := read(files.evidence, made):
+        tables[EVIDENCE] = collect_evidence(evidence)
+    if runs := read(files.fingerprints, made):
+        tables[FINGERPRINTS] = _fingerprints(runs)
+    verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
+    return Found(Reference(tables, verdicts, depends(jobs, study)), refused)
+
+
+def expected(study: StudyJobs) -> Expected:
+    """What a whole reference of a study holds."""
+    runs = [(name, seed) for name in study.files.fingerprints for seed in study.seeds(name)]
+    return Expected(
+        tables={EVIDENCE, FINGERPRINTS, *map(figure_path, study.figures)},
+        claims=set(study.claims),
+        runs=pd.DataFrame(runs, columns=["experiment", "seed"]),
+    )
+
+
+def depends(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
+    """What the numbers of a study depend on: see `Manifest`."""
+    return {
+        "settings": settings(jobs, study),
+        "code": code(jobs, study),
+        "machine": machine(),
+    }
+
+
+def settings(jobs: Jobs, study: str) -> dict[str, str]:
+    """Digest of the settings of every figure, claim and experiment of a study.
+
+    A claim's include how it is judged, and its table of published values.
+    """
+    found = jobs.studies[study]
+    judged = {
+        name: claim.model_dump(mode="json", include={"test", "measure", "figure"})
+        for name, claim in found.claims.items()
+    }
+    return {
+        **{
+            f"figure {name}": jobs.settings_digest(path)
+            for name, path in found.files.tables.items()
+        },
+        **{
+            f"claim {name}": digest([jobs.settings_digest(path), judged[name]])
+            for name, path in found.files.evidence.items()
+        },
+        **{
+            f"experiment {name}": jobs.settings_digest(path)
+            for name, path in found.files.fingerprints.items()
+        },
+    }
+
+
+def code(jobs: Jobs, study: str) -> dict[str, str]:
+    """Digest of every module that a number of a study, or its comparison, depends on."""
+    made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
+    modules: dict[str, str] = {}
+    for program in (*made, COMPARISON):
+        modules |= reach(program).modules
+    return dict(sorted(modules.items()))
+
+
+def counts(study: StudyJobs) -> set[str]:
+    """The tables and claims of a study whose numbers are compared like counts."""
+    names = set(study.registry.compared_as_counts)
+    figures = (name for name, figure in study.figures.items() if figure.drawing in names)
+    return {*(names & study.claims.keys()), *map(figure_path, figures)}
+
+
+def families(study: StudyJobs) -> Iterator[Sequence[Member]]:
+    """The claims of a study, together with those that share their correction for many tests."""
+    for names in study.families:
+        yield [
+            Member.model_validate({"claim": name, "test": study.claims[name].test})
+            for name in names
+        ]
+
+
+def _fingerprints(runs: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """All runs as one table, in 64 bits: so written, numbers of 32 bits are read back the same."""
+    tables = [table.assign(experiment=name) for name, table in runs.items()]
+    together = pd.concat(tables, ignore_index=True)
+    return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))

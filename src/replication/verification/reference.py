@@ -1,0 +1,207 @@
+"""The reference: numbers of a study that were once computed, as small text files to keep in git."""
+
+import hashlib
+import json
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from replication.errors import InputError
+from replication.storage import unreadable, write_text
+from replication.strict import Strict
+from replication.verification.judgement import Judged, Member, Verdict, judge
+
+MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
+EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
+EVIDENCE_COLUMNS = (
+    "claim", "cell", "level", "sample", "seed", "value", "published", "published_seeds",
+)  # fmt: skip
+_COUNTS = ("seed", "published_seeds")
+_NUMBERS = ("level", "value", "published")
+_REMEDY = "restore the reference with git, or make it again with `snakemake reference`"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """All that is kept of a study, or what was found to compare it with."""
+
+    tables: dict[str, pd.DataFrame]
+    """By path relative to its folder: figures' numbers, evidence, fingerprints."""
+    verdicts: dict[str, Verdict]
+    """By number of the claim."""
+    depends: dict[str, dict[str, str]]
+    """`settings`, `code` and `machine`, see `Manifest`."""
+
+
+class Expected(NamedTuple):
+    """What a whole reference holds."""
+
+    tables: set[str]
+    """Paths of tables."""
+    claims: set[str]
+    """Numbers of claims."""
+    runs: pd.DataFrame
+    """experiment and seed of every run, and what else tells the runs of a seed apart."""
+
+
+class Manifest(Strict):
+    """What a reference was made of."""
+
+    settings: dict[str, str]
+    """Digest by figure, claim and experiment."""
+    code: dict[str, str]
+    """Digest by module."""
+    machine: dict[str, str]
+    """See `machine`."""
+    files: dict[str, str]
+    """SHA-256 of every other file of the reference, by path."""
+
+
+class _Verdicts(Strict):
+    verdicts: list[Verdict]
+
+
+def reference_folder(root: Path, study: str) -> Path:
+    """Where the reference of a study stands.
+
+    Args:
+        root: the project's folder.
+        study: its name.
+    """
+    return root / "results/reference" / study
+
+
+def find_references(root: Path) -> list[str]:
+    """The studies of which a project keeps a reference, by name."""
+    return sorted(path.parent.name for path in reference_folder(root, "").glob(f"*/{MANIFEST}"))
+
+
+def figure_path(figure: str) -> str:
+    """Where the numbers of a figure stand in a reference."""
+    return f"figures/{figure}.csv"
+
+
+def write_reference(folder: Path, reference: Reference) -> None:
+    """Write a reference, and remove files of an earlier one that it does not have."""
+    files = {
+        path: table.to_csv(index=False, lineterminator="\n")
+        for path, table in reference.tables.items()
+    }
+    verdicts = _Verdicts(verdicts=list(reference.verdicts.values())).model_dump(mode="json")
+    files[VERDICTS] = json.dumps(verdicts, indent=1) + "\n"
+    digests = {path: _digest(text.encode()) for path, text in sorted(files.items())}
+    manifest = Manifest.model_validate({**reference.depends, "files": digests})
+    for path, text in files.items():
+        write_text(folder / path, text)
+    write_text(folder / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+    for name in _unlisted(folder, manifest):
+        (folder / name).unlink()
+
+
+def read_reference(folder: Path) -> tuple[Reference, list[str]]:
+    """Read a reference.
+
+    Returns:
+        The reference, and the files that were changed or added after it was made.
+
+    Raises:
+        InputError: if it is missing or damaged.
+    """
+    manifest = Manifest.parse_json(_read(folder / MANIFEST), str(folder / MANIFEST))
+    texts = {name: _read(folder / name) for name in manifest.files}
+    for name in (VERDICTS, EVIDENCE, FINGERPRINTS):
+        if name not in texts:
+            raise InputError(f"{folder / MANIFEST}: does not list {name}; {_REMEDY}")
+    changed = [
+        name for name, text in texts.items() if _digest(text.encode()) != manifest.files[name]
+    ]
+    verdicts = _Verdicts.parse_json(texts[VERDICTS], str(folder / VERDICTS)).verdicts
+    reference = Reference(
+        tables={name: read_numbers(folder / name) for name in texts if name.endswith(".csv")},
+        verdicts={verdict.claim: verdict for verdict in verdicts},
+        depends=manifest.model_dump(include={"settings", "code", "machine"}),
+    )
+    return reference, [*changed, *_unlisted(folder, manifest)]
+
+
+def read_numbers(path: Path) -> pd.DataFrame:
+    """Read a table of numbers to the last bit.
+
+    Raises:
+        InputError: if it cannot be read, or evidence lacks a column or has text among numbers.
+    """
+    kinds: dict[Hashable, Any] = {"digest": "str"}
+    if path.name == EVIDENCE:
+        kinds = {
+            **dict.fromkeys(("claim", "cell", "sample"), "str"),
+            **dict.fromkeys(_COUNTS, "Int64"),
+            **dict.fromkeys(_NUMBERS, "float64"),
+        }
+    try:
+        table = pd.read_csv(path, dtype=kinds)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):
+        raise InputError(f"{path}: its columns are {', '.join(table.columns)}; {_REMEDY}")
+    return table
+
+
+def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The evidence of all claims as one table with the columns `EVIDENCE_COLUMNS`."""
+    tables = [
+        table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
+        for claim, table in evidence.items()
+    ]
+    kinds = dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64")
+    return pd.concat([table.astype(kinds) for table in tables], ignore_index=True)
+
+
+def run_keys(runs: pd.DataFrame) -> list[str]:
+    """The columns of fingerprints that tell runs apart: all but their digest and numbers."""
+    numbers = {"digest", *runs.select_dtypes("float")}
+    return [str(name) for name in runs if name not in numbers]
+
+
+def judge_again(evidence: pd.DataFrame, families: Iterable[Sequence[Member]]) -> dict[str, Verdict]:
+    """The verdicts that follow from the reference's evidence.
+
+    Args:
+        evidence: what `collect_evidence` returned.
+        families: claims that share the correction for many tests.
+
+    Raises:
+        InputError: if the evidence of a claim is missing.
+    """
+    by_claim = {
+        str(claim): table.dropna(axis="columns", how="all")
+        for claim, table in evidence.groupby("claim")
+    }
+    verdicts: dict[str, Verdict] = {}
+    for family in families:
+        absent = [member.claim for member in family if member.claim not in by_claim]
+        if absent:
+            raise InputError(f"the reference has no evidence of claim {absent[0]}; {_REMEDY}")
+        verdicts |= judge(
+            [Judged(member.claim, member.test, by_claim[member.claim]) for member in family]
+        )
+    return verdicts
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); {_REMEDY}") from error
+
+
+def _unlisted(folder: Path, manifest: Manifest) -> list[str]:
+    """Files that do not belong to the reference."""
+    names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return [name for name in names if name not in manifest.files and name != MANIFEST]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,343 @@
+r"""Compare results with the reference: do they still come out as they did?
+
+\b
+hash    the reference is whole, its verdicts follow from its evidence, settings and code are those
+        that it was made with, and what is computed here equals it; takes seconds
+figure  computes every figure and verdict again whose metrics are here, then as hash
+seed    computes one seed of every experiment from nothing, drawn at random
+full    computes everything from nothing, in a folder of its own
+"""
+
+import random
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+import yaml
+
+from replication.configuration import Configuration, configuration_type, configure, merged
+from replication.documents import read_yaml
+from replication.errors import InputError
+from replication.frames import write_csv
+from replication.jobs import Jobs, StudyJobs
+from replication.study import Study, find_studies
+from replication.verification.collect import (
+    Found,
+    collect,
+    counts,
+    depends,
+    expected,
+    families,
+    settings,
+)
+from replication.verification.comparison import compare, missing, refused, together
+from replication.verification.reference import (
+    EVIDENCE,
+    EVIDENCE_COLUMNS,
+    FINGERPRINTS,
+    Expected,
+    Reference,
+    judge_again,
+    read_reference,
+    reference_folder,
+    run_keys,
+    write_reference,
+)
+from replication.verification.scorecard import counts as totals
+from replication.verification.scorecard import scorecard
+
+RULES = ("table", "evidence", "verdict")
+"""What makes figures' numbers and verdicts from metrics."""
+SHOWN = 30
+"""Differences that are printed; the rest stands in the file."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """What is verified."""
+
+    root: Path
+    """Folder of the Snakefile and of the references."""
+    studies: dict[str, Study]
+    """All of them."""
+    configuration: Configuration
+    """What is computed."""
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """How it is computed."""
+        return Jobs.of(self.configuration, self.studies)
+
+    @cached_property
+    def default(self) -> Jobs:
+        """How the references were computed."""
+        return Jobs.of(configure({}, self.studies), self.studies)
+
+    def is_default(self, study: str) -> bool:
+        """Whether just what is in the reference of a study is computed."""
+        return settings(self.jobs, study) == settings(self.default, study)
+
+    def reference(self, study: str) -> Path:
+        """Folder of the reference of a study."""
+        return reference_folder(self.root, study)
+
+    def snakemake(
+        self, configuration: Configuration, targets: Iterable[str], *options: str
+    ) -> None:
+        """Make targets with a configuration.
+
+        Raises:
+            InputError: if Snakemake fails; it has said why.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "configuration.yaml"
+            whole, default = (
+                each.model_dump(mode="json") for each in (configuration, self.default.configuration)
+            )
+            file.write_text(yaml.safe_dump(_with_removals(whole, default)))
+            command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress"]
+            command += ["--snakefile", str(self.root / "Snakefile"), *options]
+            command += ["--configfile", str(file)]
+            if subprocess.run(command, check=False).returncode:
+                raise InputError("computing the results again failed, see above")
+
+
+@click.command(help=__doc__)
+@click.option("--study", "names", multiple=True, help="Which; those of a plain run if left out.")
+@click.option("--level", type=click.Choice(["hash", "figure", "seed", "full"]), default="hash")
+@click.option("--draw", type=int, help="Seed of the draw of seeds, to repeat one.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
+@click.option("--configuration", type=click.Path(path_type=Path), help="Merged configuration.")
+@click.option("--output", type=click.Path(path_type=Path), default=Path("results/differences.csv"))
+@click.option("--found", type=click.Path(path_type=Path), help="New folder for what is found.")
+@click.option("--write", is_flag=True, help="Keep what is computed as the reference instead.")
+def main(
+    names: tuple[str, ...],
+    level: str,
+    draw: int | None,
+    root: Path,
+    configuration: Path | None,
+    output: Path,
+    found: Path | None,
+    write: bool,
+) -> None:
+    """Print the scorecard and every difference; fail if there is one."""
+    if found and found.exists():
+        raise InputError(f"{found}: is there already; delete it or name another folder")
+    studies = find_studies()
+    given = configuration and read_configuration(configuration, studies)
+    project = Project(root, studies, given or configure({}, studies))
+    chosen = (
+        project.jobs.selected(",".join(names))
+        if names
+        else [name for name, study in studies.items() if study.is_default]
+    )
+    if write:
+        for name in chosen:
+            write_results(project, name)
+        return
+    draw = random.SystemRandom().randrange(10**6) if draw is None else draw
+    if level == "seed":
+        click.echo(f"One seed of every experiment, drawn with --draw {draw}")
+    differences = []
+    for name in chosen:
+        if len(chosen) > 1:
+            click.echo(f"\n{name}\n")
+        rows = _verify(project, name, level, draw, found and found / name)
+        rows.insert(0, "study", name)
+        differences.append(rows)
+    every = together(differences)
+    write_csv(output, every)
+    if len(every):
+        raise InputError(f"{len(every)} differences from the reference; all are in {output}")
+
+
+def read_configuration(path: Path, studies: dict[str, Study]) -> Configuration:
+    """Read a whole configuration from YAML.
+
+    Raises:
+        InputError: if it cannot be read, or names what is wrong in it.
+    """
+    return configuration_type(studies).parse(read_yaml(path), str(path))
+
+
+def write_results(project: Project, study: str) -> None:
+    """Keep what is computed of a study in the current folder as its reference.
+
+    Raises:
+        InputError: if something is not computed yet, or not with the default configuration.
+    """
+    if not project.is_default(study):
+        raise InputError(
+            "only results of the default configuration become the reference; leave out overlays"
+        )
+    absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
+    if absent:
+        raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
+    found = collect(project.jobs, study, Path())
+    for reason in found.refused.values():
+        raise InputError(reason)
+    folder = project.reference(study)
+    write_reference(folder, found.results)
+    click.echo(f"The results are kept in {folder}")
+
+
+def _verify(project: Project, study: str, level: str, draw: int, keep: Path | None) -> pd.DataFrame:
+    """All differences between a study and its reference, which are printed."""
+    reference, changed = read_reference(project.reference(study))
+    found = _LEVELS[level](project, study, draw)
+    default, jobs = project.default.studies[study], project.jobs.studies[study]
+    due, current = expected(jobs), found.results
+    if project.is_default(study):
+        runs = reference.tables[FINGERPRINTS]
+        due = due._replace(runs=runs[run_keys(runs)])
+    else:
+        current = _known(current, reference)
+    if keep:
+        _write_found(keep, current)
+    again = judge_again(reference.tables[EVIDENCE], families(default))
+    rows = together(
+        [
+            missing("reference", reference, expected(default)),
+            refused(found.refused),
+            compare(current, reference, changed, again, counts(jobs)),
+            missing("results", current, due if level == "full" else _begun(due, current, level)),
+        ]
+    )
+    _report(jobs, current, reference, rows)
+    return rows
+
+
+def _hash(project: Project, study: str, draw: int) -> Found:
+    return collect(project.jobs, study, Path())
+
+
+def _figure(project: Project, study: str, draw: int) -> Found:
+    """Figures and verdicts whose metrics are not here are left out and named."""
+    jobs, files = project.jobs, project.jobs.studies[study].files
+    made = {
+        **{f"figure {name}": path for name, path in files.tables.items()},
+        **{f"verdict {name}": path for name, path in files.verdicts.items()},
+    }
+    here = {name: path for name, path in made.items() if _has_metrics(jobs, path)}
+    if left_out := [name for name in made if name not in here]:
+        click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
+    project.snakemake(project.configuration, here.values(), "--forcerun", *RULES)
+    return collect(jobs, study, Path())
+
+
+def _seed(project: Project, study: str, draw: int) -> Found:
+    """The seeds are drawn per experiment."""
+    overlay = project.jobs.studies[study].one_seed(random.Random(draw))
+    data = merged(project.configuration.model_dump(mode="json"), overlay)
+    one = configuration_type(project.studies).parse(data, "one seed of every experiment")
+    return _from_nothing(project, one, study, lambda jobs: jobs.files.fingerprints.values())
+
+
+def _full(project: Project, study: str, draw: int) -> Found:
+    return _from_nothing(project, project.configuration, study, lambda jobs: jobs.files.all)
+
+
+_LEVELS = {"hash": _hash, "figure": _figure, "seed": _seed, "full": _full}
+
+
+def _from_nothing(
+    project: Project,
+    configuration: Configuration,
+    study: str,
+    targets: Callable[[StudyJobs], Iterable[str]],
+) -> Found:
+    """Some files of a study, made in a folder of their own."""
+    jobs = Jobs.of(configuration, project.studies)
+    with tempfile.TemporaryDirectory() as folder:
+        project.snakemake(configuration, targets(jobs.studies[study]), "--directory", folder)
+        found = collect(jobs, study, Path(folder))
+    results = replace(found.results, depends=depends(project.jobs, study))
+    return found._replace(results=results)
+
+
+def _has_metrics(jobs: Jobs, path: str) -> bool:
+    """Whether all metrics that a file is made from are in the current folder."""
+    metrics = (name for name, task in jobs.closure([path]) if task.stage == "metrics")
+    return all(Path(name).is_file() for name in metrics)
+
+
+def _known(current: Reference, reference: Reference) -> Reference:
+    """Without what an overlay adds, as the reference has nothing of it."""
+    digests = current.depends["settings"]
+    added = [name for name in digests if name not in reference.depends["settings"]]
+    if added:
+        click.echo(f"Not in the reference: {', '.join(added)}")
+    known = {name: digest for name, digest in digests.items() if name not in added}
+    tables = {name: table for name, table in current.tables.items() if name in reference.tables}
+    if FINGERPRINTS in tables:
+        runs = tables[FINGERPRINTS]
+        keep = [f"experiment {name}" not in added for name in runs["experiment"]]
+        tables[FINGERPRINTS] = runs[keep].reset_index(drop=True)
+    return replace(current, tables=tables, depends=current.depends | {"settings": known})
+
+
+def _begun(due: Expected, current: Reference, level: str) -> Expected:
+    """Where not everything is computed: all runs of the experiments of which some were found."""
+    there = current.tables.get(FINGERPRINTS, due.runs.head(0))["experiment"]
+    begun = due.runs["experiment"].isin(there) & (level != "seed")
+    return Expected(set(), set(), due.runs[begun])
+
+
+def _write_found(folder: Path, current: Reference) -> None:
+    """Keep what was found, with an empty table in place of one that was not computed."""
+    empty = {
+        EVIDENCE: pd.DataFrame(columns=list(EVIDENCE_COLUMNS)),
+        FINGERPRINTS: pd.DataFrame(columns=["seed", "digest", "experiment"]),
+    }
+    write_reference(folder, replace(current, tables=empty | current.tables))
+
+
+def _report(jobs: StudyJobs, current: Reference, reference: Reference, rows: pd.DataFrame) -> None:
+    card = scorecard(jobs.registry, list((reference.verdicts | current.verdicts).values()))
+    for claim in card.to_dict("records"):
+        click.echo(f"{claim['claim']:5} {claim['verdict']:13} {claim['summary']}")
+    summary = (f"{number} {name}" for name, number in totals(card).items() if number)
+    click.echo(f"\n{', '.join(summary)}")
+    for kind, mine in current.depends["machine"].items():
+        theirs = reference.depends["machine"].get(kind)
+        if mine != theirs:
+            click.echo(f"{kind}: {mine}, of the reference {theirs}")
+    if rows.empty:
+        click.echo(_equal(current))
+    for row in rows.head(SHOWN).to_dict("records"):
+        gap = "" if pd.isna(row["difference"]) else f", {row['difference']:.3g} apart"
+        said = f"{row['found']}, expected {row['reference']}{gap}"
+        click.echo(
+            f"{row['place']}: {row['quantity']} is {said} (tolerance: {row['tolerance']})", err=True
+        )
+
+
+def _equal(current: Reference) -> str:
+    """What was compared, where all of it was equal."""
+    if not current.tables and not current.verdicts:
+        return "Nothing is computed here; the reference itself is whole."
+    figures = sum(name.startswith("figures/") for name in current.tables)
+    runs = len(current.tables.get(FINGERPRINTS, ()))
+    return (
+        f"Equal to the reference: {figures} figures, {len(current.verdicts)} verdicts, {runs} runs."
+    )
+
+
+def _with_removals(data: Any, default: Any) -> Any:
+    """With null for what only the defaults have, so that merged into them it gives the data."""
+    if not (isinstance(data, dict) and isinstance(default, dict)):
+        return data
+    removed = {key: None for key in default if key not in data}
+    return removed | {key: _with_removals(value, default.get(key)) for key, value in data.items()}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A complete tiny replication of an invented paper: the template of a new one."""

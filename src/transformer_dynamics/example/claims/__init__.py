@@ -1,0 +1,1 @@
+"""What the claims of the registry are judged by."""

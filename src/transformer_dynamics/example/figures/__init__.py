@@ -1,0 +1,1 @@
+"""Settings, table and drawing of one figure per file."""

@@ -1,0 +1,50 @@
+"""Figure 2: how long every direction takes to be half learned."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.example.settings import MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+
+class Fig2(Figure):
+    """Half-life of the error against the variance of the direction."""
+
+    title: ClassVar[str] = "Example, Figure 2: half-life of the error"
+    columns: ClassVar[tuple[str, ...]] = ("seed", "variance", "half_life", "theory")
+    drawing: Literal["fig2"]
+    """Which drawing."""
+    experiment: str
+    """Name of the experiment that is drawn."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The half-lives of its runs."""
+        return [(self.experiment, "half_life")]
+
+
+def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """Half-life of every seed beside the theory, ln 2 / -ln(1 - eta variance)."""
+    import numpy as np
+
+    remaining = 1 - measured.job.training.learning_rate * measured.table["variance"]
+    return measured.table.assign(theory=-np.log(2) / np.log(remaining))
+
+
+def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """One point per seed and direction; dashes: theory."""
+    import matplotlib.pyplot as plt
+
+    drawing, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
+    line = table.drop_duplicates("variance")
+    axes.plot(line["variance"], line["theory"], color="black", linestyle="--", label="theory")
+    axes.plot(table["variance"], table["half_life"], "o", markerfacecolor="none", label="one seed")
+    axes.set(xlabel="variance", ylabel="half-life (updates)")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+    axes.legend(frameon=False)
+    return drawing

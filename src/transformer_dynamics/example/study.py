@@ -1,0 +1,62 @@
+"""The example: what is computed, and how."""
+
+from random import Random
+from typing import Annotated, Any
+
+from replication.configuration import Computation
+from replication.seeds import SeedRange, batches, listed
+from replication.strict import Strict
+from replication.study import Experiment, Figure, FiguresOf, Job
+from transformer_dynamics.example.settings import MeasureJob, TrainJob
+
+METRICS = ("error", "half_life", "fingerprint")
+"""Named here, as no program reads this file: a new one computes nothing anew but itself."""
+
+
+class ExperimentSettings(Strict):
+    """Training runs that differ in their seed."""
+
+    seeds: SeedRange
+    """Seeds of the runs."""
+    training: TrainJob
+    """Data and training."""
+
+
+class Settings(Strict):
+    """An invented paper: gradient descent learns large directions first."""
+
+    experiments: dict[str, ExperimentSettings]
+    """The experiments by name."""
+    figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
+    """The figures by name: `figures/<study>/<name>.pdf`."""
+
+
+def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
+    """The jobs of every experiment; ten seeds take no longer than one."""
+    size = max(computation.seeds_per_job, 10)
+    return {
+        name: _experiment(name, found.training, batches(listed(found.seeds), size))
+        for name, found in settings.experiments.items()
+    }
+
+
+def _experiment(name: str, train: TrainJob, parts: dict[str, tuple[int, ...]]) -> Experiment:
+    return Experiment(
+        data={f"{name}/{part}": Job("data", train.problem, seeds) for part, seeds in parts.items()},
+        runs={
+            part: Job("runs", train, seeds, (f"{name}/{part}",)) for part, seeds in parts.items()
+        },
+        metrics={
+            metric: Job("measures", MeasureJob(training=train, metric=metric)) for metric in METRICS
+        },
+    )
+
+
+def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
+    """One of the seeds of every experiment."""
+    return {
+        "experiments": {
+            name: {"seeds": {"first": random.choice(listed(found.seeds)), "count": 1}}
+            for name, found in settings.experiments.items()
+        }
+    }

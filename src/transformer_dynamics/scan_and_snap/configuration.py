@@ -1,0 +1,278 @@
+"""This study's section of the configuration, and what it must hold."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from replication.errors import InputError
+from replication.seeds import SeedRange, Seeds, listed
+from replication.sensitivity import Sensitivity
+from replication.strict import Strict, distinct, unknown_key
+from replication.study import Figure, FiguresOf
+from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
+from transformer_dynamics.scan_and_snap.figures.errata import Errata
+from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
+from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2
+from transformer_dynamics.scan_and_snap.figures.fig4 import Fig4
+from transformer_dynamics.scan_and_snap.figures.fig5 import Fig5
+from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric, Thresholds
+from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+
+
+class ExperimentSettings(Strict):
+    """One set of training runs: every mixture, every cell, every seed."""
+
+    mixtures: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    """Names of the mixtures to train on."""
+    seeds: Seeds
+    """Seeds of the runs: a list, or `{first: 1, count: 10}`."""
+    sampling: Sampling
+    """How sequences are drawn."""
+    training: Training
+    """How the model is trained."""
+    recall_thresholds: dict[str, Thresholds] = {}
+    """By mixture, the attention thresholds at which recall is measured."""
+
+    @property
+    def seed_list(self) -> list[int]:
+        """The seeds, ascending."""
+        return listed(self.seeds)
+
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        late = [step for step in self.training.recorded if step > self.sampling.steps]
+        if late:
+            raise ValueError(
+                f"training.recorded asks for update {late[0]}, but sampling.steps is"
+                f" {self.sampling.steps}"
+            )
+        return self
+
+
+class SamplingChange(Strict):
+    """Settings of sampling that a variant changes; what is left out stays."""
+
+    steps: Annotated[int, Field(ge=1)] | None = None
+    """Number of batches."""
+    batch_size: Annotated[int, Field(ge=1)] | None = None
+    """Sequences per batch."""
+    sequence_length: Annotated[int, Field(ge=2, le=65536)] | None = None
+    """T."""
+
+
+class TrainingChange(Strict):
+    """Settings of training that a variant changes; what is left out stays."""
+
+    momentum: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Momentum of `sgd`."""
+    initialization: Literal["zero", "uniform"] | None = None
+    """Start of Y and Z."""
+    residual: bool | None = None
+    """The query's one-hot vector added to the attention's output."""
+    query_among_keys: bool | None = None
+    """The query as a key of its own attention."""
+
+
+class Variant(Strict):
+    """One other reading of the paper, or one departure from it."""
+
+    title: str = Field(min_length=1)
+    """Its name in figures."""
+    sampling: SamplingChange = SamplingChange()
+    """What changes in sampling."""
+    training: TrainingChange = TrainingChange()
+    """What changes in training."""
+
+
+class Variants(Strict):
+    """Experiments that are repeated under every variant, to see which claims depend on it."""
+
+    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    """Names of the experiments; their own settings are the variant `baseline`."""
+    seeds: SeedRange
+    """Seeds of every variant, other ones than the experiments' own."""
+    seeds_per_job: int = Field(default=25, ge=1)
+    """How many of these seeds one job takes; no number depends on it."""
+    variants: dict[Name, Variant]
+    """The variants by name; `null` in an overlay removes one."""
+
+    @field_validator("variants", mode="before")
+    @classmethod
+    def _without_removed(cls, variants: Any) -> Any:
+        if not isinstance(variants, dict):
+            return variants
+        return {name: variant for name, variant in variants.items() if variant is not None}
+
+    @model_validator(mode="after")
+    def _check_baseline(self) -> Self:
+        if "baseline" in self.variants:
+            raise ValueError(
+                "variants > baseline: this is the name of the experiments' own settings"
+            )
+        return self
+
+
+class Settings(Strict):
+    """Tian, Wang, Chen, Du: Scan and Snap (NeurIPS 2023)."""
+
+    mixtures: dict[Name, Mixture]
+    """The data models by name."""
+    experiments: dict[Name, ExperimentSettings]
+    """The experiments by name."""
+    figures: Annotated[dict[Name, Figure], FiguresOf(__package__, Sensitivity)]
+    """The figures by name: `figures/<name>.pdf`."""
+    sensitivity: Variants
+    """Which experiments are repeated under which variants."""
+
+    @model_validator(mode="after")
+    def _check_references(self) -> Self:
+        for name, experiment in self.experiments.items():
+            for mixture in experiment.mixtures:
+                if mixture not in self.mixtures:
+                    known = unknown_key(mixture, list(self.mixtures))
+                    raise ValueError(f"experiments > {name} > mixtures: {known}")
+            for mixture in experiment.recall_thresholds:
+                if mixture not in self.mixtures:
+                    known = unknown_key(mixture, list(self.mixtures))
+                    raise ValueError(f"experiments > {name} > recall_thresholds: {known}")
+            self._check_stream(name)
+        self._check_variants()
+        for name, figure in self.figures.items():
+            if isinstance(figure, OfRuns):
+                if figure.experiment not in self.experiments:
+                    known = unknown_key(figure.experiment, list(self.experiments))
+                    raise ValueError(f"figures > {name} > experiment: {known}")
+                self._check_runs(name, figure)
+            elif isinstance(figure, Fig1) and figure.mixture not in self.mixtures:
+                known = unknown_key(figure.mixture, list(self.mixtures))
+                raise ValueError(f"figures > {name} > mixture: {known}")
+            elif isinstance(figure, Fig1) and self.mixtures[figure.mixture].num_classes < 2:
+                raise ValueError(f"figures > {name} > mixture: needs two sequence classes")
+        return self
+
+    def _check_variants(self) -> None:
+        for name in self.sensitivity.experiments:
+            if name not in self.experiments:
+                known = unknown_key(name, list(self.experiments))
+                raise ValueError(f"sensitivity > experiments: {known}")
+            for variant in self.sensitivity.variants:
+                self._varied(name, variant)
+
+    def _check_stream(self, name: str) -> None:
+        experiment = self.experiments[name]
+        if experiment.sampling.stream != "authors":
+            return
+        for mixture in experiment.mixtures:
+            if not self.mixtures[mixture].in_released_code:
+                raise ValueError(
+                    f"experiments > {name} > sampling: stream 'authors' is not defined for mixture"
+                    f" '{mixture}' (the authors ran 10 common tokens of weight 1 and 10 distinct"
+                    " tokens of weights 0.1, 0.2, ..., 1.0); set stream: independent"
+                )
+
+    def _check_runs(self, name: str, figure: OfRuns) -> None:
+        experiment = self.experiments[figure.experiment]
+        mixtures = [self.mixtures[mixture] for mixture in experiment.mixtures]
+        where = f"figures > {name}: experiment '{figure.experiment}'"
+        if isinstance(figure, Fig2 | Fig4 | Fig5):
+            if figure.seed not in experiment.seed_list:
+                raise ValueError(f"{where} has no seed {figure.seed}")
+            shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
+            if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
+                raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
+        if isinstance(figure, Fig4 | Fig5):
+            recorded = self.train_job(figure.experiment, "cpu").recorded
+            absent = sorted(set(figure.iterations) - set(recorded))
+            if absent:
+                raise ValueError(f"{where} does not record update {absent[0]}")
+        if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
+            raise ValueError(f"{where} must have the one ratio 1")
+        if isinstance(figure, TheoryVsTraining | Errata) and len(mixtures) > 1:
+            raise ValueError(f"{where} must have one mixture")
+        if isinstance(figure, Errata) and figure.eta_z not in experiment.training.eta_z:
+            raise ValueError(f"{where} has no eta_z {figure.eta_z:g}")
+        if isinstance(figure, OfSweep):
+            others = {mixture.next_tokens_per_query for mixture in mixtures}
+            if others != {figure.next_tokens_per_query}:
+                raise ValueError(
+                    f"{where} has {'/'.join(map(str, sorted(others)))} next tokens per query; set"
+                    " the figure's next_tokens_per_query"
+                )
+            if len({mixture.num_last for mixture in mixtures}) < len(mixtures):
+                raise ValueError(f"{where} has two mixtures of the same num_last, one panel each")
+            without = set(experiment.mixtures) - set(experiment.recall_thresholds)
+            if figure.metric == "recall" and without:
+                raise ValueError(f"{where} has no recall_thresholds for '{min(without)}'")
+
+    def train_job(self, experiment: str, device: Literal["cpu", "cuda"]) -> TrainJob:
+        """The training job of an experiment; its sampling job is part of it.
+
+        Raises:
+            InputError: if there is no such experiment.
+        """
+        found = self.experiment(experiment)
+        return TrainJob(
+            mixtures={name: self.mixtures[name] for name in found.mixtures},
+            sampling=found.sampling,
+            training=found.training,
+            device=device,
+        )
+
+    def measure_job(
+        self,
+        experiment: str,
+        metric: Metric,
+        device: Literal["cpu", "cuda"],
+    ) -> MeasureJob:
+        """The job that makes one metric's table of an experiment; errors as in `train_job`."""
+        found = self.experiment(experiment)
+        thresholds = {}
+        if metric == "recall":
+            for name in found.mixtures:
+                if name not in found.recall_thresholds:
+                    raise InputError(
+                        f"experiment '{experiment}' has no recall_thresholds for '{name}'"
+                    )
+                thresholds[name] = found.recall_thresholds[name]
+        job = self.train_job(experiment, device)
+        return MeasureJob(**dict(job), metric=metric, recall_thresholds=thresholds)
+
+    @property
+    def varied_experiments(self) -> dict[str, ExperimentSettings]:
+        """The experiments of every variant as `<experiment>-<variant>`, equal ones once."""
+        return {
+            name: self.experiment(name)
+            for variant in ("baseline", *self.sensitivity.variants)
+            for experiment in self.sensitivity.experiments
+            if (name := self.varied_name(experiment, variant)).endswith(variant)
+        }
+
+    def varied_name(self, experiment: str, variant: str) -> str:
+        """Name of an experiment's variant; the baseline's where the variant changes nothing."""
+        same = self._varied(experiment, variant) == self._varied(experiment, "baseline")
+        return f"{experiment}-{'baseline' if same else variant}"
+
+    def _varied(self, experiment: str, variant: str) -> ExperimentSettings:
+        base, sensitivity = self.experiments[experiment], self.sensitivity
+        data = base.model_dump() | {"seeds": sensitivity.seeds.model_dump()}
+        if variant != "baseline":
+            for section in ("sampling", "training"):
+                change = getattr(sensitivity.variants[variant], section)
+                data[section] |= change.model_dump(exclude_none=True)
+        return ExperimentSettings.model_validate(data)
+
+    def experiment(self, name: str) -> ExperimentSettings:
+        """An experiment, or a variant `<experiment>-<variant>` of one.
+
+        Raises:
+            InputError: if there is no such experiment.
+        """
+        base, _, variant = name.partition("-")
+        if variant and base in self.sensitivity.experiments:
+            return self._varied(base, variant)
+        if name not in self.experiments:
+            raise InputError(f"experiment: {unknown_key(name, list(self.experiments))}")
+        return self.experiments[name]

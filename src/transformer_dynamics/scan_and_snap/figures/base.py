@@ -1,0 +1,37 @@
+"""What the settings of several figures share."""
+
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from replication.strict import distinct
+from replication.study import Figure
+from transformer_dynamics.scan_and_snap.measure_settings import Metric
+
+Points = Annotated[int, Field(ge=2)]
+Size = Annotated[int, Field(ge=4)]
+Iterations = Annotated[
+    list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)
+]
+SequenceClass = Annotated[int, Field(ge=1)]
+CELL = ["num_last", "eta_z", "ratio"]
+"""Columns that tell the values of one seed of a sweep apart."""
+
+
+class OfRuns(Figure):
+    """A figure that shows one metric of an experiment."""
+
+    metric: ClassVar[Metric]
+    experiment: str
+    """Name of the experiment that is drawn."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The one table."""
+        return [(self.experiment, self.metric)]
+
+
+class OfSweep(OfRuns):
+    """A figure with panels by the number of query tokens."""
+
+    next_tokens_per_query: int = Field(default=2, ge=1)
+    """Of every mixture of the experiment, for the titles of the panels."""

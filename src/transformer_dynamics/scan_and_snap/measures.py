@@ -1,0 +1,126 @@
+"""What is measured on the training runs of an experiment, as tables."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from replication.study import Run
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
+from transformer_dynamics.scan_and_snap.metrics import (
+    GROWTH,
+    attention,
+    entropy_on_distinct,
+    growth,
+    recall_of_distinct,
+    unnormalised_attention,
+)
+from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture
+
+Array = NDArray[Any]
+
+
+class Values(NamedTuple):
+    """One metric of the runs of some seeds on one mixture."""
+
+    values: Array
+    """[seed, iteration, cell, ...]"""
+    iterations: Iterable[int]
+    """Number of updates made before each value."""
+    axes: dict[str, Iterable[Any]]
+    """Names and labels of the further axes."""
+
+
+def measure(
+    job: MeasureJob, runs: Iterable[Run], data: Sequence[Mapping[str, Array]]
+) -> pd.DataFrame:
+    """One row per measured value; of `fingerprint`, one per seed and mixture.
+
+    Args:
+        job: the metric, and what the runs were made by.
+        runs: every file of runs, arrays as `runs.train` returns them.
+        data: not used.
+    """
+    rows = _fingerprints if job.metric == "fingerprint" else _rows
+    table = pd.concat([part for run in runs for part in rows(job, run)], ignore_index=True)
+    if job.metric == "fingerprint":
+        return table.sort_values(["seed", "mixture"], ignore_index=True)
+    return table
+
+
+def _rows(job: MeasureJob, run: Run) -> Iterator[pd.DataFrame]:
+    for name, mixture in job.mixtures.items():
+        values, iterations, axes = _measure(job, name, mixture, run.arrays)
+        index = pd.MultiIndex.from_product(
+            [run.seeds, iterations, range(len(job.training.cells)), *axes.values()],
+            names=["seed", "iteration", "cell", *axes],
+        )
+        table = pd.DataFrame({job.metric: values.ravel()}, index=index).reset_index()
+        cells = np.array(job.training.cells)[table.pop("cell")]
+        table.insert(0, "mixture", name)
+        table.insert(1, "num_last", mixture.num_last)
+        table.insert(2, "eta_z", cells[:, 0])
+        table.insert(3, "ratio", cells[:, 1])
+        yield table
+
+
+def _fingerprints(job: MeasureJob, run: Run) -> Iterator[pd.DataFrame]:
+    """`digest` is that of all bits of Z and of the losses; the two numbers change little with them.
+
+    `loss` is the mean loss of the last batch, `attention` the root mean square of the final Z.
+    """
+    for index, seed in enumerate(run.seeds):
+        for name in job.mixtures:
+            z, loss = (run.arrays[f"{name}/{part}"][index] for part in ("attention_logits", "loss"))
+            row = {
+                "seed": seed,
+                "mixture": name,
+                "digest": hashlib.sha256(z.tobytes() + loss.tobytes()).hexdigest()[:16],
+                "loss": float(loss[-1].mean(dtype=np.float64)),
+                "attention": float(np.sqrt((z[-1].astype(np.float64) ** 2).mean())),
+            }
+            yield pd.DataFrame([row])
+
+
+def _measure(job: MeasureJob, name: str, mixture: Mixture, arrays: Mapping[str, Array]) -> Values:
+    if job.metric == "loss":
+        loss = arrays[f"{name}/loss"].astype(np.float64)
+        return Values(loss, range(job.sampling.steps), {})
+    values, axes = _measure_attention(job, name, mixture, arrays[f"{name}/attention_logits"])
+    return Values(values, job.recorded, axes)
+
+
+def _measure_attention(
+    job: MeasureJob, name: str, mixture: Mixture, attention_logits: Array
+) -> tuple[Array, dict[str, Iterable[Any]]]:
+    """Values of [seed, recorded, cell, ...] runs, and the names and labels of the further axes."""
+    classes = sequence_classes(mixture)
+    if job.metric == "entropy":
+        return entropy_on_distinct(classes, attention_logits), {}
+    if job.metric == "recall":
+        spacing = job.recall_thresholds[name]
+        thresholds = np.linspace(spacing.first, spacing.last, spacing.count)
+        # A threshold is a label, too: 0.012 + 2 * 0.0004 should be written 0.0128.
+        thresholds = thresholds.round(12)
+        return recall_of_distinct(classes, attention_logits, thresholds), {"threshold": thresholds}
+    if job.metric == "growth":
+        trajectory = np.moveaxis(attention_logits, 1, 0)
+        return np.moveaxis(growth(classes, trajectory), 0, 1), {"quantity": GROWTH}
+    measured = attention if job.metric == "attention" else unnormalised_attention
+    axes: dict[str, Iterable[Any]] = {
+        "sequence_class": range(1, mixture.num_classes + 1),
+        "token": range(classes.num_contextual),
+    }
+    return _on_all_tokens(classes, measured(classes, attention_logits)), axes
+
+
+def _on_all_tokens(classes: SequenceClasses, on_support: Array) -> Array:
+    """[..., K, S] to [..., K, contextual tokens], zero outside the support."""
+    spread = np.zeros((*on_support.shape[:-1], classes.num_contextual))
+    index = np.broadcast_to(classes.support, on_support.shape)
+    np.put_along_axis(spread, index, on_support, axis=-1)
+    return spread

@@ -1,0 +1,135 @@
+"""Typed settings of what is trained: mixtures, sampling, training, and the jobs made of them."""
+
+import math
+import sys
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from replication.strict import Strict, distinct
+
+Positive = Annotated[float, Field(gt=0)]
+PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+
+
+class Mixture(Strict):
+    """A mixture of sequence classes (P(l|m,n), m, n), all equally likely.
+
+    Token ids: common tokens, then each class's distinct tokens, then the query tokens m, then the
+    next tokens n. Class n belongs to query `n // next_tokens_per_query`.
+    """
+
+    num_last: int = Field(ge=1)
+    """Number of query tokens m (last tokens of a sequence)."""
+    next_tokens_per_query: int = Field(ge=1)
+    """Number of next tokens n that share a query token."""
+    common_weights: list[Positive]
+    """Unnormalised P(l|n) of each common token; they occur in every class."""
+    distinct_weights: list[Positive] = Field(min_length=1)
+    """Unnormalised P(l|n) of each distinct token of a class; no two classes share one."""
+
+    @property
+    def num_classes(self) -> int:
+        """K, the number of sequence classes and of next tokens."""
+        return self.num_last * self.next_tokens_per_query
+
+    @property
+    def num_contextual(self) -> int:
+        """Number of tokens that can stand before the query."""
+        return len(self.common_weights) + self.num_classes * len(self.distinct_weights)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """M: contextual tokens, query tokens and next tokens."""
+        return self.num_contextual + self.num_last + self.num_classes
+
+    @property
+    def in_released_code(self) -> bool:
+        """Whether the authors ran it: 10 common weights 1, distinct weights 0.1, 0.2, ... 1."""
+        return (
+            self.common_weights == [1] * 10
+            and len(self.distinct_weights) == 10
+            and all(
+                math.isclose(weight, (i + 1) / 10) for i, weight in enumerate(self.distinct_weights)
+            )
+        )
+
+    @model_validator(mode="after")
+    def _check_normalisable(self) -> Self:
+        if not math.isfinite(sum(self.common_weights) + sum(self.distinct_weights)):
+            raise ValueError("the weights' sum overflows, so no probabilities can be made of them")
+        weights = self.common_weights + self.distinct_weights
+        if min(weights) / sum(weights) < sys.float_info.min:
+            raise ValueError("the smallest weight vanishes against the sum of all")
+        return self
+
+
+class Sampling(Strict):
+    """How training sequences are drawn."""
+
+    stream: Literal["authors", "independent"]
+    """`authors`: the released code's random calls in their order. `independent`: named scopes."""
+    steps: int = Field(ge=1)
+    """Number of batches, one per update."""
+    batch_size: int = Field(ge=1)
+    """Sequences per batch."""
+    sequence_length: int = Field(ge=2, le=65536)
+    """T, the query token included: T - 1 contextual tokens are drawn."""
+
+
+class Training(Strict):
+    """How the decoder Y and the attention logits Z are trained on the sampled batches."""
+
+    optimizer: Literal["sgd", "adam"]
+    """Both as in PyTorch, without weight decay."""
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    """Momentum of `sgd`; `adam` does not use it."""
+    eta_z: PositiveList
+    """Learning rates of Z; every one is combined with every ratio."""
+    ratio: PositiveList
+    """Ratios eta_Y / eta_Z."""
+    initialization: Literal["zero", "uniform"]
+    """`uniform`: Y and Z in U(-1/sqrt(M), 1/sqrt(M)), PyTorch's default of a linear layer."""
+    residual: bool = False
+    """Add the query's one-hot vector to the attention's output before it is normalised."""
+    query_among_keys: bool = False
+    """The query token is one of the keys, too; the paper and the released code leave it out.
+    The measures of attention stay on the contextual tokens: they take long sequences, in which the
+    share of one query token vanishes."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Number format of training."""
+    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
+    """Numbers of updates after which Z is recorded, besides the last one."""
+
+    @property
+    def cells(self) -> list[tuple[float, float]]:
+        """(eta_Z, eta_Y / eta_Z) of every cell of the sweep, in the order of training."""
+        return [(eta_z, ratio) for eta_z in self.eta_z for ratio in self.ratio]
+
+
+class SampleJob(Strict):
+    """What the sequences of a run depend on, besides its seed."""
+
+    mixtures: dict[str, Mixture]
+    """The mixtures by name."""
+    sampling: Sampling
+    """How sequences are drawn."""
+
+
+class TrainJob(SampleJob):
+    """What the training runs of a seed depend on, besides the seed."""
+
+    training: Training
+    """How the model is trained."""
+    device: Literal["cpu", "cuda"]
+    """Where."""
+
+    @property
+    def recorded(self) -> list[int]:
+        """Numbers of updates after which Z is recorded, ascending, the last one included."""
+        return sorted({*self.training.recorded, self.sampling.steps})
+
+    @property
+    def sample_job(self) -> SampleJob:
+        """The job that draws this one's sequences."""
+        return SampleJob(mixtures=self.mixtures, sampling=self.sampling)

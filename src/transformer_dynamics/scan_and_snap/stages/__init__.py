@@ -1,1 +1,0 @@
-"""The programs that the workflow's rules call, one per stage."""

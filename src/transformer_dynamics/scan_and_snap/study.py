@@ -1,0 +1,137 @@
+"""Scan and Snap, without its two figures of training on text: what is computed, and how."""
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from replication.configuration import Computation
+from replication.seeds import SeedRange, Seeds, batches
+from replication.study import Experiment, Job, Variant
+from transformer_dynamics.scan_and_snap.configuration import ExperimentSettings, Settings
+from transformer_dynamics.scan_and_snap.measure_settings import METRICS
+
+__all__ = [
+    "DEFAULT",
+    "DRAWN_BESIDE",
+    "FIGURES",
+    "Settings",
+    "datasets",
+    "experiments",
+    "one_seed",
+    "smallest",
+    "variants",
+]
+
+FIGURES = "figures"
+DEFAULT = True
+DRAWN_BESIDE = {"fig3": "lines at t_0", "fig9": "lines and dots at t_0"}
+
+
+def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
+    """The experiments, and those of every variant as `<experiment>-<variant>`, equal ones once."""
+    own = {
+        name: _experiment(settings, computation, name, computation.seeds_per_job)
+        for name in settings.experiments
+    }
+    varied = {
+        name: _experiment(settings, computation, name, settings.sensitivity.seeds_per_job)
+        for name in settings.varied_experiments
+    }
+    return own | varied
+
+
+def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
+    """One seed of each experiment that has a range of seeds, and of the variants."""
+
+    def one_of(seeds: SeedRange) -> dict[str, int]:
+        return {"first": seeds.first + random.randrange(seeds.count), "count": 1}
+
+    chosen = {
+        name: {"seeds": one_of(experiment.seeds)}
+        for name, experiment in settings.experiments.items()
+        if isinstance(experiment.seeds, SeedRange)
+    }
+    return {"experiments": chosen, "sensitivity": {"seeds": one_of(settings.sensitivity.seeds)}}
+
+
+def variants(settings: Settings) -> dict[str, Variant]:
+    """The experiments' own settings on other seeds, and every departure from them."""
+    titles = {name: variant.title for name, variant in settings.sensitivity.variants.items()}
+    return {
+        name: Variant(
+            title,
+            {each: settings.varied_name(each, name) for each in settings.sensitivity.experiments},
+        )
+        for name, title in {"baseline": "as published", **titles}.items()
+    }
+
+
+def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
+    """Two seeds and one variant; few updates where none is a time of the theory."""
+    ten: dict[str, Any] = {"sampling": {"steps": 10}, "training": {"recorded": [0, 5]}}
+    twenty = {"sampling": {"steps": 20}, "training": {"recorded": [5, 10]}}
+    own = {"four_stages": {}, "theory_comparison": {}, "long_training": twenty}
+    shown = {"iterations": [0, 5, 10]}
+    return {
+        "experiments": {
+            name: own.get(name, ten) | _two_seeds(found.seeds)
+            for name, found in settings.experiments.items()
+        },
+        "figures": {"fig4": shown, "fig5": shown, "errata": {"first_update": 5}},
+        "sensitivity": {
+            "seeds": {"count": 2},
+            "variants": dict.fromkeys([*settings.sensitivity.variants][1:]),
+        },
+    }
+
+
+def _two_seeds(seeds: Seeds) -> dict[str, Any]:
+    return {"seeds": {"count": 2}} if isinstance(seeds, SeedRange) else {}
+
+
+def datasets(settings: Settings) -> dict[str, Any]:
+    """Sizes of the mixtures, and how many sequences a run draws; nothing is held out."""
+    return {
+        "mixtures": {
+            name: {
+                "tokens": mixture.vocabulary_size,
+                "sequence_classes": mixture.num_classes,
+                "query_tokens": mixture.num_last,
+            }
+            for name, mixture in settings.mixtures.items()
+        },
+        "sequences_per_run": {
+            name: experiment.sampling.steps * experiment.sampling.batch_size
+            for name, experiment in settings.experiments.items()
+        },
+    }
+
+
+def _experiment(
+    settings: Settings, computation: Computation, name: str, seeds_per_job: int
+) -> Experiment:
+    found, train = settings.experiment(name), settings.train_job(name, computation.device)
+    sample = train.sample_job
+    parts = batches(found.seed_list, seeds_per_job)
+    return Experiment(
+        data={
+            f"{name}/{part}": Job("data", sample, seeds, memory=1000)
+            for part, seeds in parts.items()
+        },
+        runs={
+            part: Job("runs", train, seeds, (f"{name}/{part}",), minutes=60)
+            for part, seeds in parts.items()
+        },
+        metrics={
+            metric: Job(
+                "measures", settings.measure_job(name, metric, computation.device), memory=1000
+            )
+            for metric in _metrics(found)
+        },
+    )
+
+
+def _metrics(experiment: ExperimentSettings) -> list[Any]:
+    """All metrics; recall where every mixture has thresholds."""
+    has_recall = set(experiment.mixtures) <= experiment.recall_thresholds.keys()
+    return [metric for metric in METRICS if metric != "recall" or has_recall]

@@ -1,0 +1,1 @@
+"""Measures of the claims about training on text."""

@@ -1,0 +1,91 @@
+"""What a training run on text depends on."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from replication.strict import Strict, distinct
+
+Positive = Annotated[float, Field(gt=0)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class TextModel(Strict):
+    """An encoder of layers with one head and a causal mask that shows a position itself."""
+
+    layers: int = Field(ge=1)
+    """Number of layers."""
+    width: int = Field(default=200, ge=2, multiple_of=2)
+    """d, of embeddings and hidden states."""
+    hidden: int = Field(default=200, ge=1)
+    """Width of the feed-forward part."""
+    positions: bool = True
+    """Add sinusoidal positions to the embeddings; the theory has none."""
+    feed_forward: bool = True
+    """A feed-forward part after attention; the theory has none."""
+    residual: bool = True
+    """Residual connections; the theory has none."""
+
+
+class TextTraining(Strict):
+    """Plain SGD at a constant rate on successive chunks of running text."""
+
+    updates: Annotated[int, Field(ge=1)] | None = None
+    """Number of updates; instead of `epochs`."""
+    epochs: Annotated[int, Field(ge=1)] | None = None
+    """Number of passes over the training text; instead of `updates`."""
+    feed_forward_ratio: Positive = 1.0
+    """Rate of the lowest feed-forward part over that of all other parameters."""
+    dropout: float = Field(ge=0, lt=1)
+    """Probability."""
+    clip: Positive = 0.5
+    """Largest norm of the gradient."""
+    batch_size: int = Field(default=20, ge=1)
+    """Columns of running text."""
+    chunk_length: int = Field(default=35, ge=2)
+    """Positions of a chunk."""
+    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
+    """Numbers of updates after which attention is recorded, besides the last one."""
+
+    @model_validator(mode="after")
+    def _check_length(self) -> Self:
+        if (self.updates is None) == (self.epochs is None):
+            raise ValueError("give either updates or epochs")
+        return self
+
+
+class Evaluation(Strict):
+    """On which text attention is recorded; no setting of it changes the training."""
+
+    shown_chunk: int = Field(default=100, ge=0)
+    """Chunk of the first column of the training text whose map is kept, counted from 0."""
+    batch_size: int = Field(default=10, ge=1)
+    """Columns of the validation text."""
+    sampled_chunks: int = Field(default=20, ge=1)
+    """Chunks of every column of the validation text whose maps are kept."""
+
+
+class TokenJob(Strict):
+    """What the word ids of a corpus depend on."""
+
+    train: Sha256
+    """Digest of the training text."""
+    valid: Sha256
+    """Digest of the validation text."""
+
+
+class TextTrainJob(Strict):
+    """What one training run on text depends on, besides its seed."""
+
+    tokens: TokenJob
+    """The corpus."""
+    model: TextModel
+    """What is trained."""
+    learning_rate: Positive
+    """Rate of all parameters but those of the lowest feed-forward part."""
+    training: TextTraining
+    """How it is trained."""
+    evaluation: Evaluation
+    """On which text attention is recorded."""
+    device: Literal["cpu", "cuda"]
+    """Where."""

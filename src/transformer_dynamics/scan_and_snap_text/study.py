@@ -1,0 +1,235 @@
+"""Training on text: corpora, experiments and figures, and the jobs that they are made of."""
+
+import hashlib
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+from pydantic import Field, model_validator
+
+from replication.strict import Strict, unknown_key
+from replication.study import Experiment, Figure, FiguresOf, Job
+from transformer_dynamics.scan_and_snap_text.experiments import (
+    TextExperiment,
+    TextMeasureJob,
+    TextMetric,
+    TextRuns,
+)
+from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
+from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
+from transformer_dynamics.scan_and_snap_text.names import Name
+from transformer_dynamics.scan_and_snap_text.settings import Sha256, TokenJob
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from replication.configuration import Computation
+
+FIGURES = "figures"
+DRAWN_BESIDE = {"wikitext_dynamics": "means over seeds"}
+
+
+class TextFile(Strict):
+    """One split of a corpus."""
+
+    name: str = Field(pattern="^[^/]+$")
+    """Name of the file in `folder`."""
+    sha256: Sha256
+    """Digest of its content."""
+
+
+class CorpusFiles(Strict):
+    """A corpus of running text, words separated by spaces."""
+
+    folder: str | None = None
+    """Folder with the files; if left out, they are downloaded as `datasets.yaml` says."""
+    train: TextFile
+    """Training text."""
+    valid: TextFile
+    """Validation text."""
+
+    @property
+    def token_job(self) -> TokenJob:
+        """What numbers its words."""
+        return TokenJob(train=self.train.sha256, valid=self.valid.sha256)
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        """Its training and its validation text.
+
+        Args:
+            name: of the corpus.
+        """
+        if self.folder is None:
+            return tuple(f"results/datasets/{name}/{split}.txt" for split in ("train", "valid"))
+        return tuple(str(Path(self.folder) / file.name) for file in (self.train, self.valid))
+
+
+class Settings(Strict):
+    """Figures 7 and 10 of Scan and Snap: training on real text."""
+
+    corpora: dict[Name, CorpusFiles]
+    """The corpora by name."""
+    experiments: dict[Name, TextExperiment]
+    """The experiments by name."""
+    figures: Annotated[dict[Name, Figure], FiguresOf(__package__)]
+    """The figures by name: `figures/<name>.pdf`."""
+
+    @model_validator(mode="after")
+    def _check_references(self) -> "Self":
+        for name, experiment in self.experiments.items():
+            for corpus in experiment.corpora:
+                if corpus not in self.corpora:
+                    known = unknown_key(corpus, list(self.corpora))
+                    raise ValueError(f"experiments > {name} > corpora: {known}")
+            # Names of files have six digits of the rate.
+            rates = [f"rate{rate:g}" for rate in experiment.learning_rates]
+            for rate in rates:
+                if rates.count(rate) > 1:
+                    raise ValueError(
+                        f"experiments > {name} > learning_rates: two have the name {rate}"
+                    )
+        for name, figure in self.figures.items():
+            for shown, _ in figure.sources():
+                if shown not in self.experiments:
+                    known = unknown_key(shown, list(self.experiments))
+                    raise ValueError(f"figures > {name} > experiments: {known}")
+            if isinstance(figure, Fig7):
+                self._check_maps(f"figures > {name}", figure)
+            if isinstance(figure, Fig10):
+                self._check_panels(f"figures > {name}", figure)
+        return self
+
+    def _check_maps(self, where: str, figure: Fig7) -> None:
+        models = [
+            model for name in figure.experiments for model in self.experiments[name].models.values()
+        ]
+        if len({model.layers for model in models}) < len(models):
+            raise ValueError(f"{where}: two models have the same number of layers, one row each")
+        for name in figure.experiments:
+            experiment = self.experiments[name]
+            if figure.seed not in experiment.seeds:
+                raise ValueError(f"{where}: experiment '{name}' has no seed {figure.seed}")
+            if max(len(experiment.corpora), len(experiment.learning_rates)) > 1:
+                raise ValueError(f"{where}: experiment '{name}' must have one corpus and one rate")
+            training = experiment.training
+            recorded = {*training.recorded, training.updates}
+            absent = sorted(set(figure.iterations) - recorded)
+            if absent:
+                raise ValueError(f"{where}: experiment '{name}' does not record update {absent[0]}")
+
+    def _check_panels(self, where: str, figure: Fig10) -> None:
+        shown = [self.experiments[name] for name in figure.experiments]
+        if len({name for experiment in shown for name in experiment.models}) > 1:
+            raise ValueError(f"{where}: its experiments must have one model, but have several")
+        for corpus in (name for experiment in shown for name in experiment.corpora):
+            if corpus not in figure.panels:
+                raise ValueError(f"{where} > panels: corpus '{corpus}' has none; add its title")
+
+
+def experiments(settings: Settings, computation: "Computation") -> dict[str, Experiment]:
+    """The jobs of every experiment."""
+    return {
+        name: _experiment(settings, experiment, computation)
+        for name, experiment in settings.experiments.items()
+    }
+
+
+def _experiment(
+    settings: Settings, experiment: TextExperiment, computation: "Computation"
+) -> Experiment:
+    files = {name: settings.corpora[name] for name in experiment.corpora}
+    runs = TextRuns(
+        corpora={name: corpus.token_job for name, corpus in files.items()},
+        experiment=experiment,
+        device=computation.device,
+    )
+    return Experiment(
+        data={
+            name: Job("tokenise", corpus.token_job, reads=corpus.paths(name), memory=1000)
+            for name, corpus in files.items()
+        },
+        runs=_training(runs),
+        metrics={
+            metric: Job(
+                "measures",
+                TextMeasureJob(**dict(runs), metric=metric),
+                reads=tuple(files),
+                memory=2500,
+            )
+            for metric in get_args(TextMetric)
+        },
+    )
+
+
+def _training(runs: TextRuns) -> dict[str, Job]:
+    """One job per run; runs that differ in their seed share the settings."""
+    shared = {run.variant: runs.train_job(run) for run in runs.runs}
+    return {
+        run.name: Job(
+            "runs",
+            shared[run.variant],
+            seeds=(run.seed,),
+            reads=(run.corpus,),
+            memory=2500,
+            minutes=1440,
+        )
+        for run in runs.runs
+    }
+
+
+def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
+    """Overlay that leaves one seed of every experiment; Figure 7 shows the one that is left."""
+    seeds = {
+        name: random.choice(experiment.seeds) for name, experiment in settings.experiments.items()
+    }
+    figures = {}
+    for name, figure in settings.figures.items():
+        if isinstance(figure, Fig7):
+            shared = (set(settings.experiments[shown].seeds) for shown in figure.experiments)
+            seed = random.choice(sorted(set.intersection(*shared)))
+            seeds |= dict.fromkeys(figure.experiments, seed)
+            figures[name] = {"seed": seed}
+    return {
+        "experiments": {name: {"seeds": [seed]} for name, seed in seeds.items()},
+        "figures": figures,
+    }
+
+
+def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
+    """Three updates of narrow models on short texts of random words."""
+    corpus = {
+        "folder": str(folder),
+        "train": _random_text(folder / "train.txt", lines=80),
+        "valid": _random_text(folder / "valid.txt", lines=16),
+    }
+    training = {"updates": 3, "epochs": None, "recorded": [0, 1, 2]}
+    changes = {
+        "training": training | {"batch_size": 4, "chunk_length": 12},
+        "evaluation": {"shown_chunk": 0, "batch_size": 2, "sampled_chunks": 2},
+    }
+    narrow = {"width": 8, "hidden": 8}
+    return {
+        "corpora": dict.fromkeys(settings.corpora, corpus),
+        "experiments": {
+            name: changes | {"models": dict.fromkeys(found.models, narrow)}
+            for name, found in settings.experiments.items()
+        },
+        "figures": {"fig7": {"iterations": [0, 3]}},
+    }
+
+
+def _random_text(path: Path, lines: int) -> dict[str, str]:
+    """Write words of which some are frequent; name and digest of the file."""
+    random = Random(path.name)
+    words = [f"w{min(int(random.paretovariate(0.5)), 150)}" for _ in range(50 * lines)]
+    rows = (" ".join(words[start : start + 50]) for start in range(0, len(words), 50))
+    path.write_text("\n".join(rows))
+    return {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def datasets(settings: Settings) -> dict[str, Any]:
+    """Name and digest of the files of every corpus."""
+    return {
+        name: files.model_dump(mode="json", include={"train", "valid"})
+        for name, files in settings.corpora.items()
+    }

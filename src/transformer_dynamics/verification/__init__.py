@@ -1,1 +1,0 @@
-"""Verdicts on claims, and the lock of results that they are held against."""

@@ -1,0 +1,71 @@
+"""Claims in the workflow: from metrics to verdicts, and what goes wrong."""
+
+import json
+
+import pytest
+import yaml
+from conftest import DEFAULTS, Project
+
+from replication.jobs import Jobs
+from replication.study import find_studies
+
+VERDICT = "results/example/verdicts/C2.json"
+EVIDENCE = "results/example/evidence/C2.parquet"
+EXAMPLE = "src/transformer_dynamics/example"
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    project = Project(tmp_path_factory.mktemp("judged"))
+    project.run(VERDICT)
+    return project
+
+
+def test_verdict_says_what_it_comes_from(judged):
+    record = json.loads((judged.folder / VERDICT).read_text())
+    assert record["claim"] == "C2"
+    assert record["seeds"] == 10
+    assert record["comparisons"][0]["cell"] == "variance 0.5"
+    assert "replication.verification.judgement" in record["provenance"]["code"]
+    assert record["provenance"]["packages"].keys() >= {"numpy", "pandas"}
+    read = Jobs.of(DEFAULTS, find_studies()).order(VERDICT).inputs
+    assert {item.recipe.program for item in read} == {
+        "transformer_dynamics.example.claims.learning"
+    }
+    assert record["provenance"]["reads"] == [item.recipe.digest for item in read]
+
+
+def test_only_what_a_claim_depends_on_is_judged_again(judged):
+    assert judged.planned(VERDICT) == {}
+    registry = judged.folder / EXAMPLE / "registry.yaml"
+    before = registry.read_text()
+    data = yaml.safe_load(before)
+    claim = next(claim for claim in data["claims"] if claim["id"] == "C2")
+    claim["note"] = "Another note."
+    registry.write_text(yaml.safe_dump(data))
+    assert judged.planned(VERDICT) == {}
+    claim["test"]["upper"] = 2.1
+    registry.write_text(yaml.safe_dump(data))
+    assert judged.planned(VERDICT) == {"verdict": 1}
+    claim["statement"] = ""
+    registry.write_text(yaml.safe_dump(data))
+    refused = judged.run(VERDICT, succeed=False)
+    registry.write_text(before)
+    assert "statement: String should have at least 1 character" in refused
+
+
+def test_damaged_evidence_is_refused(judged):
+    evidence, verdict = judged.folder / EVIDENCE, judged.folder / VERDICT
+    whole, before = evidence.read_bytes(), verdict.read_bytes()
+    evidence.write_bytes(whole[:500])
+    output = judged.run(VERDICT, "--forcerun", "verdict", succeed=False)
+    assert f"Error: {EVIDENCE}: truncated, damaged or not made by this project" in output
+    evidence.write_bytes(whole)
+    judged.run(VERDICT)
+    assert verdict.read_bytes() == before
+
+
+def test_claim_on_an_unknown_experiment_is_refused(project):
+    project.edit(f"{EXAMPLE}/registry.yaml", "{experiment: printed,", "{experiment: prnted,")
+    output = project.run(VERDICT, succeed=False)
+    assert "unknown key 'prnted'; did you mean 'printed'?" in output

@@ -1,0 +1,125 @@
+"""The configuration refuses what it does not know, and what is generated from it is current."""
+
+import difflib
+import json
+
+import jsonschema
+import pytest
+import yaml
+from conftest import DEFAULTS, ROOT, changed
+
+from replication.configuration import configuration_type, configure, defaults
+from replication.documents import read_yaml
+from replication.errors import InputError
+from replication.generate import generated_files
+from replication.study import find_studies
+
+STUDIES = find_studies()
+GENERATED = generated_files()
+
+
+@pytest.mark.parametrize("path", GENERATED)
+def test_generated_file_is_current(path):
+    difference = difflib.unified_diff(
+        (ROOT / path).read_text().splitlines(),
+        GENERATED[path].splitlines(),
+        path,
+        "generated",
+        lineterm="",
+    )
+    assert not (text := "\n".join(difference)), f"run python -m replication.generate\n{text}"
+
+
+def test_default_file_changes_nothing():
+    read = configure(read_yaml(ROOT / "config/config.yaml"), STUDIES)
+    assert read.to_yaml() == DEFAULTS.to_yaml()
+
+
+OVERLAYS = {
+    "nothing": {},
+    "what all studies share": read_yaml(ROOT / "config/config.yaml"),
+    "every study": defaults(STUDIES),
+    "one key": {"example": {"experiments": {"printed": {"training": {"updates": 3}}}}},
+    "one key of a figure": {"example": {"figures": {"fig1": {"experiment": "replication"}}}},
+    **{
+        str(path.relative_to(ROOT)): read_yaml(path)
+        for study in STUDIES.values()
+        for path in sorted(study.folder.glob("*_scale.yaml"))
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return jsonschema.Draft202012Validator(
+        json.loads((ROOT / "config/config.schema.json").read_text())
+    )
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_the_schema_takes_overlays(schema, name):
+    configure(OVERLAYS[name], STUDIES)
+    assert list(schema.iter_errors(OVERLAYS[name])) == []
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        {"exmple": {}},
+        {"computation": {"device": "gpu"}},
+        {"example": {"experiments": {"printed": {"training": {"update": 3}}}}},
+        {"example": {"experiments": {"printed": {"training": {"updates": 0}}}}},
+        {"example": {"figures": {"fig1": {"experimnt": "replication"}}}},
+    ],
+)
+def test_the_schema_refuses_what_a_run_refuses(schema, overlay):
+    with pytest.raises(InputError):
+        configure(overlay, STUDIES)
+    assert not schema.is_valid(overlay)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("exmple", {}, "unknown key 'exmple'; did you mean 'example'?"),
+        ("example.experimnts", {}, "unknown key 'experimnts'; did you mean 'experiments'?"),
+        ("computation.devices", "cpu", "unknown key 'devices'; did you mean 'device'?"),
+        ("computation.device", "gpu", "'cpu' or 'cuda'"),
+        ("computation.seeds_per_job", 0, "greater than or equal to 1"),
+        ("example.experiments.printed.training.updates", 0, "printed > training > updates: "),
+    ],
+)
+def test_wrong_value_is_named(path, value, message):
+    with pytest.raises(InputError) as error:
+        configuration_type(STUDIES).parse(changed(path, value), "configuration")
+    assert message in error.value.message
+    assert error.value.message.startswith("configuration: ")
+
+
+def test_the_documentation_names_every_key_and_where_its_default_stands():
+    text = (ROOT / "docs/configuration.md").read_text()
+    for name, study in STUDIES.items():
+        place = study.folder.relative_to(ROOT) / "config.yaml"
+        assert f"## `{name}`" in text
+        assert f"Defaults: `{place}`." in text
+    assert "| `computation.seeds_per_job` | integer ≥ 1 | `1` |" in text
+    assert "| `example.experiments.<name>.training.updates` | integer ≥ 1 | required |" in text
+
+
+def test_environment_file_says_the_same_as_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    python, pip, packages = environment["dependencies"]
+    assert (python, pip) == ("python=3.11", "pip")
+    assert packages == {"pip": ["-r requirements.lock", "-e ."]}
+
+
+def test_lock_pins_every_package_once():
+    lines = [
+        line
+        for line in (ROOT / "requirements.lock").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    names = [line.split("==")[0] for line in lines]
+    assert all("==" in line for line in lines)
+    assert len(set(names)) == len(names)
+    assert "torch==2.13.0" in lines

@@ -1,0 +1,92 @@
+"""What CONTRIBUTING.md shows: it is applied as it stands, and its commands are run."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, Project
+
+from replication.registry import read_registry
+
+TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+EXAMPLE = "src/transformer_dynamics/example"
+
+
+def section(title: str) -> str:
+    """The text below a heading, up to the next one."""
+    found = re.search(rf"^##+ {title}.*?\n(.*?)(?=^##+ |\Z)", TEXT, re.DOTALL | re.MULTILINE)
+    assert found, f"CONTRIBUTING.md has no heading {title}"
+    return found[1]
+
+
+def blocks(text: str, kind: str) -> list[str]:
+    """The blocks of code of one language; commands have none."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for language, block in found if language == kind]
+
+
+class Copy(Project):
+    """A copy of the product that knows which files were edited."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        shutil.copy(ROOT / ".gitignore", folder)
+        self.shell("git init --quiet && git add --all")
+
+    def shell(self, command: str, stdin: str | None = None) -> str:
+        done = subprocess.run(
+            ["bash", "-euc", command],
+            cwd=self.folder, env=self.environment, input=stdin, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert not done.returncode, done.stdout + done.stderr
+        return done.stdout
+
+    def follow(self, title: str) -> set[str]:
+        """Do what a section shows, and return the files that it edits."""
+        text = section(title)
+        for overlay in blocks(text, "yaml"):
+            name = overlay.splitlines()[0].removeprefix("# ")
+            (self.folder / name).write_text(overlay)
+        for change in blocks(text, "diff"):
+            self.shell("git apply --unidiff-zero -", change)
+        for command in blocks(text, "")[0].splitlines():
+            self.shell(command)
+        edited = "git diff --name-only; git ls-files --others --exclude-standard"
+        return set(self.shell(edited).split())
+
+
+@pytest.fixture
+def copy(tmp_path):
+    return Copy(tmp_path)
+
+
+def test_the_files_behind_a_figure_are_there_and_few():
+    listed = re.findall(r"^\d+\. `(.*?)`", section("How fig6.pdf comes to be"), re.MULTILINE)
+    assert 0 < len(listed) <= 12
+    assert all((ROOT / path).is_file() for path in listed)
+
+
+def test_a_figure_of_an_existing_drawing_is_one_file(copy):
+    assert copy.follow("A figure of an existing drawing") == {"slow.yaml"}
+    assert (copy.folder / "figures/example/slow.pdf").is_file()
+
+
+def test_a_new_figure_is_two_files_and_a_new_claim_two(copy):
+    registry = f"{EXAMPLE}/registry.yaml"
+    assert copy.follow("A new figure") == {registry, f"{EXAMPLE}/figures/fig3.py"}
+    assert (copy.folder / "figures/example/fig3.pdf").is_file()
+    assert "fig3" in read_registry(copy.folder / registry).figures
+    copy.shell("git add --all")
+    assert copy.follow("A new claim") == {registry, f"{EXAMPLE}/claims/learning.py"}
+    verdict = json.loads((copy.folder / "results/example/verdicts/C4.json").read_text())
+    assert verdict["verdict"] == "replicated"
+
+
+def test_a_new_paper_is_its_folder(copy):
+    edited = copy.follow("A new paper")
+    assert {Path(name).parts[:3] for name in edited} == {("src", "transformer_dynamics", "mypaper")}
+    assert (copy.folder / "figures/mypaper/fig1.pdf").is_file()

@@ -1,0 +1,97 @@
+"""Digests change with code and not with prose."""
+
+import ast
+from importlib.metadata import version
+
+import pytest
+from conftest import DEFAULTS
+
+from replication.digest import (
+    WORDING,
+    _tree_digest,
+    installed_versions,
+    locked_versions,
+    reach,
+)
+from replication.jobs import Jobs
+from replication.study import find_studies
+
+EXAMPLE = "transformer_dynamics.example"
+TASKS = Jobs.of(DEFAULTS, find_studies()).tasks.values()
+PROGRAMS = {
+    stage: {task.program for task in TASKS if task.stage == stage}
+    for stage in {task.stage for task in TASKS}
+}
+"""Of all studies, by stage."""
+
+
+def digest(text: str) -> str:
+    return _tree_digest(ast.parse(text))
+
+
+def test_prose_and_layout_do_not_count():
+    plain = "def f(x):\n    return x + 1\n"
+    assert digest(plain) == digest(
+        '"""Doc."""\n\ndef f(x):\n    """Doc."""\n    # why\n    return (x\n + 1)\n'
+    )
+    assert digest(plain) != digest("def f(x):\n    return x + 2\n")
+
+
+def test_a_model_field_s_description_does_not_count():
+    assert digest("class A:\n    x: int = 1\n") == digest(
+        'class A:\n    x: int = 1\n    """X."""\n'
+    )
+
+
+def test_reach_follows_imports_through_modules():
+    training = reach(f"{EXAMPLE}.runs")
+    assert {f"{EXAMPLE}.runs", f"{EXAMPLE}.settings"} == training.modules.keys()
+    assert training.packages == ("numpy",)
+    drawing = reach(f"{EXAMPLE}.figures.fig1")
+    assert "replication.drawing" in drawing.modules
+    assert f"{EXAMPLE}.runs" not in drawing.modules
+    assert {"matplotlib", "seaborn"} <= set(drawing.packages)
+
+
+def test_wording_counts_for_nothing():
+    assert {"replication.errors", "replication.strict"} <= WORDING
+    for program in PROGRAMS["runs"] | PROGRAMS["table"]:
+        assert not WORDING & reach(program).modules.keys()
+
+
+def test_only_what_trains_depends_on_torch():
+    """And evidence, which may train or derive something of its own."""
+    for stage in PROGRAMS.keys() - {"runs", "evidence"}:
+        assert [name for name in PROGRAMS[stage] if "torch" in reach(name).packages] == []
+
+
+def test_only_tables_depend_on_pandas():
+    for stage in ("data", "runs"):
+        assert [name for name in PROGRAMS[stage] if "pandas" in reach(name).packages] == []
+    assert all("pandas" in reach(name).packages for name in PROGRAMS["metrics"])
+
+
+def test_reach_includes_the_packages_that_an_import_runs(monkeypatch, tmp_path):
+    folder = tmp_path / "a_package/below"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("RUN = True")
+    (folder / "__init__.py").write_text('"""Nothing is run here."""')
+    (folder / "module.py").write_text("X = 1")
+    monkeypatch.setattr("replication.digest.SOURCE", tmp_path)
+    assert reach("a_package.below.module").modules.keys() == {"a_package", "a_package.below.module"}
+
+
+def test_unknown_module_is_refused():
+    with pytest.raises(ModuleNotFoundError, match="no module"):
+        reach(f"{EXAMPLE}.nonsense")
+
+
+def test_versions_of_lock_and_installation_are_both_named(tmp_path):
+    lock = tmp_path / "requirements.lock"
+    lock.write_text("# comment\nnumpy==0.1\n")
+    installed = version("numpy")
+    assert locked_versions(lock, ("numpy",)) == {"numpy": f"0.1 (installed: {installed})"}
+    other = tmp_path / "other.lock"
+    other.write_text(f"numpy=={installed}\n")
+    found = locked_versions(other, ("numpy",))
+    assert found == installed_versions(("numpy",)) == {"numpy": installed}

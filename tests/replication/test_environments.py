@@ -1,0 +1,123 @@
+"""Every environment installs exactly the lock."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import PRODUCT
+
+ROOT = Path(__file__).parents[2]
+INSTALLS = [
+    ["-r", "requirements.lock"],
+    ["--no-deps", "--no-build-isolation", "-e", "."],
+]
+"""What every recipe passes to pip, besides options of output and of its cache."""
+SILENT = {"--quiet", "--disable-pip-version-check", "--no-cache-dir"}
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def pip_installs(text: str) -> list[list[str]]:
+    """Arguments of every `pip install` of a script, in their order."""
+    calls = re.findall(r"-m pip install (.*?)(?: && \\|; \\|$)", text, flags=re.MULTILINE)
+    return [[word for word in shlex.split(call) if word not in SILENT] for call in calls]
+
+
+@pytest.mark.parametrize("recipe", ["Dockerfile", "apptainer.def"])
+def test_containers_install_exactly_the_lock(recipe):
+    assert pip_installs((ROOT / recipe).read_text()) == INSTALLS
+
+
+def test_make_installs_exactly_the_lock():
+    rule = (ROOT / "Makefile").read_text().split("$(READY): ")[1].split("\n\n")[0]
+    assert pip_installs(rule) == INSTALLS
+
+
+def test_conda_installs_python_and_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    *packages, pip = environment["dependencies"]
+    assert packages == ["python=3.11", "pip"]
+    assert pip == {"pip": ["-r requirements.lock", "-e ."]}
+
+
+def test_containers_have_the_python_of_the_other_environments():
+    assert "FROM python:3.11-" in (ROOT / "Dockerfile").read_text()
+    assert "From: python:3.11-" in (ROOT / "apptainer.def").read_text()
+
+
+def test_the_apptainer_image_has_every_folder_that_the_workflow_reads():
+    files = (ROOT / "apptainer.def").read_text().split("%files")[1].split("%post")[0]
+    copied = [line.split() for line in files.splitlines() if line.strip()]
+    assert {*PRODUCT, "results/reference", "pyproject.toml"} <= {source for source, _ in copied}
+    for source, target in copied:
+        assert (ROOT / source).exists()
+        assert target == f"/opt/transformer-dynamics/{source}"
+
+
+def test_the_docker_image_has_every_folder_that_the_workflow_reads():
+    """What .dockerignore leaves out, by its own patterns."""
+    patterns = (ROOT / ".dockerignore").read_text().splitlines()
+    assert not {*PRODUCT, "pyproject.toml", "README.md", "LICENSE"} & set(patterns)
+    assert "!results/reference" in patterns
+
+
+def test_the_lock_pins_every_package_once():
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    packages = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9._-]+==[\w.]+", line) for line in packages)
+    assert len(pins()) == len(packages)
+
+
+def test_the_lock_is_closed_under_dependencies():
+    """Installed as locked, nothing is missing and nothing conflicts."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ours = [line for line in done.stdout.splitlines() if line.split()[0].lower() in pins()]
+    assert not ours, done.stdout
+
+
+def test_installed_packages_are_the_locked_ones():
+    installed = {
+        re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower(): found.version.split("+")[0]
+        for found in distributions()
+    }
+    wrong = {
+        name: installed.get(name) for name, pin in pins().items() if installed.get(name) != pin
+    }
+    assert not wrong
+
+
+def test_a_package_has_everything_that_a_study_reads(tmp_path):
+    """What is installed other than by `-e` lacks what no pattern of pyproject.toml names."""
+    shutil.copytree(ROOT / "src", tmp_path / "src")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    build = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run(
+        [sys.executable, "-m", *build, "--wheel-dir", tmp_path, tmp_path],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        packed = set(opened.namelist())
+    kept = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "src"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    files = {name for name in kept.stdout.split() if (ROOT / name).exists()}
+    assert {name.removeprefix("src/") for name in files} <= packed

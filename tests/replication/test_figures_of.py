@@ -1,0 +1,56 @@
+"""The figures of a study, as they are found in its folder."""
+
+from typing import Annotated, ClassVar, Literal
+
+import pytest
+
+from replication.errors import InputError
+from replication.strict import Strict
+from replication.study import Figure, FiguresOf
+from transformer_dynamics.example.figures.fig1 import Fig1
+
+EXAMPLE = "transformer_dynamics.example"
+
+
+class WithDefaults(Figure):
+    """A figure that needs no settings."""
+
+    title: ClassVar[str] = "With defaults"
+    drawing: Literal["with_defaults"] = "with_defaults"
+    """Which drawing."""
+
+
+class Same(Figure):
+    """Another figure of a name that is taken."""
+
+    title: ClassVar[str] = "Same"
+    drawing: Literal["fig1"]
+    """Which drawing."""
+
+
+class Settings(Strict):
+    """A section of the configuration."""
+
+    figures: Annotated[dict[str, Figure], FiguresOf(EXAMPLE, WithDefaults)]
+    """The figures."""
+
+
+def test_the_drawing_says_which_figure_of_the_folder_it_is():
+    mine = {"drawing": "fig1", "experiment": "printed"}
+    assert isinstance(Settings.parse({"figures": {"mine": mine}}, "").figures["mine"], Fig1)
+
+
+def test_a_figure_that_needs_no_settings_is_there_by_itself():
+    assert Settings.parse({"figures": {}}, "").figures == {"with_defaults": WithDefaults()}
+
+
+def test_an_unknown_drawing_is_named():
+    with pytest.raises(InputError) as caught:
+        Settings.parse({"figures": {"mine": {"drawing": "fig11"}}}, "here")
+    assert "'drawing': unknown value 'fig11'; did you mean 'fig1'?" in caught.value.message
+
+
+def test_two_figures_of_a_drawing_are_refused():
+    with pytest.raises(InputError) as caught:
+        FiguresOf(EXAMPLE, Same)
+    assert "there is another drawing 'fig1'" in caught.value.message

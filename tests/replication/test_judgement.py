@@ -1,0 +1,185 @@
+"""Verdicts follow from evidence: each kind of test, its correction, and what it says."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from replication.errors import InputError
+from replication.registry import Test
+from replication.statistics import holm, t_test_below
+from replication.verification.judgement import Judged, judge
+
+RNG = np.random.default_rng(0)
+POWER = {"effect": 1, "seeds": 10, "comparisons": 1, "probability": 0.5}
+
+
+def judged(evidence: pd.DataFrame, claim: str = "T1", **test: object) -> Judged:
+    if test["kind"] not in ("bounds", "published"):
+        test |= {"power": POWER}
+    return Judged(claim, TypeAdapter(Test).validate_python(test), evidence)
+
+
+def seeds(mean: float, sd: float = 1, n: int = 10, cell: str = "a") -> pd.DataFrame:
+    """Values whose sample mean and standard deviation are exactly the given ones."""
+    values = RNG.normal(size=n)
+    values = (values - values.mean()) / values.std(ddof=1)
+    return pd.DataFrame({"cell": cell, "seed": range(1, n + 1), "value": mean + sd * values})
+
+
+def trend(slope: float, sd: float = 1, levels: int = 4) -> pd.DataFrame:
+    tables = [
+        seeds(slope * level, sd).assign(level=float(level), cell="a") for level in range(levels)
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def both(ours: float, paper: float) -> pd.DataFrame:
+    return pd.concat([seeds(ours).assign(sample="ours"), seeds(paper).assign(sample="paper")])
+
+
+def published(value: float, n: int = 10) -> pd.DataFrame:
+    return seeds(0, n=n).assign(published=value, published_seeds=10)
+
+
+VALUES = pd.DataFrame({"cell": ["a", "b"], "value": [0.1, 0.4]})
+NUMBERS = VALUES.assign(published=[0.1, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "test", "verdict"),
+    [
+        (VALUES, {"kind": "bounds", "upper": 0.4}, "verified"),
+        (VALUES, {"kind": "bounds", "upper": 0.39}, "contradicted"),
+        (VALUES, {"kind": "bounds", "lower": 0.2}, "contradicted"),
+        (NUMBERS, {"kind": "published", "tolerance": 0.11}, "reproduced"),
+        (NUMBERS, {"kind": "published", "tolerance": 0.09}, "contradicted"),
+        (seeds(-2), {"kind": "interval", "upper": 0}, "replicated"),
+        (seeds(0.1), {"kind": "interval", "upper": 0}, "inconclusive"),
+        (seeds(2), {"kind": "interval", "upper": 0}, "contradicted"),
+        (seeds(2), {"kind": "interval", "lower": 0}, "replicated"),
+        (seeds(0), {"kind": "interval", "lower": -2, "upper": 2}, "replicated"),
+        (seeds(0), {"kind": "interval", "lower": -0.5, "upper": 0.5}, "inconclusive"),
+        (seeds(3), {"kind": "interval", "lower": -1, "upper": 1}, "contradicted"),
+        (trend(-1), {"kind": "trend", "direction": "falls"}, "replicated"),
+        (trend(0.0), {"kind": "trend", "direction": "falls"}, "inconclusive"),
+        (trend(1), {"kind": "trend", "direction": "falls"}, "contradicted"),
+        (trend(1), {"kind": "trend", "direction": "rises"}, "replicated"),
+        (both(0, 0), {"kind": "equivalence", "margin": 1.5}, "replicated"),
+        (both(0, 0), {"kind": "equivalence", "margin": 0.5}, "inconclusive"),
+        (both(3, 0), {"kind": "equivalence", "margin": 1.5}, "contradicted"),
+        (published(0.5), {"kind": "prediction"}, "replicated"),
+        (published(2.0), {"kind": "prediction"}, "contradicted"),
+        (published(0.5, n=2), {"kind": "prediction"}, "inconclusive"),
+    ],
+)
+def test_every_kind_of_test_can_say_everything_that_it_may(evidence, test, verdict):
+    assert judge([judged(evidence, **test)])["T1"].verdict == verdict
+
+
+def test_one_contradicted_cell_contradicts_the_claim_and_is_named():
+    evidence = pd.concat([seeds(-5, cell="good"), seeds(3, cell="bad one")])
+    verdict = judge([judged(evidence, kind="interval", upper=0)])["T1"]
+    assert verdict.verdict == "contradicted"
+    assert "1 of 2 hold" in verdict.summary
+    assert "'bad one', is 3 (" in verdict.summary
+    assert "expected at most 0" in verdict.summary
+
+
+def test_p_values_are_corrected_over_the_family():
+    own, other = seeds(-0.8), seeds(-0.6, cell="b")
+    alone = judge([judged(own, kind="interval", upper=0)])["T1"]
+    family = [
+        judged(own, kind="interval", upper=0),
+        judged(other, claim="T2", kind="interval", upper=0),
+    ]
+    raw = [t_test_below(table["value"], 0) for table in (own, other)]
+    assert alone.comparisons[0].p == pytest.approx(raw[0])
+    assert judge(family)["T1"].comparisons[0].p == pytest.approx(holm(raw)[0])
+    assert judge(family)["T2"].comparisons[0].p == pytest.approx(holm(raw)[1])
+
+
+def numbers(evidence, **test):
+    (item,) = judge([judged(evidence, **test)])["T1"].comparisons
+    return item
+
+
+def test_an_interval_is_tested_on_both_sides():
+    item = numbers(seeds(0.9), kind="interval", lower=-1, upper=1)
+    values = seeds(0.9)["value"]
+    assert item.p == pytest.approx(t_test_below(values, 1), rel=1e-6)
+    assert item.p_against == pytest.approx(min(1, 2 * (1 - item.p)), rel=1e-6)
+    assert (item.lower, item.upper, item.estimate) == (-1, 1, pytest.approx(0.9))
+    assert item.low < 0.9 < item.high
+    assert item.effect == pytest.approx(1.9)
+
+
+def test_a_trend_says_its_change_and_direction():
+    falling = numbers(trend(-1), kind="trend", direction="falls")
+    assert (falling.lower, falling.upper) == (None, 0)
+    assert falling.estimate == pytest.approx(-3)
+    rising = numbers(trend(1), kind="trend", direction="rises")
+    assert (rising.lower, rising.upper) == (0, None)
+
+
+def test_equivalence_and_prediction_have_ranges_about_zero():
+    item = numbers(both(0.3, 0), kind="equivalence", margin=1.5)
+    assert (item.lower, item.upper) == (pytest.approx(-1.5), pytest.approx(1.5))
+    assert (item.estimate, item.effect) == (pytest.approx(0.3), pytest.approx(0.3))
+    item = numbers(published(0.5), kind="prediction")
+    assert item.estimate == pytest.approx(-0.5)
+    assert item.lower == pytest.approx(-item.upper)
+    assert item.upper == pytest.approx(2.262 * np.sqrt(0.2), rel=1e-3)
+
+
+def test_contradicting_p_values_are_corrected_too():
+    family = [
+        judged(seeds(0.8), kind="interval", upper=0),
+        judged(seeds(0.6, cell="b"), claim="T2", kind="interval", upper=0),
+    ]
+    raw = [1 - t_test_below(item.evidence["value"], 0) for item in family]
+    found = judge(family)
+    assert found["T1"].comparisons[0].p_against == pytest.approx(holm(raw)[0])
+    assert found["T2"].comparisons[0].p_against == pytest.approx(holm(raw)[1])
+
+
+def test_effect_of_seeds_that_agree_is_not_a_number_of_rounding():
+    evidence = seeds(2).assign(value=0.1 + 0.2)
+    assert numbers(evidence, kind="interval", lower=0).effect is None
+
+
+@settings(deadline=None)
+@given(st.permutations(range(10)))
+def test_the_order_of_rows_does_not_matter(order):
+    evidence = trend(-0.5).sort_values(["seed", "level"], ignore_index=True)
+    shuffled = pd.concat([evidence[evidence["seed"] == seed + 1] for seed in order])
+    test = {"kind": "trend", "direction": "falls"}
+    assert judge([judged(shuffled, **test)]) == judge([judged(evidence, **test)])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "message"),
+    [
+        (seeds(0).drop(columns="seed"), "claim T1: its evidence lacks seed"),
+        (seeds(0).head(0), "claim T1: its evidence is empty"),
+        (seeds(0, n=2).head(1), "claim T1, a: a test over seeds needs"),
+        (seeds(np.nan), "must be finite"),
+        (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one cell"),
+        (
+            pd.concat([seeds(0), seeds(0, n=9, cell="b")]),
+            "claim T1: its cells have different numbers of seeds",
+        ),
+    ],
+)
+def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
+    with pytest.raises(InputError) as error:
+        judge([judged(evidence, kind="interval", upper=0)])
+    assert message in error.value.message
+
+
+def test_a_value_that_is_not_a_number_is_refused():
+    evidence = pd.DataFrame({"cell": ["a"], "value": [np.nan]})
+    with pytest.raises(InputError, match="claim T1, a: is not a finite number"):
+        judge([judged(evidence, kind="bounds", upper=1)])

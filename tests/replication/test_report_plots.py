@@ -1,0 +1,78 @@
+"""Geometry of the evidence plots, and typesetting of numbers and formulas."""
+
+# ruff: noqa: RUF001 - the page has real minus signs and primes
+
+import pytest
+from report_folder import CLAIMS
+
+from replication.report.forest import WIDTH, forest
+from replication.report.typeset import number, typeset, typeset_svg
+from replication.verification.judgement import Comparison
+
+# Geometry and typesetting
+
+
+@pytest.mark.parametrize("row", CLAIMS, ids=lambda row: row[0])
+def test_plots_stay_within_their_axis(row):
+    comparisons = [Comparison.model_validate(item) for item in row[4]]
+    if not comparisons:
+        return
+    plot = forest(comparisons)
+    assert 0 < plot.left < plot.right < WIDTH
+    assert len(plot.rows) == len(comparisons)
+    assert 2 <= len(plot.ticks) <= 8
+    inside = [tick.x for tick in plot.ticks]
+    for shown in plot.rows:
+        inside += [shown.x, *(shown.interval or ()), *shown.bounds]
+        begin, width = shown.band
+        assert width > 0
+        assert plot.left <= begin <= begin + width <= plot.right + 2
+        assert plot.top < shown.y < plot.bottom
+    assert all(plot.left <= x <= plot.right for x in inside)
+    assert plot.logarithmic == (row[0] in {"T1", "E1"})
+
+
+def test_a_plot_of_one_value_without_bounds_has_an_axis():
+    for estimate in (0.0, 5.0, -1e-300):
+        plot = forest([Comparison(cell="a", estimate=estimate, decision="open")])
+        assert plot.left < plot.rows[0].x < plot.right
+
+
+def test_zero_stands_at_the_end_of_a_logarithmic_axis():
+    items = [Comparison(cell="a", estimate=v, upper=1, decision="holds") for v in (0, 1e-9)]
+    plot = forest(items)
+    assert plot.logarithmic
+    assert plot.rows[0].x == plot.left
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (1.5, "1.5"), (1234.5, "1,230"), (999.9, "1,000"), (-0.0456, "−0.0456"),
+        (1e-16, "10⁻¹⁶"), (-1.234e-5, "−1.23×10⁻⁵"), (2e10, "2×10¹⁰"), (-1e9, "−10⁹"),
+        (0.1 + 0.2, "0.3"), (0.00012345, "0.000123"),
+    ],
+)  # fmt: skip
+def test_numbers_are_short(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("plain", "html"),
+    [
+        ("1/eta_Y^-0.75", "1/η<sub>Y</sub><sup>−0.75</sup>"),
+        ("t_0' and beta_nn' and E'_nn", "t<sub>0</sub>′ and β<sub>nn′</sub> and E′<sub>nn</sub>"),
+        ("dB_n/dt >= 1e-3", "dB<sub>n</sub>/dt ≥ 0.001"),
+        ("(I+E)^{-1}, F^dagger", "(I+E)<sup>−1</sup>, F<sup>†</sup>"),
+        ("seeds 1-10 of a -2 run", "seeds 1-10 of a −2 run"),
+        ("in papers/a_b.csv and num_last", "in papers/a_b.csv and num_last"),
+        ("a theorem's etalon", "a theorem's etalon"),
+    ],
+)
+def test_formulas_are_set(plain, html):
+    assert typeset(plain) == html
+
+
+def test_svg_has_no_html():
+    assert "<sub>" not in typeset_svg("eta_Y^2 <b>")
+    assert "&lt;b&gt;" in typeset_svg("eta_Y^2 <b>")

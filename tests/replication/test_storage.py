@@ -1,0 +1,192 @@
+"""Intermediates are whole or absent, reproducible, and refused if not what they claim."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import DEFAULTS
+
+from replication.errors import InputError
+from replication.frames import read_csv, read_table, write_csv, write_table
+from replication.jobs import Jobs
+from replication.provenance import digest, provenance, recipe
+from replication.storage import read_arrays, read_own_arrays, write_arrays, write_atomically
+from replication.study import find_studies
+
+PROGRAM = "transformer_dynamics.example.data"
+SETTINGS = {"samples": 10, "noise": 0.5}
+SEEDS, READS = [2], ["0123456789abcdef"]
+RECIPE = recipe(PROGRAM, digest(SETTINGS), READS)
+PROVENANCE = provenance(PROGRAM, SETTINGS, SEEDS, READS)
+ARRAYS = {"a/x": np.arange(1000.0).reshape(10, 100), "a/y": np.ones(3, dtype=np.uint16)}
+TABLE = pd.DataFrame({"seed": [1, 2], "entropy": [0.1, 0.2], "name": ["a", "b"]})
+
+
+def test_arrays_come_back(tmp_path):
+    write_arrays(tmp_path / "a.npz", ARRAYS, PROVENANCE)
+    found = read_arrays(tmp_path / "a.npz", RECIPE, SEEDS)
+    assert found.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype
+
+
+def test_table_comes_back(tmp_path):
+    write_table(tmp_path / "t.parquet", TABLE, PROVENANCE)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "t.parquet", RECIPE, SEEDS), TABLE)
+
+
+def test_files_are_the_same_every_time(tmp_path):
+    for name in ("1", "2"):
+        write_arrays(tmp_path / f"{name}.npz", ARRAYS, PROVENANCE)
+        write_table(tmp_path / f"{name}.parquet", TABLE, PROVENANCE)
+        write_csv(tmp_path / f"{name}.csv", TABLE)
+    for kind in ("npz", "parquet", "csv"):
+        assert (tmp_path / f"1.{kind}").read_bytes() == (tmp_path / f"2.{kind}").read_bytes()
+
+
+@pytest.mark.parametrize("length", [0, 10, 500, -1])
+def test_truncated_arrays_are_refused(tmp_path, length):
+    path = tmp_path / "a.npz"
+    write_arrays(path, ARRAYS, PROVENANCE)
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(InputError, match=r"a\.npz: truncated.*delete the file and run again"):
+        read_arrays(path, RECIPE, SEEDS)
+
+
+def test_flipped_byte_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    write_arrays(path, ARRAYS, PROVENANCE)
+    whole = path.read_bytes()
+    for place in range(30, len(whole) - 400, 61):
+        content = bytearray(whole)
+        content[place] ^= 255
+        path.write_bytes(content)
+        try:
+            found = read_arrays(path, RECIPE, SEEDS)
+        except InputError:
+            continue
+        # A byte that carries nothing, such as a zip entry's date.
+        for name, array in ARRAYS.items():
+            np.testing.assert_array_equal(found[name], array)
+
+
+def test_pickles_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", provenance=np.array([object()]), allow_pickle=True)
+    with pytest.raises(InputError, match="not made by this project"):
+        read_arrays(tmp_path / "a.npz", RECIPE, SEEDS)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"seed,entropy\n1,2\n"])
+def test_broken_table_is_refused(tmp_path, content):
+    (tmp_path / "t.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"t\.parquet: truncated"):
+        read_table(tmp_path / "t.parquet", RECIPE, SEEDS)
+
+
+def test_table_without_provenance_is_refused(tmp_path):
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="not made by this project"):
+        read_table(tmp_path / "t.parquet", RECIPE, SEEDS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"settings": {**SETTINGS, "noise": 1.0}}, "other settings"),
+        ({"seeds": [2, 3]}, r"seeds are \[2, 3\], expected \[2\]"),
+        ({"reads": ["f" * 16]}, "what it was made from was made otherwise"),
+        ({"program": "another"}, f"program: 'another', expected '{PROGRAM}'"),
+        ({"packages": {"numpy": "0.1"}}, r"packages: \{'numpy': '0\.1'\}, expected"),
+        ({"format": 0}, "format: 0, expected 1"),
+        ({"code": PROVENANCE["code"] | {PROGRAM: "0" * 12}}, rf"other code of {PROGRAM}\)"),
+    ],
+)
+def test_what_was_made_otherwise_is_refused(tmp_path, changes, message):
+    write_table(tmp_path / "t.parquet", TABLE, PROVENANCE | changes)
+    with pytest.raises(InputError, match=rf"t\.parquet: made by another .*{message}.*delete"):
+        read_table(tmp_path / "t.parquet", RECIPE, SEEDS)
+    write_arrays(tmp_path / "a.npz", ARRAYS, PROVENANCE | changes)
+    with pytest.raises(InputError, match=rf"a\.npz: made by another .*{message}.*delete"):
+        read_arrays(tmp_path / "a.npz", RECIPE, SEEDS)
+
+
+def test_seeds_may_be_left_open(tmp_path):
+    write_arrays(tmp_path / "a.npz", ARRAYS, PROVENANCE | {"seeds": [7]})
+    assert read_arrays(tmp_path / "a.npz", RECIPE, None).keys() == ARRAYS.keys()
+
+
+def test_what_a_run_kept_for_itself_is_its_own(tmp_path):
+    write_arrays(tmp_path / "a.checkpoint", ARRAYS, PROVENANCE)
+    assert read_own_arrays(tmp_path / "a.checkpoint", PROVENANCE).keys() == ARRAYS.keys()
+    with pytest.raises(InputError, match=r"a\.checkpoint: made by another configuration"):
+        read_own_arrays(tmp_path / "a.checkpoint", PROVENANCE | {"seeds": [3]})
+
+
+def test_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"a\.npz: there is no such file"):
+        read_arrays(tmp_path / "a.npz", RECIPE, SEEDS)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("seed\n1\n", "lacks the column"),
+        ("seed,entropy\n", "no rows"),
+        ("", "truncated"),
+        ("seed,entropy\n1,n/k\n", "text among the numbers of entropy"),
+    ],
+)
+def test_wrong_csv_is_refused(tmp_path, content, message):
+    (tmp_path / "f.csv").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_csv(tmp_path / "f.csv", ["seed", "entropy"], numbers=["entropy"])
+
+
+def test_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "f"
+    path.write_text("old")
+
+    def fail(stream):
+        stream.write(b"new")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_atomically(path, fail)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small tmpfs needs root")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path):
+    jobs = Jobs.of(DEFAULTS, find_studies())
+    path = next(path for path in jobs.tasks if path.startswith("results/example/data/"))
+    order = jobs.order(path).model_dump_json(exclude_defaults=True)
+    command = [sys.executable, "-m", "replication.run", "--job", order]
+    command += ["--output", str(small_disk / "2.npz")]
+    failed = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert "2.npz: cannot be written (No space left on device); make room" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert list(small_disk.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder_gives_one_sentence(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="Permission denied"):
+        write_csv(tmp_path / "f.csv", TABLE)

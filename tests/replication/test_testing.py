@@ -1,0 +1,164 @@
+"""Every check of a study refuses a study that breaks it."""
+
+from dataclasses import replace
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from replication import testing
+from replication.study import Study, find_studies
+from replication.testing import CHECKS, Small
+from transformer_dynamics.example import study as example
+from transformer_dynamics.example.figures import fig2
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    return Small.computed(find_studies()["example"], tmp_path_factory.mktemp("example"))
+
+
+def test_there_is_a_test_here_for_every_check():
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_that_")}
+    assert tested == {check.__name__.replace("check_", "that_", 1) for check in CHECKS}
+
+
+def test_that_jobs_are_plain_data(small, monkeypatch):
+    monkeypatch.setitem(fig2.draw.__annotations__, "figure", "Fig2")
+    with pytest.raises(AssertionError, match="write the class, not its name in quotes"):
+        testing.check_jobs_are_plain_data(small)
+
+
+@pytest.fixture
+def other_runs(small):
+    """As if the runs of five seeds had differed from those of one in their last digit."""
+    path = small.folder / small.parts.run("printed", "1-5")
+    content = path.read_bytes()
+    with np.load(path) as arrays:
+        changed = {**arrays, "weights": np.nextafter(arrays["weights"], 1)}
+    np.savez_compressed(path, **changed)
+    yield
+    path.write_bytes(content)
+
+
+def test_that_same_seed_same_bytes(small, other_runs):
+    with pytest.raises(AssertionError, match=r"1-5\.npz: the same job made other bytes"):
+        testing.check_same_seed_same_bytes(small)
+
+
+def test_that_a_seed_does_not_depend_on_its_batch(small, other_runs):
+    with pytest.raises(AssertionError, match=r"'weights' of seed \d is another one"):
+        testing.check_a_seed_does_not_depend_on_its_batch(small)
+
+
+def test_that_one_seed_is_left(small, monkeypatch):
+    monkeypatch.setattr(example, "one_seed", lambda settings, random: {})
+    with pytest.raises(AssertionError, match="one_seed leaves seeds"):
+        testing.check_one_seed_is_left(small)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.drop(columns="digest"), "lacks seed or digest"),
+        (lambda table: table.query("seed > 1"), "has other seeds than its runs"),
+        (lambda table: table.loc[[0, *table.index]], "two runs are the same"),
+    ],
+)
+def test_that_fingerprints_tell_runs_apart(small, monkeypatch, change, message):
+    read = Small.table
+    monkeypatch.setattr(Small, "table", lambda self, path: change(read(self, path)))
+    with pytest.raises(AssertionError, match=message):
+        testing.check_fingerprints_tell_runs_apart(small)
+
+
+def test_that_no_seed_is_dropped(small, monkeypatch):
+    read = Small.table
+
+    def dropped(self, path):
+        table = read(self, path)
+        return table.query("seed != 105") if "seed" in table else table
+
+    monkeypatch.setattr(Small, "table", dropped)
+    with pytest.raises(AssertionError, match="claim C2: its evidence has seeds"):
+        testing.check_no_seed_is_dropped(small)
+
+
+def with_registry(small, **changes):
+    """The study with other claims or texts."""
+    parts = replace(small.parts, registry=small.parts.registry.model_copy(update=changes))
+    return replace(small, jobs=replace(small.jobs, studies={"example": parts}))
+
+
+def test_that_everything_is_described(small):
+    silent = with_registry(small, figures={"fig1": small.parts.registry.figures["fig1"]})
+    with pytest.raises(AssertionError, match="says nothing of 'fig2'"):
+        testing.check_everything_is_described(silent)
+
+
+def test_that_no_measure_is_forgotten(small):
+    forgetful = with_registry(small, claims=small.parts.registry.claims[:2])
+    with pytest.raises(AssertionError, match=r"no claim uses .*learning\.last_over_first"):
+        testing.check_no_measure_is_forgotten(forgetful)
+
+
+def drawn_with(monkeypatch, change):
+    """Have Figure 2 changed after it was drawn, by a function of its axes and its table."""
+
+    def draw(figure, table, published=None):
+        drawing = whole(figure, table, published)
+        change(drawing.axes[0], table)
+        return drawing
+
+    whole = fig2.draw
+    draw.__annotations__ = whole.__annotations__
+    monkeypatch.setattr(fig2, "draw", draw)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda axes, table: axes.plot([0.2, 0.3, 0.7], [31, 28, 31]), "a line at 0.2"),
+        (lambda axes, table: axes.scatter(table["variance"], table["half_life"] ** 2), "a point"),
+        (lambda axes, table: axes.bar([1, 2, 3], [0.31, 0.17, 0.2]), "a bar at 0.31"),
+        (lambda axes, table: axes.axhline(17.356), "a line at 17.356"),
+        (lambda axes, table: table.insert(0, "more", 1), "drawing changes its table"),
+    ],
+)
+def test_that_figures_are_functions_of_their_table(small, monkeypatch, change, message):
+    drawn_with(monkeypatch, change)
+    with pytest.raises(AssertionError, match=message):
+        testing.check_figures_are_functions_of_their_table(small)
+
+
+def test_what_is_no_number_may_be_drawn(small, monkeypatch):
+    """Round lines, evenly spaced places, and error bars of two columns."""
+
+    def change(axes, table):
+        axes.axhline(16)
+        axes.bar(np.arange(len(table)), table["half_life"])
+        axes.errorbar(table["variance"], table["half_life"], table["theory"])
+
+    drawn_with(monkeypatch, change)
+    testing.check_figures_are_functions_of_their_table(small)
+
+
+def test_that_mistakes_are_answered(small, monkeypatch):
+    monkeypatch.setattr(Small, "changed", lambda self, overlay: None)
+    with pytest.raises(AssertionError, match="is answered by 'nothing'"):
+        testing.check_mistakes_are_answered(small)
+
+
+def test_an_exception_that_is_not_needed_is_refused(small, monkeypatch):
+    monkeypatch.setattr(example, "DRAWN_BESIDE", {"fig1": "theory"}, raising=False)
+    with pytest.raises(AssertionError, match="take it out of DRAWN_BESIDE"):
+        testing.check_figures_are_functions_of_their_table(small)
+
+
+def test_a_study_that_cannot_be_computed_says_why(tmp_path, monkeypatch):
+    module = ModuleType(example.__name__)
+    vars(module).update(vars(example))
+    short = {"experiments": {"printed": {"training": {"updates": 5}}}}
+    module.smallest = lambda settings, folder: short
+    with pytest.raises(testing.InputError, match="not half learned after 5 updates; do more"):
+        Small.computed(Study("example", module), tmp_path)

@@ -1,0 +1,323 @@
+"""The reference: what differs from it is named, with its size and its tolerance."""
+
+import pandas as pd
+import pytest
+from conftest import DEFAULTS
+
+from replication.errors import InputError
+from replication.jobs import Jobs
+from replication.registry import Interval, Registry
+from replication.study import find_studies
+from replication.verification.collect import counts, expected
+from replication.verification.comparison import compare, missing, refused
+from replication.verification.differences import (
+    ACROSS_PROCESSORS,
+    SAME_PROCESSOR,
+    differences,
+)
+from replication.verification.judgement import Judged, Member, judge
+from replication.verification.reference import (
+    Expected,
+    Reference,
+    collect_evidence,
+    judge_again,
+    read_reference,
+    write_reference,
+)
+
+TEST = Interval(
+    kind="interval",
+    upper=0,
+    power={"effect": 1, "seeds": 10, "comparisons": 1, "probability": 0.5},
+)
+EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
+FIGURE = pd.DataFrame({"eta_z": [0.5, 1.0], "name": ["x", "y"], "entropy_mean": [2.0, 1 / 3]})
+RUNS = pd.DataFrame(
+    {
+        "seed": [1, 2],
+        "mixture": "m",
+        "digest": ["ab", "cd"],
+        "loss": [0.25, 0.5],
+        "experiment": "e",
+    }
+)
+EXPECTED = Expected(
+    {"figures/fig6.csv", "evidence.csv", "fingerprints.csv"},
+    {"T1"},
+    RUNS[["experiment", "seed", "mixture"]],
+)
+FAMILIES = [[Member(claim="T1", test=TEST)]]
+
+
+@pytest.fixture
+def reference() -> Reference:
+    return Reference(
+        tables={
+            "figures/fig6.csv": FIGURE,
+            "evidence.csv": collect_evidence({"T1": EVIDENCE}),
+            "fingerprints.csv": RUNS,
+        },
+        verdicts={"T1": judge([Judged("T1", TEST, EVIDENCE)])["T1"]},
+        depends={"settings": {"figure fig6": "1"}, "code": {"m": "1"}, "machine": {"cpu": "a"}},
+    )
+
+
+def changed(reference: Reference, **parts: object) -> Reference:
+    return Reference(**vars(reference) | parts)
+
+
+def rows(found: Reference, reference: Reference) -> list[dict[str, object]]:
+    again = judge_again(reference.tables["evidence.csv"], FAMILIES)
+    return compare(found, reference, [], again).to_dict("records")
+
+
+def test_a_reference_is_read_as_it_was_written(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    read, edited = read_reference(tmp_path)
+    assert edited == []
+    assert read.verdicts == reference.verdicts
+    assert rows(reference, read) == []
+
+
+def test_a_new_reference_leaves_nothing_of_the_old_one(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    write_reference(
+        tmp_path, changed(reference, tables={"evidence.csv": reference.tables["evidence.csv"]})
+    )
+    assert not (tmp_path / "figures/fig6.csv").exists()
+
+
+def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    file = tmp_path / "verdicts.json"
+    file.write_text(file.read_text().replace('"replicated"', '"contradicted"'))
+    read, edited = read_reference(tmp_path)
+    assert edited == ["verdicts.json"]
+    (row,) = compare(
+        changed(reference, verdicts={}),
+        read,
+        [],
+        judge_again(read.tables["evidence.csv"], FAMILIES),
+    ).to_dict("records")
+    assert row["quantity"] == "verdict on T1"
+    assert row["reference"].startswith("contradicted by 5 seeds")
+    assert row["found"].startswith("replicated by 5 seeds (1 of 1 hold; the least favourable")
+
+
+def test_sentence_and_numbers_of_a_verdict_are_kept_too(reference):
+    verdict = reference.verdicts["T1"]
+    told = verdict.model_copy(update={"summary": "All is well."})
+    (row,) = rows(reference, changed(reference, verdicts={"T1": told}))[:1]
+    assert "(All is well.)" in row["reference"]
+    moved = verdict.comparisons[0].model_copy(update={"estimate": -9.0})
+    numbers = verdict.model_copy(update={"comparisons": [moved]})
+    listed = rows(changed(reference, verdicts={"T1": numbers}), reference)
+    assert [row["quantity"] for row in listed] == ["estimate in row 1 (a, holds)"]
+
+
+def test_an_effect_counts_on_the_same_processor_only(reference):
+    """It divides by a spread over seeds that may vanish; 642 and 614 were the same result."""
+    verdict = reference.verdicts["T1"]
+    larger = verdict.comparisons[0].model_copy(update={"effect": -614.0})
+    found = changed(
+        reference, verdicts={"T1": verdict.model_copy(update={"comparisons": [larger]})}
+    )
+    assert [row["quantity"] for row in rows(found, reference)] == ["effect in row 1 (a, holds)"]
+    elsewhere = {**reference.depends, "machine": {"cpu": "b"}}
+    assert rows(changed(found, depends=elsewhere), reference) == []
+
+
+@pytest.mark.parametrize(
+    ("lacks", "names"),
+    [
+        ({"tables": {}}, ["evidence.csv", "figures/fig6.csv", "fingerprints.csv"]),
+        ({"verdicts": {}}, ["verdict on T1"]),
+    ],
+)
+def test_what_a_reference_lacks_is_named(reference, lacks, names):
+    quantities = missing("reference", changed(reference, **lacks), EXPECTED)["quantity"].tolist()
+    assert quantities[: len(names)] == names
+    assert missing("reference", reference, EXPECTED).empty
+
+
+def test_dropped_runs_and_evidence_are_named(reference):
+    fewer = reference.tables | {
+        "fingerprints.csv": RUNS.head(1),
+        "evidence.csv": RUNS.assign(claim=""),
+    }
+    quantities = missing("reference", changed(reference, tables=fewer), EXPECTED)[
+        "quantity"
+    ].tolist()
+    assert quantities == ["evidence of T1", "1 runs of e"]
+
+
+def test_a_foreign_file_in_the_reference_is_named(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    (tmp_path / "figures/fig7.csv").write_text("x\n1\n")
+    assert read_reference(tmp_path)[1] == ["figures/fig7.csv"]
+
+
+def test_digests_that_look_like_numbers_stay_texts(reference, tmp_path):
+    runs = RUNS.assign(digest=["0123456789012345", "123e456789012345"])
+    write_reference(
+        tmp_path, changed(reference, tables=reference.tables | {"fingerprints.csv": runs})
+    )
+    assert read_reference(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
+
+
+def test_missing_values_are_not_equal_to_numbers():
+    seeds = pd.DataFrame({"seed": pd.array([1, 2], dtype="Int64")})
+    none = pd.DataFrame({"seed": pd.array([None, None], dtype="Int64")})
+    assert len(differences("t", none, seeds, ACROSS_PROCESSORS)) == 2
+    assert len(differences("t", seeds.replace({2: 3}), seeds, ACROSS_PROCESSORS)) == 1
+    assert differences("t", none, none, ACROSS_PROCESSORS).empty
+
+
+def test_evidence_edited_by_hand_is_named(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    file = tmp_path / "evidence.csv"
+    file.write_text(file.read_text().replace("-1.1", "9.1"))
+    read, edited = read_reference(tmp_path)
+    assert edited == ["evidence.csv"]
+    quantities = {row["quantity"] for row in rows(reference, read)}
+    assert "verdict on T1" in quantities
+
+
+def test_a_missing_seed_is_named(reference):
+    four = EVIDENCE.head(4)
+    found = changed(
+        reference,
+        tables={"evidence.csv": collect_evidence({"T1": four})},
+        verdicts={"T1": judge([Judged("T1", TEST, four)])["T1"]},
+    )
+    listed = rows(found, reference)
+    assert {row["quantity"] for row in listed} == {"verdict on T1", "number of rows"}
+    assert any("by 4 seeds" in str(row["found"]) for row in listed)
+
+
+def test_changed_settings_and_code_are_named(reference):
+    found = changed(
+        reference, depends=reference.depends | {"settings": {"figure fig6": "2"}, "code": {}}
+    )
+    assert [(row["place"], row["quantity"]) for row in rows(found, reference)] == [
+        ("settings", "figure fig6"),
+        ("code", "m"),
+    ]
+
+
+def test_one_bit_counts_on_the_same_processor_and_not_on_another(reference):
+    nearly = FIGURE.assign(entropy_mean=[2.0, 1 / 3 + 1e-16])
+    found = changed(reference, tables=reference.tables | {"figures/fig6.csv": nearly})
+    (row,) = rows(found, reference)
+    assert row["place"] == "figures/fig6.csv"
+    assert row["quantity"] == "entropy_mean in row 2 (y)"
+    assert row["tolerance"] == "same processor"
+    other = {"machine": {"cpu": "b"}}
+    assert rows(changed(found, depends=reference.depends | other), reference) == []
+
+
+def test_digests_of_bits_do_not_count_on_another_processor(reference):
+    found = changed(reference, tables={"fingerprints.csv": RUNS.assign(digest="00")})
+    assert {row["quantity"] for row in rows(found, reference)} == {
+        "digest in row 1",
+        "digest in row 2",
+    }
+    assert rows(changed(found, depends=reference.depends | {"machine": {}}), reference) == []
+
+
+def test_one_seed_of_an_experiment_is_enough(reference):
+    found = changed(reference, tables={"fingerprints.csv": RUNS.tail(1)})
+    assert rows(found, reference) == []
+    wrong = RUNS.tail(1).assign(loss=0.6)
+    (row,) = rows(changed(found, tables={"fingerprints.csv": wrong}), reference)
+    assert row["difference"] == pytest.approx(0.1)
+    assert row["quantity"] == "loss in row 1 (2, m, cd, e)"
+
+
+def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
+    def of_words(runs: pd.DataFrame) -> Reference:
+        return changed(reference, tables=reference.tables | {"fingerprints.csv": runs})
+
+    both = RUNS.assign(seed=1, mixture=["a", "b"]).rename(columns={"mixture": "words"})
+    assert rows(of_words(both.tail(1)), of_words(both)) == []
+    (row,) = rows(of_words(both.head(1)), of_words(both.assign(loss=9.0)))
+    assert row["quantity"] == "loss in row 1 (1, a, ab, e)"
+    (row,) = rows(of_words(both), of_words(RUNS))
+    assert row["quantity"] == "columns"
+    due = Expected(set(), set(), both[["experiment", "seed", "words"]])
+    listed = missing("results", of_words(both.head(1)), due)
+    assert listed["quantity"].tolist() == ["1 runs of e"]
+    seeds = due._replace(runs=both[["experiment", "seed"]])
+    assert missing("reference", of_words(both.head(1)), seeds).empty
+
+
+def test_experiments_may_have_numbers_of_their_own(reference):
+    runs = pd.concat([RUNS, RUNS.assign(experiment="f").rename(columns={"loss": "norm"})])
+    whole = changed(reference, tables=reference.tables | {"fingerprints.csv": runs})
+    assert rows(changed(reference, tables={"fingerprints.csv": RUNS}), whole) == []
+
+
+def test_what_jumps_as_a_count_does_may_differ_more_on_another_processor(reference):
+    found = changed(
+        reference,
+        tables={"figures/fig6.csv": FIGURE.assign(entropy_mean=[2.03, 1 / 3])},
+        depends=reference.depends | {"machine": {"cpu": "b"}},
+    )
+    assert len(compare(found, reference, [], {})) == 1
+    assert compare(found, reference, [], {}, counts={"figures/fig6.csv"}).empty
+
+
+def test_files_that_cannot_be_used_are_differences():
+    (row,) = refused({"results/a.parquet": "results/a.parquet: truncated"}).to_dict("records")
+    assert (row["quantity"], row["found"]) == ("results/a.parquet", "results/a.parquet: truncated")
+
+
+@pytest.mark.parametrize("tolerances", [SAME_PROCESSOR, ACROSS_PROCESSORS])
+def test_large_differences_and_other_shapes_always_count(tolerances):
+    assert len(differences("t", FIGURE.assign(entropy_mean=[2.1, 0.1]), FIGURE, tolerances)) == 2
+    assert len(differences("t", FIGURE.assign(name="x"), FIGURE, tolerances)) == 1
+    assert len(differences("t", FIGURE.head(1), FIGURE, tolerances)) == 1
+    assert len(differences("t", FIGURE.drop(columns="name"), FIGURE, tolerances)) == 1
+    missing = FIGURE.assign(entropy_mean=[2.0, float("nan")])
+    assert len(differences("t", missing, FIGURE, tolerances)) == 1
+    assert differences("t", missing, missing, tolerances).empty
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "manifest.json").unlink(),
+        lambda folder: (folder / "manifest.json").write_text("{"),
+        lambda folder: (folder / "manifest.json").write_text("[]"),
+        lambda folder: (folder / "evidence.csv").unlink(),
+        lambda folder: (folder / "verdicts.json").write_text("3"),
+        lambda folder: (folder / "verdicts.json").write_text('{"verdicts": [{"claim": "T1"}]}'),
+        lambda folder: (folder / "evidence.csv").write_text("claim,cell\nT1,a\n"),
+        lambda folder: edit(folder / "evidence.csv", "-1.1", "much"),
+        lambda folder: edit(folder / "manifest.json", '"machine"', '"machinery"'),
+        lambda folder: edit(folder / "manifest.json", '"evidence.csv"', '"evidenz.csv"'),
+        lambda folder: edit(folder / "manifest.json", '"settings": {', '"settings": [], "x": {'),
+    ],
+)
+def test_a_damaged_reference_is_refused(reference, tmp_path, damage):
+    write_reference(tmp_path, reference)
+    damage(tmp_path)
+    with pytest.raises(InputError) as error:
+        read_reference(tmp_path)
+    assert str(tmp_path) in error.value.message
+
+
+def test_what_is_compared_as_counts_is_there():
+    for study in Jobs.of(DEFAULTS, find_studies()).studies.values():
+        names = counts(study)
+        assert len(names) >= len(study.registry.compared_as_counts)
+        assert names <= study.claims.keys() | expected(study).tables
+    data = study.registry.model_dump(mode="json") | {"compared_as_counts": ["C99"]}
+    with pytest.raises(InputError, match="compared_as_counts: unknown key 'C99'"):
+        Registry.parse(data, "registry")

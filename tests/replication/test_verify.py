@@ -1,0 +1,199 @@
+"""Results against the reference, from end to end: equal or not, or refused."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import DEFAULTS, FIGURE, ROOT, Project
+
+from replication.configuration import merged
+from replication.verification.collect import _fingerprints
+from replication.verification.reference import (
+    find_references,
+    read_reference,
+    reference_folder,
+    write_reference,
+)
+from replication.verify import _with_removals
+
+STUDY = Path(FIGURE).parent.name
+SOURCE = f"src/transformer_dynamics/{STUDY}"
+EQUAL = "Equal to the reference: 2 figures, 3 verdicts, 15 runs."
+
+
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory) -> Project:
+    """A project with all results of the template and their reference; edits must be undone."""
+    project = Project(tmp_path_factory.mktemp("computed"))
+    project.run("reference", "--config", f"study={STUDY}", quick=False)
+    return project
+
+
+@pytest.fixture
+def clone(computed, project) -> Project:
+    """A project with the reference in which nothing is computed."""
+    shutil.copytree(computed.folder / "results/reference", project.folder / "results/reference")
+    return project
+
+
+@contextmanager
+def content(path: Path, change: bytes) -> Iterator[None]:
+    before = path.read_bytes()
+    path.write_bytes(change)
+    yield
+    path.write_bytes(before)
+
+
+def verify(project: Project, *arguments: str, succeed: bool = True) -> str:
+    return project.verify("--study", STUDY, *arguments, succeed=succeed)
+
+
+def test_every_reference_is_whole_and_of_this_code(project):
+    shutil.copytree(ROOT / "results/reference", project.folder / "results/reference")
+    names = find_references(ROOT)
+    output = project.verify(*(f"--study={name}" for name in names))
+    assert output.count("Nothing is computed here; the reference itself is whole.") == len(names)
+
+
+def test_in_a_fresh_clone_the_verdicts_follow_from_the_reference(clone):
+    output = verify(clone)
+    assert "Nothing is computed here; the reference itself is whole." in output
+    assert "C1    reproduced    16 of 16 hold" in output
+    assert "is not computed yet; run `snakemake reference`" in verify(
+        clone, "--write", succeed=False
+    )
+    assert f"did you mean '{STUDY}'?" in clone.verify("--study", f"{STUDY}s", succeed=False)
+
+
+def test_what_is_computed_is_compared(computed):
+    assert EQUAL in verify(computed)
+    figure = computed.folder / FIGURE.replace(".pdf", ".csv")
+    folder = reference_folder(computed.folder, STUDY)
+    assert figure.read_bytes() == (folder / f"figures/{figure.name}").read_bytes()
+    with content(figure, figure.read_bytes().replace(b"variance,", b"variances,", 1)):
+        output = verify(computed, succeed=False)
+    assert "figures/fig1.csv: columns is variances, update, " in output
+    assert ", expected variance, update, " in output
+    assert "1 differences from the reference; all are in results/differences.csv" in output
+    assert pd.read_csv(computed.folder / "results/differences.csv")["study"].tolist() == [STUDY]
+
+
+def test_a_file_that_cannot_be_used_is_a_difference(computed):
+    name = f"results/{STUDY}/metrics/printed/fingerprint.parquet"
+    file = computed.folder / name
+    with content(file, file.read_bytes()[:100]):
+        output = verify(computed, succeed=False)
+        assert f"results: {name} is {name}: truncated, damaged" in output
+        assert "1 differences" in output
+        assert output.rstrip().endswith("are in results/differences.csv")
+        assert "truncated, damaged" in verify(computed, "--write", succeed=False)
+
+
+def test_verdict_edited_by_hand_fails_and_is_named(clone):
+    file = reference_folder(clone.folder, STUDY) / "verdicts.json"
+    verdicts = json.loads(file.read_text())
+    edited = next(verdict for verdict in verdicts["verdicts"] if verdict["claim"] == "C3")
+    edited["verdict"] = "replicated"
+    file.write_text(json.dumps(verdicts))
+    output = verify(clone, succeed=False)
+    assert "verdicts.json: content is changed by hand, expected as it was made" in output
+    assert "verdict on C3 is contradicted by 10 seeds (0 of 1 hold" in output
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "named"),
+    [
+        (f"{SOURCE}/published/fig1.csv", "0.368", "0.468", "settings: claim C1 is"),
+        (f"{SOURCE}/config.yaml", "updates: 200", "updates: 300", "settings: figure fig2 is"),
+        (f"{SOURCE}/config.yaml", "count: 10", "count: 9", "settings: experiment replication is"),
+        (f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6", "settings: claim C1"),
+        (f"{SOURCE}/data.py", '"noise").normal(0,', '"noise").normal(1,', f"{STUDY}.data is"),
+        (
+            f"{SOURCE}/claims/learning.py",
+            "iloc[:, -1]",
+            "iloc[:, 1]",
+            f"{STUDY}.claims.learning is",
+        ),
+        (
+            "src/replication/verification/differences.py",
+            '"same processor", 0, 0',
+            '"same processor", 9, 9',
+            "code: replication.verification.differences is",
+        ),
+    ],
+)
+def test_whatever_a_number_depends_on_is_kept(clone, path, old, new, named):
+    clone.edit(path, old, new)
+    assert named in verify(clone, succeed=False)
+
+
+def test_what_an_overlay_adds_is_not_an_error_but_cannot_become_the_reference(computed):
+    whole = yaml.safe_load((computed.folder / "results/config.yaml").read_text())
+    figures = whole[STUDY]["figures"]
+    figures["mine"] = figures["fig2"]
+    (computed.folder / "mine.yaml").write_text(yaml.safe_dump(whole, sort_keys=False))
+    output = verify(computed, "--configuration", "mine.yaml")
+    assert "Not in the reference: figure mine" in output
+    assert EQUAL in output
+    output = verify(computed, "--configuration", "mine.yaml", "--write", succeed=False)
+    assert "only results of the default configuration become the reference" in output
+
+
+def test_a_wrong_measure_fails_from_end_to_end(clone):
+    clone.edit(f"{SOURCE}/measures.py", "1 - weights.ravel()", "1 - weights.ravel() ** 2")
+    clone.run(f"results/{STUDY}/verdicts/C1.json", quick=False)
+    output = verify(clone, succeed=False)
+    assert "results: verdict on C1 is contradicted (" in output
+    assert f"code: transformer_dynamics.{STUDY}.measures is " in output
+
+
+def test_a_missing_reference_is_one_sentence(clone):
+    (reference_folder(clone.folder, STUDY) / "manifest.json").unlink()
+    output = verify(clone, succeed=False)
+    assert output.startswith(f"Error: results/reference/{STUDY}/manifest.json: cannot be read")
+
+
+def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
+    output = verify(clone, "--level", "seed", "--draw", "3", "--found", "found")
+    assert "Equal to the reference: 0 figures, 0 verdicts, 2 runs." in output
+    runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
+    assert sorted(runs["experiment"]) == ["printed", "replication"]
+    assert not (clone.folder / f"results/{STUDY}").exists()
+
+
+def test_figures_and_verdicts_are_computed_again(computed):
+    figure = computed.folder / FIGURE.replace(".pdf", ".csv")
+    verdict = computed.folder / f"results/{STUDY}/verdicts/C1.json"
+    figure.write_text("variance\n")
+    verdict.write_text(verdict.read_text().replace('"reproduced"', '"verified"'))
+    assert EQUAL in verify(computed, "--level", "figure")
+
+
+def test_what_an_overlay_removes_stays_removed():
+    """As the whole configuration is passed on, and merged into the defaults again."""
+    default = DEFAULTS.model_dump(mode="json")
+    study, section = next((name, part) for name, part in default.items() if "sensitivity" in part)
+    name = next(iter(section["sensitivity"]["variants"]))
+    fewer = merged(default, {})
+    fewer = json.loads(json.dumps(fewer))
+    del fewer[study]["sensitivity"]["variants"][name]
+    again = merged(default, _with_removals(fewer, default))
+    assert again[study]["sensitivity"]["variants"].pop(name) is None
+    assert again == fewer
+
+
+def test_fingerprints_of_32_bits_are_read_as_they_were_found(computed, tmp_path):
+    reference, _ = read_reference(reference_folder(computed.folder, STUDY))
+    runs = pd.DataFrame({"seed": [1], "digest": ["0"], "loss": np.array([0.1], np.float32)})
+    found = _fingerprints({"e": runs})
+    write_reference(
+        tmp_path,
+        type(reference)({**reference.tables, "fingerprints.csv": found}, {}, reference.depends),
+    )
+    assert read_reference(tmp_path)[0].tables["fingerprints.csv"].equals(found)

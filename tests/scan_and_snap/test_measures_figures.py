@@ -1,0 +1,422 @@
+"""Measures of the claims about figures 4, 5, 6, 11 and 12, against values worked out by hand."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from measured import (
+    FLAT,
+    HALF,
+    LN2,
+    LN3,
+    LN5,
+    LN6,
+    ONE,
+    QUARTER,
+    R1,
+    R10,
+    TOKENS,
+    P,
+    changed,
+    expect,
+    losses,
+    on_classes,
+    shuffled,
+)
+
+from replication.errors import InputError
+from transformer_dynamics.scan_and_snap.claims import arrays, fig4, fig5, fig6, recall, trajectory
+from transformer_dynamics.scan_and_snap.claims.arrays import Measured
+
+# Arrays
+
+
+def test_runs_bring_shuffled_rows_into_order():
+    """Every value tells where it belongs."""
+    seeds, iterations, cells = [7, 3], [9, 0, 4], [(2, 3), (1, 3), (2, 1), (1, 1)]
+
+    def value(seed, iteration, eta_z, ratio, number, token):
+        return token + 10 * number + 100 * ratio + 1e3 * eta_z + 1e4 * iteration + 1e6 * seed
+
+    runs = {
+        (seed, *cell): {
+            iteration: [
+                [value(seed, iteration, *cell, number, token) for token in TOKENS[number]]
+                for number in (1, 2)
+            ]
+            for iteration in iterations
+        }
+        for seed, cell in product(seeds, cells)
+    }
+    found = arrays.runs(on_classes("attention", runs))
+    assert found.seeds == [3, 7]
+    assert found.iterations == [0, 4, 9]
+    assert found.cells.to_numpy().tolist() == [[1, 1], [1, 3], [2, 1], [2, 3]]
+    assert found.num_common == 2
+    assert found.array.shape == (2, 3, 4, 2, 5)
+    expected = [
+        value(seed, iteration, eta_z, ratio, number, token)
+        for seed in (3, 7)
+        for iteration in (0, 4, 9)
+        for eta_z in (1, 2)
+        for ratio in (1, 3)
+        for number in (1, 2)
+        for token in TOKENS[number]
+    ]
+    assert found.array.ravel().tolist() == expected
+    assert found.distinct().shape == (2, 3, 4, 2, 3)
+    assert found.distinct()[0, 0, 0, 1].tolist() == [value(3, 0, 1, 1, 2, t) for t in (5, 6, 7)]
+
+
+@pytest.mark.parametrize(
+    ("values", "nats"),
+    [
+        ([1, 0, 0], 0),
+        ([3, 3, 3, 3], np.log(4)),
+        ([0.5, 0, 0.25, 0.25], 1.5 * LN2),
+        ([2, 1], np.log(3) - 2 / 3 * LN2),
+    ],
+)
+def test_entropy_of_known_distributions(values, nats):
+    assert arrays.entropy(np.array(values, dtype=float)) == pytest.approx(nats, abs=1e-15)
+
+
+def test_entropy_is_along_the_last_axis():
+    h = arrays.entropy(np.array([[[1.0, 0], [1, 1]], [[0, 5], [2, 2]]]))
+    np.testing.assert_allclose(h, [[0, LN2], [0, LN2]])
+
+
+def test_evidence_has_a_row_per_seed_and_cell_and_names_the_cells():
+    cells = pd.DataFrame({"eta_z": [0.5, 0.5, 1.0], "ratio": [1.0, 10.0, 1.0]})
+    table = arrays.evidence([[1, 2, 3], [4, 5, 6]], [3, 7], cells)
+    named = arrays.labelled(table, eta_z="eta_Z", ratio="eta_Y/eta_Z")
+    expect(
+        named,
+        ("seed",),
+        {
+            ("eta_Z 0.5, eta_Y/eta_Z 1", 3): 1,
+            ("eta_Z 0.5, eta_Y/eta_Z 10", 3): 2,
+            ("eta_Z 1, eta_Y/eta_Z 1", 3): 3,
+            ("eta_Z 0.5, eta_Y/eta_Z 1", 7): 4,
+            ("eta_Z 0.5, eta_Y/eta_Z 10", 7): 5,
+            ("eta_Z 1, eta_Y/eta_Z 1", 7): 6,
+        },
+    )
+
+
+def test_change_with_ratio_is_highest_minus_lowest_of_every_other_cell():
+    values = {(1, 1): 5, (1, 2): 100, (1, 10): 7, (0.5, 1): 1, (0.5, 2): -100, (0.5, 10): 0}
+    rows = [
+        {"num_last": size, "eta_z": eta_z, "ratio": ratio, "seed": seed, "value": size * seed * v}
+        for ((eta_z, ratio), v), seed, size in product(values.items(), (3, 7), (1, 10))
+    ]
+    expect(
+        arrays.change_with_ratio(shuffled(rows), num_last="num_last"),
+        ("seed",),
+        {
+            (f"num_last {size}, eta_Z {eta_z:g}", seed): size * seed * change
+            for size, seed, (eta_z, change) in product((1, 10), (3, 7), ((1, 2), (0.5, -1)))
+        },
+    )
+
+
+# Figure 4
+
+
+@pytest.fixture
+def ends() -> Measured:
+    """From P to four ends, by way of something else."""
+    ends = {
+        (3, 1, 1): [ONE, HALF],
+        (3, 1, 10): [HALF, QUARTER],
+        (7, 1, 1): [ONE, ONE],
+        (7, 1, 10): [FLAT, ONE],
+    }
+    return on_classes("attention", {k: {0: [P, P], 5: [FLAT, ONE], 9: v} for k, v in ends.items()})
+
+
+def test_change_of_entropy(ends):
+    start = 0.6 * LN5 + 0.1 * np.log(10) + 0.3 * np.log(10 / 3)
+    expect(
+        fig4.change_of_entropy(ends),
+        ("seed",),
+        {
+            (R1, 3): LN2 / 2 - start,
+            (R10, 3): (LN2 + 2 * LN2) / 2 - start,
+            (R1, 7): -start,
+            (R10, 7): LN5 / 2 - start,
+        },
+    )
+
+
+def test_change_of_entropy_with_ratio(ends):
+    expect(
+        fig4.change_of_entropy_with_ratio(ends),
+        ("seed",),
+        {("eta_Z 1", 3): LN2, ("eta_Z 1", 7): LN5 / 2},
+    )
+
+
+def test_change_of_common_mass(ends):
+    expect(
+        fig4.change_of_common_mass(ends),
+        ("seed",),
+        {(R1, 3): -0.4, (R10, 3): -0.275, (R1, 7): -0.4, (R10, 7): -0.2},
+    )
+
+
+def test_lead_of_the_most_frequent(ends):
+    """P leads by 1 - 0.2/0.3, ONE by 1, the others not at all."""
+    expect(
+        fig4.lead_of_the_most_frequent(ends),
+        ("seed",),
+        {(R1, 3): 1 / 2 - 1 / 3, (R10, 3): -1 / 3, (R1, 7): 2 / 3, (R10, 7): 1 / 2 - 1 / 3},
+    )
+
+
+def test_change_of_updates_to_learn():
+    """A loss that touches the tenth is not below it; one that never is counts all updates."""
+    measured = losses(
+        {
+            (3, 1, 1): [10, 5, 0.9, 0.5],
+            (3, 1, 10): [10, 0.5, 2, 0.1],
+            (7, 1, 1): [10, 5, 5, 5],
+            (7, 1, 10): [8, 0.8, 0.7, 0.9],
+        }
+    )
+    expect(
+        fig4.change_of_updates_to_learn(measured),
+        ("seed",),
+        {("eta_Z 1", 3): 1 - 2, ("eta_Z 1", 7): 2 - 4},
+    )
+
+
+# Figure 5
+
+
+@pytest.fixture
+def adam() -> Measured:
+    ends = {
+        (3, 0.1, 1): [ONE, HALF],
+        (3, 0.5, 1): [HALF, QUARTER],
+        (7, 0.1, 1): [ONE, ONE],
+        (7, 0.5, 1): [FLAT, ONE],
+        (9, 0.1, 1): [ONE, ONE],
+        (9, 0.5, 1): [ONE, ONE],
+    }
+    return on_classes("attention", {k: {0: [P, P], 5: [FLAT, ONE], 9: v} for k, v in ends.items()})
+
+
+def test_distance_between_rates(adam):
+    """On distinct tokens ONE to HALF is 1/2, ONE to FLAT = QUARTER 2/3, HALF to FLAT 1/3.
+
+    Between rates: 5/12, 1/3, 0. Between seeds 3-7, 3-9, 7-9: 1/4, 1/4, 0 and 1/2, 7/12, 1/3.
+    """
+    cell = "rates 0.1 and 0.5"
+    expect(
+        fig5.distance_between_rates(adam),
+        ("seed",),
+        {
+            (cell, 3): 5 / 12 - (1 / 4 + 13 / 24) / 2,
+            (cell, 7): 1 / 3 - (1 / 8 + 5 / 12) / 2,
+            (cell, 9): 0 - (1 / 8 + 11 / 24) / 2,
+        },
+    )
+
+
+def test_change_of_entropy_on_distinct(adam):
+    start = LN6 / 6 + LN3 / 3 + LN2 / 2
+    expect(
+        fig5.change_of_entropy_on_distinct(adam),
+        ("seed",),
+        {
+            ("rate 0.1", 3): LN2 / 2 - start,
+            ("rate 0.5", 3): (LN2 + LN3) / 2 - start,
+            ("rate 0.1", 7): -start,
+            ("rate 0.5", 7): LN3 / 2 - start,
+            ("rate 0.1", 9): -start,
+            ("rate 0.5", 9): -start,
+        },
+    )
+
+
+# Figure 6
+
+
+def entropies(values: dict, **training) -> Measured:
+    """From {(num_last, eta_z, ratio, seed): final entropy}, and another one before."""
+    rows = [
+        {**dict(zip(("num_last", "eta_z", "ratio", "seed"), key, strict=True)), "iteration": i}
+        | {"entropy": value if i == 100 else -5.0}
+        for key, value in values.items()
+        for i in (50, 100)
+    ]
+    return Measured(shuffled(rows), changed("syn_medium", "entropy", steps=100, **training))
+
+
+REFERENCE = pd.DataFrame(
+    [(1, 0.5, 1, 1.5, 0.4), (3, 2, 10, 2.5, 0.1)],
+    columns=["num_last", "eta_z", "ratio", "entropy_mean", "entropy_std"],
+)
+TWO_CELLS = {
+    (1, 0.5, 1, 3): 1.0,
+    (1, 0.5, 1, 7): 2.0,
+    (3, 2, 10, 3): 2.0,
+    (3, 2, 10, 7): 2.4,
+    (3, 3, 10, 3): 9.0,  # not printed
+    (3, 3, 10, 7): 9.0,
+}
+CELL_1 = "num_last 1, eta_Z 0.5, eta_Y/eta_Z 1"
+CELL_2 = "num_last 3, eta_Z 2, eta_Y/eta_Z 10"
+
+
+def test_entropy_against_the_rates():
+    grid = {
+        (size, eta_z, ratio, seed): size + 10 * eta_z + 100 * ratio + 1e4 * seed
+        for size, eta_z, ratio, seed in product((1, 3), (0.5, 1), (1, 2, 5), (3, 7))
+    }
+    expect(
+        fig6.against_eta_z(entropies(grid)),
+        ("level", "seed"),
+        {(f"num_last {n}, eta_Y/eta_Z {r}", z, s): v for (n, z, r, s), v in grid.items()},
+    )
+    expect(
+        fig6.against_ratio_beyond(entropies(grid)),
+        ("level", "seed"),
+        {(f"num_last {n}, eta_Z {z:g}", r, s): v for (n, z, r, s), v in grid.items() if r > 1},
+    )
+
+
+def test_change_below_the_threshold():
+    values = {1: 2.0, 2: 1.75, 5: 9.0}
+    grid = {
+        (size, eta_z, ratio, seed): size * seed * eta_z * value
+        for size, eta_z, (ratio, value), seed in product((1, 3), (0.5, 1), values.items(), (3, 7))
+    }
+    expect(
+        fig6.change_below(entropies(grid)),
+        ("seed",),
+        {
+            (f"num_last {n}, eta_Z {z:g}", s): -0.25 * n * s * z
+            for n, z, s in product((1, 3), (0.5, 1), (3, 7))
+        },
+    )
+    without = {key: value for key, value in grid.items() if key[2] != 1}
+    with pytest.raises(InputError, match="two ratios"):
+        fig6.change_below(entropies(without))
+
+
+def test_means_of_a_panel():
+    ours = {key: value + key[-1] for key, value in TWO_CELLS.items()}
+    expect(
+        fig6.means_of_a_panel(entropies(TWO_CELLS), entropies(ours)),
+        ("sample", "seed"),
+        {
+            ("num_last 1", "paper", 3): 1.0,
+            ("num_last 1", "paper", 7): 2.0,
+            ("num_last 3", "paper", 3): 5.5,
+            ("num_last 3", "paper", 7): 5.7,
+            ("num_last 1", "ours", 3): 4.0,
+            ("num_last 1", "ours", 7): 9.0,
+            ("num_last 3", "ours", 3): 8.5,
+            ("num_last 3", "ours", 7): 12.7,
+        },
+    )
+
+
+def test_published():
+    table = fig6.published(entropies(TWO_CELLS), REFERENCE)
+    expect(
+        table,
+        ("published",),
+        {
+            (f"mean, {CELL_1}", 1.5): 1.5,
+            (f"mean, {CELL_2}", 2.5): 2.2,
+            (f"std, {CELL_1}", 0.4): np.sqrt(0.5),
+            (f"std, {CELL_2}", 0.1): np.sqrt(0.08),
+        },
+    )
+
+
+def test_predicted():
+    table = fig6.predicted(entropies(TWO_CELLS), REFERENCE)
+    expect(
+        table,
+        ("seed", "published", "published_seeds"),
+        {
+            (CELL_1, 3, 1.5, 10): 1.0,
+            (CELL_1, 7, 1.5, 10): 2.0,
+            (CELL_2, 3, 2.5, 10): 2.0,
+            (CELL_2, 7, 2.5, 10): 2.4,
+        },
+    )
+
+
+def test_error_bars_over_the_standard_error():
+    """The standard error of two values is half their distance."""
+    expect(
+        fig6.error_bars(entropies(TWO_CELLS), REFERENCE),
+        (),
+        {(CELL_1,): 0.4 / 0.5, (CELL_2,): 0.1 / 0.2},
+    )
+
+
+def test_change_after():
+    rows = [
+        {"eta_z": z, "ratio": r, "seed": s, "iteration": i, "entropy": z * r * s * value}
+        for z, r, s in product((0.5, 1), (1, 10), (3, 7))
+        for i, value in {50: 7.0, 100: 1.0, 300: 9.0, 1000: 1.5}.items()
+    ]
+    authors = entropies(TWO_CELLS)
+    expect(
+        fig6.change_after(Measured(shuffled(rows), authors.job), authors),
+        ("seed",),
+        {
+            (f"eta_Z {z:g}, eta_Y/eta_Z {r}", s): 0.5 * z * r * s
+            for z, r, s in product((0.5, 1), (1, 10), (3, 7))
+        },
+    )
+    late = shuffled([row for row in rows if row["iteration"] != 100])
+    with pytest.raises(InputError, match="must record update 100"):
+        fig6.change_after(Measured(late, authors.job), authors)
+
+
+# Figures 11 and 12
+
+
+def test_descent_of_the_recall():
+    """From the first to the last threshold after training; 0.3 - 0.1 equals 0.2."""
+    falls = {
+        (size, z, r, s): (0.3, 0.1) if s == 3 else (0.5 + 0.01 * r, 0.1 * z)
+        for size, z, r, s in product((1, 3), (0.5, 1), (2, 10), (3, 7))
+    }
+    rows = [
+        {"num_last": n, "eta_z": z, "ratio": r, "seed": s, "iteration": i, "threshold": h}
+        | {"recall": value if i == 9 else 1.0}
+        for (n, z, r, s), (first, last) in falls.items()
+        for i in (0, 9)
+        for h, value in {0.004: first, 0.01: 0.9, 0.02: last}.items()
+    ]
+    measured = Measured(shuffled(rows), changed("fig6_replication", "recall", steps=9))
+    falls = {key: first - last for key, (first, last) in falls.items()}
+    against_ratio = recall.descent_against_ratio(measured)
+    expect(
+        against_ratio,
+        ("level", "seed"),
+        {(f"num_last {n}, eta_Z {z:g}", r, s): fall for (n, z, r, s), fall in falls.items()},
+    )
+    assert (against_ratio.loc[against_ratio["seed"] == 3, "value"] == 0.2).all()
+    expect(
+        recall.descent_against_eta_z(measured),
+        ("level", "seed"),
+        {(f"num_last {n}, eta_Y/eta_Z {r}", z, s): fall for (n, z, r, s), fall in falls.items()},
+    )
+
+
+def test_largest_share(ends):
+    expect(
+        trajectory.largest_share(ends),
+        ("seed",),
+        {(R1, 3): 0.75, (R10, 3): 0.375, (R1, 7): 1, (R10, 7): 0.6},
+    )

@@ -1,0 +1,290 @@
+"""Measures of trajectories of training, against values worked out by hand."""
+
+import numpy as np
+import pytest
+from measured import FLAT, LN2, LN3, R1, R10, P, by, changed, expect, losses, on_classes, shuffled
+
+from transformer_dynamics.scan_and_snap.claims import trajectory
+from transformer_dynamics.scan_and_snap.claims.arrays import Measured
+from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+
+# Theory against training
+
+
+def test_time_to_an_error():
+    """The mean of ten losses is eps; t eps eta_Y/(K ln(M/eps)) is largest at the t below."""
+    measured = losses(
+        {
+            (3, 0.5, 2): [2.0] * 20 + [0.1] * 10,  # the only mean up to 0.2 is the last one
+            (7, 0.5, 2): [0.15] * 15 + [0.01] * 15,  # largest at the last update of the plateau
+            (3, 0.5, 4): [1.0] * 30,  # never down to 0.2
+            (7, 0.5, 4): [0.15] * 15 + [0.01] * 15,
+        },
+        eta_z=[0.5],
+        ratio=[4.0, 2.0],
+    )
+    plateau = 14 * 0.15 / (2 * np.log(11 / 0.15))
+    expect(
+        trajectory.time_to_an_error(measured),
+        ("seed",),
+        {
+            ("eta_Y/eta_Z 2", 3): 29 * 0.1 / (2 * np.log(110)),
+            ("eta_Y/eta_Z 2", 7): plateau,
+            ("eta_Y/eta_Z 4", 3): 29 * 2 / (2 * np.log(11)),
+            ("eta_Y/eta_Z 4", 7): 2 * plateau,
+        },
+    )
+
+
+@pytest.fixture
+def grown() -> Measured:
+    """P exp(z) after z of each class has come about."""
+    logits = {
+        (3, 1, 1): [[-1, -2, 1, 2, 3], [-3, -4, 3, 4, 5]],
+        (3, 1, 10): [[-1, -2, 9, 9, 9], [-0.5, -4, 9, 9, 9]],
+        (7, 1, 1): [[-1, -2, -1, 0, 1], [-3, 0.25, 0, 0, 2]],
+        (7, 1, 10): [[-2, -2, 9, 9, 9], [-2, -2, 9, 9, 9]],
+    }
+    runs = {
+        key: {0: [P, P], 5: [FLAT, FLAT], 9: (np.array(P) * np.exp(z)).tolist()}
+        for key, z in logits.items()
+    }
+    return on_classes("unnormalised_attention", runs)
+
+
+def test_rise_of_distinct_tokens(grown):
+    """At the lowest ratio, mean over classes."""
+    rises = {3: (2, 3, 4), 7: (-0.5, 0, 1.5)}
+    expect(
+        trajectory.rise_of_distinct_tokens(grown),
+        ("seed",),
+        {
+            (f"P(l|n) = {p}", seed): rise
+            for seed, values in rises.items()
+            for p, rise in zip(("0.1000", "0.2000", "0.3000"), values, strict=True)
+        },
+    )
+
+
+def test_fall_of_common_tokens(grown):
+    """The largest over tokens and classes."""
+    expect(
+        trajectory.fall_of_common_tokens(grown),
+        ("seed",),
+        {(R1, 3): -1, (R10, 3): -0.5, (R1, 7): 0.25, (R10, 7): -2},
+    )
+
+
+def growths(runs: dict) -> Measured:
+    """From {(seed, ratio): {iteration: (exponent, relative gain, growth factor)}}."""
+    names = ("exponent", "relative_gain", "growth_factor")
+    rows = [
+        {"mixture": "small", "seed": seed, "eta_z": 0.2, "ratio": ratio, "iteration": iteration}
+        | {"quantity": name, "growth": value}
+        for (seed, ratio), run in runs.items()
+        for iteration, values in run.items()
+        for name, value in zip(names, values, strict=True)
+    ]
+    job = changed("theory_comparison", "growth", steps=9, recorded=[0, 5])
+    return Measured(shuffled(rows), job)
+
+
+def test_gain_over_growth():
+    start, other = (0, 2, 1), (50, 60, 70)
+    measured = growths(
+        {
+            (3, 1): {0: start, 5: other, 9: (1, 5, 2)},
+            (3, 10): {0: start, 5: other, 9: (1, 6, 3)},
+            (7, 1): {0: (0, 4, 1), 5: other, 9: (1, 6, 3)},
+            (7, 10): {0: start, 5: other, 9: (1, 2, 4)},
+        }
+    )
+    expect(
+        trajectory.gain_over_growth(measured),
+        ("seed",),
+        {(R1, 3): 1.25, (R10, 3): 1, (R1, 7): 0.5, (R10, 7): 0.25},
+    )
+
+
+def test_place_between_the_bounds():
+    """2 B f^2 <= ln chi <= 2 B; f^2 of the most frequent distinct token is 2.25/5.5 = 9/22."""
+    start, other = (0, 2, 1), (50, 60, 70)
+    ends = {
+        (3, 1): (0.5, 60, np.exp(9 / 22)),
+        (3, 10): (0.5, 60, np.exp(1)),
+        (7, 1): (1, 60, np.exp(2 * 15.5 / 22)),
+        (7, 10): (2, 60, np.exp(4 * 35 / 22)),
+    }
+    measured = growths({key: {0: start, 5: other, 9: end} for key, end in ends.items()})
+    expect(
+        trajectory.place_between_the_bounds(measured),
+        ("seed",),
+        {(R1, 3): 0, (R10, 3): 1, (R1, 7): 0.5, (R10, 7): 2},
+    )
+
+
+def test_growth_of_the_dominant_share():
+    """Spearman's correlation of four ranks is 1 - sum d^2/10; times need not be equally far."""
+    orders = {(3, 1): (1, 2, 3, 4), (3, 10): (1, 3, 2, 4), (7, 1): (4, 3, 2, 1)}
+    orders[7, 10] = (2, 1, 4, 3)
+    runs = {
+        (seed, 0.2, ratio): {
+            t: [[*P[:4], 0.3 * share]] * 2 for t, share in zip((0, 2, 50, 80), order, strict=True)
+        }
+        for (seed, ratio), order in orders.items()
+    }
+    expect(
+        trajectory.growth_of_the_dominant_share(on_classes("attention", runs)),
+        ("seed",),
+        {(R1, 3): 1, (R10, 3): 0.8, (R1, 7): -1, (R10, 7): 0.6},
+    )
+
+
+def test_remaining_share():
+    """P has 1/3 and 2/3 of the dominant token's share."""
+    first = [0.2, 0.1, 0.1, 0.2, 0.4]  # 1/4 and 1/2: both keep 3/4
+    second = [0.2, 0.15, 0.05, 0.3, 0.3]  # 1/6 and 1: 1/2 and 3/2
+    ends = {
+        (3, 1, 1): [first, second],
+        (3, 1, 10): [first, first],
+        (7, 1, 1): [second, second],
+        (7, 1, 10): [P, second],
+    }
+    measured = on_classes(
+        "attention", {k: {0: [P, P], 5: [FLAT] * 2, 9: v} for k, v in ends.items()}
+    )
+    kept = {
+        (R1, 3): (0.625, 1.125),
+        (R10, 3): (0.75, 0.75),
+        (R1, 7): (0.5, 1.5),
+        (R10, 7): (0.75, 1.25),
+    }
+    expect(
+        trajectory.remaining_share(measured),
+        ("seed", "level"),
+        {(*key, rank): value for key, pair in kept.items() for rank, value in enumerate(pair, 1)},
+    )
+
+
+TIMES = [0, 5, 10, 20, 40, 80]
+
+
+@pytest.fixture
+def moving() -> Measured:
+    """Attention that moves at given speeds in the intervals of TIMES."""
+    speeds = {
+        (3, 0.5, 2): [0.01, 0.004, 0.002, 0.0005, 0.0002],
+        (3, 0.5, 4): [0.002, 0.008, 0.003, 0.0005, 0.00025],
+        (7, 0.5, 2): [0.004, 0.002, 0.01, 0.001, 0.0001],
+        (7, 0.5, 4): [0.01, 0.005, 0.002, 0.0015, 0.0005],
+    }
+    runs = {}
+    for key, speed in speeds.items():
+        moved = np.concatenate([[0], np.cumsum(np.array(speed) * np.diff(TIMES))])
+        # In one class only, from a common token to a distinct one: |.|_1 is twice this, the mean
+        # over classes half of that.
+        runs[key] = {
+            t: [[P[0] - m, P[1], P[2], P[3] + m, P[4]], P]
+            for t, m in zip(TIMES, moved, strict=True)
+        }
+    return on_classes("attention", runs)
+
+
+def test_speed_past_the_transition(moving):
+    """t_0 is 14.3 at eta_Y = 1, so that update 20 is the first past it, and 7.2 at eta_Y = 2."""
+    assert 10 < snapping_start(1, 11, 2) < 20
+    assert 5 < snapping_start(2, 11, 2) < 10
+    expect(
+        trajectory.speed_past_the_transition(moving),
+        ("seed",),
+        {
+            ("eta_Y/eta_Z 2", 3): 0.0005 / 0.01,
+            ("eta_Y/eta_Z 4", 3): 0.003 / 0.008,
+            ("eta_Y/eta_Z 2", 7): 0.001 / 0.01,
+            ("eta_Y/eta_Z 4", 7): 0.002 / 0.01,
+        },
+    )
+
+
+def test_speed_at_the_end(moving):
+    expect(
+        trajectory.speed_at_the_end(moving),
+        ("seed",),
+        {
+            ("eta_Y/eta_Z 2", 3): 0.0002 / 0.01,
+            ("eta_Y/eta_Z 4", 3): 0.00025 / 0.008,
+            ("eta_Y/eta_Z 2", 7): 0.0001 / 0.01,
+            ("eta_Y/eta_Z 4", 7): 0.0005 / 0.01,
+        },
+    )
+
+
+def test_common_mass():
+    """0.4 at first; it falls by 0.01 and 0.03 per record, the faster the higher the ratio."""
+    runs = {
+        (seed, 0.2, ratio): {
+            3 * k: [
+                [0.2 - fall * k * scale, 0.2, 0.1, 0.2, 0.3 + fall * k * scale]
+                for fall in (0.001, 0.003)
+            ]
+            for k in range(11)
+        }
+        for (seed, ratio), scale in {(3, 1): 1, (3, 10): 2, (7, 1): 3, (7, 10): 4}.items()
+    }
+    expect(
+        trajectory.common_mass(on_classes("attention", runs)),
+        ("seed", "level"),
+        {
+            (f"eta_Y/eta_Z {ratio}", seed, 3 * k): 0.4 - 0.002 * k * scale
+            for (seed, ratio), scale in {(3, 1): 1, (3, 10): 2, (7, 1): 3, (7, 10): 4}.items()
+            for k in range(0, 11, 2)
+        },
+    )
+
+
+def test_exponent_of_the_turn():
+    """B_n = t^2/(t^2 + T^2) turns at a fixed part of T, which is a power of eta_Y."""
+    powers = {("a", 3): -0.5, ("a", 7): -1, ("b", 3): 0, ("b", 7): -0.75}
+    times = np.arange(0, 1001, 3)
+    rows = [
+        {"mixture": name, "seed": seed, "eta_z": 0.5, "ratio": ratio, "iteration": t}
+        | {"quantity": quantity, "growth": value}
+        for (name, seed), power in powers.items()
+        for ratio in (1, 2, 4)
+        for t in times
+        for quantity, value in {
+            "exponent": t**2 / (t**2 + (100 * (ratio / 2) ** power) ** 2),
+            "relative_gain": t,
+        }.items()
+    ]
+    table = trajectory.exponent_of_the_turn(
+        Measured(shuffled(rows), changed("phase_transition", "growth", steps=1000))
+    )
+    assert by(table, "seed") == pytest.approx(powers, abs=0.03)
+
+
+def test_lead_of_the_initial_winner():
+    """Only neighbours of which the rarer one starts ahead count."""
+    starts = [[0.2, 0.2, 0.3, 0.1, 0.2], [0.2, 0.2, 0.1, 0.2, 0.1]]
+    ends = {
+        (3, 1, 2): [[0.2, 0.1, 0.4, 0.1, 0.2], [0.4, 0.3, 0.1, 0.1, 0.1]],  # 4/3 and 1/2
+        (3, 1, 10): starts,
+        (7, 1, 2): [[0.1, 0.2, 0.6, 0.1, 0.7], [0.1, 0.2, 0.1, 0.6, 0.1]],  # 2 and 3
+        (7, 1, 10): [[0.1, 0.2, 0.1, 0.1, 0.7], [0.1, 0.2, 0.1, 0.1, 0.1]],  # 1/3 and 1/2
+    }
+    runs = {key: {0: starts, 5: [FLAT, FLAT], 9: end} for key, end in ends.items()}
+    expect(
+        trajectory.lead_of_the_initial_winner(on_classes("attention", runs)),
+        ("seed",),
+        {
+            ("eta_Y/eta_Z 2", 3): (np.log(4 / 3) - LN2) / 2,
+            ("eta_Y/eta_Z 10", 3): 0,
+            ("eta_Y/eta_Z 2", 7): (LN2 + LN3) / 2,
+            ("eta_Y/eta_Z 10", 7): -(LN2 + LN3) / 2,
+        },
+    )
+    # A seed whose start reverses no pair is left out.
+    without = {key: {0: [P, P], 9: [P, P]} if key[0] == 7 else run for key, run in runs.items()}
+    without = {key: {0: run[0], 9: run[9]} for key, run in without.items()}
+    left = trajectory.lead_of_the_initial_winner(on_classes("attention", without))
+    assert sorted(set(left["seed"])) == [3]

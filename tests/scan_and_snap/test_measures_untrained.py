@@ -1,0 +1,130 @@
+"""No claim about training is replicated by a model that was not trained."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from settings_of_the_paper import PAPER, REGISTRY
+
+from replication.verification.judgement import Judged, Verdict, judge
+from transformer_dynamics.scan_and_snap import metrics
+from transformer_dynamics.scan_and_snap.claims import fig4, fig5, fig6, recall, trajectory
+from transformer_dynamics.scan_and_snap.claims.arrays import Measured
+from transformer_dynamics.scan_and_snap.initialization import uniform, zero
+from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+
+# No claim without training
+
+CLAIMS = {claim.id: claim for claim in REGISTRY.claims}
+MODULES = {"fig4": fig4, "fig5": fig5, "fig6": fig6, "recall": recall, "trajectory": trajectory}
+SEEDS = list(range(1, 11))
+RECORDED = [0, 20, 40, 160, 320, 500]
+
+# Left out, because a model that does not move satisfies or cannot show them:
+# T14c (no gain is as much as no growth), T20b (attention does not collapse), C (entropy stays the
+# same); T15e, T20a and T20c are 0/0. T15f has its own test.
+BY_TOKEN = ["T16b", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T11c", "T13c"]
+BY_CELL = ["T7g", "T22a", "T22b", "T22c", "T26a", "T26b"]
+
+
+def judged(claim: str, *measured: Measured) -> Verdict:
+    """By the registry's measure and test, alone, so that no correction hides a wrong verdict."""
+    module, _, name = CLAIMS[claim].measure.partition(".")
+    table = getattr(MODULES[module], name)(*measured)
+    return judge([Judged(claim, CLAIMS[claim].test, table)])[claim]
+
+
+def untrained(claim: str, noise: float = 0, drift: float = 0) -> Measured:
+    """The metric of a claim on attention that stays where the experiment starts it.
+
+    Args:
+        claim: number of the claim.
+        noise: standard deviation of each z_ml recorded after the start; it does not accumulate.
+        drift: how far training moves the logits by its end, at the lowest rates: tokens go up
+            with their initial attention, common ones down.
+    """
+    (source,) = CLAIMS[claim].data
+    job = PAPER.measure_job(source.experiment, source.metric, "cpu")
+    iterations = RECORDED if job.sampling.steps > 100 else [0, 100]
+    rng = np.random.default_rng(5)
+    tables = [
+        _untrained(job, name, mixture, iterations, noise, drift, rng)
+        for name, mixture in job.mixtures.items()
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    return Measured(table.sample(frac=1, random_state=1, ignore_index=True), job)
+
+
+def _untrained(job, name, mixture, iterations, noise, drift, rng) -> pd.DataFrame:
+    classes = sequence_classes(mixture)
+    cells = job.training.cells
+    shape = (len(SEEDS), len(iterations), len(cells), mixture.num_last, mixture.vocabulary_size)
+    if job.training.initialization == "zero":
+        starts = [zero(mixture) for _ in SEEDS]
+    else:
+        starts = [uniform(mixture, job.sampling.stream, seed) for seed in SEEDS]
+    z = np.array([initial.attention_logits[classes.query_tokens] for initial in starts])
+    z = np.broadcast_to(z[:, None, None], shape)
+    later = (np.array(iterations) > 0)[:, None, None, None]
+    z = z + noise * later * rng.normal(size=shape)
+    if drift:
+        pace = drift / np.arange(1, len(cells) + 1)[:, None, None]
+        done = (np.array(iterations) / iterations[-1])[:, None, None, None]
+        common = np.arange(mixture.vocabulary_size) < len(mixture.common_weights)
+        weights = np.zeros(classes.vocabulary_size)
+        weights[classes.support] = classes.probabilities
+        start = weights * np.exp(z[:, :1])
+        top = np.where(common, 0, start).max(axis=-1, keepdims=True)
+        z = z + pace * done * np.where(common, -1, start / top)
+    values, axes = _metric(job, name, classes, z)
+    index = pd.MultiIndex.from_product(
+        [SEEDS, iterations, cells, *axes.values()], names=["seed", "iteration", "cell", *axes]
+    )
+    table = pd.DataFrame({job.metric: values.ravel()}, index=index).reset_index()
+    rates = pd.DataFrame(table.pop("cell").tolist(), columns=["eta_z", "ratio"])
+    return table.join(rates).assign(mixture=name, num_last=mixture.num_last)
+
+
+def _metric(job, name, classes, z) -> tuple[np.ndarray, dict]:
+    if job.metric == "entropy":
+        return metrics.entropy_on_distinct(classes, z), {}
+    if job.metric == "growth":
+        growth = metrics.growth(classes, np.moveaxis(z, 1, 0))
+        return np.moveaxis(growth, 0, 1), {"quantity": metrics.GROWTH}
+    if job.metric == "recall":
+        spacing = job.recall_thresholds[name]
+        thresholds = np.linspace(spacing.first, spacing.last, spacing.count)
+        return metrics.recall_of_distinct(classes, z, thresholds), {"threshold": thresholds}
+    on_support = getattr(metrics, job.metric)(classes, z)
+    values = np.zeros((*on_support.shape[:-1], classes.num_contextual))
+    np.put_along_axis(values, np.broadcast_to(classes.support, on_support.shape), on_support, -1)
+    numbers = range(1, len(classes.support) + 1)
+    return values, {"sequence_class": numbers, "token": range(classes.num_contextual)}
+
+
+@pytest.mark.parametrize("noise", [0, 0.02])
+@pytest.mark.parametrize("claim", [*BY_TOKEN, *BY_CELL])
+def test_untrained_attention_replicates_nothing(claim, noise):
+    assert judged(claim, untrained(claim, noise)).verdict in {"contradicted", "inconclusive"}
+
+
+@pytest.mark.parametrize("claim", BY_TOKEN)
+def test_attention_that_moves_as_claimed_is_replicated(claim):
+    """Otherwise the test above would hold for a verifier that rejects everything."""
+    assert judged(claim, untrained(claim, noise=0.005, drift=2)).verdict == "replicated"
+
+
+@pytest.mark.parametrize(("claim", "loss"), [("T10b", np.log(33)), ("T21c", np.log(34))])
+def test_untrained_loss_replicates_nothing(claim, loss):
+    (source,) = CLAIMS[claim].data
+    job = PAPER.measure_job(source.experiment, source.metric, "cpu")
+    index = pd.MultiIndex.from_product(
+        [SEEDS, job.training.cells, range(job.sampling.steps)], names=["seed", "cell", "iteration"]
+    )
+    table = pd.DataFrame({"loss": loss}, index=index).reset_index()
+    rates = pd.DataFrame(table.pop("cell").tolist(), columns=["eta_z", "ratio"])
+    verdict = judged(claim, Measured(table.join(rates), job))
+    assert verdict.verdict in {"contradicted", "inconclusive"}
+
+
+def test_a_dominant_share_that_stays_the_same_does_not_grow():
+    assert judged("T15f", untrained("T15f")).verdict != "replicated"

@@ -1,0 +1,65 @@
+"""The whole workflow of this study: its figures, its errata, the paper's own numbers."""
+
+import numpy as np
+import pandas as pd
+from conftest import Project
+from settings_of_the_paper import PAPER, STUDY
+
+from transformer_dynamics.scan_and_snap.streams import Sequences
+
+
+def test_every_figure_is_drawn_and_every_erratum_listed(project: Project):
+    project.run("figures", "errata")
+    assert {path.stem for path in (project.folder / "figures").glob("*.pdf")} == {*PAPER.figures}
+    table = (project.folder / "results/scan_and_snap/errata.md").read_text().splitlines()[6:]
+    assert [row.split(" | ")[0] for row in table] == [
+        *(f"| E{number}" for number in range(1, 8)), "| A", "| B", "| C"
+    ]  # fmt: skip
+
+
+def test_divergence_is_named(project: Project):
+    project.edit("config/quick.yaml", "eta_z: [0.5, 3]", "eta_z: [0.5, 1.0e+38]")
+    output = project.run("results/scan_and_snap/runs/syn_medium/1.npz", succeed=False)
+    assert "training diverged: mixture 'syn_medium_1', seed 1, eta_z 1e+38" in output
+
+
+def test_an_own_experiment_runs_to_its_own_figure(project: Project):
+    (project.folder / "config/quick.yaml").write_text(
+        """
+scan_and_snap:
+  mixtures:
+    own:
+      num_last: 2
+      next_tokens_per_query: 3
+      common_weights: [3, 1]
+      distinct_weights: [1, 2, 4]
+  experiments:
+    own:
+      mixtures: [own]
+      seeds: {first: 5, count: 2}
+      sampling: {stream: independent, steps: 5, batch_size: 16, sequence_length: 20}
+      training: {optimizer: sgd, eta_z: [1], ratio: [1, 2], initialization: uniform, residual: true}
+  figures:
+    own: {drawing: fig6, experiment: own, next_tokens_per_query: 3}
+"""
+    )
+    project.run("figures/own.pdf")
+    table = pd.read_csv(project.folder / "figures/own.csv")
+    assert table["num_last"].tolist() == [2, 2]
+    assert table["stream"].tolist() == ["independent"] * 2
+    with np.load(project.folder / "results/scan_and_snap/data/own/5.npz") as archive:
+        assert {f"own/{field}" for field in Sequences._fields} < set(archive.files)
+
+
+def test_published_values_are_reproduced(project: Project):
+    """The paper's own setting from nothing: seeds 1-10, 100 updates, every published cell."""
+    project.run("figures/fig6.csv", quick=False)
+    found = pd.read_csv(project.folder / "figures/fig6.csv")
+    published = pd.read_csv(STUDY.folder / "published/fig6.csv")
+    both = published.merge(found, on=["num_last", "eta_z", "ratio"], suffixes=("_published", ""))
+    assert len(found) == 64
+    assert len(both) == len(published) >= 32
+    assert set(both["n_seeds"]) == {10}
+    for column in ("entropy_mean", "entropy_std"):
+        worst = (both[column] - both[f"{column}_published"]).abs().max()
+        assert worst <= 0.0006, f"{column} differs by {worst}"

@@ -1,0 +1,186 @@
+"""The registry is typed, complete, and names measures and checks that exist."""
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import get_type_hints
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from settings_of_the_paper import REGISTRY, STUDY
+
+from replication.configuration import configure
+from replication.documents import read_yaml
+from replication.errors import InputError
+from replication.jobs import Jobs
+from replication.registry import Registry, read_registry, to_markdown
+from replication.run import main
+from replication.study import find_studies
+from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
+from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
+from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
+from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
+
+ROOT = Path(__file__).parents[2]
+REGISTRIES = {
+    name: read_registry(study.folder / "registry.yaml") for name, study in find_studies().items()
+}
+PAPER = [REGISTRIES[name] for name in ("scan_and_snap", "scan_and_snap_text")]
+COMPUTED = [
+    claim
+    for claim in REGISTRY.claims
+    if claim.test and claim.test.kind == "bounds" and not claim.data
+]
+CONTRADICTED = ["T4c", "T14b", "T15d", "T19l", "T27b", *(f"E{i}" for i in range(1, 8)), "A", "B"]
+
+
+def evidence(claim: str, folder: Path, **changes: object) -> pd.DataFrame:
+    """What the engine makes of a claim that takes no data, under an overlay of the study."""
+    studies = {STUDY.name: STUDY}
+    jobs = Jobs.of(configure({STUDY.name: changes}, studies), studies)
+    order = jobs.order(jobs.studies[STUDY.name].files.evidence[claim])
+    output = folder / "evidence.parquet"
+    main(["--job", order.model_dump_json(), "--output", str(output)], standalone_mode=False)
+    return pq.read_table(output).to_pandas()
+
+
+@pytest.mark.parametrize("study", find_studies().values(), ids=lambda study: study.name)
+def test_every_measure_exists_and_belongs_to_a_claim(study):
+    """A function of the same module that returns a table, and no claim names, is forgotten."""
+    named = {claim.measure for claim in REGISTRIES[study.name].claims if claim.measure}
+    modules = {name.partition(".")[0] for name in named}
+    found = {
+        f"{module}.{name}"
+        for module in modules
+        for name, function in inspect.getmembers(
+            import_module(study.program(f"claims.{module}")), inspect.isfunction
+        )
+        if function.__module__ == study.program(f"claims.{module}")
+        and not name.startswith("_")
+        and get_type_hints(function)["return"] is pd.DataFrame
+    }
+    assert named == found
+
+
+@pytest.mark.parametrize("claim", COMPUTED, ids=lambda claim: claim.id)
+def test_deterministic_claims_are_measured_and_judged(claim, tmp_path):
+    table = evidence(claim.id, tmp_path)
+    assert list(table) == ["cell", "value"]
+    assert 1 <= len(table) <= 12
+    assert table["cell"].is_unique
+    assert np.isfinite(table["value"]).all()
+    lower, upper = (
+        default if bound is None else bound
+        for bound, default in ((claim.test.lower, -np.inf), (claim.test.upper, np.inf))
+    )
+    assert table["value"].between(lower, upper).all() == (claim.id not in CONTRADICTED)
+
+
+@pytest.mark.parametrize("claim", ["T3a", "T8e", "T11a", "B"])
+def test_evidence_is_that_of_the_configured_mixtures(claim, tmp_path):
+    """One claim of every module that measures mixtures, with a query more in one of them."""
+    paper = evidence(claim, tmp_path).set_index("cell")["value"]
+    ours = evidence(claim, tmp_path, mixtures={"syn_small": {"num_last": 3}})
+    ours = ours.set_index("cell")["value"]
+    assert list(ours.index) == list(paper.index)
+    changed = [cell for cell in paper.index if ours[cell] != paper[cell]]
+    assert changed == [cell for cell in paper.index if cell.startswith(("Syn-Small", "syn_small"))]
+
+
+def test_contradicted_claims_are_computed():
+    assert {*CONTRADICTED} <= {claim.id for claim in COMPUTED}
+
+
+def test_cases_of_assumption_2_satisfy_it():
+    for num_classes, size, rho in ALLOWED:
+        assert assumption_2(similar_correlations(num_classes, rho), size).holds
+    for num_classes, size, rho in SMALLEST:
+        assert assumption_2(equal_correlations(num_classes, rho), size).holds
+        assert not assumption_2(equal_correlations(num_classes, 0.95 * rho), size).holds
+
+
+def test_claims_of_the_paper_stand_in_one_registry_only():
+    claims = [claim.id for registry in PAPER for claim in registry.claims]
+    assert len({*claims}) == len(claims)
+
+
+@pytest.mark.parametrize("registry", REGISTRIES.values(), ids=REGISTRIES)
+def test_table_has_every_claim(registry):
+    lines = to_markdown(registry).splitlines()
+    for claim in registry.claims:
+        (line,) = (line for line in lines if line.startswith(f"| {claim.id} |"))
+        assert (claim.measure is None) == ("not tested: " in line)
+
+
+def test_every_check_exists():
+    claims = [claim for registry in REGISTRIES.values() for claim in registry.claims]
+    named = {check for claim in claims for check in claim.checked_by}
+    found = {
+        f"{path.stem}.{node.name}"
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert named <= found, sorted(named - found)
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_figures_exist(name):
+    registry = REGISTRIES[name]
+    drawn = configure({}, find_studies()).section(name).figures.keys()
+    named = {figure for assumption in registry.assumptions for figure in assumption.figures}
+    named |= {claim.figure for claim in registry.claims if claim.figure}
+    assert named <= drawn == registry.figures.keys() & drawn
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"claimz": []}, "did you mean 'claims'?"),
+        ({"title": ""}, "title: "),
+        ({"compared_as_counts": ["T77"]}, "compared_as_counts: unknown key 'T77'; did you mean"),
+        ({"claims": 2 * [REGISTRY.claims[0].model_dump()]}, "T1 is repeated"),
+        (
+            {"claims": [REGISTRY.claims[0].model_dump() | {"measure": None}]},
+            "T1: a claim has quantity, expected, measure and test, or says why",
+        ),
+        (
+            {"claims": [REGISTRY.claims[0].model_dump() | {"not_tested": "No."}]},
+            "T1: a claim has quantity, expected, measure and test, or says why",
+        ),
+        (
+            {"claims": [REGISTRY.claims[0].model_dump() | {"test": {"kind": "bounds"}}]},
+            "lower or upper is needed",
+        ),
+        (
+            {
+                "claims": [
+                    REGISTRY.claims[0].model_dump()
+                    | {"test": {"kind": "bounds", "lower": 2, "upper": 1}}
+                ]
+            },
+            "lower (2) must not be above upper (1)",
+        ),
+        (
+            {"claims": [REGISTRY.claims[0].model_dump() | {"figure": "fig77"}]},
+            "T1: unknown key 'fig77'; did you mean",
+        ),
+        (
+            {
+                "claims": [
+                    next(claim for claim in REGISTRY.claims if claim.id == "T22a").model_dump()
+                    | {"data": []}
+                ]
+            },
+            "T22a: a test over seeds needs data",
+        ),
+    ],
+)
+def test_wrong_registry_is_refused(change, message):
+    data = read_yaml(STUDY.folder / "registry.yaml") | {"compared_as_counts": []} | change
+    with pytest.raises(InputError) as error:
+        Registry.parse(data, "registry")
+    assert message in error.value.message

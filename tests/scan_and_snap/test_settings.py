@@ -1,0 +1,104 @@
+"""What is refused of the settings, and in which words."""
+
+import pytest
+from conftest import changed
+
+from replication.configuration import configuration_type
+from replication.errors import InputError
+from replication.study import find_studies
+
+TYPE = configuration_type(find_studies())
+EXPERIMENT = "scan_and_snap.experiments.syn_medium"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("scan_and_snap.experimnts", {}, "unknown key 'experimnts'; did you mean 'experiments'?"),
+        (f"{EXPERIMENT}.training.eta_zz", [1], "unknown key 'eta_zz'; did you mean 'eta_z'?"),
+        (f"{EXPERIMENT}.nonsense", 1, "unknown key 'nonsense'; known keys: mixtures, seeds"),
+        (f"{EXPERIMENT}.training.eta_z", [0.5, -1], "greater than 0 (given: -1)"),
+        (f"{EXPERIMENT}.training.eta_z", [0.5, 0.5], "0.5 is repeated"),
+        (f"{EXPERIMENT}.training.ratio", [], "at least 1 item"),
+        (f"{EXPERIMENT}.training.momentum", 1, "less than 1"),
+        (f"{EXPERIMENT}.training.recorded", [101], "training.recorded asks for update 101"),
+        (f"{EXPERIMENT}.seeds", [], "at least 1 item"),
+        (f"{EXPERIMENT}.seeds", [1, 2, 1], "1 is repeated"),
+        (f"{EXPERIMENT}.seeds", {"first": 1, "count": 0}, "greater than or equal to 1"),
+        (f"{EXPERIMENT}.sampling.stream", "author", "'authors' or 'independent'"),
+        (f"{EXPERIMENT}.sampling.sequence_length", 1, "greater than or equal to 2"),
+        (
+            "scan_and_snap.experiments.syn_small_sgd.mixtures",
+            ["syn_smal"],
+            "unknown key 'syn_smal'; did you mean 'syn_small'?",
+        ),
+        (f"{EXPERIMENT}.recall_thresholds", {}, "has no recall_thresholds for 'syn_medium_1'"),
+        (
+            f"{EXPERIMENT}.recall_thresholds.syn_medum",
+            {"first": 0.1, "last": 0.2, "count": 3},
+            "unknown key 'syn_medum'; did you mean 'syn_medium",
+        ),
+        (f"{EXPERIMENT}.seeds", [True, 2], "seeds > list > 0: Input should be a valid integer"),
+        (f"{EXPERIMENT}.seeds", {"first": 2**32 - 4, "count": 8}, "the last seed must be below"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [1e-300, 1e300], "vanishes"),
+        (
+            "scan_and_snap.figures.fig6.drawing",
+            "fig66",
+            "'drawing': unknown value 'fig66'; did you",
+        ),
+        ("scan_and_snap.figures.new", {"experiment": "syn_medium"}, "key 'drawing' is missing"),
+        ("scan_and_snap.figures.fig6.next_tokens_per_query", 3, "has 2 next tokens per query"),
+        ("scan_and_snap.figures.errata.eta_z", 7, "has no eta_z 7"),
+        (
+            f"{EXPERIMENT}.recall_thresholds.syn_medium_1",
+            {"first": 0.2, "last": 0.1, "count": 3},
+            "last (0.1) must be above first (0.2)",
+        ),
+        ("scan_and_snap.mixtures.syn_small.num_last", 0, "greater than or equal to 1"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [], "at least 1 item"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [0, 1], "greater than 0"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [float("nan")], "finite number"),
+        ("scan_and_snap.mixtures.syn_small.distinct_weights", [1e308, 1e308], "sum overflows"),
+        (
+            "scan_and_snap.mixtures.syn_medium_3.common_weights",
+            [1.0] * 9,
+            "stream 'authors' is not defined for mixture 'syn_medium_3'",
+        ),
+        ("scan_and_snap.figures.fig6.experiment", "syn_large", "unknown key 'syn_large'"),
+        ("scan_and_snap.figures.fig4.seed", 7, "has no seed 7"),
+        ("scan_and_snap.figures.fig4.iterations", [0, 3], "does not record update 3"),
+        ("scan_and_snap.figures.fig4.sequence_classes", [3], "of at least 3 classes"),
+        ("scan_and_snap.experiments.syn_small_adam.training.ratio", [2], "the one ratio 1"),
+        ("scan_and_snap.mixtures.syn_medium_3.num_last", 1, "two mixtures of the same num_last"),
+    ],
+)
+def test_wrong_value_is_named(path, value, message):
+    with pytest.raises(InputError) as error:
+        TYPE.parse(changed(path, value), "configuration")
+    assert message in error.value.message
+    assert error.value.message.startswith("configuration: ")
+
+
+def test_message_names_the_path_of_keys():
+    with pytest.raises(InputError, match="scan_and_snap > mixtures > syn_small > num_last: "):
+        TYPE.parse(changed("scan_and_snap.mixtures.syn_small.num_last", 0), "x")
+
+
+def test_an_experiment_may_leave_mixtures_out():
+    data = changed(f"{EXPERIMENT}.mixtures", ["syn_medium_1"])
+    job = TYPE.parse(data, "x").scan_and_snap.measure_job("syn_medium", "recall", "cpu")
+    assert list(job.recall_thresholds) == ["syn_medium_1"]
+
+
+def test_any_mixture_can_be_written():
+    data = changed(
+        "scan_and_snap.mixtures.own",
+        {
+            "num_last": 4,
+            "next_tokens_per_query": 3,
+            "common_weights": [],
+            "distinct_weights": [2, 1, 5],
+        },
+    )
+    mixture = TYPE.parse(data, "x").scan_and_snap.mixtures["own"]
+    assert (mixture.num_classes, mixture.vocabulary_size) == (12, 36 + 4 + 12)

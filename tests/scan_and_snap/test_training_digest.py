@@ -1,0 +1,16 @@
+"""What training depends on: it trains anew only if a number may change."""
+
+import pytest
+from settings_of_the_paper import STUDY
+
+from replication.digest import reach
+
+
+@pytest.mark.parametrize("program", ["data", "runs"])
+def test_neither_metrics_nor_wording_are_part_of_training(program):
+    """A new metric's name or other words of an error change no digest of what is trained."""
+    reached = {*reach(f"{STUDY.package}.{program}").modules}
+    assert f"{STUDY.package}.settings" in reached
+    own = ("measure_settings", "measures", "metrics", "configuration", "study")
+    wording = {"replication.errors", "replication.strict", "replication.study"}
+    assert not reached & {*wording, *(f"{STUDY.package}.{name}" for name in own)}

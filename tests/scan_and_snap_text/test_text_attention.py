@@ -1,0 +1,189 @@
+"""What attention is spent on and what words tell, against closed forms and slow loops."""
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from transformer_dynamics.scan_and_snap_text import attention as module
+from transformer_dynamics.scan_and_snap_text import distinctness as distinctness_module
+from transformer_dynamics.scan_and_snap_text.attention import (
+    on_diagonal,
+    on_first,
+    rank_correlation,
+    share_of_uniform,
+    spent_on,
+    total_variation,
+    word_kinds,
+)
+from transformer_dynamics.scan_and_snap_text.distinctness import distinctness
+
+WINDOWS, LENGTH = 3, 14
+UNIFORM = np.broadcast_to(
+    np.tril(np.ones((LENGTH, LENGTH))) / np.arange(1, LENGTH + 1)[:, None],
+    (WINDOWS, LENGTH, LENGTH),
+)
+DIAGONAL = np.broadcast_to(np.eye(LENGTH), UNIFORM.shape)
+FIRST = np.broadcast_to(np.arange(LENGTH) == 0, UNIFORM.shape).astype(float)
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def causal(random: np.random.Generator) -> np.ndarray:
+    """Random attention."""
+    weights = np.tril(random.random(UNIFORM.shape) ** 3)
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def test_uniform_attention_is_spent_on_all_alike(random):
+    assert on_diagonal(UNIFORM) == pytest.approx(1)
+    assert on_first(UNIFORM) == pytest.approx(1)
+    for share in (0.1, 0.5):
+        keys = random.random((WINDOWS, 1, LENGTH)) < share
+        assert spent_on(UNIFORM, keys) == pytest.approx(1)
+
+
+def test_attention_on_one_key_by_hand():
+    # Of queries 2 to 14, uniform attention gives sum_i 1/i to their own or to the first position.
+    expected = (LENGTH - 1) / sum(1 / size for size in range(2, LENGTH + 1))
+    assert on_diagonal(DIAGONAL) == pytest.approx(expected)
+    assert on_first(FIRST) == pytest.approx(expected)
+    assert on_diagonal(FIRST) == on_first(DIAGONAL) == 0
+
+
+def test_attention_spent_on_keys_is_what_loops_give(random):
+    attention = causal(random)
+    keys = random.random((WINDOWS, LENGTH)) < 0.3
+    spent = uniform = 0.0
+    for window, query in product(range(WINDOWS), range(1, LENGTH)):
+        for key in range(query + 1):
+            if keys[window, key]:
+                spent += attention[window, query, key]
+                uniform += 1 / (query + 1)
+    assert spent_on(attention, keys[:, None]) == pytest.approx(spent / uniform)
+
+
+def test_share_of_uniform_entropy():
+    entropy = np.log(np.arange(1, LENGTH + 1))
+    assert share_of_uniform(entropy) == pytest.approx(1)
+    assert share_of_uniform(0.25 * entropy) == pytest.approx(0.25)
+    # The first position has one key and counts not at all.
+    assert share_of_uniform(np.array([5.0, np.log(2), 0])) == pytest.approx(0.5)
+
+
+def test_total_variation_by_hand():
+    assert total_variation(DIAGONAL, DIAGONAL) == 0
+    # The first query has the same key in both.
+    assert total_variation(DIAGONAL, FIRST) == pytest.approx((LENGTH - 1) / LENGTH)
+    expected = np.mean([1 - 1 / size for size in range(1, LENGTH + 1)])
+    assert total_variation(UNIFORM, FIRST) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_rank_correlation_is_scipys(random, ties: bool):
+    attention = causal(random)
+    values = random.normal(size=(WINDOWS, LENGTH))
+    if ties:
+        attention, values = attention.round(1), values.round()
+    values[0, :3] = values[1, 4] = np.nan
+    correlations = []
+    for window, query in product(range(WINDOWS), range(LENGTH)):
+        known = [key for key in range(query + 1) if np.isfinite(values[window, key])]
+        if len(known) >= 10:
+            found = spearmanr(attention[window, query, known], values[window, known])
+            correlations.append(found.statistic)
+    assert 8 <= len(correlations) < WINDOWS * 5
+    assert rank_correlation(attention, values) == pytest.approx(np.mean(correlations))
+
+
+def test_rank_correlation_of_orders(random):
+    values = np.broadcast_to(np.arange(LENGTH, dtype=float), (WINDOWS, LENGTH))
+    rising = np.tril(np.ones(UNIFORM.shape)) * values[:, None] ** 2
+    assert rank_correlation(rising, values) == pytest.approx(1)
+    assert rank_correlation(rising, -values) == pytest.approx(-1)
+    # A query whose keys are all alike has no order, and is left out.
+    rising[0, 9:13] = 1
+    assert rank_correlation(rising, values) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("length", [LENGTH, 9])
+def test_rank_correlation_is_nan_where_no_query_has_enough_keys(length: int):
+    values = np.full((WINDOWS, length), np.nan)
+    assert math.isnan(rank_correlation(UNIFORM[:, :length, :length], values))
+
+
+def test_kinds_of_words():
+    counts = np.array([500, 99, 300, 100, 300, *[200] * 120, 3])
+    kinds = word_kinds(counts, np.zeros(len(counts)))
+    assert np.flatnonzero(kinds.rare).tolist() == [1, 125]
+    # The 100 most frequent, of equal ones the first in the vocabulary; <unk> is none.
+    assert np.flatnonzero(kinds.function).tolist() == [2, 4, *range(5, 103)]
+    assert module.FUNCTION_WORDS == kinds.function.sum() == 100
+    assert not word_kinds(np.array([3, 200]), np.zeros(2)).rare[0]
+
+
+def test_a_word_before_one_next_word_tells_minus_its_log(random):
+    """Keys 1 to 3 and next words 4 to 6 in pairs, of contexts of one word."""
+    kinds = random.choice([1, 2, 3], p=[0.2, 0.3, 0.5], size=2000)
+    ids = np.stack([kinds, kinds + 3], axis=1).ravel()
+    counts = np.bincount(ids, minlength=8)
+    found = distinctness(ids, counts, length=1)
+    following = np.bincount(ids[1:], minlength=8) / (len(ids) - 1)
+    np.testing.assert_allclose(found[1:4], -np.log(following[4:7]), rtol=1e-12)
+    assert np.isnan(found[[0, 7]]).all()
+
+
+def test_a_word_in_all_contexts_alike_tells_nothing(random):
+    """Word 0 stands before every key and next word, which are the same in a pair."""
+    kinds = random.integers(1, 5, size=20_000)
+    ids = np.stack([np.zeros_like(kinds), kinds, kinds + 4], axis=1).ravel()
+    found = distinctness(ids, np.bincount(ids), length=3)
+    common, distinct = found[0], found[1:5]
+    # Contexts of three words, one of each kind: 0 precedes every next word as often as it occurs.
+    assert abs(common) < 1e-3
+    assert (distinct > 0.1).all()
+
+
+def test_independent_words_tell_nothing_but_chance(random):
+    ids = random.integers(30, size=60_000)
+    found = distinctness(ids, np.bincount(ids), length=5)
+    # Unbiased: the mean of 30 chi-squares over twice the counts, without their mean.
+    assert abs(found.mean()) < 5 * math.sqrt(2 * 29 / 30) / (2 * len(ids) / 30 * 5)
+    assert found.std() > 0
+
+
+def test_distinctness_is_what_loops_give(random, monkeypatch):
+    """With words that are too rare, and next words that are taken together."""
+    monkeypatch.setattr(distinctness_module, "FREQUENT_NEXT", 6)
+    monkeypatch.setattr(distinctness_module, "FEWEST", 40)
+    ids = np.minimum(random.geometric(0.15, size=1500) - 1, 19)
+    ids[1::7] = ids[0:-1:7][: len(ids[1::7])] // 2
+    counts = np.bincount(ids, minlength=20)
+    length = 4
+    frequent = sorted(range(20), key=lambda word: (-counts[word], word))[:6]
+    pairs: Counter[tuple[int, int]] = Counter()
+    for place in range(1, len(ids)):
+        following = int(ids[place]) if ids[place] in frequent else -1
+        for key in ids[max(0, place - length) : place]:
+            if counts[key] >= 40:
+                pairs[int(key), following] += 1
+    expected = np.full(20, np.nan)
+    of_next, of_key = Counter(), Counter()
+    for (key, following), count in pairs.items():
+        of_next[following] += count
+        of_key[key] += count
+    for key, total in of_key.items():
+        row = {n: count for (other, n), count in pairs.items() if other == key}
+        divergence = sum(
+            count / total * math.log(count / total / (of_next[n] / of_next.total()))
+            for n, count in row.items()
+        )
+        expected[key] = divergence - (len(row) - 1) / (2 * total)
+    assert 5 < len(of_key) < 20
+    np.testing.assert_allclose(distinctness(ids, counts, length), expected, rtol=1e-10)

@@ -1,0 +1,160 @@
+"""What is refused of the settings and the texts of training on text, and in which words."""
+
+import copy
+import hashlib
+from itertools import product
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from text_examples import PACKAGE, assert_one_sentence, tokenised
+
+from replication.configuration import Computation, configuration_type, merged
+from replication.documents import read_yaml
+from replication.errors import InputError
+from replication.provenance import digest, recipe
+from replication.storage import read_arrays
+from replication.study import Study
+from transformer_dynamics.scan_and_snap_text import study as module
+from transformer_dynamics.scan_and_snap_text.settings import TextModel, TokenJob
+from transformer_dynamics.scan_and_snap_text.tokens import Corpus
+
+STUDY = Study("scan_and_snap_text", module)
+DEFAULTS = read_yaml(STUDY.folder / "config.yaml")
+MAPS, FIG7 = "experiments.wikitext_maps", "figures.fig7"
+
+
+def parsed(section: dict[str, Any]) -> module.Settings:
+    whole = configuration_type({STUDY.name: STUDY}).parse({STUDY.name: section}, "my.yaml")
+    return whole.section(STUDY.name)
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """The defaults with one key set; dots separate keys."""
+    data = copy.deepcopy(DEFAULTS)
+    *parents, last = path.split(".")
+    section = data
+    for key in parents:
+        section = section[key]
+    section[last] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (f"{MAPS}.corpora", ["wikitext1"], "experiments > wikitext_maps > corpora: unknown key"),
+        (f"{MAPS}.corpora", ["wikitext1"], "did you mean 'wikitext2'?"),
+        (f"{MAPS}.corpora", ["wikitext2", "wikitext2"], "wikitext2 is repeated"),
+        (f"{MAPS}.corpora", [], "at least 1 item"),
+        (f"{MAPS}.models.one_layer.layer", 2, "unknown key 'layer'; did you mean 'layers'?"),
+        (f"{MAPS}.models.one_layer.layers", 0, "greater than or equal to 1 (given: 0)"),
+        (f"{MAPS}.models.one_layer.width", 7, "multiple of 2 (given: 7)"),
+        (f"{MAPS}.models.one_layer", {}, "models > one_layer > layers: Field required"),
+        (f"{MAPS}.models", {}, "at least 1 item"),
+        (f"{MAPS}.models.one-layer", {"layers": 1}, "should match pattern"),
+        (f"{MAPS}.learning_rates", [5, 0], "greater than 0 (given: 0)"),
+        (f"{MAPS}.learning_rates", [5, 5.0000001], "learning_rates: two have the name rate5"),
+        (f"{MAPS}.seeds", [1, 1], "1 is repeated"),
+        (f"{MAPS}.seeds", [1.0], "valid integer"),
+        (f"{MAPS}.training.epochs", 2, "training: give either updates or epochs"),
+        (f"{MAPS}.training.updates", None, "training: give either updates or epochs"),
+        (f"{MAPS}.training.dropout", 1, "less than 1 (given: 1)"),
+        (f"{MAPS}.training.clip", float("inf"), "finite number"),
+        (f"{MAPS}.training.recorded", [0, 5, 5], "5 is repeated"),
+        ("corpora.wikitext2.train.sha256", "abc", "should match pattern"),
+        ("corpora.wikitext2.train.name", "../a", "should match pattern"),
+        (f"{FIG7}.experiments", ["wikitext_map"], "did you mean 'wikitext_maps'?"),
+        (f"{FIG7}.seed", 9, "fig7: experiment 'wikitext_maps' has no seed 9"),
+        (f"{FIG7}.iterations", [0, 50], "'wikitext_maps' does not record update 50"),
+        (f"{FIG7}.experiments", ["wikitext_rates"], "must have one corpus and one rate"),
+        (f"{FIG7}.drawing", "fig8", "unknown value 'fig8'; did you mean 'fig7'?"),
+        ("figures.fig10.panels", {}, "at least 1 item"),
+    ],
+)
+def test_wrong_settings_are_named(path: str, value: Any, message: str):
+    with pytest.raises(InputError) as caught:
+        parsed(changed(path, value))
+    assert message in caught.value.message
+    assert caught.value.message.startswith("my.yaml: scan_and_snap_text")
+
+
+def test_models_of_the_same_depth_cannot_share_figure_7():
+    model = {"layers": 1, "positions": False}
+    with pytest.raises(InputError, match="layers"):
+        parsed(changed(f"{MAPS}.models.no_positions", model))
+
+
+def test_names_of_runs_tell_them_apart():
+    settings = parsed(DEFAULTS)
+    made = STUDY.experiments(settings, Computation())
+    for name, of in settings.experiments.items():
+        every = list(product(of.corpora, of.models, of.learning_rates, of.seeds))
+        assert len(made[name].runs) == len(every)
+
+
+def test_papers_scale_is_an_overlay():
+    data = merged({STUDY.name: DEFAULTS}, read_yaml(STUDY.folder / "paper_scale.yaml"))
+    rates = parsed(data[STUDY.name]).experiments["wikitext_rates"]
+    assert (rates.seeds, rates.training.epochs) == ([1, 2, 3, 4, 5], 5)
+
+
+@pytest.mark.parametrize("draw", range(10))
+def test_one_seed_of_every_experiment_can_be_run(draw: int):
+    data = merged(DEFAULTS, STUDY.one_seed(parsed(DEFAULTS), Random(draw)))
+    assert all(len(each.seeds) == 1 for each in parsed(data).experiments.values())
+
+
+def test_by_default_no_part_is_left_out():
+    model = TextModel(layers=1)
+    assert (model.width, model.hidden) == (200, 200)
+    assert model.positions
+    assert model.feed_forward
+    assert model.residual
+
+
+def written(folder: Path, **texts: bytes | None) -> tuple[TokenJob, list[Path]]:
+    """Texts and what numbers their words; one that is None is missing."""
+    for name, content in texts.items():
+        if content is not None:
+            (folder / name).write_bytes(content)
+    digests = {name: hashlib.sha256(content or b"").hexdigest() for name, content in texts.items()}
+    return TokenJob(**digests), [folder / name for name in texts]
+
+
+def test_texts_become_numbers(tmp_path: Path):
+    output = tmp_path / "tokens.npz"
+    job, texts = written(tmp_path, train=b"a b\na c .", valid=b"B d")
+    assert tokenised(job, texts, output).exit_code == 0
+
+    def read(made_by: TokenJob) -> Corpus:
+        made = recipe(f"{PACKAGE}.tokenise", digest(made_by.model_dump()), [])
+        return Corpus.of(read_arrays(output, made, []))
+
+    corpus = read(job)
+    assert corpus.words == ["<unk>", "a", ".", "b", "c"]
+    np.testing.assert_array_equal(corpus.train, [1, 3, 1, 4, 2])
+    np.testing.assert_array_equal(corpus.valid, [3, 0])
+    with pytest.raises(InputError, match=r"tokens\.npz: made by another configuration"):
+        read(job.model_copy(update={"valid": "0" * 64}))
+
+
+def test_another_text_is_named_with_its_digest(tmp_path: Path):
+    job, texts = written(tmp_path, train=b"a b", valid=b"c")
+    other = job.model_copy(update={"train": "0" * 64})
+    result = tokenised(other, texts, tmp_path / "tokens.npz")
+    assert_one_sentence(result, f"{texts[0]}: its sha256 is {job.train}, expected {'0' * 64}")
+    assert not (tmp_path / "tokens.npz").exists()
+
+
+def test_a_missing_text_is_named(tmp_path: Path):
+    result = tokenised(*written(tmp_path, train=None, valid=b"c"), tmp_path / "tokens.npz")
+    assert_one_sentence(result, f"{tmp_path / 'train'}: there is no such file")
+
+
+def test_a_text_that_is_not_utf_8_is_named(tmp_path: Path):
+    latin = "é".encode("latin-1")
+    result = tokenised(*written(tmp_path, train=latin, valid=b"c"), tmp_path / "tokens.npz")
+    assert_one_sentence(result, f"{tmp_path / 'train'}: ")

@@ -1,0 +1,244 @@
+"""Figures 7 and 10 from a small corpus, by the whole workflow."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import Project
+from text_examples import markov_text
+
+FIGURES = ("fig7", "fig10", "wikitext_dynamics")
+CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T25a")
+TABLES = ("figures/fig7.csv", "figures/fig10.csv", "figures/wikitext_dynamics.csv")
+SMALL = {"width": 8, "hidden": 8}
+STUDY = "scan_and_snap_text"
+PACKAGE = f"src/transformer_dynamics/{STUDY}"
+VERDICTS = f"results/{STUDY}/verdicts"
+
+
+def corpus(folder: Path, seed: int) -> dict[str, Any]:
+    """Write a corpus; returns its entry in the configuration."""
+    folder.mkdir()
+    return {"folder": folder.name} | {
+        split: {"name": f"{split}.txt", "sha256": markov_text(folder / f"{split}.txt", *args)}
+        for split, args in {"train": (12_000, seed), "valid": (500, seed + 1)}.items()
+    }
+
+
+def overlay(folder: Path) -> dict[str, Any]:
+    """A configuration with few small models, and the corpora that it names in a folder."""
+    training = {"epochs": None, "updates": 20, "batch_size": 4, "chunk_length": 20}
+    shared = {"evaluation": {"shown_chunk": 1, "batch_size": 2, "sampled_chunks": 3}}
+    one_layer = {"models": {"one_layer": SMALL}, "learning_rates": [1.0, 3.0]} | shared
+    rates = one_layer | {"seeds": [1, 2], "training": training | {"recorded": [0, 10]}}
+    early = one_layer | {"seeds": [3], "training": training | {"updates": 10, "recorded": [0]}}
+    maps = shared | {
+        "models": {"one_layer": SMALL, "three_layers": SMALL},
+        "seeds": [1, 2],
+        "training": training | {"recorded": [0, 10]},
+    }
+    without = ("no_positions", "no_feed_forward", "no_residual", "attention_only")
+    switches = early | {"models": dict.fromkeys(without, SMALL), "seeds": [1, 2]}
+    del switches["learning_rates"]
+    own = rates | {"corpora": ["own"], "models": {"one_layer": {"layers": 1, **SMALL}}}
+    own |= {"learning_rates": [3.0]}
+    own |= {"training": training | {"updates": None, "epochs": 1, "dropout": 0.1}, "seeds": [7]}
+    return {
+        STUDY: {
+            "corpora": {
+                "wikitext2": corpus(folder / "text", 1),
+                "own": corpus(folder / "own text", 5),
+            },
+            "experiments": {
+                "wikitext_maps": maps,
+                "wikitext_switches": switches,
+                "wikitext_rates": rates,
+                "wikitext_rates_early": early,
+                "own_rates": own,
+            },
+            "figures": {
+                "fig7": {"iterations": [0, 10, 20]},
+                "fig10": {
+                    "experiments": ["wikitext_rates", "own_rates"],
+                    "panels": {"own": "My corpus"},
+                },
+                "wikitext_dynamics": {"experiments": ["wikitext_maps"]},
+            },
+        }
+    }
+
+
+def configure(project: Project, configuration: dict[str, Any]) -> None:
+    (project.folder / "config/quick.yaml").write_text(yaml.safe_dump(configuration))
+
+
+@pytest.fixture(scope="module")
+def text_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """All figures and verdicts; a test that edits it must undo the edit."""
+    project = Project(tmp_path_factory.mktemp("text"))
+    configure(project, overlay(project.folder))
+    project.run(STUDY, "--cores", "2")
+    return project
+
+
+def test_figures_and_verdicts_are_made(text_project: Project):
+    for figure in FIGURES:
+        content = (text_project.folder / f"figures/{figure}.pdf").read_bytes()
+        assert content.startswith(b"%PDF")
+        assert b"CreationDate" not in content
+    verdicts = {
+        claim: json.loads((text_project.folder / f"{VERDICTS}/{claim}.json").read_text())
+        for claim in CLAIMS
+    }
+    card = pd.read_parquet(text_project.folder / f"{VERDICTS}.parquet")
+    text = (text_project.folder / f"{VERDICTS}.md").read_text()
+    assert len(card) >= len(CLAIMS)
+    for claim, verdict in verdicts.items():
+        assert verdict["verdict"] in {"reproduced", "replicated", "contradicted", "inconclusive"}
+        assert f"| {claim} |" in text
+
+
+def test_evidence_is_read_off_the_dynamics(text_project: Project):
+    table = pd.read_csv(text_project.folder / TABLES[2])
+    assert table.drop(columns="change").notna().all(axis=None)
+    assert table["function_words"].sub(1).abs().max() > 1e-3
+    ends = table.set_index(["iteration", "model", "seed"]).drop(columns="corpus")
+    change = ends.loc[20] - ends.loc[0]
+    expected = {
+        "T24a": change["entropy_share"],
+        "T24b": ends.loc[20]["change"] / ends.loc[10]["change"],
+        "T24c": ends.loc[20]["distinctness"],
+        "T24d": change["rare_words"] - change["function_words"],
+    }
+    for claim, values in expected.items():
+        file = text_project.folder / f"{VERDICTS}/{claim}.json"
+        found = {
+            part["cell"]: part["estimate"] for part in json.loads(file.read_text())["comparisons"]
+        }
+        means = values.groupby("model").mean()
+        cells = {f"wikitext2, {model}, rate 5": mean for model, mean in means.items()}
+        assert found == pytest.approx(cells)
+
+
+def test_table_of_figure_7(text_project: Project):
+    table = pd.read_csv(text_project.folder / TABLES[0])
+    assert list(table.columns[:5]) == [
+        "layers", "iteration", "query_position", "key_position", "attention"
+    ]  # fmt: skip
+    assert len(table) == 2 * 3 * 20 * 20
+    assert set(table["iteration"]) == {0, 10, 20}
+    rows = table.groupby(["layers", "iteration", "query_position"])["attention"].sum()
+    assert rows.to_numpy() == pytest.approx(1, abs=1e-5)
+    assert (table.loc[table["key_position"] > table["query_position"], "attention"] == 0).all()
+    # The second chunk of the first column: words 21 to 40 of the text.
+    text = (text_project.folder / "text/train.txt").read_text().split()
+    diagonal = table[table["key_position"] == table["query_position"]]
+    assert diagonal["query_word"].tolist() == 6 * text[20:40]
+    assert (diagonal["query_word"] == diagonal["key_word"]).all()
+
+
+def test_table_of_figure_10(text_project: Project):
+    table = pd.read_csv(text_project.folder / TABLES[1])
+    assert list(table.columns) == [
+        "corpus", "learning_rate", "seed", "epochs", "attention_entropy", "perplexity"
+    ]  # fmt: skip
+    assert table[["corpus", "learning_rate", "seed"]].to_numpy().tolist() == [
+        ["own", 3.0, 7], *(
+            ["wikitext2", rate, seed] for rate in (1.0, 3.0) for seed in (1, 2)
+        )
+    ]  # fmt: skip
+    # 12,000 words in 4 columns are 2,999 rows of words with a next one: 150 chunks of 20.
+    epochs = table.groupby("corpus")["epochs"].unique()
+    assert epochs["own"].tolist() == [1.0]
+    assert epochs["wikitext2"].tolist() == [20 / 150]
+    assert table["attention_entropy"].between(0, math.log(20)).all()
+    assert table["perplexity"].between(2, 150).all()
+    learnt = table.groupby("corpus")["perplexity"].mean()
+    assert learnt["own"] < learnt["wikitext2"]
+
+
+def test_panels_say_what_stands_behind_them(text_project: Project):
+    content = (text_project.folder / "figures/fig10.svg").read_text()
+    for words in (
+        "WikiText-2 (2 seeds, 0.133 epoch)",
+        "My corpus (1 seed, 1 epoch)",
+        "<!-- WikiText-103 -->",
+        "not tested:",
+    ):
+        assert words in content
+
+
+def test_nothing_reruns_when_nothing_changed(text_project: Project):
+    assert text_project.planned(STUDY) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "rules"),
+    [
+        pytest.param(
+            f"{PACKAGE}/training.py",
+            "    text = columns(corpus.train, job.training.batch_size)\n",
+            "    # A remark.\n    text = columns(corpus.train, job.training.batch_size)\n",
+            set(),
+            id="comment",
+        ),
+        pytest.param(
+            f"{PACKAGE}/figures/fig10.py",
+            "markersize=4",
+            "markersize=5",
+            {"table", "figure"},
+            id="dot",
+        ),
+        pytest.param(
+            f"{PACKAGE}/attention.py",
+            "RARE = 100",
+            "RARE = 90",
+            {"metrics", "table", "figure", "evidence", "verdict"},
+            id="constant of a metric",
+        ),
+    ],
+)
+def test_an_edit_reruns_what_it_reaches(text_project: Project, path, old, new, rules):
+    text_project.edit(path, old, new)
+    try:
+        planned = set(text_project.planned(STUDY))
+    finally:
+        text_project.edit(path, new, old)
+    assert planned - {STUDY, "scorecard", "page"} == rules
+
+
+def test_another_corpus_reruns_what_is_made_of_it(text_project: Project):
+    text = text_project.folder / "own text/valid.txt"
+    file = text_project.folder / "config/quick.yaml"
+    content, configuration = text.read_text(), file.read_text()
+    changed = yaml.safe_load(configuration)
+    valid = changed[STUDY]["corpora"]["own"]["valid"]
+    valid["sha256"] = markov_text(text, 500, 9)
+    try:
+        configure(text_project, changed)
+        planned = text_project.planned(STUDY)
+    finally:
+        text.write_text(content)
+        file.write_text(configuration)
+    counts = {"data": 1, "runs": 1, "metrics": 1}
+    assert planned == counts | {
+        "table": 1, "figure": 2, "page": 1, STUDY: 1
+    }  # fmt: skip
+
+
+def test_bytes_do_not_depend_on_cores(text_project: Project, tmp_path: Path):
+    """Of Figure 10 and all that it is made of."""
+    one_core = Project(tmp_path)
+    for name in ("text", "own text"):
+        shutil.copytree(text_project.folder / name, one_core.folder / name)
+    shutil.copy(text_project.folder / "config/quick.yaml", one_core.folder / "config/quick.yaml")
+    one_core.run(TABLES[1], "--cores", "1")
+    expected = text_project.files("results", "figures")
+    found = one_core.files("results", "figures")
+    assert sum(path.endswith(".npz") for path in found) == 7
+    assert {path: expected[path] for path in found} == found

@@ -1,0 +1,140 @@
+# By study: the scorecard, the page, the comparison with the reference and its renewal; what was
+# computed, described; and the targets that a user asks for.
+from replication.report.commit import commit
+from replication.report.rule import Page
+from replication.stages import contents
+
+SCORECARD = "results/{study}/verdicts.md"
+PAGE = Page(JOBS, LOCK, local)
+# What `--config study=...` names, or the studies of a plain run.
+SELECTED = checked(JOBS.selected, CHOICE)
+
+
+rule scorecard:
+    input:
+        verdicts=lambda wildcards: verdicts_on(wildcards.study),
+        registry=registry,
+    output:
+        markdown=report(
+            SCORECARD,
+            caption="../report/verdicts.rst",
+            category="Verdicts",
+            labels={"figure": "{study}", "format": "md"},
+        ),
+        parquet="results/{study}/verdicts.parquet",
+    log:
+        "logs/{study}/scorecard.log",
+    benchmark:
+        "logs/{study}/scorecard.benchmark.tsv"
+    params:
+        python=python,
+        code=lambda wildcards: JOBS.code(
+            LOCK, verdicts_on(wildcards.study), "replication.verification.scorecard"
+        ),
+        registry=lambda wildcards: contents([registry(wildcards)]),
+    message:
+        "Bringing the verdicts of {wildcards.study} together (log: {log})"
+    shell:
+        "{params.python:q} -m replication.verification.scorecard --registry {input.registry:q}"
+        " --parquet {output.parquet:q} --markdown {output.markdown:q} {input.verdicts:q}"
+        " > {log:q} 2>&1"
+
+
+rule page:
+    input:
+        verdicts=PAGE.verdicts,
+        registry=PAGE.registry,
+        figures=PAGE.figures,
+        templates=PAGE.templates,
+    output:
+        "results/report/{page}.html",
+    log:
+        "logs/report/{page}.log",
+    benchmark:
+        "logs/report/{page}.benchmark.tsv"
+    wildcard_constraints:
+        page=alternatives(JOBS.pages),
+    params:
+        python=python,
+        code=PAGE.code,
+        contents=PAGE.contents,
+        planned=PAGE.planned,
+        figures=PAGE.moved,
+        commit=lambda wildcards: commit(PROJECT),
+        digest=CONFIGURATION.digest,
+    message:
+        "Writing the page {output} (log: {log})"
+    shell:
+        "{params.python:q} -m replication.report.page --registry {input.registry:q}"
+        " --figures {params.figures:q} --commit {params.commit:q} --digest {params.digest:q}"
+        " --command 'snakemake results/report/{wildcards.page}.html'"
+        " --output {output:q} {input.verdicts:q} > {log:q} 2>&1"
+
+
+rule verify:
+    input:
+        expand(SCORECARD, study=SELECTED),
+        [path for study in SELECTED for path in verdicts_on(study)],
+    log:
+        "logs/verify.log",
+    localrule: True
+    params:
+        python=python,
+        root=str(PROJECT),
+        studies=[f"--study={study}" for study in SELECTED],
+    message:
+        "Comparing the results with the reference"
+    shell:
+        "{params.python:q} -m replication.verify {params.studies:q} --root {params.root:q}"
+        " --configuration results/config.yaml 2>&1 | tee {log:q}"
+
+
+rule reference:
+    input:
+        [path for study in SELECTED for path in JOBS.studies[study].files.all],
+    log:
+        "logs/reference.log",
+    localrule: True
+    params:
+        python=python,
+        root=str(PROJECT),
+        studies=[f"--study={study}" for study in SELECTED],
+    message:
+        "Keeping the results as the reference"
+    shell:
+        "{params.python:q} -m replication.verify --write {params.studies:q} --root {params.root:q}"
+        " --configuration results/config.yaml 2>&1 | tee {log:q}"
+
+
+rule provenance:
+    log:
+        "logs/provenance.log",
+    localrule: True
+    params:
+        python=python,
+    message:
+        "Describing everything that is computed here as an RO-Crate"
+    shell:
+        "{params.python:q} -m replication.crate 2>&1 | tee {log:q}"
+
+
+rule verdicts:
+    input:
+        expand(SCORECARD, study=SELECTED),
+
+
+rule report:
+    input:
+        [STUDIES[study].page for study in SELECTED],
+
+
+# A target per study: its figures, its scorecard and its page.
+for name, found in STUDIES.items():
+
+    rule:
+        name:
+            name
+        input:
+            expand("figures/{figure}.pdf", figure=JOBS.shown(name)),
+            expand(SCORECARD, study=name),
+            found.page,

@@ -1,0 +1,25 @@
+# Fetch data sets. Whatever needs one names its files as inputs.
+from replication.datasets import find_datasets
+
+# On a cluster, too, this runs where the workflow was started: other machines may have no network.
+for fetched in checked(find_datasets, [study.folder for study in STUDIES.values()]):
+
+    rule:
+        name:
+            f"dataset_{fetched.name}"
+        output:
+            fetched.outputs,
+        log:
+            f"logs/datasets/{fetched.name}.log",
+        localrule: True
+        params:
+            python=python,
+            code=code(LOCK, ("replication.fetch",)),
+            archive=fetched.dataset.archive.model_dump_json(),
+            folder=subpath(output[0], parent=True),
+            offline=fetched.dataset.offline,
+        message:
+            "Fetching {output} (log: {log})"
+        shell:
+            "{params.python:q} -m replication.fetch --settings {params.archive:q}"
+            " --folder {params.folder:q} --offline {params.offline:q} > {log:q} 2>&1"

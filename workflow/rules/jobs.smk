@@ -1,0 +1,79 @@
+# What all rules take from the table of jobs: patterns of paths, and what a job reads, runs and needs.
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from replication.configuration import configure
+from replication.errors import InputError
+from replication.jobs import Jobs
+from replication.slurm import prepare_run
+from replication.digest import code
+from replication.stages import Stage, alternatives
+from replication.study import find_studies
+
+PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
+LOCK = PROJECT / "requirements.lock"
+IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_method)
+
+
+def checked(function, *arguments):
+    """Errors that a user is meant to read, without a traceback."""
+    try:
+        return function(*arguments)
+    except InputError as error:
+        raise WorkflowError(error.message)
+
+
+STUDIES = checked(find_studies)
+CHOICE = config.pop("study", None)
+CONFIGURATION = checked(configure, config, STUDIES)
+JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
+# A caption of Snakemake's report sees nothing of the workflow but `config` and the job's wildcards.
+config["captions"] = JOBS.captions
+# What a job that trains asks a scheduler for, besides memory and time.
+ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
+
+
+def python(wildcards, input):
+    """The Python that runs Snakemake, whether its environment is activated or not.
+
+    An image has its own. Taking `input` keeps it from the records: another path reruns nothing.
+    """
+    return "python" if IN_IMAGE else sys.executable
+
+
+def category(wildcards):
+    return JOBS.figures[wildcards.figure][0].registry.title
+
+
+def registry(wildcards):
+    return local(os.path.relpath(STUDIES[wildcards.study].folder / "registry.yaml"))
+
+
+def verdicts_on(study):
+    return list(JOBS.studies[study].files.verdicts.values())
+
+
+def stage(key, pattern=None):
+    return Stage(JOBS, key, LOCK, local, pattern or key)
+
+
+DATA = stage("results/{study}/data/{data}.npz")
+RUNS = stage("results/{study}/runs/{runs}.npz")
+METRICS = stage("results/{study}/metrics/{metrics}.parquet")
+EVIDENCE = stage("results/{study}/evidence/{claim}.parquet")
+VERDICT = stage("results/{study}/verdicts/{claim}.json")
+TABLE = stage("figures/{figure}.csv")
+FIGURE = stage("figures/{figure}", "figures/{figure}.{kind}")
+CHECKSUM = "results/checksums/{figure}.sha256"
+
+
+wildcard_constraints:
+    study="|".join(STUDIES),
+    figure=alternatives(JOBS.figures),
+    kind="pdf|png|svg",
+    data=".+",
+    runs=".+",
+    metrics=".+",
