@@ -1,4 +1,4 @@
-"""The whole workflow of this study: its figures, its errata, the paper's own numbers."""
+"""The whole workflow of this study: its figures, the paper's own numbers."""
 
 import numpy as np
 import pandas as pd
@@ -8,13 +8,9 @@ from settings_of_the_paper import PAPER, STUDY
 from transformer_dynamics.scan_and_snap.streams import Sequences
 
 
-def test_every_figure_is_drawn_and_every_erratum_listed(project: Project):
-    project.run("figures", "errata")
+def test_every_figure_is_drawn(project: Project):
+    project.run("figures")
     assert {path.stem for path in (project.folder / "figures").glob("*.pdf")} == {*PAPER.figures}
-    table = (project.folder / "results/scan_and_snap/errata.md").read_text().splitlines()[6:]
-    assert [row.split(" | ")[0] for row in table] == [
-        *(f"| E{number}" for number in range(1, 8)), "| A", "| B", "| C"
-    ]  # fmt: skip
 
 
 def test_divergence_is_named(project: Project):

@@ -14,12 +14,10 @@ from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory import coupling, decoder
 from transformer_dynamics.scan_and_snap.theory.attention import (
     attention_flow,
-    distinct_rate,
     growth_bounds,
     growth_factor,
     lemma4_rate,
     relative_gain,
-    single_common_rate,
 )
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
 
@@ -105,11 +103,11 @@ def test_distinct_and_single_common_tokens_move_as_98_and_100_say(name):
     coefficients = coupling.theorem1_coefficients(e, classes.vocabulary_size)
     xi = coupling.drive(e, coefficients)
     rate = lemma4_rate(f, coefficients.beta, classes.query)
-    expected = distinct_rate(f, xi)
     for n, tokens in enumerate(classes.support):
         own = tokens[classes.distinct[n]]
-        assert rate[classes.query[n], own] == pytest.approx(expected[own, n], rel=1e-10)
-    assert rate[:, 0] == pytest.approx(single_common_rate(f, xi, classes.query, 0), rel=1e-10)
+        assert rate[classes.query[n], own] == pytest.approx(f[own, n] ** 2 * xi[n], rel=1e-10)
+    common = -np.bincount(classes.query, weights=(1 - f[0] ** 2) * xi)
+    assert rate[:, 0] == pytest.approx(common, rel=1e-10)
 
 
 @pytest.mark.parametrize("modified", [False, True])
@@ -120,19 +118,25 @@ def test_population_flow_is_gradient_ascent(name, modified):
     size, num_classes = classes.vocabulary_size, len(classes.support)
     rng = np.random.default_rng(2)
     y, z = rng.normal(size=(size, size)), rng.normal(size=(len(classes.query_tokens), size))
-    loss, y_slope, z_slope = gradients(classes, y, z)
+    _, y_slope, z_slope = gradients(classes, y, z)
     if modified:  # f_n becomes f_n - F E' e_n
         f = coupling.features(classes, z)
         error = np.linalg.lstsq(f, y_slope, rcond=None)[0]
         y_slope = (f - f @ coupling.e_prime(coupling.correlations(f))) @ error
     step = 1e-4
     flow = population_flow(
-        classes, 3.0, 0.5, [0, step, 2 * step], modified=modified, start=(y, z), tolerance=1e-13
+        classes,
+        3.0,
+        0.5,
+        [0, step, 2 * step],
+        modified=modified,
+        start=z,
+        decoder=y,
+        tolerance=1e-13,
     )
     weights = np.array([-3, 4, -1]) / (2 * step)  # derivative at 0, second order
     found_y = sum(w * flow.decoder(i) for i, w in enumerate(weights))
     found_z = np.tensordot(weights, flow.attention_logits, 1)
-    assert flow.losses[0] == pytest.approx(-loss, rel=1e-12)
     assert np.abs(found_y - 3.0 * y_slope).max() < 1e-6
     assert np.abs(found_z - 0.5 * z_slope).max() < 1e-6
     assert np.abs(found_z).max() > 1e-2
@@ -168,8 +172,6 @@ def test_population_flow_from_zero_against_steps_of_the_gradient():
     g = coupling.back_propagated(y, f, classes.next_tokens)
     felt = coupling.drive_on_distinct(g, f, coupling.distinct_columns(classes))
     assert found.drive[0] == pytest.approx(felt, rel=1e-5)
-    error = np.eye(size)[classes.next_tokens] - np.exp(f.T @ y) / np.exp(f.T @ y).sum(1)[:, None]
-    assert found.errors[0] == pytest.approx(np.linalg.norm(error, axis=1), rel=1e-6)
 
 
 def test_population_flow_depends_on_the_rates_ratio_and_scaled_time():
@@ -179,12 +181,6 @@ def test_population_flow_depends_on_the_rates_ratio_and_scaled_time():
     fast = population_flow(classes, 4.0, 2.0, TIMES / 4)
     assert np.abs(slow.attention_logits - fast.attention_logits).max() < 1e-6
     assert np.abs(slow.exponents - fast.exponents).max() < 1e-5
-
-
-def test_explicit_and_implicit_integrators_agree():
-    classes = mixture("Syn-Small")
-    found = population_flow(classes, 10.0, 1.0, TIMES, method="LSODA")
-    assert np.abs(found.attention_logits - flow("Syn-Small", 10).attention_logits).max() < 1e-6
 
 
 @pytest.mark.parametrize("kind", ["(10)", 1, 10, 100])
@@ -219,11 +215,6 @@ def theorem_3_ratio(name, kind):
 @pytest.mark.parametrize("name", MIXTURES)
 def test_theorem_3_is_an_identity_of_10(name):
     assert np.abs(theorem_3_ratio(name, "(10)") - 1).max() < 1e-8
-    f = flow(name, "(10)").features
-    classes = mixture(name)
-    c = attention(classes, flow(name, "(10)").attention_logits)[:, 0]
-    on_support = f[:, classes.support[0], 0]
-    assert relative_gain(c, 3, 2) == pytest.approx(relative_gain(on_support, 3, 2), rel=1e-12)
 
 
 def test_theorem_3_in_the_population_flow_depends_on_the_pair_and_the_ratio():
@@ -263,9 +254,9 @@ def test_the_dominant_tokens_share_grows_monotonically(name, kind):
 @pytest.mark.parametrize("name", MIXTURES)
 def test_bounds_12_hold_along_10(name):
     f, chi, exponents = dominant(name, "(10)")
-    bounds = growth_bounds(exponents, f[0])
-    assert (bounds.lower <= chi * (1 + 1e-9)).all()
-    assert (chi <= bounds.upper * (1 + 1e-9)).all()
+    lower, upper = growth_bounds(exponents, f[0])
+    assert (lower <= chi * (1 + 1e-9)).all()
+    assert (chi <= upper * (1 + 1e-9)).all()
     assert chi[-1] > 1.05
 
 
@@ -274,7 +265,7 @@ def test_lower_bound_12_fails_along_the_population_flow():
     name = "one common token, one query"
     for ratio, violated in ((1, True), (10, True), (100, False)):
         f, chi, exponents = dominant(name, ratio)
-        assert (chi[-1] < growth_bounds(exponents, f[0]).lower[-1]) == violated
+        assert (chi[-1] < growth_bounds(exponents, f[0])[0][-1]) == violated
 
 
 def test_scanning_order_less_frequent_tokens_are_overtaken_first():

@@ -96,8 +96,7 @@ def test_positional_bias_is_a_prior():
     z = random_logits(4)
     assert np.abs(attention(tilted, z) - attention(CLASSES, z + bias)).max() < 1e-15
     times = np.linspace(0, 100, 11)
-    decoder_start = np.zeros((SIZE, SIZE))
-    biased = population_flow(CLASSES, 5.0, 1.0, times, start=(decoder_start, bias))
+    biased = population_flow(CLASSES, 5.0, 1.0, times, start=bias)
     free = population_flow(tilted, 5.0, 1.0, times)
     assert np.abs(biased.attention_logits - bias - free.attention_logits).max() < 1e-7
     assert np.abs(biased.attention - free.attention).max() < 1e-7
@@ -109,7 +108,7 @@ def test_the_winner_is_chosen_by_frequency_times_prior():
     start = np.zeros((2, SIZE))
     least = CLASSES.support[0, 2]  # the distinct token of class 0 with the smallest P
     start[0, least] = 2.0
-    flow = population_flow(CLASSES, 5.0, 1.0, [0, 2000.0], start=(np.zeros((SIZE, SIZE)), start))
+    flow = population_flow(CLASSES, 5.0, 1.0, [0, 2000.0], start=start)
     gains = (flow.attention_logits[-1] - start)[CLASSES.query[0], CLASSES.support[0, 2:]]
     assert gains.argmax() == 0
     assert flow.attention[-1, 0].argmax() == 2

@@ -165,7 +165,7 @@ def test_growth_turns_at_the_scale_of_the_theory(name, eta_y):
     """T7, T19: dB_n/dt peaks after gamma does, and within a factor 2.5 of it and of t_0'."""
     mixture = PAPER.mixtures[name]
     sizes = mixture.vocabulary_size, mixture.num_classes
-    peak, end = gamma_peak(eta_y, *sizes).time, scanning_end(eta_y, *sizes)
+    peak, end = gamma_peak(eta_y, *sizes), scanning_end(eta_y, *sizes)
     recorded = sorted({round(peak * x) for x in np.linspace(0, 5, 21)})
     z, _ = runs(mixture, eta_y, 0.5, recorded, range(1, 6))
     exponent = growth(sequence_classes(mixture), np.moveaxis(z, 1, 0))[..., 0].mean(axis=1)

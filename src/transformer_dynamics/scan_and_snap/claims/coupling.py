@@ -1,10 +1,15 @@
 """How the classes are coupled: the decoder of Theorem 5, the gradient of Theorem 1, Lemma 4."""
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import (
+    ONE_QUERY,
+    OVERLAPPING,
+    Cases,
+    deviation,
+    evidence,
+)
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
@@ -15,116 +20,104 @@ from transformer_dynamics.scan_and_snap.theory.coupling import (
     correlations,
     drive,
     e_prime,
+    example_features,
     features,
     theorem1_coefficients,
     theorem5_decoder,
 )
 from transformer_dynamics.scan_and_snap.theory.decoder import h_steps, prediction_error
-from transformer_dynamics.scan_and_snap.theory.errata import example_features
 from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
 from transformer_dynamics.scan_and_snap.theory.predictions import q1
-from transformer_dynamics.scan_and_snap.theory.updates import round_robin, simulate
+from transformer_dynamics.scan_and_snap.theory.updates import simulate
 
 Floats = NDArray[np.float64]
 
-SIZES = ((2, 34), (6, 200), (20, 240))
 ALLOWED = ((2, 1000, 0.2), (3, 10_000, 0.08), (5, 100_000, 0.02), (10, 1_000_000, 0.005))
 """K, M and rho of `similar_correlations` for which Assumption 2 holds."""
 ETA_Y, PASSES = 0.3, 50
 
 
-def decoder() -> pd.DataFrame:
+@evidence
+def decoder() -> Cases:
     """Largest |Y - F (I - E') W| over the largest |Y|, after K x 50 updates by (26) (Theorem 5)."""
-    values = {}
-    for num_classes, size in SIZES:
+    for num_classes, size in OVERLAPPING:
         f = example_features(size, num_classes)
         expected = theorem5_decoder(f, h_steps(ETA_Y, size, PASSES)[-1])
-        values[_name(num_classes, size)] = deviation(_modified_decoder(f), expected)
-    return evidence(values)
+        yield _name(num_classes, size), deviation(_modified_decoder(f), expected)
 
 
-def back_propagated_gradient() -> pd.DataFrame:
+@evidence
+def back_propagated_gradient() -> Cases:
     """Largest |g_n - gamma (iota_n f_n - sum beta_nn' f_n')| over the largest |g_n| (9).
 
     Y comes from K x 50 updates by (26); gamma is (85) with h* in place of h.
     """
-    values = {}
-    for num_classes, size in SIZES:
+    for num_classes, size in OVERLAPPING:
         f = example_features(size, num_classes)
         h = h_steps(ETA_Y, size, PASSES)[-1]
         gamma = float((size - 1) * h * prediction_error(h, size))
         form = combine(f, theorem1_coefficients(correlations(f), size), gamma)
         found = back_propagated(_modified_decoder(f), f)
-        values[_name(num_classes, size)] = deviation(form, found)
-    return evidence(values)
+        yield _name(num_classes, size), deviation(form, found)
 
 
-def small_corrections() -> pd.DataFrame:
+@evidence
+def small_corrections() -> Cases:
     """M/3 times the largest |iota_n - q1 (1 - E'_nn)| and |beta_nn' - q1 E'_nn'| (86)-(89)."""
-    values = {}
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         exact, prime, own = theorem1_coefficients(e, size), e_prime(e), q1(size)
         iota = np.abs(exact.iota - own * (1 - np.diagonal(prime))).max()
         beta = np.abs(exact.beta - own * prime)[~np.eye(num_classes, dtype=bool)].max()
-        values[f"{_name(num_classes, size)}: iota"] = size / 3 * iota
-        values[f"{_name(num_classes, size)}: beta"] = size / 3 * beta
-    return evidence(values)
+        yield f"{_name(num_classes, size)}: iota", size / 3 * iota
+        yield f"{_name(num_classes, size)}: beta", size / 3 * beta
 
 
-def small_correlations() -> pd.DataFrame:
+@evidence
+def small_correlations() -> Cases:
     """Largest |E' - E| over |lambda_1|^2/(1 - |lambda_1|) (Lemma 17)."""
-    values = {}
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         largest = assumption_2(e, size).largest
         gap = np.abs(e_prime(e) - e).max()
-        values[_name(num_classes, size)] = gap * (1 - largest) / largest**2
-    return evidence(values)
+        yield _name(num_classes, size), gap * (1 - largest) / largest**2
 
 
-def drive_of_theorem_1() -> pd.DataFrame:
+@evidence
+def drive_of_theorem_1() -> Cases:
     """Smallest xi_n over its leading order -gamma E'_nn, by the coefficients of Theorem 1."""
-    values = {}
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         xi = drive(e, theorem1_coefficients(e, size))
-        values[_name(num_classes, size)] = (xi / -np.diagonal(e_prime(e))).min()
-    return evidence(values)
+        yield _name(num_classes, size), (xi / -np.diagonal(e_prime(e))).min()
 
 
-def drive_under_original_update() -> pd.DataFrame:
+@evidence
+def drive_under_original_update() -> Cases:
     """Smallest xi_n over the largest of all classes, for 0 < eta_Y t/K <= 100, under (7)."""
     cases = {
         _name(num_classes, size): (similar_correlations(num_classes, rho), size)
         for num_classes, size, rho in ALLOWED
-    } | {
-        f"{_name(num_classes, size)}, unequal": (
-            correlations(example_features(size, num_classes)),
-            size,
-        )
-        for num_classes, size in SIZES
     }
-    values = {}
+    for num_classes, size in OVERLAPPING:
+        e = correlations(example_features(size, num_classes))
+        cases[f"{_name(num_classes, size)}, unequal"] = e, size
     for name, (e, size) in cases.items():
         times = len(e) * np.geomspace(0.01, 100, 60)
-        xi = frozen_flow(e, size, 1.0, times, modified=False).drive
-        values[name] = (xi / xi.max(axis=1, keepdims=True)).min()
-    return evidence(values)
+        xi = frozen_flow(e, size, 1.0, times, modified=False)
+        yield name, (xi / xi.max(axis=1, keepdims=True)).min()
 
 
-def attention_rate(mixtures: dict[str, Mixture]) -> pd.DataFrame:
+@evidence
+def attention_rate(mixtures: dict[str, Mixture]) -> Cases:
     """Largest |K dJ/dz_m - zdot_m/eta_Z by (10)| over the largest entry (Lemma 4).
 
     J is the expected objective of infinitely long sequences at random Z, with Theorem 5's decoder.
     """
-    values = {}
     for name, mixture in {
         "Syn-Small": mixtures["syn_small"],
         "Syn-Medium, 3 queries": mixtures["syn_medium_3"],
-        "one common token, one query": Mixture(
-            num_last=1, next_tokens_per_query=4, common_weights=[1], distinct_weights=[0.5, 1, 1.5]
-        ),
+        "one common token, one query": ONE_QUERY,
     }.items():
         classes = sequence_classes(mixture)
         size, h = classes.vocabulary_size, 0.02
@@ -135,17 +128,15 @@ def attention_rate(mixtures: dict[str, Mixture]) -> pd.DataFrame:
         np.add.at(slope, classes.query, (f * (g - f * (f * g).sum(axis=0))).T)
         gamma = float((size - 1) * h * prediction_error(h, size))
         beta = theorem1_coefficients(correlations(f), size).beta
-        values[name] = deviation(gamma * lemma4_rate(f, beta, classes.query), slope)
-    return evidence(values)
+        yield name, deviation(gamma * lemma4_rate(f, beta, classes.query), slope)
 
 
 def _modified_decoder(feature_columns: Floats) -> Floats:
     """[M, M] Y after K x PASSES updates by (26), class after class."""
     size, num_classes = feature_columns.shape
-    order = round_robin(num_classes, PASSES * num_classes)
-    e = correlations(feature_columns)
-    run = simulate(e, size, ETA_Y, order, modified=True, recorded=[len(order)])
-    return np.asarray(feature_columns @ run.coordinates[0])
+    order = np.arange(PASSES * num_classes) % num_classes
+    run = simulate(correlations(feature_columns), size, ETA_Y, order, modified=True)
+    return np.asarray(feature_columns @ run[-1])
 
 
 def similar_correlations(num_classes: int, rho: float) -> Floats:

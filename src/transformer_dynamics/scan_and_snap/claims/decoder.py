@@ -1,15 +1,19 @@
 """The decoder while the attention stands still (Section 3, Appendix D)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
-from transformer_dynamics.scan_and_snap.theory.coupling import correlations
+from transformer_dynamics.scan_and_snap.claims.evidence import (
+    OVERLAPPING,
+    Cases,
+    deviation,
+    evidence,
+)
+from transformer_dynamics.scan_and_snap.theory.coupling import correlations, example_features
 from transformer_dynamics.scan_and_snap.theory.decoder import (
     gamma,
     gamma_peak,
@@ -21,7 +25,6 @@ from transformer_dynamics.scan_and_snap.theory.decoder import (
     scanning_end,
     snapping_start,
 )
-from transformer_dynamics.scan_and_snap.theory.errata import example_features
 from transformer_dynamics.scan_and_snap.theory.integration import integrate
 from transformer_dynamics.scan_and_snap.theory.predictions import (
     lemma5_logits,
@@ -34,141 +37,142 @@ Floats = NDArray[np.float64]
 
 REMARK_1 = ((10, 1000, 0.1), (10, 1000, 0.5), (20, 240, 0.72), (20, 20, 0.72))
 """K, M and rho = f_n.f_n' of every pair."""
-FIGURE_8 = {50: (0.1, 0.2, 0.5, 1.0, 2.0), 1000: (0.2, 0.5, 1.0, 2.0, 4.0)}
-"""eta_Y of each curve, by M."""
+FIGURE_8 = (
+    *((50, eta_y) for eta_y in (0.1, 0.2, 0.5, 1.0, 2.0)),
+    *((1000, eta_y) for eta_y in (0.2, 0.5, 1.0, 2.0, 4.0)),
+)
+"""M and eta_Y of each curve."""
 SIZES = (30, 100, 1000, 10_000)
 ETA_Y, NUM_CLASSES = 0.5, 10
+UNTIL_SCANNING_END = scanning_end, np.linspace(0.01, 1, 100)
+FROM_SNAPPING_START = snapping_start, np.logspace(0, 5, 100)
 
 
-def decoupling() -> pd.DataFrame:
+@evidence
+def decoupling() -> Cases:
     """Largest |w_n - (M-1) h*(N_n) zeta_n| over the largest |w_n|, classes in random order (26)."""
-    values = {}
-    for num_classes, size in ((2, 34), (6, 200), (20, 240)):
+    for num_classes, size in OVERLAPPING:
         e = correlations(example_features(size, num_classes))
         order = np.random.default_rng(0).integers(num_classes, size=400)
-        run = simulate(e, size, ETA_Y, order, modified=True, recorded=[400])
+        run = simulate(e, size, ETA_Y, order, modified=True)
         h = h_steps(ETA_Y, size, 400)[np.bincount(order, minlength=num_classes)]
         expected = np.array([lemma5_logits(h[n], size, n) for n in range(num_classes)])
-        values[f"K = {num_classes}, M = {size}"] = deviation(logits(run, e)[0], expected)
-    return evidence(values)
+        yield f"K = {num_classes}, M = {size}", deviation(logits(run[-1:], e)[0], expected)
 
 
-def one_class() -> pd.DataFrame:
+@evidence
+def one_class() -> Cases:
     """Largest relative deviation of the simulated w_n and alpha_n from (31) and (32), one class."""
-    values = {}
     for size, eta_y in ((4, 0.3), (100, 0.3), (100, 2.0), (1000, 1.0)):
         run = simulate([[0.0]], size, eta_y, np.zeros(200, np.int64), modified=True)
         found, h = logits(run, [[0.0]])[:, 0], h_steps(eta_y, size, 200)
         name = f"M = {size}, eta_Y = {eta_y:g}"
-        values[f"{name}: w_n"] = deviation(found, lemma5_logits(h, size, 0))
-        values[f"{name}: alpha_n"] = deviation(
-            softmax(found, axis=-1), lemma5_prediction(h, size, 0)
-        )
-    return evidence(values)
+        yield f"{name}: w_n", deviation(found, lemma5_logits(h, size, 0))
+        alpha = softmax(found, axis=-1)
+        yield f"{name}: alpha_n", deviation(alpha, lemma5_prediction(h, size, 0))
 
 
-def effective_rate() -> pd.DataFrame:
+@evidence
+def effective_rate() -> Cases:
     """w_nn under the original update (7), over (M-1) h* run at (1-rho) eta_Y (Remark 1)."""
-    values = {}
     for num_classes, size, rho in REMARK_1:
         run = remark_1(num_classes, size, rho, eta_y=0.1, passes=50)
-        values[f"K = {num_classes}, M = {size}, rho = {rho:g}"] = run.simulated / run.slowed
-    return evidence(values)
+        yield f"K = {num_classes}, M = {size}, rho = {rho:g}", run.simulated / run.slowed
 
 
-def continuous_solution() -> pd.DataFrame:
+@evidence
+def continuous_solution() -> Cases:
     """Largest |h(s) by (45) - h(s) by integrating (44)| over the largest h."""
-    values = {}
     for size, eta_y in ((2, 1.0), (50, 0.1), (1000, 4.0), (100_000, 0.5)):
         times = np.linspace(0, 60 / eta_y, 40)
         slope = partial(_slope_of_mh, size, eta_y)
         found = integrate(slope, np.zeros(1), times, tolerance=1e-13)[:, 0] / size
-        values[f"M = {size}, eta_Y = {eta_y:g}"] = deviation(
-            h_continuous(eta_y, size, times), found
-        )
-    return evidence(values)
+        closed = h_continuous(eta_y, size, times)
+        yield f"M = {size}, eta_Y = {eta_y:g}", deviation(closed, found)
 
 
-def largest_gap() -> pd.DataFrame:
+@evidence
+def largest_gap() -> Cases:
     """Largest M (h*(s) - h(s))/eta_Y for 0 < s <= 1000/eta_Y, rates of Figure 8 (Lemma 7)."""
-    return evidence({name: gap.max() for name, gap in _figure_8_gaps(1000)})
+    for name, gap in _figure_8_gaps():
+        yield name, gap.max()
 
 
-def smallest_gap() -> pd.DataFrame:
+@evidence
+def smallest_gap() -> Cases:
     """Smallest M (h*(s) - h(s))/eta_Y for 0 < s <= 1000/eta_Y, rates of Figure 8 (Lemma 7)."""
-    return evidence({name: gap[1:].min() for name, gap in _figure_8_gaps(1000)})
+    for name, gap in _figure_8_gaps():
+        yield name, gap[1:].min()
 
 
-def final_gap() -> pd.DataFrame:
+@evidence
+def final_gap() -> Cases:
     """h* - h at s = 1000/eta_Y over its largest value, rates of Figure 8 (Lemma 7b)."""
-    return evidence({name: gap[-1] / gap.max() for name, gap in _figure_8_gaps(1000)})
+    for name, gap in _figure_8_gaps():
+        yield name, gap[-1] / gap.max()
 
 
-def time_shift() -> pd.DataFrame:
+@evidence
+def time_shift() -> Cases:
     """Least c with h(s + c) >= h*(s) for all s <= ln(M)/eta_Y, in updates (Lemma 7a)."""
-    values = {}
-    for size, rates in FIGURE_8.items():
-        for eta_y in rates:
-            steps = int(np.log(size) / eta_y)
-            shift = h_time(eta_y, size, h_steps(eta_y, size, steps)) - np.arange(steps + 1)
-            values[f"M = {size}, eta_Y = {eta_y:g}"] = shift.max()
-    return evidence(values)
+    for size, eta_y in FIGURE_8:
+        steps = int(np.log(size) / eta_y)
+        shift = h_time(eta_y, size, h_steps(eta_y, size, steps)) - np.arange(steps + 1)
+        yield f"M = {size}, eta_Y = {eta_y:g}", shift.max()
 
 
-def crossing() -> pd.DataFrame:
+@evidence
+def crossing() -> Cases:
     """omega_1 over ln ln M/ln M, with exp(x) = (M-1) x at x = (1 + omega_1) ln M (Lemma 8)."""
-    sizes = (*SIZES, 10**6, 10**9)
-    return evidence({f"M = {m}": omega_1(m) * np.log(m) / np.log(np.log(m)) for m in sizes})
+    for size in (*SIZES, 10**6, 10**9):
+        yield f"M = {size}", omega_1(size) * np.log(size) / np.log(np.log(size))
 
 
-def early_gamma() -> pd.DataFrame:
+@evidence
+def early_gamma() -> Cases:
     """Gamma(t) over eta_Y t/K for t <= t_0' (Lemma 9)."""
-    return _extremes((size, _gamma(size, t) / _seen(t)) for size, t in _until_scanning_end())
+    for size, seen, gamma_t, _ in _around(*UNTIL_SCANNING_END):
+        yield from _extremes(size, gamma_t / seen)
 
 
-def early_h() -> pd.DataFrame:
+@evidence
+def early_h() -> Cases:
     """h(t/K) over eta_Y t/(M K) for t <= t_0' (Lemma 9)."""
-    return _extremes((size, size * _h(size, t) / _seen(t)) for size, t in _until_scanning_end())
+    for size, seen, _, h in _around(*UNTIL_SCANNING_END):
+        yield from _extremes(size, size * h / seen)
 
 
-def late_gamma() -> pd.DataFrame:
+@evidence
+def late_gamma() -> Cases:
     """Gamma(t) over K ln(M eta_Y t/K)/(eta_Y t) for t_0 <= t <= 10^5 t_0 (Lemma 9)."""
-    return _extremes(
-        (size, _gamma(size, t) * _seen(t) / np.log(size * _seen(t)))
-        for size, t in _from_snapping_start()
-    )
+    for size, seen, gamma_t, _ in _around(*FROM_SNAPPING_START):
+        yield from _extremes(size, gamma_t * seen / np.log(size * seen))
 
 
-def late_h() -> pd.DataFrame:
+@evidence
+def late_h() -> Cases:
     """h(t/K) over ln(M eta_Y t/K)/M for t_0 <= t <= 10^5 t_0 (Lemma 9)."""
-    return _extremes(
-        (size, size * _h(size, t) / np.log(size * _seen(t))) for size, t in _from_snapping_start()
-    )
+    for size, seen, _, h in _around(*FROM_SNAPPING_START):
+        yield from _extremes(size, size * h / np.log(size * seen))
 
 
-def turning_time() -> pd.DataFrame:
+@evidence
+def turning_time() -> Cases:
     """Time at which gamma is largest, over t_0' = K ln M/eta_Y (Lemma 9)."""
-    return evidence(
-        {
-            f"M = {m}, K = {k}, eta_Y = {eta:g}": gamma_peak(eta, m, k).time
-            / scanning_end(eta, m, k)
-            for m in SIZES
-            for k, eta in ((1, 4.0), (10, 0.5))
-        }
-    )
+    for m in SIZES:
+        for k, eta in ((1, 4.0), (10, 0.5)):
+            ratio = gamma_peak(eta, m, k) / scanning_end(eta, m, k)
+            yield f"M = {m}, K = {k}, eta_Y = {eta:g}", ratio
 
 
-def updates_to_error() -> pd.DataFrame:
+@evidence
+def updates_to_error() -> Cases:
     """Updates until |x_{T+1} - alpha_n|_2 <= eps, over K/(eps eta_Y) ln(M/eps) (Corollary 1)."""
-    values = {}
     for size in SIZES:
         norms = np.sqrt(q1(size)) * prediction_error(h_steps(ETA_Y, size, 4000), size)
         for eps in (0.1, 0.01, 0.001):
-            seen = int(
-                (norms > eps).sum()
-            )  # per class, so that the number of updates is K times it
-            values[f"M = {size}, eps = {eps:g}"] = seen * eps * ETA_Y / np.log(size / eps)
-    return evidence(values)
+            seen = int((norms > eps).sum())  # of each class: a K-th of the updates
+            yield f"M = {size}, eps = {eps:g}", seen * eps * ETA_Y / np.log(size / eps)
 
 
 def _slope_of_mh(size: int, eta_y: float, _time: float, mh: Floats) -> Floats:
@@ -176,40 +180,24 @@ def _slope_of_mh(size: int, eta_y: float, _time: float, mh: Floats) -> Floats:
     return np.asarray(size * eta_y / (size - 1 + np.exp(mh)))
 
 
-def _figure_8_gaps(until: float) -> Iterator[tuple[str, Floats]]:
-    """Name and M (h* - h)/eta_Y of each curve of Figure 8, for s up to some `until`/eta_Y."""
-    for size, rates in FIGURE_8.items():
-        for eta_y in rates:
-            s = np.arange(int(until / eta_y) + 1)
-            gap = h_steps(eta_y, size, s[-1]) - h_continuous(eta_y, size, s)
-            yield f"M = {size}, eta_Y = {eta_y:g}", size / eta_y * gap
+def _figure_8_gaps() -> Iterator[tuple[str, Floats]]:
+    """Name and M (h* - h)/eta_Y of each curve of Figure 8, for s up to 1000/eta_Y."""
+    for size, eta_y in FIGURE_8:
+        s = np.arange(int(1000 / eta_y) + 1)
+        gap = h_steps(eta_y, size, s[-1]) - h_continuous(eta_y, size, s)
+        yield f"M = {size}, eta_Y = {eta_y:g}", size / eta_y * gap
 
 
-def _gamma(size: int, times: Floats) -> Floats:
-    return gamma(ETA_Y, size, NUM_CLASSES, times)
-
-
-def _h(size: int, times: Floats) -> Floats:
-    return h_continuous(ETA_Y, size, times / NUM_CLASSES)
-
-
-def _seen(times: Floats) -> Floats:
-    return ETA_Y * times / NUM_CLASSES
-
-
-def _until_scanning_end() -> Iterator[tuple[int, Floats]]:
+def _around(
+    turn: Callable[[float, int, int], float], parts: Floats
+) -> Iterator[tuple[int, Floats, Floats, Floats]]:
+    """M, eta_Y t/K, gamma(t) and h(t/K) at parts of a time of Lemma 9."""
     for size in SIZES:
-        yield size, scanning_end(ETA_Y, size, NUM_CLASSES) * np.linspace(0.01, 1, 100)
+        t = turn(ETA_Y, size, NUM_CLASSES) * parts
+        h = h_continuous(ETA_Y, size, t / NUM_CLASSES)
+        yield size, ETA_Y * t / NUM_CLASSES, gamma(ETA_Y, size, NUM_CLASSES, t), h
 
 
-def _from_snapping_start() -> Iterator[tuple[int, Floats]]:
-    for size in SIZES:
-        yield size, snapping_start(ETA_Y, size, NUM_CLASSES) * np.logspace(0, 5, 100)
-
-
-def _extremes(ratios: Iterator[tuple[int, Floats]]) -> pd.DataFrame:
-    values = {}
-    for size, ratio in ratios:
-        values[f"M = {size}: smallest"] = ratio.min()
-        values[f"M = {size}: largest"] = ratio.max()
-    return evidence(values)
+def _extremes(size: int, ratio: Floats) -> Cases:
+    yield f"M = {size}: smallest", ratio.min()
+    yield f"M = {size}: largest", ratio.max()

@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.evidence import evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.coupling import (
@@ -30,67 +29,61 @@ QUERIES = (2, 3, 5)
 COMMON_WEIGHTS = (0.2, 1.0, 3.0)
 
 
-def residual_correlation() -> pd.DataFrame:
+@evidence
+def residual_correlation() -> Cases:
     """Largest |E_nn' - (f_n.f_n' + 1(psi(n) = psi(n')))/2|, E with the residual connection."""
-    values = {}
     for name, classes, f in _overlaps():
         found = correlations(residual_features(f, classes))
         expected = residual_correlations(correlations(f), classes.query)
-        values[name] = float(np.abs(found - expected).max())
-    return evidence(values)
+        yield name, np.abs(found - expected).max()
 
 
-def residual_beta() -> pd.DataFrame:
+@evidence
+def residual_beta() -> Cases:
     """beta_nn'/(f_n.f_n' + 1(psi(n) = psi(n'))) between queries over that within a query."""
-    values = {}
     for name, classes, f in _overlaps():
         between, within = _betas(f, classes)
         overlap = float(f[:, 0] @ f[:, 1])
-        values[name] = (between.mean() / overlap) / (within.mean() / (1 + overlap))
-    return evidence(values)
+        yield name, (between.mean() / overlap) / (within.mean() / (1 + overlap))
 
 
-def interaction_between_queries() -> pd.DataFrame:
+@evidence
+def interaction_between_queries() -> Cases:
     """Largest |beta_nn'| of classes of different queries over the smallest within a query."""
-    values = {}
     for name, classes, f in _overlaps():
         between, within = _betas(f, classes)
-        values[name] = np.abs(between).max() / within.min()
-    return evidence(values)
+        yield name, np.abs(between).max() / within.min()
 
 
-def token_shared_across_queries() -> pd.DataFrame:
+@evidence
+def token_shared_across_queries() -> Cases:
     """zdot_ml of a token shared across queries over |zdot_ml| of one shared within the query.
 
     Eq. 10 with the residual connection, two queries with two classes each. Every class has a token
     of its own with weight 1; those of the shared tokens vary.
     """
     query = np.array([0, 0, 1, 1])
-    values = {}
     for weight in (0.1, 0.3, 1.0, 3.0):
         f = np.eye(VOCABULARY_SIZE, 4)
         f[4, [0, 2]] = f[5, [0, 1]] = f[6, [2, 3]] = weight
         f /= np.linalg.norm(f, axis=0)
         e = residual_correlations(correlations(f), query)
         rate = residual_rate(f, theorem1_coefficients(e, VOCABULARY_SIZE).beta, query)[0]
-        values[f"weight {weight:g}"] = rate[4] / abs(rate[5])
-    return evidence(values)
+        yield f"weight {weight:g}", rate[4] / abs(rate[5])
 
 
-def positional_bias() -> pd.DataFrame:
+@evidence
+def positional_bias() -> Cases:
     """Largest difference of c_n with a bias z_0 and with P(l|n) exp(z_0), population flows."""
-    values = {}
     classes = _classes(2, 1.0)
     size, times = classes.vocabulary_size, np.linspace(0, 100, 11)
     for seed in (1, 2):
         bias = np.random.default_rng(seed).normal(size=(2, size))
         for ratio in (1.0, 5.0, 25.0):
-            start = np.zeros((size, size)), bias
-            biased = population_flow(classes, ratio, 1.0, times, start=start)
+            biased = population_flow(classes, ratio, 1.0, times, start=bias)
             prior = population_flow(biased_classes(classes, bias), ratio, 1.0, times)
             gap = np.abs(biased.attention - prior.attention).max()
-            values[f"bias {seed}, eta_Y/eta_Z = {ratio:g}"] = float(gap)
-    return evidence(values)
+            yield f"bias {seed}, eta_Y/eta_Z = {ratio:g}", gap
 
 
 def _classes(num_last: int, weight: float) -> SequenceClasses:

@@ -8,11 +8,10 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 
-from transformer_dynamics.scan_and_snap.claims.evidence import evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
@@ -39,21 +38,20 @@ FIGURE_9 = {(100, 10.0): (0.5, 1, 2, 4, 8), (10_000, 1.0): (0.5, 1, 2, 4, 8)}
 """eta_Z of each curve, by M and nu."""
 
 
-def cumulative() -> pd.DataFrame:
+@evidence
+def cumulative() -> Cases:
     """|(eta_Z/eta_Y) K (M-1)^2 h^2/2 - int eta_Z gamma| over the latter (128)."""
-    values = {}
     for name, setting in _figure_3():
         sizes = setting.eta_y, setting.vocabulary_size, setting.num_classes
         for time in (FIGURE_3_END / 10, FIGURE_3_END):
             area = integral(partial(gamma, *sizes), time)
             deviation = cumulative_gamma(setting, time) / (setting.eta_z * area) - 1
-            values[f"{name}, t = {time:g}"] = abs(float(deviation))
-    return evidence(values)
+            yield f"{name}, t = {time:g}", abs(deviation)
 
 
-def branches() -> pd.DataFrame:
+@evidence
+def branches() -> Cases:
     """exp(2 B_n) by (14) over that of (129), where they differ most: up to t_0', and from t_0."""
-    values = {}
     for name, setting in _figure_3(min(C0)):
         early, late = phase_times(setting)
         for phase, form, times in (
@@ -61,102 +59,91 @@ def branches() -> pd.DataFrame:
             ("t >= t_0", late_exponent, late * np.logspace(0, 5, 100)),
         ):
             gap = form(setting, times) - exponent(setting, times, printed=True)
-            values[f"{name}, {phase}"] = np.exp(2 * gap[np.abs(gap).argmax()])
-    return evidence(values)
+            yield f"{name}, {phase}", np.exp(2 * gap[np.abs(gap).argmax()])
 
 
-def scanning_pace() -> pd.DataFrame:
+@evidence
+def scanning_pace() -> Cases:
     """Largest d ln chi/d ln t for t <= t_0', chi = exp(2 B_n)."""
-    values = {}
     for c0 in C0:
         for name, setting in _figure_3(c0):
             log_t = np.log(phase_times(setting)[0]) + np.linspace(-5, 0, 501)
             slope = np.gradient(2 * exponent(setting, np.exp(log_t)), log_t)
-            values[f"C_0 = {c0:g}, {name}"] = slope.max()
-    return evidence(values)
+            yield f"C_0 = {c0:g}, {name}", slope.max()
 
 
-def snapping_pace() -> pd.DataFrame:
+@evidence
+def snapping_pace() -> Cases:
     """Growth of chi = exp(2 B_n) from t_0 to 10^5 t_0 over that of ln(M eta_Y t/K)."""
-    values = {}
     for c0 in C0:
         for name, setting in _figure_3(c0):
             times = phase_times(setting)[1] * np.array([1, 1e5])
             chi = growth_limit(setting, times)
             log = np.log(setting.vocabulary_size * setting.eta_y * times / setting.num_classes)
-            values[f"C_0 = {c0:g}, {name}"] = (chi[1] / chi[0]) / (log[1] / log[0])
-    return evidence(values)
+            yield f"C_0 = {c0:g}, {name}", (chi[1] / chi[0]) / (log[1] / log[0])
 
 
-def transition_window() -> pd.DataFrame:
+@evidence
+def transition_window() -> Cases:
     """When d chi/dt has halved from its largest value, 0 standing for t_0' and 1 for t_0."""
-    values = {}
     for c0 in C0:
         for name, setting in _figure_3(c0):
             early, late = phase_times(setting)
-            values[f"C_0 = {c0:g}, {name}"] = (_half_pace(setting) - early) / (late - early)
-    return evidence(values)
+            yield f"C_0 = {c0:g}, {name}", (_half_pace(setting) - early) / (late - early)
 
 
-def transition_time() -> pd.DataFrame:
+@evidence
+def transition_time() -> Cases:
     """When d chi/dt has halved, of a curve of Figure 3 over that of the next larger eta_Y."""
-    values = {}
     for c0 in C0:
         for (slow, setting), (fast, other) in pairwise(_figure_3(c0)):
-            values[f"C_0 = {c0:g}, {slow} over {fast}"] = _half_pace(setting) / _half_pace(other)
-    return evidence(values)
+            yield f"C_0 = {c0:g}, {slow} over {fast}", _half_pace(setting) / _half_pace(other)
 
 
-def final_growth() -> pd.DataFrame:
+@evidence
+def final_growth() -> Cases:
     """Growth factor chi at t = 700 of a curve of Figure 3 over that of the next larger eta_Y."""
-    values = {}
     for c0 in C0:
         for (slow, setting), (fast, other) in pairwise(_figure_3(c0)):
             ratio = growth_limit(setting, FIGURE_3_END) / growth_limit(other, FIGURE_3_END)
-            values[f"C_0 = {c0:g}, {slow} over {fast}"] = float(ratio)
-    return evidence(values)
+            yield f"C_0 = {c0:g}, {slow} over {fast}", ratio
 
 
-def late_growth() -> pd.DataFrame:
+@evidence
+def late_growth() -> Cases:
     """Smallest B_n at eta_Y over that at 2 eta_Y, same eta_Z, for t from the later t_0."""
-    values = {}
     for c0 in C0:
         for name, setting in _figure_3(c0):
             times = phase_times(setting)[1] * np.logspace(0, 5, 100)
             fast = setting._replace(eta_y=2 * setting.eta_y)
-            values[f"C_0 = {c0:g}, {name}"] = (
-                exponent(setting, times) / exponent(fast, times)
-            ).min()
-    return evidence(values)
+            ratio = exponent(setting, times) / exponent(fast, times)
+            yield f"C_0 = {c0:g}, {name}", ratio.min()
 
 
-def faster_rates() -> pd.DataFrame:
+@evidence
+def faster_rates() -> Cases:
     """Smallest B_n at twice both rates over that at the rates, at the same 0 < t <= 10^5 t_0."""
-    values = {}
     for c0 in C0:
         for name, setting in _figure_3(c0):
             times = phase_times(setting)[1] * np.logspace(-3, 5, 200)
             both = setting._replace(eta_y=2 * setting.eta_y, eta_z=2 * setting.eta_z)
-            values[f"C_0 = {c0:g}, {name}"] = (
-                exponent(both, times) / exponent(setting, times)
-            ).min()
-    return evidence(values)
+            ratio = exponent(both, times) / exponent(setting, times)
+            yield f"C_0 = {c0:g}, {name}", ratio.min()
 
 
-def growth_at_transition() -> pd.DataFrame:
+@evidence
+def growth_at_transition() -> Cases:
     """|B_n(t_0) of each curve of Figure 9 over that of the first one of its panel - 1| (131)."""
-    values = {}
     for (size, nu), rates in FIGURE_9.items():
         settings = [Setting(nu * eta_z, eta_z, size, 1) for eta_z in rates]
         grown = [exponent(setting, phase_times(setting)[1]) for setting in settings]
         for eta_z, b in zip(rates, grown, strict=True):
-            values[f"M = {size}, nu = {nu:g}, eta_Z = {eta_z:g}"] = abs(float(b / grown[0] - 1))
-    return evidence(values)
+            yield f"M = {size}, nu = {nu:g}, eta_Z = {eta_z:g}", abs(b / grown[0] - 1)
 
 
-def late_form() -> pd.DataFrame:
+@evidence
+def late_form() -> Cases:
     """B_n(t) over (132), 1/2 ln ln(M eta_Y t/K) + 1/4 ln(2K (M-1)^2/(nu M^2)), from 10^5 t_0 on."""
-    values = {}
     for (size, nu), rates in FIGURE_9.items():
         for eta_z in rates[::2]:
             setting = Setting(nu * eta_z, eta_z, size, 1)
@@ -165,11 +152,11 @@ def late_form() -> pd.DataFrame:
                 log = np.log(size * setting.eta_y * time)
                 form = np.log(log) / 2 + np.log(2 * (1 - 1 / size) ** 2 / nu) / 4
                 name = f"M = {size}, nu = {nu:g}, eta_Z = {eta_z:g}, 10^{decades} t_0"
-                values[name] = float(exponent(setting, time) / form)
-    return evidence(values)
+                yield name, exponent(setting, time) / form
 
 
-def flow_with_one_common_token() -> pd.DataFrame:
+@evidence
+def flow_with_one_common_token() -> Cases:
     """B_n(t) of Theorem 4 over that of Eq. 10, one query and one common token.
 
     K = 10 classes with 90 distinct tokens each; rho_0 is 1/f_nl of the common token at the start.
@@ -181,7 +168,6 @@ def flow_with_one_common_token() -> pd.DataFrame:
     )
     size = classes.vocabulary_size
     common = features(classes, np.zeros((1, size)))[0, 0]
-    values = {}
     for ratio in (10.0, 1.0):
         setting = Setting(1.0, 1 / ratio, size, 10, c0=float(1 / (10 * common**4)))
         early, late = phase_times(setting)
@@ -189,8 +175,7 @@ def flow_with_one_common_token() -> pd.DataFrame:
         found = attention_flow(classes, 1.0, setting.eta_z, times).exponents[:, 0]
         ratios = exponent(setting, times) / found
         for time, value in zip(("t_0'/4", "t_0'", "t_0", "10 t_0"), ratios, strict=True):
-            values[f"ratio {ratio:g}, t = {time}"] = value
-    return evidence(values)
+            yield f"ratio {ratio:g}, t = {time}", value
 
 
 def _figure_3(c0: float = 1.0) -> Iterator[tuple[str, Setting]]:

@@ -1,12 +1,18 @@
 """The model: its gradient (Lemma 1), what it conserves (Section 2), long sequences (Lemma 2)."""
 
+from itertools import pairwise
+
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer_dynamics.scan_and_snap.claims.evidence import deviation, evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import (
+    ONE_QUERY,
+    Cases,
+    deviation,
+    evidence,
+)
 from transformer_dynamics.scan_and_snap.literal import literal_loss
 from transformer_dynamics.scan_and_snap.model import Model, Parameters
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
@@ -22,21 +28,16 @@ def cases(mixtures: dict[str, Mixture]) -> dict[str, Mixture]:
     return {
         SYN_SMALL: mixtures["syn_small"],
         SYN_MEDIUM: mixtures["syn_medium_3"],
-        "four classes of one query": Mixture(
-            num_last=1,
-            next_tokens_per_query=4,
-            common_weights=[1.0],
-            distinct_weights=[0.5, 1.0, 1.5],
-        ),
+        "four classes of one query": ONE_QUERY,
     }
 
 
-def gradient(mixtures: dict[str, Mixture]) -> pd.DataFrame:
+@evidence
+def gradient(mixtures: dict[str, Mixture]) -> Cases:
     """Largest |Eqs. 3-4 - automatic differentiation of (15)| over the largest entry of the latter.
 
     Y and Z are random, a batch has 64 sequences of T = 128.
     """
-    values = {}
     for name, mixture in cases(mixtures).items():
         drawn, classes = _draw(mixture, 1, 64, 128), sequence_classes(mixture)
         y, z = _random_parameters(classes.vocabulary_size)
@@ -47,14 +48,13 @@ def gradient(mixtures: dict[str, Mixture]) -> pd.DataFrame:
         found = _zeros(model, len(queries), classes.vocabulary_size)
         (batch,) = model.batches(drawn, torch.float64)
         model.gradient(Parameters(y[rows, None].clone(), z[None, queries].clone()), batch, found)
-        values[f"{name}: Y"] = deviation(found.decoder[:, 0], y_slope[rows])
-        values[f"{name}: Z"] = deviation(found.attention_logits[0], z_slope[queries])
-    return evidence(values)
+        yield f"{name}: Y", deviation(found.decoder[:, 0], y_slope[rows])
+        yield f"{name}: Z", deviation(found.attention_logits[0], z_slope[queries])
 
 
-def row_sums(mixtures: dict[str, Mixture]) -> pd.DataFrame:
+@evidence
+def row_sums(mixtures: dict[str, Mixture]) -> Cases:
     """Largest |row sum| of Y and of Z over the largest entry, after 30 updates from zero."""
-    values = {}
     for name, mixture in cases(mixtures).items():
         classes = sequence_classes(mixture)
         model = _model(classes)
@@ -65,39 +65,37 @@ def row_sums(mixtures: dict[str, Mixture]) -> pd.DataFrame:
             for value, gradient in zip(parameters.tensors(), slope.tensors(), strict=True):
                 value.sub_(gradient)
         for matrix, value in zip(("Y", "Z"), parameters.tensors(), strict=True):
-            values[f"{name}: {matrix}"] = float(value.sum(-1).abs().max() / value.abs().max())
-    return evidence(values)
+            yield f"{name}: {matrix}", value.sum(-1).abs().max() / value.abs().max()
 
 
-def other_rows(mixtures: dict[str, Mixture]) -> pd.DataFrame:
+@evidence
+def other_rows(mixtures: dict[str, Mixture]) -> Cases:
     """Largest |dJ/dz_m'| of a sequence over all m' that are not its query m (Eq. 4)."""
-    values = {}
     for name, mixture in cases(mixtures).items():
         classes = sequence_classes(mixture)
         drawn = _draw(mixture, 1, 1, 128)
         _, slope = _automatic_gradient(mixture, drawn, *_random_parameters(classes.vocabulary_size))
         slope[classes.query_tokens[classes.query[int(drawn.classes[0, 0])]]] = 0
-        values[name] = float(slope.abs().max())
-    return evidence(values)
+        yield name, slope.abs().max()
 
 
-def attention_limit(mixtures: dict[str, Mixture]) -> pd.DataFrame:
+@evidence
+def attention_limit(mixtures: dict[str, Mixture]) -> Cases:
     """Slope of ln E|X^T b_T - c_n|_1 against ln T between two lengths (Lemma 2), at random Z."""
-    known, values = cases(mixtures), {}
+    known = cases(mixtures)
     for name in (SYN_SMALL, SYN_MEDIUM):
         distances = [
             np.abs(attended - limit).sum(axis=-1).mean()
             for attended, limit in (_attended(known[name], length) for length in LENGTHS)
         ]
         slopes = np.diff(np.log(distances)) / np.diff(np.log(LENGTHS))
-        for first, last, slope in zip(LENGTHS, LENGTHS[1:], slopes, strict=False):
-            values[f"{name}: T = {first} to {last}"] = slope
-    return evidence(values)
+        for (first, last), slope in zip(pairwise(LENGTHS), slopes, strict=True):
+            yield f"{name}: T = {first} to {last}", slope
 
 
-def frequency_bound(mixtures: dict[str, Mixture]) -> pd.DataFrame:
+@evidence
+def frequency_bound(mixtures: dict[str, Mixture]) -> Cases:
     """Share of sequences beyond Lemma 18's bound of |q_l - P(l|m,n)|, over delta, worst token."""
-    values = {}
     for length in LENGTHS[:3]:
         mixture = mixtures["syn_small"]
         drawn = _draw(mixture, 40, 64, length)
@@ -106,8 +104,7 @@ def frequency_bound(mixtures: dict[str, Mixture]) -> pd.DataFrame:
         for delta in (0.5, 0.1, 0.01):
             bound = np.sqrt(np.log(2 / delta) / (2 * (length - 1)))
             beyond = (deviation > bound).mean(axis=(0, 1)).max()
-            values[f"T = {length}, delta = {delta:g}"] = beyond / delta
-    return evidence(values)
+            yield f"T = {length}, delta = {delta:g}", beyond / delta
 
 
 def _draw(mixture: Mixture, steps: int, batch_size: int, length: int) -> Sequences:

@@ -71,11 +71,9 @@ def _modified_dynamics(figure: Errata) -> Iterator["pd.DataFrame"]:
     for rho in figure.correlations:
         e = equal_correlations(figure.num_classes, rho)
         for name, modified in (("true (7)", False), ("modified (26)", True)):
-            flow = frozen_flow(
-                e, figure.vocabulary_size, 1.0, x * figure.num_classes, modified=modified
-            )
-            y = flow.drive[:, 0]
-            yield _curve("A", rf"{name}, $\rho={rho:g}$", x, y)
+            times = x * figure.num_classes
+            xi = frozen_flow(e, figure.vocabulary_size, 1.0, times, modified=modified)
+            yield _curve("A", rf"{name}, $\rho={rho:g}$", x, xi[:, 0])
 
 
 def _assumption_2(figure: Errata, job: MeasureJob) -> "pd.DataFrame":

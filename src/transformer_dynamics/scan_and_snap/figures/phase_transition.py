@@ -70,7 +70,7 @@ def table(figure: PhaseTransition, measured: Measured[MeasureJob]) -> "pd.DataFr
                 "vocabulary_size": mixture.vocabulary_size,
                 "eta_y": eta_y,
                 "eta_z": cell["eta_z"],
-                "gamma_peak": gamma_peak(eta_y, *sizes).time,
+                "gamma_peak": gamma_peak(eta_y, *sizes),
                 "scanning_end": scanning_end(eta_y, *sizes),
                 "turn_mean": cell["mean"],
                 "turn_std": cell["std"],

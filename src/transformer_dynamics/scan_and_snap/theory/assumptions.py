@@ -125,8 +125,6 @@ class Assumption2:
     """min_i |lambda_i|."""
     smallest_limit: float
     """sqrt(6/M): min_i |lambda_i| must be at least this (the proof's (93) needs exactly this)."""
-    vocabulary_ratio: float
-    """M/K^2, which must be large."""
 
     @property
     def holds(self) -> bool:
@@ -156,5 +154,4 @@ def assumption_2(correlations: ArrayLike, vocabulary_size: int) -> Assumption2:
         largest_limit=1 / num_classes,
         smallest=float(eigenvalues.min()),
         smallest_limit=float(np.sqrt(6 / vocabulary_size)),
-        vocabulary_ratio=vocabulary_size / num_classes**2,
     )

@@ -7,7 +7,6 @@ query although gamma(t) counts single-sample updates, of which only one in K is 
 `sampled=True` puts that 1/K in.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -48,53 +47,15 @@ def lemma4_rate(feature_columns: ArrayLike, beta: ArrayLike, query: ArrayLike) -
     return rate
 
 
-def distinct_rate(feature_columns: ArrayLike, xi: ArrayLike) -> Floats:
-    """zdot_ml / eta_Z = f_nl^2 xi_n of a distinct token l of n (98).
-
-    Args:
-        feature_columns: [M, K] F.
-        xi: [K] xi_n.
-
-    Returns:
-        [M, K] the rate, where l is a distinct token of n.
-    """
-    return np.asarray(np.square(feature_columns) * np.asarray(xi, dtype=np.float64))
-
-
-def single_common_rate(
-    feature_columns: ArrayLike, xi: ArrayLike, query: ArrayLike, token: int
-) -> Floats:
-    """zdot_ml / eta_Z = -sum_{n in psi^{-1}(m)} (1 - f_nl^2) xi_n of the only common token (100).
-
-    Args:
-        feature_columns: [M, K] F.
-        xi: [K] xi_n.
-        query: [K] index of each class's query, psi(n).
-        token: l.
-
-    Returns:
-        [L] the rate for each query m.
-    """
-    f = np.asarray(feature_columns, dtype=np.float64)[token]
-    psi = np.asarray(query, dtype=np.int64)
-    total = np.bincount(psi, weights=(1 - f**2) * np.asarray(xi, dtype=np.float64))
-    return -total.astype(np.float64)
-
-
-@dataclass(frozen=True)
-class AttentionFlow:
+class AttentionFlow(NamedTuple):
     """A solution of (10)."""
 
-    times: Floats
-    """[T] t, in updates."""
     attention_logits: Floats
     """[T, L, M] rows z_m of Z."""
     exponents: Floats
     """[T, K] B_n(t) = eta_Z int_0^t xi_n."""
     drive: Floats
     """[T, K] xi_n(t)."""
-    features: Floats
-    """[T, M, K] F(t)."""
 
 
 def attention_flow(
@@ -105,7 +66,6 @@ def attention_flow(
     *,
     start: ArrayLike | None = None,
     sampled: bool = False,
-    tolerance: float = 1e-10,
 ) -> AttentionFlow:
     """Integrate (10) with gamma(t) in closed form and the exact beta of Theorem 1.
 
@@ -117,10 +77,9 @@ def attention_flow(
         start: [L, M] Z(0); 0 by default.
         sampled: whether each class's term, also that of B_n, has the sampling probability 1/K
             that (10) leaves out.
-        tolerance: relative and absolute tolerance of the integrator.
 
     Returns:
-        Z, B_n, xi_n and F at these times.
+        Z, B_n and xi_n at these times.
 
     Raises:
         InputError: for rates <= 0, negative or descending times, or classes whose F has dependent
@@ -142,27 +101,15 @@ def attention_flow(
         rate = strength * lemma4_rate(f, coefficients.beta, classes.query)
         return np.concatenate([exponents, rate.ravel()])
 
-    solution = integrate(
-        slope, np.concatenate([np.zeros(num_classes), initial.ravel()]), t, tolerance
-    )
+    start_state = np.concatenate([np.zeros(num_classes), initial.ravel()])
+    solution = integrate(slope, start_state, t, tolerance=1e-10)
     z = solution[:, num_classes:].reshape(-1, *shape)
-    f = features(classes, z)
     strengths = gamma(eta_y, size, num_classes, t)
     drives = [
-        _drive(columns, size, strength) for columns, strength in zip(f, strengths, strict=True)
+        drive(e, theorem1_coefficients(e, size), strength)
+        for e, strength in zip(map(correlations, features(classes, z)), strengths, strict=True)
     ]
-    return AttentionFlow(
-        times=t,
-        attention_logits=z,
-        exponents=solution[:, :num_classes],
-        drive=np.array(drives),
-        features=f,
-    )
-
-
-def _drive(columns: Floats, size: int, strength: float) -> Floats:
-    e = correlations(columns)
-    return drive(e, theorem1_coefficients(e, size), strength)
+    return AttentionFlow(z, solution[:, :num_classes], np.array(drives))
 
 
 def relative_gain(weights: ArrayLike, token: ArrayLike, other: ArrayLike) -> Floats:
@@ -194,16 +141,7 @@ def growth_factor(logits: ArrayLike, initial: ArrayLike) -> Floats:
     return np.asarray(np.exp(2 * (np.asarray(logits, dtype=np.float64) - np.asarray(initial))))
 
 
-class Bounds(NamedTuple):
-    """The bounds (12)."""
-
-    lower: Floats
-    """exp(2 f_{nl0}^2(0) B_n(t))."""
-    upper: Floats
-    """exp(2 B_n(t))."""
-
-
-def growth_bounds(exponents: ArrayLike, initial_feature: ArrayLike) -> Bounds:
+def growth_bounds(exponents: ArrayLike, initial_feature: ArrayLike) -> tuple[Floats, Floats]:
     """Bounds (12) of chi_{l0}(t) for a dominant distinct token l0 whose f_{nl0} never falls.
 
     Args:
@@ -211,7 +149,7 @@ def growth_bounds(exponents: ArrayLike, initial_feature: ArrayLike) -> Bounds:
         initial_feature: [...] f_{nl0}(0), in [0, 1].
 
     Returns:
-        Lower and upper bound.
+        exp(2 f_{nl0}^2(0) B_n(t)) and exp(2 B_n(t)).
 
     Raises:
         InputError: if f_{nl0}(0) is outside [0, 1].
@@ -219,4 +157,4 @@ def growth_bounds(exponents: ArrayLike, initial_feature: ArrayLike) -> Bounds:
     b, f = np.asarray(exponents, dtype=np.float64), np.asarray(initial_feature, dtype=np.float64)
     if not np.all((f >= 0) & (f <= 1)):
         raise InputError("f_{nl0}(0) is an entry of a unit vector and must be in [0, 1]")
-    return Bounds(lower=np.exp(2 * f**2 * b), upper=np.exp(2 * b))
+    return np.exp(2 * f**2 * b), np.exp(2 * b)

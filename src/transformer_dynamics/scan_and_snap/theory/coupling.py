@@ -27,6 +27,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+def example_features(vocabulary_size: int = 200, num_classes: int = 6) -> Floats:
+    """[M, K] unequal, overlapping f_n >= 0 with |f_n|_2 = 1, the same on every call."""
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0, 1, (vocabulary_size, num_classes)) ** 4
+    weights *= rng.uniform(0, 1, weights.shape) < 0.5
+    return np.asarray(weights / np.linalg.norm(weights, axis=0))
+
+
 def features(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     """F, the normalised attention outputs f_n = c_n/|c_n|_2 in the limit of long sequences.
 
@@ -99,9 +107,9 @@ class Coefficients(NamedTuple):
     """g_n in the basis F: the coefficient of f_n, and minus those of the other f_n'."""
 
     iota: Floats
-    """[K] iota_n, or gamma iota_n where measured."""
+    """[K] iota_n."""
     beta: Floats
-    """[K, K] beta_nn', or gamma beta_nn' where measured; the diagonal is 0."""
+    """[K, K] beta_nn'; the diagonal is 0."""
 
 
 def theorem1_coefficients(
@@ -135,31 +143,13 @@ def theorem1_coefficients(
     return Coefficients(iota=iota, beta=beta)
 
 
-def leading_coefficients(correlation: ArrayLike) -> Coefficients:
-    """The leading order iota_n = 1 - E'_nn and beta_nn' = E'_nn', without terms of order 1/M.
-
-    Args:
-        correlation: [K, K] E.
-
-    Returns:
-        iota and beta.
-
-    Raises:
-        InputError: for an impossible E.
-    """
-    beta = e_prime(correlation)
-    iota = 1 - np.diagonal(beta)
-    np.fill_diagonal(beta, 0)
-    return Coefficients(iota=iota, beta=beta)
-
-
-def combine(feature_columns: ArrayLike, coefficients: Coefficients, gamma: float = 1) -> Floats:
+def combine(feature_columns: ArrayLike, coefficients: Coefficients, gamma: float) -> Floats:
     """g_n = gamma (iota_n f_n - sum_{n'!=n} beta_nn' f_n') (9).
 
     Args:
         feature_columns: [M, K] F.
         coefficients: iota and beta.
-        gamma: gamma(t); 1 if the coefficients contain it.
+        gamma: gamma(t).
 
     Returns:
         [M, K] g_n as columns.
@@ -174,7 +164,7 @@ def drive(correlation: ArrayLike, coefficients: Coefficients, gamma: ArrayLike =
     Args:
         correlation: [K, K] E.
         coefficients: iota and beta.
-        gamma: [...] gamma(t); 1 if the coefficients contain it.
+        gamma: [...] gamma(t); with 1 the result is xi_n/gamma.
 
     Returns:
         [..., K] xi_n.
@@ -225,43 +215,6 @@ def back_propagated(
     alpha = softmax(y.T @ f, axis=0)
     target = _one_hot(next_tokens, f.shape[1], y.shape[1])
     return np.asarray(y @ (target.T - alpha))
-
-
-class Measured(NamedTuple):
-    """Theorem 1's form fitted to a decoder."""
-
-    coefficients: Coefficients
-    """gamma iota_n and gamma beta_nn', least squares in the basis F."""
-    residual: float
-    """Largest |g_n - fit| relative to the largest |g_n|; 0 if Y is in the span of F."""
-
-
-def measure(
-    decoder: ArrayLike, feature_columns: ArrayLike, next_tokens: ArrayLike | None = None
-) -> Measured:
-    """Express g_n of any decoder in the basis F, to compare with Theorem 1.
-
-    Args:
-        decoder: [M, M] Y.
-        feature_columns: [M, K] F.
-        next_tokens: [K] next token of each class; 0..K-1 by default.
-
-    Returns:
-        The coefficients, which contain gamma, and what the basis cannot express.
-
-    Raises:
-        InputError: if the columns of F are not independent, or K > M.
-    """
-    f = np.asarray(feature_columns, dtype=np.float64)
-    require_correlations(correlations(f))
-    g = back_propagated(decoder, f, next_tokens)
-    a = np.linalg.lstsq(f, g, rcond=None)[0]  # [n', n]: coefficient of f_n' in g_n
-    scale = np.linalg.norm(g, axis=0).max()
-    residual = np.linalg.norm(g - f @ a, axis=0).max() / scale if scale > 0 else 0.0
-    beta = np.asarray(-a.T, dtype=np.float64)
-    iota = np.diagonal(a).copy()
-    np.fill_diagonal(beta, 0)
-    return Measured(Coefficients(iota=iota, beta=beta), float(residual))
 
 
 def drive_on_distinct(back: ArrayLike, feature_columns: ArrayLike, distinct: ArrayLike) -> Floats:

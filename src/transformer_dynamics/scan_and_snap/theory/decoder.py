@@ -8,8 +8,6 @@ classes a class is seen t/K times. With x = M h:
     gamma(t) = (M-1)^2 h(t/K) / ((M-1) + exp(M h(t/K)))                         (85)
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, lambertw, wrightomega
@@ -140,17 +138,8 @@ def gamma(eta_y: float, vocabulary_size: int, num_classes: int, times: ArrayLike
     return np.asarray((vocabulary_size - 1) * h * prediction_error(h, vocabulary_size))
 
 
-class Peak(NamedTuple):
-    """The maximum of gamma(t)."""
-
-    time: float
-    """t, in updates."""
-    value: float
-    """gamma(t)."""
-
-
-def gamma_peak(eta_y: float, vocabulary_size: int, num_classes: int) -> Peak:
-    """Where gamma is largest: M h = 1 + W((M-1)/e), from (x-1) exp(x) = M-1.
+def gamma_peak(eta_y: float, vocabulary_size: int, num_classes: int) -> float:
+    """When gamma is largest: M h = 1 + W((M-1)/e), from (x-1) exp(x) = M-1.
 
     Args:
         eta_y: learning rate of Y.
@@ -158,19 +147,20 @@ def gamma_peak(eta_y: float, vocabulary_size: int, num_classes: int) -> Peak:
         num_classes: K.
 
     Returns:
-        Time t = K s with (45) at this h, and gamma = (M-1)/M W((M-1)/e) there.
+        t = K s, in updates, with (45) at this h.
 
     Raises:
         InputError: for K > M, M < 2 or eta_Y <= 0.
     """
     require_classes(num_classes, vocabulary_size)
     w = float(lambertw((vocabulary_size - 1) / np.e).real)
-    time = num_classes * h_time(eta_y, vocabulary_size, (1 + w) / vocabulary_size)
-    return Peak(time=float(time), value=(vocabulary_size - 1) / vocabulary_size * w)
+    return float(num_classes * h_time(eta_y, vocabulary_size, (1 + w) / vocabulary_size))
 
 
 def omega_1(vocabulary_size: int) -> float:
     """omega_1 of Lemma 8: exp(M h) = (M-1) M h at its upper root M h = (1 + omega_1) ln M.
+
+    From there on the exponential of (45) dominates.
 
     Args:
         vocabulary_size: M.
@@ -181,28 +171,13 @@ def omega_1(vocabulary_size: int) -> float:
     Raises:
         InputError: for M < 4, where exp(x) > (M-1) x for all x and there is no root.
     """
-    return float(crossings(vocabulary_size)[1] / np.log(vocabulary_size)) - 1
-
-
-def crossings(vocabulary_size: int) -> tuple[float, float]:
-    """Both roots x = M h of exp(x) = (M-1) x; between them the linear term of (45) dominates.
-
-    Args:
-        vocabulary_size: M.
-
-    Returns:
-        Lower and upper root (Lemma 8).
-
-    Raises:
-        InputError: for M < 4, where there is none.
-    """
     require_vocabulary(vocabulary_size)
     if vocabulary_size < 4:
         raise InputError(
             f"Lemma 8 needs M >= 4, but M = {vocabulary_size}: exp(M h) = (M-1) M h has no root"
         )
-    lower, upper = (-float(lambertw(-1 / (vocabulary_size - 1), k).real) for k in (0, -1))
-    return lower, upper
+    upper = -float(lambertw(-1 / (vocabulary_size - 1), -1).real)
+    return float(upper / np.log(vocabulary_size)) - 1
 
 
 def scanning_end(eta_y: float, vocabulary_size: int, num_classes: int) -> float:

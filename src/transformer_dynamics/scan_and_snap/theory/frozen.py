@@ -10,33 +10,15 @@ columns, so one column stands for the M - K of them. It shows what the modificat
 which moves the attention.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from transformer_dynamics.scan_and_snap.theory.assumptions import require_classes, require_rate
-from transformer_dynamics.scan_and_snap.theory.coupling import Coefficients, drive, e_prime
+from transformer_dynamics.scan_and_snap.theory.coupling import e_prime
 from transformer_dynamics.scan_and_snap.theory.integration import ascending, integrate
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class FrozenFlow:
-    """A solution with fixed F."""
-
-    times: Floats
-    """[T] t, in updates."""
-    drive: Floats
-    """[T, K] xi_n."""
-    beta: Floats
-    """[T, K, K] gamma beta_nn', with zero diagonal."""
-    iota: Floats
-    """[T, K] gamma iota_n."""
-    errors: Floats
-    """[T, K] 1 - alpha_nn."""
 
 
 def frozen_flow(
@@ -47,8 +29,8 @@ def frozen_flow(
     *,
     modified: bool,
     tolerance: float = 1e-10,
-) -> FrozenFlow:
-    """Integrate Y from 0 with F fixed, and express g_n in the basis F.
+) -> Floats:
+    """Integrate Y from 0 with F fixed, and express g_n in the basis F to have xi_n.
 
     Args:
         correlation: [K, K] E.
@@ -59,7 +41,7 @@ def frozen_flow(
         tolerance: relative and absolute tolerance of the integrator.
 
     Returns:
-        xi_n and the coefficients of g_n at these times.
+        [T, K] xi_n at these times.
 
     Raises:
         InputError: for an impossible E, K > M, M < 2, eta_Y <= 0, or descending times.
@@ -81,20 +63,10 @@ def frozen_flow(
     def slope(_time: float, state: Floats) -> Floats:
         return np.asarray(direction @ errors(state.reshape(target.shape))).ravel()
 
-    t = ascending(times)
-    states = integrate(slope, np.zeros(target.size), t, tolerance)
-    records = []
-    for state in states:
-        error = errors(state.reshape(target.shape))
-        records.append((state.reshape(target.shape) * copies @ error.T, np.diagonal(error)))
-    a = np.array([record[0] for record in records])  # [T, n', n]: coefficient of f_n' in g_n
-    iota = np.diagonal(a, axis1=1, axis2=2)
-    beta = iota[:, None] * np.eye(num_classes) - np.swapaxes(a, 1, 2)
-    pairs = [Coefficients(*pair) for pair in zip(iota, beta, strict=True)]
-    return FrozenFlow(
-        times=t,
-        drive=np.array([drive(correlation, pair) for pair in pairs]),
-        beta=beta,
-        iota=iota,
-        errors=np.array([record[1] for record in records]),
-    )
+    states = integrate(slope, np.zeros(target.size), ascending(times), tolerance)
+    drives = []
+    for state in states.reshape(-1, *target.shape):
+        a = state * copies @ errors(state).T  # [n', n]: coefficient of f_n' in g_n
+        beta = np.diag(np.diagonal(a)) - a.T
+        drives.append((np.asarray(correlation) * beta).sum(axis=1))
+    return np.array(drives)

@@ -100,26 +100,6 @@ def exponent(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Fl
     return np.asarray(np.log1p(grown / setting.c0) / 4)
 
 
-def summed_exponent(setting: Setting, times: ArrayLike) -> Floats:
-    """B_n(t) = 1/(4K) ln(1 + 4K Gamma/C_0): Theorem 4 with the common token's rate of (100).
-
-    (13) lets the common token fall at eta_Z xi_n, (100) at the sum over the query's K classes,
-    K eta_Z xi_n, which (10) follows. Then z_ml = -K B_n, so distinct tokens grow far less.
-
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t, in updates.
-
-    Returns:
-        [...] B_n(t).
-
-    Raises:
-        InputError: for settings that the theory does not cover, or negative times.
-    """
-    grown = 4 * setting.num_classes * cumulative_gamma(setting, times)
-    return np.asarray(np.log1p(grown / setting.c0) / (4 * setting.num_classes))
-
-
 def theorem4_drive(setting: Setting, times: ArrayLike) -> Floats:
     """xi_n(t) = gamma/(C_0 + 4 Gamma) (123).
 
@@ -138,29 +118,12 @@ def theorem4_drive(setting: Setting, times: ArrayLike) -> Floats:
     return np.asarray(strength / grown)
 
 
-def common_logit(setting: Setting, times: ArrayLike) -> Floats:
-    """z_ml = -1/4 ln(1 + 4 Gamma/C_0) of the only common token (118)-(119).
-
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t, in updates.
-
-    Returns:
-        [...] z_ml(t).
-
-    Raises:
-        InputError: for settings that the theory does not cover, or negative times.
-    """
-    return -exponent(setting, times)
-
-
-def growth_limit(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Floats:
+def growth_limit(setting: Setting, times: ArrayLike) -> Floats:
     """exp(2 B_n(t)), the upper bound of every growth factor chi_l(t) (12), which Fig. 3 plots.
 
     Args:
         setting: rates, sizes and C_0.
         times: [...] t, in updates.
-        printed: whether to use B_n as printed.
 
     Returns:
         [...] exp(2 B_n(t)).
@@ -168,7 +131,7 @@ def growth_limit(setting: Setting, times: ArrayLike, *, printed: bool = False) -
     Raises:
         InputError: for settings that the theory does not cover, or negative times.
     """
-    return np.asarray(np.exp(2 * exponent(setting, times, printed=printed)))
+    return np.asarray(np.exp(2 * exponent(setting, times)))
 
 
 def early_exponent(setting: Setting, times: ArrayLike) -> Floats:
@@ -211,88 +174,8 @@ def late_exponent(setting: Setting, times: ArrayLike) -> Floats:
     log = np.log(size * setting.eta_y * t / num_classes)
     if not np.all(log >= 0):
         raise InputError("the late form of (14) needs M eta_Y t/K >= 1; it is for t >= t0")
-    return _at_log(setting, log)
-
-
-def exponent_at_scanning_end(setting: Setting) -> float:
-    """B(t0') = 1/4 ln(C_0 + 2K (M-1)^2/(nu M^2) ln^2 M): of the rates, only nu counts (App. F).
-
-    Args:
-        setting: rates, sizes and C_0.
-
-    Returns:
-        B(t0') by (130), as printed.
-
-    Raises:
-        InputError: for settings that the theory does not cover.
-    """
-    setting.check()
-    return float(_at_log(setting, np.log(setting.vocabulary_size)))
-
-
-def exponent_at_snapping_start(setting: Setting) -> float:
-    """B(t0) by (131), 1/4 ln(C_0 + 2K (M-1)^2/(nu M^2) ln^2(2 (1+omega_1) M ln M)).
-
-    Args:
-        setting: rates, sizes and C_0.
-
-    Returns:
-        B(t0), as printed.
-
-    Raises:
-        InputError: for settings that the theory does not cover, or M < 4 (Lemma 8).
-    """
-    setting.check()
-    size, num_classes = setting.vocabulary_size, setting.num_classes
-    start = snapping_start(setting.eta_y, size, num_classes)
-    return float(_at_log(setting, np.log(size * setting.eta_y * start / num_classes)))
-
-
-def _at_log(setting: Setting, log: ArrayLike) -> Floats:
-    """1/4 ln(C_0 + 2K (M-1)^2/(nu M^2) log^2)."""
-    scale = 2 * setting.num_classes * (1 - 1 / setting.vocabulary_size) ** 2 / setting.nu
+    scale = 2 * num_classes * (1 - 1 / size) ** 2 / setting.nu
     return np.asarray(np.log(setting.c0 + scale * np.square(log)) / 4)
-
-
-def scanning_bound(setting: Setting, times: ArrayLike, initial_feature: float) -> Floats:
-    """Lower bound exp(2 f^2 B_n) of chi_{l0}(t) while scanning, t <= t0', as printed.
-
-    [K^{-1} (rho_0^4 + 2 eta_Y eta_Z t^2)]^{0.5 f_{nl0}^2(0)}, which leaves out ((M-1)/M)^2.
-
-    Args:
-        setting: rates, sizes and C_0 = rho_0^4/K.
-        times: [...] t, in updates.
-        initial_feature: f_{nl0}(0).
-
-    Returns:
-        [...] the bound.
-
-    Raises:
-        InputError: for settings that the theory does not cover, negative times, or f_{nl0}(0)
-            outside [0, 1].
-    """
-    setting.check()
-    t = require_times(times)
-    if not 0 <= initial_feature <= 1:
-        raise InputError("f_{nl0}(0) is an entry of a unit vector and must be in [0, 1]")
-    base = setting.c0 + 2 * setting.eta_y * setting.eta_z * t**2 / setting.num_classes
-    return np.asarray(base ** (initial_feature**2 / 2))
-
-
-def snapping_limit(setting: Setting, times: ArrayLike) -> Floats:
-    """exp(2 B_n) with the late form of (14): O(ln t), the pace of growth for t >= t0.
-
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t > 0, in updates.
-
-    Returns:
-        [...] the upper bound of chi_{l0}(t), as printed.
-
-    Raises:
-        InputError: for settings that the theory does not cover, or times that are not positive.
-    """
-    return np.asarray(np.exp(2 * late_exponent(setting, times)))
 
 
 def phase_times(setting: Setting) -> tuple[float, float]:

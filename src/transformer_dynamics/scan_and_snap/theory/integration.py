@@ -1,7 +1,6 @@
 """Integration of the flows, with SciPy's integrators."""
 
 from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +10,6 @@ from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.theory.assumptions import require_times
 
 Floats = NDArray[np.float64]
-Method = Literal["DOP853", "LSODA", "RK45", "BDF", "Radau"]
 
 
 def ascending(times: ArrayLike) -> Floats:
@@ -33,21 +31,18 @@ def ascending(times: ArrayLike) -> Floats:
 
 
 def integrate(
-    slope: Callable[[float, Floats], Floats],
-    initial: Floats,
-    times: Floats,
-    tolerance: float,
-    method: Method = "DOP853",
+    slope: Callable[[float, Floats], Floats], initial: Floats, times: Floats, tolerance: float
 ) -> Floats:
     """Integrate from t = 0.
+
+    The softmax saturates as it is learnt, so that the fastest rate of these flows falls like 1/t
+    and an explicit method of high order is rarely slowed by stiffness.
 
     Args:
         slope: right-hand side.
         initial: [D] state at t = 0.
         times: [T] ascending times.
         tolerance: relative and absolute tolerance of the integrator.
-        method: integrator; the softmax saturates as it is learnt, so that the fastest rate of these
-            flows falls like 1/t and an explicit method of high order is rarely slowed by stiffness.
 
     Returns:
         [T, D] states.
@@ -57,15 +52,8 @@ def integrate(
     """
     if times[-1] == 0:
         return initial[None].copy()
-    solution = solve_ivp(
-        slope,
-        (0.0, times[-1]),
-        initial,
-        method=method,
-        t_eval=times,
-        rtol=tolerance,
-        atol=tolerance,
-    )
+    span = 0.0, times[-1]
+    solution = solve_ivp(slope, span, initial, "DOP853", times, rtol=tolerance, atol=tolerance)
     if not solution.success:
         raise InputError(f"the flow could not be integrated: {solution.message}")
     return np.asarray(solution.y.T)

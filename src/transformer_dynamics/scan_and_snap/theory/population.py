@@ -10,7 +10,7 @@ only the entries of tokens that precede its query. Tokens that are no class's ne
 with equal columns of Y keep equal columns, so one column stands for all of them.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,18 +25,15 @@ from transformer_dynamics.scan_and_snap.theory.coupling import (
     drive_on_distinct,
     e_prime,
 )
-from transformer_dynamics.scan_and_snap.theory.integration import Method, ascending, integrate
+from transformer_dynamics.scan_and_snap.theory.integration import ascending, integrate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class PopulationFlow:
+class PopulationFlow(NamedTuple):
     """A solution of the population flow."""
 
-    times: Floats
-    """[T] t, in updates."""
     attention_logits: Floats
     """[T, L, M] rows z_m of Z."""
     attention: Floats
@@ -45,17 +42,13 @@ class PopulationFlow:
     """[T, K] B_n(t) = eta_Z/K int_0^t xi_n, with class n's sampling probability; NaN as `drive`."""
     drive: Floats
     """[T, K] xi_n(t) as the distinct tokens feel it; NaN for a class without them."""
-    errors: Floats
-    """[T, K] |x_{T+1} - alpha_n|_2."""
-    losses: Floats
-    """[T] -J, in nats."""
     columns: Ints
     """[M] which column of `decoder_columns` each token has."""
     decoder_columns: Floats
     """[T, M, G] the different columns of Y."""
 
     def decoder(self, index: int) -> Floats:
-        """[M, M] Y at `times[index]`."""
+        """[M, M] Y at one of the times."""
         return np.asarray(self.decoder_columns[index][:, self.columns])
 
 
@@ -101,17 +94,21 @@ class _System:
         c = np.exp(weights - weights.max(axis=0))
         return np.asarray(c / np.linalg.norm(c, axis=0))
 
-    def log_predictions(self, f: Floats, y: Floats) -> Floats:
-        """[G, K] ln alpha_n of one token of each column."""
+    def predictions(self, f: Floats, y: Floats) -> Floats:
+        """[G, K] alpha_n of one token of each column."""
         scores = y.T @ f
-        return np.asarray(scores - logsumexp(scores, axis=0, b=self.copies[:, None]))
+        return np.asarray(np.exp(scores - logsumexp(scores, axis=0, b=self.copies[:, None])))
+
+    def back_propagated(self, alpha: Floats, y: Floats) -> Floats:
+        """[C, K] g_n as columns."""
+        return np.asarray(y @ (self.target - alpha * self.copies[:, None]))
 
     def slope(self, _time: float, state: Floats) -> Floats:
         """Time derivative of the state."""
         _, y, z = self.split(state)
         f = self.features(z)
-        alpha = np.exp(self.log_predictions(f, y))
-        g = y @ (self.target - alpha * self.copies[:, None])
+        alpha = self.predictions(f, y)
+        g = self.back_propagated(alpha, y)
         eta_y, eta_z = self.rates
         direction = f - f @ e_prime(correlations(f)) if self.modified else f
         toward = eta_z * f * (g - f * (f * g).sum(axis=0))
@@ -138,9 +135,9 @@ def population_flow(
     times: ArrayLike,
     *,
     modified: bool = False,
-    start: tuple[ArrayLike, ArrayLike] | None = None,
+    start: ArrayLike | None = None,
+    decoder: ArrayLike | None = None,
     tolerance: float = 1e-9,
-    method: Method = "DOP853",
 ) -> PopulationFlow:
     """Integrate the population flow.
 
@@ -151,9 +148,9 @@ def population_flow(
         times: [T] times to return, ascending, in updates.
         modified: whether Y moves by the paper's (26), f_n - F E' e_n instead of f_n, with F and E'
             of the moment.
-        start: Y(0) [M, M] and Z(0) [L, M]; 0 by default.
+        start: [L, M] Z(0); 0 by default.
+        decoder: [M, M] Y(0); 0 by default.
         tolerance: relative and absolute tolerance of the integrator.
-        method: integrator.
 
     Returns:
         Everything along the flow at these times.
@@ -163,48 +160,41 @@ def population_flow(
             classes whose F has dependent columns.
     """
     t = ascending(times)
-    size, num_queries = classes.vocabulary_size, len(classes.query_tokens)
+    size = classes.vocabulary_size
     require_rate(eta_Y=eta_y, eta_Z=eta_z)
     require_classes(len(classes.support), size)
-    if start is None:
-        start = np.zeros((size, size)), np.zeros((num_queries, size))
-    decoder, logits = (np.asarray(part, dtype=np.float64) for part in start)
-    system = _System(classes, eta_y, eta_z, decoder, modified=modified)
+    y, logits = (
+        np.zeros((rows, size)) if given is None else np.asarray(given, dtype=np.float64)
+        for rows, given in ((size, decoder), (len(classes.query_tokens), start))
+    )
+    system = _System(classes, eta_y, eta_z, y, modified=modified)
     tokens = system.tokens
     initial = [
         np.zeros(system.num_classes),
         system.start[:tokens].ravel(),
         logits[:, :tokens].ravel(),
     ]
-    states = integrate(system.slope, np.concatenate(initial), t, tolerance, method)
-    return _describe(system, t, states, logits)
+    states = integrate(system.slope, np.concatenate(initial), t, tolerance)
+    return _describe(system, states, logits)
 
 
-def _describe(system: _System, times: Floats, states: Floats, logits: Floats) -> PopulationFlow:
+def _describe(system: _System, states: Floats, logits: Floats) -> PopulationFlow:
     """Everything that is reported, from the integrator's states."""
     exponents, y, z = system.split(states)
-    full = np.tile(logits, (len(times), 1, 1))
+    full = np.tile(logits, (len(states), 1, 1))
     full[:, :, : system.tokens] = z
-    decoder = np.tile(system.start, (len(times), 1, 1))
+    decoder = np.tile(system.start, (len(states), 1, 1))
     decoder[:, : system.tokens] = y
-    drives, errors, losses = [], [], []
+    drives = []
     for y_now, z_now in zip(y, z, strict=True):
         f = system.features(z_now)
-        log_alpha = system.log_predictions(f, y_now)
-        error, copies = system.target - np.exp(log_alpha), system.copies[:, None]
-        g = y_now @ (system.target - copies * np.exp(log_alpha))
-        drives.append(system.drive(g, f))
-        errors.append(np.sqrt((copies * error**2).sum(axis=0)))
-        losses.append(-(system.target * log_alpha).sum(axis=0).mean())
+        drives.append(system.drive(system.back_propagated(system.predictions(f, y_now), y_now), f))
     drive = np.array(drives)
     return PopulationFlow(
-        times=times,
         attention_logits=full,
         attention=attention(system.classes, full),
         exponents=np.where(np.isnan(drive), np.nan, exponents),
         drive=drive,
-        errors=np.array(errors),
-        losses=np.array(losses),
         columns=system.columns,
         decoder_columns=decoder,
     )

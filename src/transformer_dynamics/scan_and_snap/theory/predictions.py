@@ -6,12 +6,8 @@ w_n = (M-1) h zeta_n,    alpha_n = softmax(w_n),    e_n - alpha_n = (M-1)/((M-1)
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replication.errors import InputError
-from transformer_dynamics.scan_and_snap.theory.assumptions import (
-    require_classes,
-    require_vocabulary,
-)
-from transformer_dynamics.scan_and_snap.theory.decoder import h_time, prediction_error
+from transformer_dynamics.scan_and_snap.theory.assumptions import require_vocabulary
+from transformer_dynamics.scan_and_snap.theory.decoder import prediction_error
 
 Floats = NDArray[np.float64]
 
@@ -81,32 +77,3 @@ def lemma5_prediction(h: ArrayLike, vocabulary_size: int, token: int) -> Floats:
     rest = prediction_error(h, vocabulary_size)[..., None] / (vocabulary_size - 1)
     own = np.arange(vocabulary_size) == token
     return np.asarray(np.where(own, 1 - (vocabulary_size - 1) * rest, rest))
-
-
-def steps_to_error(
-    eta_y: float, vocabulary_size: int, num_classes: int, error: ArrayLike
-) -> Floats:
-    """The time at which |x_{T+1} - alpha_n|_2 has fallen to `error`, which Corollary 1 bounds.
-
-    |x_{T+1} - alpha_n|_2 = sqrt(q1) (M-1)/((M-1) + exp(M h)), solved for h and put into (45).
-
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        num_classes: K.
-        error: [...] in (0, sqrt((M-1)/M)], the error at the start being the largest.
-
-    Returns:
-        [...] t, in updates.
-
-    Raises:
-        InputError: for K > M, M < 2, eta_Y <= 0 or an error outside its range.
-    """
-    require_classes(num_classes, vocabulary_size)
-    size = np.asarray(error, dtype=np.float64)
-    start = np.sqrt((vocabulary_size - 1) / vocabulary_size)
-    if not np.all((size > 0) & (size <= start)):
-        raise InputError(f"the error must be in (0, {start:.6g}], where it starts (Corollary 1)")
-    ratio = np.sqrt(q1(vocabulary_size)) / size - 1
-    h = np.log(np.maximum((vocabulary_size - 1) * ratio, 1)) / vocabulary_size
-    return num_classes * h_time(eta_y, vocabulary_size, h)

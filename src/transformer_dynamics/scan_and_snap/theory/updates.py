@@ -8,7 +8,6 @@ C [K, M] of Y = F C: (7) adds to row n of C alone, (26) adds (I - E') e_n times 
 logits are w_n^T = f_n^T Y, the rows of W = (I + E) C.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,21 +25,6 @@ from transformer_dynamics.scan_and_snap.theory.decoder import h_steps
 from transformer_dynamics.scan_and_snap.theory.predictions import lemma5_logits
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-class DecoderRun(NamedTuple):
-    """A simulated decoder."""
-
-    steps: Ints
-    """[R] numbers of updates after which it was recorded."""
-    coordinates: Floats
-    """[R, K, M] C; Y = F C."""
-
-
-def round_robin(num_classes: int, steps: int) -> Ints:
-    """[steps] classes 0, 1, ..., K-1, 0, ...: uniform sampling without its noise."""
-    return np.arange(steps) % num_classes
 
 
 def simulate(
@@ -50,8 +34,7 @@ def simulate(
     sequence: ArrayLike,
     *,
     modified: bool,
-    recorded: Sequence[int] | None = None,
-) -> DecoderRun:
+) -> Floats:
     """Update the decoder once per entry of a sequence of classes, from Y(0) = 0.
 
     The next token of class n has the id n.
@@ -60,12 +43,12 @@ def simulate(
         correlations: [K, K] E = F^T F - I of the fixed F.
         vocabulary_size: M.
         eta_y: learning rate of Y.
-        sequence: [steps] class of each update.
+        sequence: [steps] class of each update; `np.arange(steps) % K` is uniform sampling without
+            its noise.
         modified: whether to update by (26) rather than by (7).
-        recorded: numbers of updates to record after; all of them by default.
 
     Returns:
-        The recorded coordinates.
+        [steps + 1, K, M] the coordinates C, Y = F C, at the start and after every update.
 
     Raises:
         InputError: for an impossible E, K > M, M < 2, eta_Y <= 0 or a class that is not in 0..K-1.
@@ -79,32 +62,28 @@ def simulate(
         raise InputError(f"the classes of the updates must be in 0..K-1 = 0..{num_classes - 1}")
     direction = np.eye(num_classes) - direction * modified
     gram = np.eye(num_classes) + np.asarray(correlations, dtype=np.float64)
-    steps = np.unique(np.arange(len(order) + 1) if recorded is None else np.asarray(recorded))
+    records = np.zeros((len(order) + 1, num_classes, vocabulary_size))
     coordinates = np.zeros((num_classes, vocabulary_size))
-    records = []
-    for step in range(len(order) + 1):
-        if step in steps:
-            records.append(coordinates.copy())
-        if step < len(order):
-            n = order[step]
-            error = -softmax(gram[n] @ coordinates)
-            error[n] += 1
-            coordinates += eta_y * direction[:, n, None] * error
-    return DecoderRun(steps=steps, coordinates=np.array(records))
+    for step, n in enumerate(order, 1):
+        error = -softmax(gram[n] @ coordinates)
+        error[n] += 1
+        coordinates += eta_y * direction[:, n, None] * error
+        records[step] = coordinates
+    return records
 
 
-def logits(run: DecoderRun, correlations: ArrayLike) -> Floats:
+def logits(coordinates: Floats, correlations: ArrayLike) -> Floats:
     """W = F^T Y = (I + E) C, whose rows w_n are the logits of the classes.
 
     Args:
-        run: a simulated decoder.
+        coordinates: [R, K, M] C, as `simulate` returns them.
         correlations: [K, K] E of the same F.
 
     Returns:
         [R, K, M] W.
     """
     e = np.asarray(correlations, dtype=np.float64)
-    return np.asarray(run.coordinates + np.einsum("nk,rkm->rnm", e, run.coordinates))
+    return np.asarray(coordinates + np.einsum("nk,rkm->rnm", e, coordinates))
 
 
 class Remark1(NamedTuple):
@@ -143,9 +122,9 @@ def remark_1(
     """
     require_vocabulary(vocabulary_size)
     e = equal_correlations(num_classes, rho)
-    order = round_robin(num_classes, passes * num_classes)
-    run = simulate(e, vocabulary_size, eta_y, order, modified=False, recorded=[len(order)])
-    simulated = float(np.diagonal(logits(run, e)[0])[:num_classes].mean())
+    order = np.arange(passes * num_classes) % num_classes
+    end = simulate(e, vocabulary_size, eta_y, order, modified=False)[-1:]
+    simulated = float(np.diagonal(logits(end, e)[0])[:num_classes].mean())
     full, slow = (
         lemma5_logits(h_steps(rate, vocabulary_size, passes)[-1], vocabulary_size, 0)[0]
         for rate in (eta_y, (1 - rho) * eta_y)
