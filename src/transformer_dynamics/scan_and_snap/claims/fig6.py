@@ -12,7 +12,8 @@ from transformer_dynamics.scan_and_snap.claims.arrays import (
 
 THRESHOLD = 2
 """eta_Y/eta_Z from which on the paper sees the entropy rise."""
-CELL = ["num_last", "eta_z", "ratio"]
+CELL = {"num_last": "num_last", "eta_z": "eta_Z", "ratio": "eta_Y/eta_Z"}
+"""What a cell is called by."""
 PUBLISHED_SEEDS = 10
 
 
@@ -52,15 +53,13 @@ def means_of_a_panel(authors: Measured, ours: Measured) -> pd.DataFrame:
 
 def published(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     """Means and standard deviations over seeds beside the published ones."""
-    found = _after_training(authors).groupby(CELL, as_index=False)["value"].agg(["mean", "std"])
+    found = _after_training(authors).groupby([*CELL], as_index=False)["value"].agg(["mean", "std"])
     both = _beside_print(reference, found)
     return pd.concat(
         [
             labelled(
                 both.assign(value=both[kind], published=both[f"entropy_{kind}"]),
-                num_last=f"{kind}, num_last",
-                eta_z="eta_Z",
-                ratio="eta_Y/eta_Z",
+                **CELL | {"num_last": f"{kind}, num_last"},
             )[["cell", "value", "published"]]
             for kind in ("mean", "std")
         ],
@@ -71,18 +70,16 @@ def published(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
 def predicted(ours: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     """Entropy after training of every seed beside the published mean of the same cell."""
     both = _beside_print(reference, _after_training(ours))
-    table = labelled(both, num_last="num_last", eta_z="eta_Z", ratio="eta_Y/eta_Z")
-    table = table.assign(published=table["entropy_mean"], published_seeds=PUBLISHED_SEEDS)
-    return table[["cell", "seed", "value", "published", "published_seeds"]]
+    both = both.assign(published=both["entropy_mean"], published_seeds=PUBLISHED_SEEDS)
+    return labelled(both, **CELL)[["cell", "seed", "value", "published", "published_seeds"]]
 
 
 def error_bars(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     """Published error bars over the standard error of the mean of the same seeds."""
-    found = _after_training(authors).groupby(CELL, as_index=False)["value"].agg(["sem"])
+    found = _after_training(authors).groupby([*CELL], as_index=False)["value"].agg(["sem"])
     both = _beside_print(reference, found)
     table = both.assign(value=both["entropy_std"] / both["sem"])
-    named = labelled(table, num_last="num_last", eta_z="eta_Z", ratio="eta_Y/eta_Z")
-    return named[["cell", "value"]]
+    return labelled(table, **CELL)[["cell", "value"]]
 
 
 def change_after(long: Measured, authors: Measured) -> pd.DataFrame:
@@ -97,7 +94,7 @@ def change_after(long: Measured, authors: Measured) -> pd.DataFrame:
 
 def _beside_print(reference: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """Every printed cell with what was found for it."""
-    both = reference.merge(found, on=CELL, how="left", indicator=True)
+    both = reference.merge(found, on=[*CELL], how="left", indicator=True)
     if (both["_merge"] != "both").any():
         raise InputError("the runs lack cells of Figure 6 that are printed; train all of them")
     return both

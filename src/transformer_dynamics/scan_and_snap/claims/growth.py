@@ -65,31 +65,28 @@ def branches() -> Cases:
 @evidence
 def scanning_pace() -> Cases:
     """Largest d ln chi/d ln t for t <= t_0', chi = exp(2 B_n)."""
-    for c0 in C0:
-        for name, setting in _figure_3(c0):
-            log_t = np.log(phase_times(setting)[0]) + np.linspace(-5, 0, 501)
-            slope = np.gradient(2 * exponent(setting, np.exp(log_t)), log_t)
-            yield f"C_0 = {c0:g}, {name}", slope.max()
+    for name, setting in _with_either_c0():
+        log_t = np.log(phase_times(setting)[0]) + np.linspace(-5, 0, 501)
+        slope = np.gradient(2 * exponent(setting, np.exp(log_t)), log_t)
+        yield name, slope.max()
 
 
 @evidence
 def snapping_pace() -> Cases:
     """Growth of chi = exp(2 B_n) from t_0 to 10^5 t_0 over that of ln(M eta_Y t/K)."""
-    for c0 in C0:
-        for name, setting in _figure_3(c0):
-            times = phase_times(setting)[1] * np.array([1, 1e5])
-            chi = growth_limit(setting, times)
-            log = np.log(setting.vocabulary_size * setting.eta_y * times / setting.num_classes)
-            yield f"C_0 = {c0:g}, {name}", (chi[1] / chi[0]) / (log[1] / log[0])
+    for name, setting in _with_either_c0():
+        times = phase_times(setting)[1] * np.array([1, 1e5])
+        chi = growth_limit(setting, times)
+        log = np.log(setting.vocabulary_size * setting.eta_y * times / setting.num_classes)
+        yield name, (chi[1] / chi[0]) / (log[1] / log[0])
 
 
 @evidence
 def transition_window() -> Cases:
     """When d chi/dt has halved from its largest value, 0 standing for t_0' and 1 for t_0."""
-    for c0 in C0:
-        for name, setting in _figure_3(c0):
-            early, late = phase_times(setting)
-            yield f"C_0 = {c0:g}, {name}", (_half_pace(setting) - early) / (late - early)
+    for name, setting in _with_either_c0():
+        early, late = phase_times(setting)
+        yield name, (_half_pace(setting) - early) / (late - early)
 
 
 @evidence
@@ -112,23 +109,21 @@ def final_growth() -> Cases:
 @evidence
 def late_growth() -> Cases:
     """Smallest B_n at eta_Y over that at 2 eta_Y, same eta_Z, for t from the later t_0."""
-    for c0 in C0:
-        for name, setting in _figure_3(c0):
-            times = phase_times(setting)[1] * np.logspace(0, 5, 100)
-            fast = setting._replace(eta_y=2 * setting.eta_y)
-            ratio = exponent(setting, times) / exponent(fast, times)
-            yield f"C_0 = {c0:g}, {name}", ratio.min()
+    for name, setting in _with_either_c0():
+        times = phase_times(setting)[1] * np.logspace(0, 5, 100)
+        fast = setting._replace(eta_y=2 * setting.eta_y)
+        ratio = exponent(setting, times) / exponent(fast, times)
+        yield name, ratio.min()
 
 
 @evidence
 def faster_rates() -> Cases:
     """Smallest B_n at twice both rates over that at the rates, at the same 0 < t <= 10^5 t_0."""
-    for c0 in C0:
-        for name, setting in _figure_3(c0):
-            times = phase_times(setting)[1] * np.logspace(-3, 5, 200)
-            both = setting._replace(eta_y=2 * setting.eta_y, eta_z=2 * setting.eta_z)
-            ratio = exponent(both, times) / exponent(setting, times)
-            yield f"C_0 = {c0:g}, {name}", ratio.min()
+    for name, setting in _with_either_c0():
+        times = phase_times(setting)[1] * np.logspace(-3, 5, 200)
+        both = setting._replace(eta_y=2 * setting.eta_y, eta_z=2 * setting.eta_z)
+        ratio = exponent(both, times) / exponent(setting, times)
+        yield name, ratio.min()
 
 
 @evidence
@@ -182,6 +177,13 @@ def _figure_3(c0: float = 1.0) -> Iterator[tuple[str, Setting]]:
     """Name and setting of each curve of Figure 3."""
     for eta_y in FIGURE_3_RATES:
         yield f"eta_Y = {eta_y:g}", FIGURE_3._replace(eta_y=eta_y, c0=c0)
+
+
+def _with_either_c0() -> Iterator[tuple[str, Setting]]:
+    """Name and setting of each curve of Figure 3, with both values of C_0."""
+    for c0 in C0:
+        for name, setting in _figure_3(c0):
+            yield f"C_0 = {c0:g}, {name}", setting
 
 
 def integral(function: Callable[[float], ArrayLike], end: float) -> float:

@@ -1,8 +1,9 @@
 """Sections 4 to 6: training without momentum and from zero, against the theory."""
 
+from typing import Literal
+
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from replication.errors import InputError
@@ -15,7 +16,6 @@ from transformer_dynamics.scan_and_snap.claims.arrays import (
     labelled,
     runs,
 )
-from transformer_dynamics.scan_and_snap.metrics import GROWTH
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
 from transformer_dynamics.scan_and_snap.turning import turn
 
@@ -49,7 +49,8 @@ def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
     z = _logits(found)[:, -1, 0, :, found.num_common :].mean(axis=1)
     weights = found.classes.probabilities[0, found.num_common :]
     names = [f"P(l|n) = {weight:.4f}" for weight in weights]
-    return _by_name(z, found.seeds, names)
+    table = pd.DataFrame(z, index=pd.Index(found.seeds, name="seed"), columns=names)
+    return table.reset_index().melt(id_vars="seed", var_name="cell")
 
 
 def fall_of_common_tokens(unnormalised: Measured) -> pd.DataFrame:
@@ -61,11 +62,9 @@ def fall_of_common_tokens(unnormalised: Measured) -> pd.DataFrame:
 
 def gain_over_growth(growth: Measured) -> pd.DataFrame:
     """r(t)/(r(0) chi(t)) at the end of training, for the first and the middle distinct token."""
-    values, cells, seeds = _growth(growth)
-    gain, factor = (values[..., GROWTH.index(name)] for name in ("relative_gain", "growth_factor"))
-    return labelled(
-        evidence(gain[:, -1] / (gain[:, 0] * factor[:, -1]), seeds, cells), ratio="eta_Y/eta_Z"
-    )
+    start, end = _growth(growth, "min"), _growth(growth, "max")
+    ratio = end["relative_gain"] / (start["relative_gain"] * end["growth_factor"])
+    return labelled(ratio.rename("value").reset_index(), ratio="eta_Y/eta_Z")
 
 
 def place_between_the_bounds(growth: Measured) -> pd.DataFrame:
@@ -73,12 +72,10 @@ def place_between_the_bounds(growth: Measured) -> pd.DataFrame:
     (mixture,) = growth.job.mixtures.values()
     weights = np.array([*mixture.common_weights, *mixture.distinct_weights])
     share = max(mixture.distinct_weights) ** 2 / (weights**2).sum()
-    values, cells, seeds = _growth(growth)
-    exponent, factor = (
-        values[:, -1, :, GROWTH.index(name)] for name in ("exponent", "growth_factor")
-    )
-    place = (np.log(factor) / (2 * exponent) - share) / (1 - share)
-    return labelled(evidence(place, seeds, cells), ratio="eta_Y/eta_Z")
+    end = _growth(growth, "max")
+    relative = np.log(end["growth_factor"]) / (2 * end["exponent"])
+    place: pd.Series = (relative - share) / (1 - share)
+    return labelled(place.rename("value").reset_index(), ratio="eta_Y/eta_Z")
 
 
 def growth_of_the_dominant_share(attention: Measured) -> pd.DataFrame:
@@ -114,14 +111,13 @@ def remaining_share(attention: Measured) -> pd.DataFrame:
 def speed_past_the_transition(attention: Measured) -> pd.DataFrame:
     """Speed of the attention in the first recorded interval past t_0, in its largest before."""
     found, speed, starts = _speed(attention)
-    past = [speed[:, start, cell] for cell, start in enumerate(starts)]
-    return by_ratio(np.stack(past, axis=1) / _largest_before(speed, starts), found)
+    return by_ratio(speed[:, starts, np.arange(len(starts))], found)
 
 
 def speed_at_the_end(attention: Measured) -> pd.DataFrame:
     """Speed of the attention at the end of training, in its largest before t_0."""
-    found, speed, starts = _speed(attention)
-    return by_ratio(speed[:, -1] / _largest_before(speed, starts), found)
+    found, speed, _ = _speed(attention)
+    return by_ratio(speed[:, -1], found)
 
 
 def largest_share(attention: Measured) -> pd.DataFrame:
@@ -147,8 +143,8 @@ def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
     turns = exponents.groupby(["mixture", "seed", "eta_z", "ratio"])[["iteration", "growth"]]
     times = turns.apply(turn).rename("turn").reset_index()
     times = times.assign(eta_y=times["eta_z"] * times["ratio"])
-    powers = times.groupby(["mixture", "seed"])[["eta_y", "turn"]].apply(
-        lambda run: _slope(run["eta_y"].to_numpy(), run["turn"].to_numpy())
+    powers: pd.Series = times.groupby(["mixture", "seed"])[["eta_y", "turn"]].apply(
+        lambda run: np.polyfit(np.log(run["eta_y"]), np.log(run["turn"]), 1)[0]
     )
     return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
 
@@ -175,7 +171,8 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
 def _speed(attention: Measured) -> tuple[Runs, Floats, list[int]]:
     """The runs, their speed and the first recorded interval past t_0 of every cell.
 
-    Speed is |c_n(t') - c_n(t)|_1/(t' - t), mean over classes, [seed, interval, cell].
+    Speed is |c_n(t') - c_n(t)|_1/(t' - t), mean over classes, in its largest before t_0,
+    [seed, interval, cell].
     """
     found = runs(attention)
     (mixture,) = attention.job.mixtures.values()
@@ -187,14 +184,9 @@ def _speed(attention: Measured) -> tuple[Runs, Floats, list[int]]:
         if not times[1] <= start <= times[-2]:
             raise InputError(f"t_0 = {start:.3g} lies outside the recorded updates; record more")
         starts.append(int(np.searchsorted(times, start)))
-    return found, change / np.diff(times)[:, None], starts
-
-
-def _largest_before(speed: Floats, starts: list[int]) -> Floats:
-    """[seed, cell] largest speed before t_0."""
-    return np.stack(
-        [speed[:, :start, cell].max(axis=1) for cell, start in enumerate(starts)], axis=1
-    )
+    speed = change / np.diff(times)[:, None]
+    largest = [speed[:, :start, cell].max(axis=1) for cell, start in enumerate(starts)]
+    return found, speed / np.stack(largest, axis=1)[:, None], starts
 
 
 def _logits(found: Runs) -> Floats:
@@ -202,23 +194,10 @@ def _logits(found: Runs) -> Floats:
     return np.asarray(np.log(found.array) - np.log(found.classes.probabilities))
 
 
-def _growth(growth: Measured) -> tuple[Floats, pd.DataFrame, list[int]]:
-    """[seed, iteration, cell, quantity] in the order of `GROWTH`, the cells and the seeds."""
-    order = growth.table["quantity"].map(GROWTH.index)
-    table = growth.table.assign(order=order).sort_values(
-        ["seed", "iteration", "eta_z", "ratio", "order"]
+def _growth(growth: Measured, update: Literal["min", "max"]) -> pd.DataFrame:
+    """At the first or the last recorded update, a row per cell and seed, a column per quantity."""
+    table = growth.table[growth.table["iteration"] == growth.table["iteration"].agg(update)]
+    found: pd.DataFrame = table.pivot(
+        index=["eta_z", "ratio", "seed"], columns="quantity", values="growth"
     )
-    cells = table[["eta_z", "ratio"]].drop_duplicates(ignore_index=True)
-    seeds = sorted(table["seed"].unique().tolist())
-    shape = (len(seeds), table["iteration"].nunique(), len(cells), len(GROWTH))
-    return table["growth"].to_numpy(np.float64).reshape(shape), cells, seeds
-
-
-def _by_name(values: Floats, seeds: list[int], names: list[str]) -> pd.DataFrame:
-    table = pd.DataFrame(values, index=pd.Index(seeds, name="seed"), columns=names)
-    return table.reset_index().melt(id_vars="seed", var_name="cell")
-
-
-def _slope(x: ArrayLike, y: ArrayLike) -> float:
-    """Of ln y on ln x."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    return found

@@ -175,18 +175,13 @@ def population_flow(
         logits[:, :tokens].ravel(),
     ]
     states = integrate(system.slope, np.concatenate(initial), t, tolerance)
-    return _describe(system, states, logits)
-
-
-def _describe(system: _System, states: Floats, logits: Floats) -> PopulationFlow:
-    """Everything that is reported, from the integrator's states."""
-    exponents, y, z = system.split(states)
+    exponents, decoders, z = system.split(states)
     full = np.tile(logits, (len(states), 1, 1))
     full[:, :, : system.tokens] = z
     decoder = np.tile(system.start, (len(states), 1, 1))
-    decoder[:, : system.tokens] = y
+    decoder[:, : system.tokens] = decoders
     drives = []
-    for y_now, z_now in zip(y, z, strict=True):
+    for y_now, z_now in zip(decoders, z, strict=True):
         f = system.features(z_now)
         drives.append(system.drive(system.back_propagated(system.predictions(f, y_now), y_now), f))
     drive = np.array(drives)
