@@ -8,7 +8,6 @@ import pandas as pd
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Floats,
     Measured,
-    Runs,
     entropy,
     evidence,
     labelled,
@@ -23,7 +22,8 @@ def distance_between_rates(attention: Measured) -> pd.DataFrame:
     two rates minus its mean distance to the other seeds at the same rates.
     """
     found = runs(attention)
-    c = _restricted(found)
+    c = found.distinct()[:, -1]
+    c = c / c.sum(axis=-1, keepdims=True)
     between_seeds = _distance(c[:, None], c[None]).sum(axis=1) / (len(c) - 1)
     tables = []
     rates = found.cells["eta_z"].tolist()
@@ -40,12 +40,6 @@ def change_of_entropy_on_distinct(attention: Measured) -> pd.DataFrame:
     h = entropy(found.distinct()).mean(axis=-1)
     table = evidence(h[:, -1] - h[:, 0], found.seeds, found.cells)
     return labelled(table, eta_z="rate")
-
-
-def _restricted(found: Runs) -> Floats:
-    """[seed, cell, K, distinct tokens] attention after training, summing to 1."""
-    c = found.distinct()[:, -1]
-    return np.asarray(c / c.sum(axis=-1, keepdims=True))
 
 
 def _distance(first: Floats, second: Floats) -> Floats:

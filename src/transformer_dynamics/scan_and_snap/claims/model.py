@@ -45,7 +45,7 @@ def gradient(mixtures: dict[str, Mixture]) -> Cases:
         queries = torch.from_numpy(classes.query_tokens)
         model = _model(classes)
         rows = slice(model.num_rows)
-        found = _zeros(model, len(queries), classes.vocabulary_size)
+        found = _zeros(model, classes)
         (batch,) = model.batches(drawn, torch.float64)
         model.gradient(Parameters(y[rows, None].clone(), z[None, queries].clone()), batch, found)
         yield f"{name}: Y", deviation(found.decoder[:, 0], y_slope[rows])
@@ -58,8 +58,7 @@ def row_sums(mixtures: dict[str, Mixture]) -> Cases:
     for name, mixture in cases(mixtures).items():
         classes = sequence_classes(mixture)
         model = _model(classes)
-        sizes = len(classes.query_tokens), classes.vocabulary_size
-        parameters, slope = _zeros(model, *sizes), _zeros(model, *sizes)
+        parameters, slope = _zeros(model, classes), _zeros(model, classes)
         for batch in model.batches(_draw(mixture, 30, 32, 128), torch.float64):
             model.gradient(parameters, batch, slope)
             for value, gradient in zip(parameters.tensors(), slope.tensors(), strict=True):
@@ -124,10 +123,11 @@ def _model(classes: SequenceClasses) -> Model:
     return Model(classes, residual=False, query_among_keys=False, device=torch.device("cpu"))
 
 
-def _zeros(model: Model, num_queries: int, size: int) -> Parameters:
+def _zeros(model: Model, classes: SequenceClasses) -> Parameters:
+    size = classes.vocabulary_size
     return Parameters(
         torch.zeros(model.num_rows, 1, size, dtype=torch.float64),
-        torch.zeros(1, num_queries, size, dtype=torch.float64),
+        torch.zeros(1, len(classes.query_tokens), size, dtype=torch.float64),
     )
 
 
@@ -135,24 +135,17 @@ def _automatic_gradient(
     mixture: Mixture, drawn: Sequences, y: Tensor, z: Tensor
 ) -> tuple[Tensor, Tensor]:
     """[M, M] gradients of -J on the first batch, by Y and by Z."""
-    tokens, next_tokens = _written_out(mixture, drawn)
-    parts = [part.clone().requires_grad_() for part in (y, z)]
-    loss = literal_loss(
-        parts[0], parts[1], tokens, next_tokens, residual=False, query_among_keys=False
-    )
-    by_y, by_z = torch.autograd.grad(loss, parts)
-    return by_y, by_z
-
-
-def _written_out(mixture: Mixture, drawn: Sequences) -> tuple[Tensor, Tensor]:
-    """[B, T] tokens and [B] next tokens of the first batch."""
     classes = sequence_classes(mixture)
-    rows = [
+    tokens = [
         [*np.repeat(classes.support[n], count), classes.query_tokens[classes.query[n]]]
         for n, count in zip(drawn.classes[0], drawn.counts[0], strict=True)
     ]
     next_tokens = classes.next_tokens[drawn.classes[0]]
-    return torch.from_numpy(np.array(rows)), torch.from_numpy(next_tokens)
+    batch = torch.from_numpy(np.array(tokens)), torch.from_numpy(next_tokens)
+    y, z = (part.clone().requires_grad_() for part in (y, z))
+    loss = literal_loss(y, z, *batch, residual=False, query_among_keys=False)
+    by_y, by_z = torch.autograd.grad(loss, (y, z))
+    return by_y, by_z
 
 
 def _attended(mixture: Mixture, length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
