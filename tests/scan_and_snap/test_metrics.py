@@ -112,7 +112,7 @@ def test_figure_tables_average_over_seeds():
     assert set(table["stream"]) == {"authors"}
     recalls = metrics.rename(columns={"entropy": "recall"}).assign(threshold=0.1)
     measured = Measured(recalls, measure_job("recall"))
-    table = recall.table(recall.Fig11(drawing="fig11", experiment="x"), measured)
+    table = recall.table(recall.Recall(drawing="fig11", experiment="x"), measured)
     assert list(table.columns) == [
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream"
     ]  # fmt: skip

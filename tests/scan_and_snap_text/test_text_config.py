@@ -4,7 +4,6 @@ import copy
 import hashlib
 from itertools import product
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from replication.provenance import digest, recipe
 from replication.storage import read_arrays
 from replication.study import Study
 from transformer_dynamics.scan_and_snap_text import study as module
-from transformer_dynamics.scan_and_snap_text.settings import TextModel, TokenJob
+from transformer_dynamics.scan_and_snap_text.settings import TokenJob
 from transformer_dynamics.scan_and_snap_text.tokens import Corpus
 
 STUDY = Study("scan_and_snap_text", module)
@@ -66,7 +65,6 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         (f"{MAPS}.training.recorded", [0, 5, 5], "5 is repeated"),
         ("corpora.wikitext2.train.sha256", "abc", "should match pattern"),
         ("corpora.wikitext2.train.name", "../a", "should match pattern"),
-        (f"{FIG7}.experiments", ["wikitext_map"], "did you mean 'wikitext_maps'?"),
         (f"{FIG7}.seed", 9, "fig7: experiment 'wikitext_maps' has no seed 9"),
         (f"{FIG7}.iterations", [0, 50], "'wikitext_maps' does not record update 50"),
         (f"{FIG7}.experiments", ["wikitext_rates"], "must have one corpus and one rate"),
@@ -99,20 +97,6 @@ def test_papers_scale_is_an_overlay():
     data = merged({STUDY.name: DEFAULTS}, read_yaml(STUDY.folder / "paper_scale.yaml"))
     rates = parsed(data[STUDY.name]).experiments["wikitext_rates"]
     assert (rates.seeds, rates.training.epochs) == ([1, 2, 3, 4, 5], 5)
-
-
-@pytest.mark.parametrize("draw", range(10))
-def test_one_seed_of_every_experiment_can_be_run(draw: int):
-    data = merged(DEFAULTS, STUDY.one_seed(parsed(DEFAULTS), Random(draw)))
-    assert all(len(each.seeds) == 1 for each in parsed(data).experiments.values())
-
-
-def test_by_default_no_part_is_left_out():
-    model = TextModel(layers=1)
-    assert (model.width, model.hidden) == (200, 200)
-    assert model.positions
-    assert model.feed_forward
-    assert model.residual
 
 
 def written(folder: Path, **texts: bytes | None) -> tuple[TokenJob, list[Path]]:

@@ -2,20 +2,18 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from replication.strict import distinct
 from replication.study import Figure
 from transformer_dynamics.scan_and_snap.measure_settings import Metric
 
 Points = Annotated[int, Field(ge=2)]
 Size = Annotated[int, Field(ge=4)]
-Iterations = Annotated[
-    list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)
-]
 SequenceClass = Annotated[int, Field(ge=1)]
 CELL = ["num_last", "eta_z", "ratio"]
 """Columns that tell the values of one seed of a sweep apart."""
+TOKEN_STYLES = {"common": ("0.75", "//"), "distinct": ("#31688e", "")}
+"""Kind of token to colour and hatch of its bars."""
 
 
 class OfRuns(Figure):

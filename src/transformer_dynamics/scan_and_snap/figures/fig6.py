@@ -1,5 +1,6 @@
 """Figure 6: mean entropy of c_n on distinct tokens against eta_Y / eta_Z on Syn-Medium."""
 
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
@@ -8,7 +9,6 @@ from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metr
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
@@ -55,17 +55,10 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
             title=f"#last/next tokens = {num_last}/{num_last * figure.next_tokens_per_query}",
         )
     row[0, 0].set_ylabel(r"Average entropy of $c_n$ (nats)")
-    named: dict[str, Artist] = {}
-    for axes in row[0]:
-        handles, labels = axes.get_legend_handles_labels()
-        named |= dict(zip(labels, handles, strict=True))
-    drawing.legend(
-        list(named.values()),
-        list(named),
-        loc="outside lower center",
-        ncols=len(named),
-        frameon=False,
-    )
+    entries = (zip(*axes.get_legend_handles_labels(), strict=True) for axes in row[0])
+    named = {label: handle for handle, label in chain.from_iterable(entries)}
+    handles, labels = list(named.values()), list(named)
+    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     return drawing
 
 
