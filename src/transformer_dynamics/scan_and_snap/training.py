@@ -76,14 +76,13 @@ class Optimizer:
     def __init__(self, training: Training, parameters: Parameters) -> None:
         """Allocate the gradient and the moments that the optimiser keeps."""
         eta_z, ratio = torch.tensor(training.cells, dtype=torch.float64).T
-        tensors = parameters.tensors()
         self.training = training
-        self.gradient = Parameters(*map(torch.zeros_like, tensors))
+        self.gradient = Parameters(*map(torch.zeros_like, parameters))
         rates = (eta_z * ratio).view(1, -1, 1), eta_z.view(-1, 1, 1)
         self._rates = [rate.to(parameters.decoder) for rate in rates]
         num_moments = {"sgd": 1, "adam": 2}[training.optimizer]
         self._moments = [
-            [torch.zeros_like(tensor) for _ in range(num_moments)] for tensor in tensors
+            [torch.zeros_like(tensor) for _ in range(num_moments)] for tensor in parameters
         ]
         self._step = 0
 
@@ -91,9 +90,8 @@ class Optimizer:
         """Apply the gradient to the parameters, in place; the gradient may be overwritten."""
         self._step += 1
         step = self._sgd if self.training.optimizer == "sgd" else self._adam
-        tensors, gradients = parameters.tensors(), self.gradient.tensors()
-        for arguments in zip(tensors, gradients, self._rates, self._moments, strict=True):
-            step(*arguments)
+        for each in zip(parameters, self.gradient, self._rates, self._moments, strict=True):
+            step(*each)
 
     def _sgd(self, tensor: Tensor, gradient: Tensor, rate: Tensor, moments: list[Tensor]) -> None:
         (velocity,) = moments

@@ -96,14 +96,9 @@ def _probabilities(axes: "Axes", rows: "pd.DataFrame") -> None:
     for kind, (colour, hatch) in TOKEN_STYLES.items():
         part = rows[rows["kind"] == kind]
         axes.bar(
-            part["token"],
-            part["probability"],
-            color=colour,
-            hatch=hatch,
-            edgecolor="black",
-            linewidth=0.4,
-            label=f"{kind} tokens",
-        )
+            part["token"], part["probability"], color=colour, hatch=hatch, edgecolor="black",
+            linewidth=0.4, label=f"{kind} tokens",
+        )  # fmt: skip
     n, query, following = rows[["sequence_class", "query_token", "next_token"]].iloc[0]
     axes.set(
         xlim=(-0.8, rows["token"].max() + 0.8),

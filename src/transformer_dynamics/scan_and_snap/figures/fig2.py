@@ -77,14 +77,9 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
         for kind, (colour, hatch) in TOKEN_STYLES.items():
             heights = rows["unnormalised_attention"].where(rows["kind"] == kind)
             axes.bar(positions, heights, color=colour, hatch=hatch, label=f"{kind} tokens")
-        axes.step(
-            [x - 0.5 for x in (*positions, len(start))],
-            [*start["unnormalised_attention"], start["unnormalised_attention"].iloc[-1]],
-            where="post",
-            color="black",
-            linewidth=0.9,
-            linestyle="--",
-        )
+        edges, first = [x - 0.5 for x in (*positions, len(start))], start["unnormalised_attention"]
+        steps = [*first, first.iloc[-1]]
+        axes.step(edges, steps, "--", where="post", color="black", linewidth=0.9)
         labels = list(positions)[::5]
         axes.set_xticks(labels, [str(start["token"].iloc[i]) for i in labels])
         update = rows["iteration"].iloc[0]

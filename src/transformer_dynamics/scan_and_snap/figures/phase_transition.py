@@ -73,15 +73,9 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
         for (num_classes, size), (colour, _, marker) in curve_styles(sizes):
             rows = table[(table["num_classes"] == num_classes) & (table["vocabulary_size"] == size)]
             axes.errorbar(
-                rows[column],
-                rows["turn_mean"],
-                rows["turn_std"],
-                color=colour,
-                marker=marker,
-                linestyle="none",
-                capsize=2,
-                label=f"$K={num_classes}$, $M={size}$",
-            )
+                rows[column], rows["turn_mean"], rows["turn_std"], fmt=marker, color=colour,
+                capsize=2, label=f"$K={num_classes}$, $M={size}$",
+            )  # fmt: skip
         limits = [table[column].min(), table["turn_mean"].max()]
         axes.plot(limits, limits, color="black", linewidth=0.6, linestyle="--")
         axes.set(xscale="log", yscale="log", xlabel=f"predicted: {label} (updates)")

@@ -6,7 +6,7 @@ Both show the same numbers; what is a column of panels in one is a curve in the 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep
+from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
@@ -75,6 +75,5 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
         line_of_panels[0].set_ylabel("Recall")
     for axes in panels[-1]:
         axes.set_xlabel("Attention threshold")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    legend_below(drawing)
     return drawing

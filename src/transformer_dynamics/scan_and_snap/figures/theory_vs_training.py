@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns
+from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
@@ -147,8 +147,7 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
         row[0].set_ylim(0, 1.25 * others.loc[others["source"] != "Theorem 4", "value_mean"].max())
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    legend_below(drawing)
     return drawing
 
 
@@ -158,13 +157,6 @@ def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
         axes.plot(rows["t"], rows["value_mean"], color=colour, linestyle=line, label=source)
     runs = table[table["source"] == "training"]
     axes.errorbar(
-        runs["t"],
-        runs["value_mean"],
-        runs["value_std"],
-        color="black",
-        linestyle="none",
-        marker="o",
-        markersize=2,
-        elinewidth=0.6,
-        label="training",
-    )
+        runs["t"], runs["value_mean"], runs["value_std"], fmt="o", color="black", markersize=2,
+        elinewidth=0.6, label="training",
+    )  # fmt: skip
