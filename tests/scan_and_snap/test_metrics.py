@@ -2,23 +2,18 @@
 
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from scipy import stats
-from settings_of_the_paper import PAPER, STUDY
+from settings_of_the_paper import PAPER
 
-from replication.frames import read_table
-from replication.order import Input, Order
-from replication.provenance import digest, provenance, recipe
-from replication.run import main
-from replication.storage import write_arrays
+from replication.study import Run
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.figures import fig6, recall
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
+from transformer_dynamics.scan_and_snap.measures import measure
 from transformer_dynamics.scan_and_snap.metrics import (
     attention,
     entropy_on_distinct,
@@ -112,7 +107,7 @@ def test_figure_tables_average_over_seeds():
     assert set(table["stream"]) == {"authors"}
     recalls = metrics.rename(columns={"entropy": "recall"}).assign(threshold=0.1)
     measured = Measured(recalls, measure_job("recall"))
-    table = recall.table(recall.Fig11(drawing="fig11", experiment="x"), measured)
+    table = recall.table(recall.Recall(drawing="fig11", experiment="x"), measured)
     assert list(table.columns) == [
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream"
     ]  # fmt: skip
@@ -146,26 +141,13 @@ def random_runs(job: MeasureJob) -> dict[str, np.ndarray]:
     return runs
 
 
-def measured_table(job: MeasureJob, runs: dict[str, np.ndarray], folder: Path) -> pd.DataFrame:
-    """What the program makes of runs that are stored in two files."""
-    trained, measures = (f"{STUDY.package}.{name}" for name in ("runs", "measures"))
-    for file, seeds in FILES.items():
-        part = {key: array[[SEEDS.index(seed) for seed in seeds]] for key, array in runs.items()}
-        write_arrays(folder / f"{file}.npz", part, provenance(trained, {}, seeds, []))
-    settings, made = job.model_dump(mode="json"), recipe(trained, digest({}), [])
-    order = Order(
-        stage="metrics",
-        program=measures,
-        function="measure",
-        settings=settings,
-        seeds="1-2,5",
-        inputs=[Input(role="runs", count=len(FILES), recipe=made)],
-    )
-    output = folder / "metric.parquet"
-    files = [str(folder / f"{file}.npz") for file in FILES]
-    options = ["--job", order.model_dump_json(), "--output", str(output), *files]
-    CliRunner().invoke(main, options, catch_exceptions=False)
-    return read_table(output, recipe(measures, digest(settings), [made.digest]), SEEDS)
+def measured_table(job: MeasureJob, runs: dict[str, np.ndarray]) -> pd.DataFrame:
+    """What the program makes of runs in two files."""
+    files = []
+    for name, seeds in FILES.items():
+        places = [SEEDS.index(seed) for seed in seeds]
+        files.append(Run(name, seeds, {key: array[places] for key, array in runs.items()}))
+    return measure(job, files, [])
 
 
 @pytest.mark.parametrize(
@@ -179,9 +161,9 @@ def measured_table(job: MeasureJob, runs: dict[str, np.ndarray], folder: Path) -
         ("unnormalised_attention", RECORDED, ["sequence_class", "token"]),
     ],
 )
-def test_columns_and_rows_of_a_metric(tmp_path, metric, iterations, further):
+def test_columns_and_rows_of_a_metric(metric, iterations, further):
     job = short_job(metric)
-    table = measured_table(job, random_runs(job), tmp_path)
+    table = measured_table(job, random_runs(job))
     assert list(table.columns) == [*KEYS, *further, metric]
     assert table[metric].dtype == np.float64
     assert table[metric].notna().all()
@@ -195,10 +177,10 @@ def test_columns_and_rows_of_a_metric(tmp_path, metric, iterations, further):
     ("metric", "array", "iterations"),
     [("loss", "loss", range(STEPS)), ("entropy", "attention_logits", RECORDED)],
 )
-def test_a_row_has_the_value_of_its_run(tmp_path, metric, array, iterations):
+def test_a_row_has_the_value_of_its_run(metric, array, iterations):
     job = short_job(metric)
     runs = random_runs(job)
-    values = measured_table(job, runs, tmp_path).set_index(KEYS)[metric]
+    values = measured_table(job, runs).set_index(KEYS)[metric]
     for name, mixture in job.mixtures.items():
         for indices in np.ndindex(runs[f"{name}/{array}"].shape[:3]):
             place, row, cell = indices

@@ -98,7 +98,7 @@ def test_gradient_equals_autograd(
     model = Model(classes, **switches, device=CPU)
     rows, queries = slice(model.num_rows), torch.from_numpy(classes.query_tokens)
     parameters = Parameters(y[:, rows].transpose(0, 1).contiguous(), z[:, queries].clone())
-    gradient = Parameters(*(torch.full_like(tensor, 7.0) for tensor in parameters.tensors()))
+    gradient = Parameters(*(torch.full_like(tensor, 7.0) for tensor in parameters))
     (batch,) = model.batches(sequences, torch.float64)
     loss = model.gradient(parameters, batch, gradient)
 
@@ -129,7 +129,7 @@ def test_loss_is_exact_where_the_probability_underflows():
     decoder = torch.zeros(model.num_rows, 1, classes.vocabulary_size)
     decoder[:, :, 0] = 500.0
     parameters = Parameters(decoder, torch.zeros(1, 1, classes.vocabulary_size))
-    out = Parameters(*(torch.zeros_like(tensor) for tensor in parameters.tensors()))
+    out = Parameters(*(torch.zeros_like(tensor) for tensor in parameters))
     (batch,) = model.batches(sequences, torch.float32)
     tokens, next_tokens = literal_tokens(mixture, sequences, 0)
     y = torch.zeros(classes.vocabulary_size, classes.vocabulary_size)

@@ -1,11 +1,56 @@
-"""The whole workflow of this study: its figures, the paper's own numbers."""
+"""The whole workflow of this study: its figures, the paper's own numbers, edits."""
+
+import re
+import shutil
 
 import numpy as np
 import pandas as pd
-from conftest import Project
+import pytest
+from conftest import ROOT, Project, counted
 from settings_of_the_paper import PAPER, STUDY
 
 from transformer_dynamics.scan_and_snap.streams import Sequences
+
+FIGURE = "figures/fig6.pdf"
+PACKAGE = "src/transformer_dynamics/scan_and_snap"
+MEASURES = {"metrics": 1, "table": 1, "figure": 1}
+TRAINS = {"runs": 2, **MEASURES}
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Figure 6, small; a test that edits the project must undo the edit."""
+    project = Project(tmp_path_factory.mktemp("drawn"))
+    project.run(FIGURE)
+    return project
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "planned", "named"),
+    [
+        pytest.param(
+            "training.py", "(0.9, 0.999), 1e-8", "(0.9, 0.999), 1e-9", TRAINS,
+            "scan_and_snap.training@", id="constant of training",
+        ),
+        pytest.param(
+            "measure_settings.py", '"fingerprint"', '"fingerprint", "speed"', MEASURES,
+            "scan_and_snap.measure_settings@", id="name of a new metric trains nothing",
+        ),
+        pytest.param(
+            "../../../requirements.lock", "torch==2.13.0", "torch==2.12.0", TRAINS, "torch==2.12.0",
+            id="torch",
+        ),
+    ],
+)  # fmt: skip
+def test_an_edit_reruns_what_it_reaches(drawn: Project, path, old, new, planned, named):
+    drawn.edit(f"{PACKAGE}/{path}", old, new)
+    try:
+        output = drawn.run(FIGURE, "--dry-run")
+    finally:
+        drawn.edit(f"{PACKAGE}/{path}", new, old)
+    assert counted(output) == planned
+    reasons = re.findall("Reason: (.*)", output)
+    assert any(named in reason for reason in reasons), reasons
 
 
 def test_every_figure_is_drawn(project: Project):
@@ -59,3 +104,20 @@ def test_published_values_are_reproduced(project: Project):
     for column in ("entropy_mean", "entropy_std"):
         worst = (both[column] - both[f"{column}_published"]).abs().max()
         assert worst <= 0.0006, f"{column} differs by {worst}"
+
+
+def test_entropy_in_bits_fails_verification_from_end_to_end(project: Project):
+    reference = "results/reference/scan_and_snap"
+    shutil.copytree(ROOT / reference, project.folder / reference)
+    assert "T22d  reproduced    64 of 64 hold" in project.verify("--study", "scan_and_snap")
+    project.edit(
+        f"{PACKAGE}/metrics.py",
+        "c * np.log(np.where(c > 0, c, 1))",
+        "c * np.log2(np.where(c > 0, c, 1))",
+    )
+    project.run("results/scan_and_snap/verdicts/T22d.json", quick=False)
+    output = project.verify("--study", "scan_and_snap", succeed=False)
+    assert "results: verdict on T22d is contradicted (" in output
+    listed = pd.read_csv(project.folder / "results/differences.csv")
+    code = listed.loc[listed["place"] == "code", "quantity"]
+    assert code.tolist() == ["transformer_dynamics.scan_and_snap.metrics"]

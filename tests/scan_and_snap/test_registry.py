@@ -1,10 +1,7 @@
-"""The registry is typed, complete, and names measures and checks that exist."""
+"""The registry is typed, complete, and names checks that exist."""
 
 import ast
-import inspect
-from importlib import import_module
 from pathlib import Path
-from typing import get_type_hints
 
 import numpy as np
 import pandas as pd
@@ -45,24 +42,6 @@ def evidence(claim: str, folder: Path, **changes: object) -> pd.DataFrame:
     output = folder / "evidence.parquet"
     main(["--job", order.model_dump_json(), "--output", str(output)], standalone_mode=False)
     return pq.read_table(output).to_pandas()
-
-
-@pytest.mark.parametrize("study", find_studies().values(), ids=lambda study: study.name)
-def test_every_measure_exists_and_belongs_to_a_claim(study):
-    """A function of the same module that returns a table, and no claim names, is forgotten."""
-    named = {claim.measure for claim in REGISTRIES[study.name].claims if claim.measure}
-    modules = {name.partition(".")[0] for name in named}
-    found = {
-        f"{module}.{name}"
-        for module in modules
-        for name, function in inspect.getmembers(
-            import_module(study.program(f"claims.{module}")), inspect.isfunction
-        )
-        if function.__module__ == study.program(f"claims.{module}")
-        and not name.startswith("_")
-        and get_type_hints(function)["return"] is pd.DataFrame
-    }
-    assert named == found
 
 
 @pytest.mark.parametrize("claim", COMPUTED, ids=lambda claim: claim.id)
@@ -127,13 +106,10 @@ def test_every_check_exists():
     assert named <= found, sorted(named - found)
 
 
-@pytest.mark.parametrize("name", REGISTRIES)
-def test_figures_exist(name):
-    registry = REGISTRIES[name]
-    drawn = configure({}, find_studies()).section(name).figures.keys()
-    named = {figure for assumption in registry.assumptions for figure in assumption.figures}
-    named |= {claim.figure for claim in registry.claims if claim.figure}
-    assert named <= drawn == registry.figures.keys() & drawn
+def claim(name: str, **changes: object) -> dict[str, object]:
+    """A registry's one claim, with changes."""
+    (found,) = (claim.model_dump() for claim in REGISTRY.claims if claim.id == name)
+    return {"claims": [found | changes]}
 
 
 @pytest.mark.parametrize(
@@ -143,40 +119,15 @@ def test_figures_exist(name):
         ({"title": ""}, "title: "),
         ({"compared_as_counts": ["T77"]}, "compared_as_counts: unknown key 'T77'; did you mean"),
         ({"claims": 2 * [REGISTRY.claims[0].model_dump()]}, "T1 is repeated"),
+        (claim("T1", measure=None), "T1: a claim has quantity, expected, measure and test, or"),
+        (claim("T1", not_tested="No."), "T1: a claim has quantity, expected, measure and test, or"),
+        (claim("T1", test={"kind": "bounds"}), "lower or upper is needed"),
         (
-            {"claims": [REGISTRY.claims[0].model_dump() | {"measure": None}]},
-            "T1: a claim has quantity, expected, measure and test, or says why",
-        ),
-        (
-            {"claims": [REGISTRY.claims[0].model_dump() | {"not_tested": "No."}]},
-            "T1: a claim has quantity, expected, measure and test, or says why",
-        ),
-        (
-            {"claims": [REGISTRY.claims[0].model_dump() | {"test": {"kind": "bounds"}}]},
-            "lower or upper is needed",
-        ),
-        (
-            {
-                "claims": [
-                    REGISTRY.claims[0].model_dump()
-                    | {"test": {"kind": "bounds", "lower": 2, "upper": 1}}
-                ]
-            },
+            claim("T1", test={"kind": "bounds", "lower": 2, "upper": 1}),
             "lower (2) must not be above upper (1)",
         ),
-        (
-            {"claims": [REGISTRY.claims[0].model_dump() | {"figure": "fig77"}]},
-            "T1: unknown key 'fig77'; did you mean",
-        ),
-        (
-            {
-                "claims": [
-                    next(claim for claim in REGISTRY.claims if claim.id == "T22a").model_dump()
-                    | {"data": []}
-                ]
-            },
-            "T22a: a test over seeds needs data",
-        ),
+        (claim("T1", figure="fig77"), "T1: unknown key 'fig77'; did you mean"),
+        (claim("T22a", data=[]), "T22a: a test over seeds needs data"),
     ],
 )
 def test_wrong_registry_is_refused(change, message):

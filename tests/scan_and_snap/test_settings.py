@@ -64,7 +64,6 @@ EXPERIMENT = "scan_and_snap.experiments.syn_medium"
             [1.0] * 9,
             "stream 'authors' is not defined for mixture 'syn_medium_3'",
         ),
-        ("scan_and_snap.figures.fig6.experiment", "syn_large", "unknown key 'syn_large'"),
         ("scan_and_snap.figures.fig4.seed", 7, "has no seed 7"),
         ("scan_and_snap.figures.fig4.iterations", [0, 3], "does not record update 3"),
         ("scan_and_snap.figures.fig4.sequence_classes", [3], "of at least 3 classes"),

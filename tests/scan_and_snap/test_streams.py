@@ -80,13 +80,6 @@ def test_independent_scopes_do_not_share_draws():
     assert not (generator(1, "data").random(4) == generator(2, "data").random(4)).any()
 
 
-def test_independent_stream_does_not_depend_on_other_seeds():
-    mixture = PAPER.mixtures["syn_medium_3"]
-    first = sample(mixture, INDEPENDENT, 4)
-    sample(mixture, INDEPENDENT, 5)
-    np.testing.assert_array_equal(first.counts, sample(mixture, INDEPENDENT, 4).counts)
-
-
 @pytest.mark.parametrize("seeds", [[1], [1, 2, 3], [0, 2, 3, 9], list(range(1, 11))])
 def test_seeds_are_written_and_read(seeds):
     assert parse_seeds(format_seeds(seeds)) == seeds

@@ -1,45 +1,27 @@
 """What is refused of the settings and the texts of training on text, and in which words."""
 
-import copy
 import hashlib
 from itertools import product
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from conftest import DEFAULTS, changed
 from text_examples import PACKAGE, assert_one_sentence, tokenised
 
-from replication.configuration import Computation, configuration_type, merged
+from replication.configuration import Computation, configuration_type, configure
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.provenance import digest, recipe
 from replication.storage import read_arrays
-from replication.study import Study
-from transformer_dynamics.scan_and_snap_text import study as module
-from transformer_dynamics.scan_and_snap_text.settings import TextModel, TokenJob
+from replication.study import find_studies
+from transformer_dynamics.scan_and_snap_text.settings import TokenJob
 from transformer_dynamics.scan_and_snap_text.tokens import Corpus
 
-STUDY = Study("scan_and_snap_text", module)
-DEFAULTS = read_yaml(STUDY.folder / "config.yaml")
+TYPE = configuration_type(find_studies())
+STUDY = find_studies()["scan_and_snap_text"]
 MAPS, FIG7 = "experiments.wikitext_maps", "figures.fig7"
-
-
-def parsed(section: dict[str, Any]) -> module.Settings:
-    whole = configuration_type({STUDY.name: STUDY}).parse({STUDY.name: section}, "my.yaml")
-    return whole.section(STUDY.name)
-
-
-def changed(path: str, value: Any) -> dict[str, Any]:
-    """The defaults with one key set; dots separate keys."""
-    data = copy.deepcopy(DEFAULTS)
-    *parents, last = path.split(".")
-    section = data
-    for key in parents:
-        section = section[key]
-    section[last] = value
-    return data
 
 
 @pytest.mark.parametrize(
@@ -66,7 +48,6 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         (f"{MAPS}.training.recorded", [0, 5, 5], "5 is repeated"),
         ("corpora.wikitext2.train.sha256", "abc", "should match pattern"),
         ("corpora.wikitext2.train.name", "../a", "should match pattern"),
-        (f"{FIG7}.experiments", ["wikitext_map"], "did you mean 'wikitext_maps'?"),
         (f"{FIG7}.seed", 9, "fig7: experiment 'wikitext_maps' has no seed 9"),
         (f"{FIG7}.iterations", [0, 50], "'wikitext_maps' does not record update 50"),
         (f"{FIG7}.experiments", ["wikitext_rates"], "must have one corpus and one rate"),
@@ -76,7 +57,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 )
 def test_wrong_settings_are_named(path: str, value: Any, message: str):
     with pytest.raises(InputError) as caught:
-        parsed(changed(path, value))
+        TYPE.parse(changed(f"{STUDY.name}.{path}", value), "my.yaml")
     assert message in caught.value.message
     assert caught.value.message.startswith("my.yaml: scan_and_snap_text")
 
@@ -84,11 +65,11 @@ def test_wrong_settings_are_named(path: str, value: Any, message: str):
 def test_models_of_the_same_depth_cannot_share_figure_7():
     model = {"layers": 1, "positions": False}
     with pytest.raises(InputError, match="layers"):
-        parsed(changed(f"{MAPS}.models.no_positions", model))
+        TYPE.parse(changed(f"{STUDY.name}.{MAPS}.models.no_positions", model), "my.yaml")
 
 
 def test_names_of_runs_tell_them_apart():
-    settings = parsed(DEFAULTS)
+    settings = DEFAULTS.section(STUDY.name)
     made = STUDY.experiments(settings, Computation())
     for name, of in settings.experiments.items():
         every = list(product(of.corpora, of.models, of.learning_rates, of.seeds))
@@ -96,23 +77,9 @@ def test_names_of_runs_tell_them_apart():
 
 
 def test_papers_scale_is_an_overlay():
-    data = merged({STUDY.name: DEFAULTS}, read_yaml(STUDY.folder / "paper_scale.yaml"))
-    rates = parsed(data[STUDY.name]).experiments["wikitext_rates"]
+    paper = configure(read_yaml(STUDY.folder / "paper_scale.yaml"), find_studies())
+    rates = paper.section(STUDY.name).experiments["wikitext_rates"]
     assert (rates.seeds, rates.training.epochs) == ([1, 2, 3, 4, 5], 5)
-
-
-@pytest.mark.parametrize("draw", range(10))
-def test_one_seed_of_every_experiment_can_be_run(draw: int):
-    data = merged(DEFAULTS, STUDY.one_seed(parsed(DEFAULTS), Random(draw)))
-    assert all(len(each.seeds) == 1 for each in parsed(data).experiments.values())
-
-
-def test_by_default_no_part_is_left_out():
-    model = TextModel(layers=1)
-    assert (model.width, model.hidden) == (200, 200)
-    assert model.positions
-    assert model.feed_forward
-    assert model.residual
 
 
 def written(folder: Path, **texts: bytes | None) -> tuple[TokenJob, list[Path]]:
@@ -149,12 +116,7 @@ def test_another_text_is_named_with_its_digest(tmp_path: Path):
     assert not (tmp_path / "tokens.npz").exists()
 
 
-def test_a_missing_text_is_named(tmp_path: Path):
-    result = tokenised(*written(tmp_path, train=None, valid=b"c"), tmp_path / "tokens.npz")
-    assert_one_sentence(result, f"{tmp_path / 'train'}: there is no such file")
-
-
-def test_a_text_that_is_not_utf_8_is_named(tmp_path: Path):
-    latin = "é".encode("latin-1")
-    result = tokenised(*written(tmp_path, train=latin, valid=b"c"), tmp_path / "tokens.npz")
-    assert_one_sentence(result, f"{tmp_path / 'train'}: ")
+@pytest.mark.parametrize("train", [None, "é".encode("latin-1")], ids=["missing", "not UTF-8"])
+def test_a_text_that_cannot_be_read_is_named(tmp_path: Path, train: bytes | None):
+    result = tokenised(*written(tmp_path, train=train, valid=b"c"), tmp_path / "tokens.npz")
+    assert_one_sentence(result, f"{tmp_path / 'train'}: cannot be read as text (")

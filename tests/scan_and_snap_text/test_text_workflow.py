@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T25a")
 TABLES = ("figures/fig7.csv", "figures/fig10.csv", "figures/wikitext_dynamics.csv")
 SMALL = {"width": 8, "hidden": 8}
 STUDY = "scan_and_snap_text"
-PACKAGE = f"src/transformer_dynamics/{STUDY}"
 VERDICTS = f"results/{STUDY}/verdicts"
 
 
@@ -177,41 +175,6 @@ def test_nothing_reruns_when_nothing_changed(text_project: Project):
     assert text_project.planned(STUDY) == {}
 
 
-@pytest.mark.parametrize(
-    ("path", "old", "new", "rules"),
-    [
-        pytest.param(
-            f"{PACKAGE}/training.py",
-            "    text = columns(corpus.train, job.training.batch_size)\n",
-            "    # A remark.\n    text = columns(corpus.train, job.training.batch_size)\n",
-            set(),
-            id="comment",
-        ),
-        pytest.param(
-            f"{PACKAGE}/figures/fig10.py",
-            "markersize=4",
-            "markersize=5",
-            {"table", "figure"},
-            id="dot",
-        ),
-        pytest.param(
-            f"{PACKAGE}/attention.py",
-            "RARE = 100",
-            "RARE = 90",
-            {"metrics", "table", "figure", "evidence", "verdict"},
-            id="constant of a metric",
-        ),
-    ],
-)
-def test_an_edit_reruns_what_it_reaches(text_project: Project, path, old, new, rules):
-    text_project.edit(path, old, new)
-    try:
-        planned = set(text_project.planned(STUDY))
-    finally:
-        text_project.edit(path, new, old)
-    assert planned - {STUDY, "scorecard", "page"} == rules
-
-
 def test_another_corpus_reruns_what_is_made_of_it(text_project: Project):
     text = text_project.folder / "own text/valid.txt"
     file = text_project.folder / "config/quick.yaml"
@@ -226,19 +189,4 @@ def test_another_corpus_reruns_what_is_made_of_it(text_project: Project):
         text.write_text(content)
         file.write_text(configuration)
     counts = {"data": 1, "runs": 1, "metrics": 1}
-    assert planned == counts | {
-        "table": 1, "figure": 2, "page": 1, STUDY: 1
-    }  # fmt: skip
-
-
-def test_bytes_do_not_depend_on_cores(text_project: Project, tmp_path: Path):
-    """Of Figure 10 and all that it is made of."""
-    one_core = Project(tmp_path)
-    for name in ("text", "own text"):
-        shutil.copytree(text_project.folder / name, one_core.folder / name)
-    shutil.copy(text_project.folder / "config/quick.yaml", one_core.folder / "config/quick.yaml")
-    one_core.run(TABLES[1], "--cores", "1")
-    expected = text_project.files("results", "figures")
-    found = one_core.files("results", "figures")
-    assert sum(path.endswith(".npz") for path in found) == 7
-    assert {path: expected[path] for path in found} == found
+    assert planned == counts | {"table": 1, "figure": 2, "page": 1, STUDY: 1}

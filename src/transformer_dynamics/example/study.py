@@ -33,30 +33,25 @@ class Settings(Strict):
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
     """The jobs of every experiment; ten seeds take no longer than one."""
-    size = max(computation.seeds_per_job, 10)
-    return {
-        name: _experiment(name, found.training, batches(listed(found.seeds), size))
-        for name, found in settings.experiments.items()
-    }
-
-
-def _experiment(name: str, train: TrainJob, parts: dict[str, tuple[int, ...]]) -> Experiment:
-    return Experiment(
-        data={f"{name}/{part}": Job("data", train.problem, seeds) for part, seeds in parts.items()},
-        runs={
-            part: Job("runs", train, seeds, (f"{name}/{part}",)) for part, seeds in parts.items()
-        },
-        metrics={
-            metric: Job("measures", MeasureJob(training=train, metric=metric)) for metric in METRICS
-        },
-    )
+    size, made = max(computation.seeds_per_job, 10), {}
+    for name, found in settings.experiments.items():
+        train, parts = found.training, batches(listed(found.seeds), size).items()
+        made[name] = Experiment(
+            data={f"{name}/{part}": Job("data", train.problem, seeds) for part, seeds in parts},
+            runs={part: Job("runs", train, seeds, (f"{name}/{part}",)) for part, seeds in parts},
+            metrics={
+                metric: Job("measures", MeasureJob(training=train, metric=metric))
+                for metric in METRICS
+            },
+        )
+    return made
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     """One of the seeds of every experiment."""
+    seeds = {name: random.choice(listed(it.seeds)) for name, it in settings.experiments.items()}
     return {
         "experiments": {
-            name: {"seeds": {"first": random.choice(listed(found.seeds)), "count": 1}}
-            for name, found in settings.experiments.items()
+            name: {"seeds": {"first": seed, "count": 1}} for name, seed in seeds.items()
         }
     }

@@ -1,10 +1,11 @@
 """This study's section of the configuration, and what it must hold."""
 
+from collections.abc import Collection, Iterable
+from itertools import product
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from replication.errors import InputError
 from replication.seeds import SeedRange, Seeds, listed
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, distinct, unknown_key
@@ -36,13 +37,8 @@ class ExperimentSettings(Strict):
     recall_thresholds: dict[str, Thresholds] = {}
     """By mixture, the attention thresholds at which recall is measured."""
 
-    @property
-    def seed_list(self) -> list[int]:
-        """The seeds, ascending."""
-        return listed(self.seeds)
-
     @model_validator(mode="after")
-    def _check_names(self) -> Self:
+    def _check_recorded(self) -> Self:
         late = [step for step in self.training.recorded if step > self.sampling.steps]
         if late:
             raise ValueError(
@@ -130,47 +126,32 @@ class Settings(Strict):
     @model_validator(mode="after")
     def _check_references(self) -> Self:
         for name, experiment in self.experiments.items():
-            for mixture in experiment.mixtures:
-                if mixture not in self.mixtures:
-                    known = unknown_key(mixture, list(self.mixtures))
-                    raise ValueError(f"experiments > {name} > mixtures: {known}")
-            for mixture in experiment.recall_thresholds:
-                if mixture not in self.mixtures:
-                    known = unknown_key(mixture, list(self.mixtures))
-                    raise ValueError(f"experiments > {name} > recall_thresholds: {known}")
-            self._check_stream(name)
-        self._check_variants()
+            where = f"experiments > {name}"
+            _check_known(experiment.mixtures, self.mixtures, f"{where} > mixtures")
+            thresholds = f"{where} > recall_thresholds"
+            _check_known(experiment.recall_thresholds, self.mixtures, thresholds)
+            self._check_stream(where, experiment)
+        varied = self.sensitivity.experiments
+        _check_known(varied, self.experiments, "sensitivity > experiments")
+        for name, variant in product(varied, self.sensitivity.variants):
+            self._varied(name, variant)
         for name, figure in self.figures.items():
-            if isinstance(figure, OfRuns):
-                if figure.experiment not in self.experiments:
-                    known = unknown_key(figure.experiment, list(self.experiments))
-                    raise ValueError(f"figures > {name} > experiment: {known}")
+            if isinstance(figure, OfRuns) and figure.experiment in self.experiments:
                 self._check_runs(name, figure)
-            elif isinstance(figure, Fig1) and figure.mixture not in self.mixtures:
-                known = unknown_key(figure.mixture, list(self.mixtures))
-                raise ValueError(f"figures > {name} > mixture: {known}")
-            elif isinstance(figure, Fig1) and self.mixtures[figure.mixture].num_classes < 2:
-                raise ValueError(f"figures > {name} > mixture: needs two sequence classes")
+            elif isinstance(figure, Fig1):
+                _check_known([figure.mixture], self.mixtures, f"figures > {name} > mixture")
+                if self.mixtures[figure.mixture].num_classes < 2:
+                    raise ValueError(f"figures > {name} > mixture: needs two sequence classes")
         return self
 
-    def _check_variants(self) -> None:
-        for name in self.sensitivity.experiments:
-            if name not in self.experiments:
-                known = unknown_key(name, list(self.experiments))
-                raise ValueError(f"sensitivity > experiments: {known}")
-            for variant in self.sensitivity.variants:
-                self._varied(name, variant)
-
-    def _check_stream(self, name: str) -> None:
-        experiment = self.experiments[name]
-        if experiment.sampling.stream != "authors":
-            return
-        for mixture in experiment.mixtures:
-            if not self.mixtures[mixture].in_released_code:
+    def _check_stream(self, where: str, experiment: ExperimentSettings) -> None:
+        for name in experiment.mixtures:
+            released = self.mixtures[name].in_released_code
+            if experiment.sampling.stream == "authors" and not released:
                 raise ValueError(
-                    f"experiments > {name} > sampling: stream 'authors' is not defined for mixture"
-                    f" '{mixture}' (the authors ran 10 common tokens of weight 1 and 10 distinct"
-                    " tokens of weights 0.1, 0.2, ..., 1.0); set stream: independent"
+                    f"{where} > sampling: stream 'authors' is not defined for mixture '{name}'"
+                    " (the authors ran 10 common tokens of weight 1 and 10 distinct tokens of"
+                    " weights 0.1, 0.2, ..., 1.0); set stream: independent"
                 )
 
     def _check_runs(self, name: str, figure: OfRuns) -> None:
@@ -178,14 +159,14 @@ class Settings(Strict):
         mixtures = [self.mixtures[mixture] for mixture in experiment.mixtures]
         where = f"figures > {name}: experiment '{figure.experiment}'"
         if isinstance(figure, Fig2 | Fig4 | Fig5):
-            if figure.seed not in experiment.seed_list:
+            if figure.seed not in listed(experiment.seeds):
                 raise ValueError(f"{where} has no seed {figure.seed}")
             shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
                 raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
         if isinstance(figure, Fig4 | Fig5):
-            recorded = self.train_job(figure.experiment, "cpu").recorded
-            absent = sorted(set(figure.iterations) - set(recorded))
+            recorded = {*experiment.training.recorded, experiment.sampling.steps}
+            absent = sorted(set(figure.iterations) - recorded)
             if absent:
                 raise ValueError(f"{where} does not record update {absent[0]}")
         if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
@@ -208,11 +189,7 @@ class Settings(Strict):
                 raise ValueError(f"{where} has no recall_thresholds for '{min(without)}'")
 
     def train_job(self, experiment: str, device: Literal["cpu", "cuda"]) -> TrainJob:
-        """The training job of an experiment; its sampling job is part of it.
-
-        Raises:
-            InputError: if there is no such experiment.
-        """
+        """The training job of an experiment; its sampling job is part of it."""
         found = self.experiment(experiment)
         return TrainJob(
             mixtures={name: self.mixtures[name] for name in found.mixtures},
@@ -222,33 +199,18 @@ class Settings(Strict):
         )
 
     def measure_job(
-        self,
-        experiment: str,
-        metric: Metric,
-        device: Literal["cpu", "cuda"],
+        self, experiment: str, metric: Metric, device: Literal["cpu", "cuda"]
     ) -> MeasureJob:
-        """The job that makes one metric's table of an experiment; errors as in `train_job`."""
-        found = self.experiment(experiment)
-        thresholds = {}
-        if metric == "recall":
-            for name in found.mixtures:
-                if name not in found.recall_thresholds:
-                    raise InputError(
-                        f"experiment '{experiment}' has no recall_thresholds for '{name}'"
-                    )
-                thresholds[name] = found.recall_thresholds[name]
-        job = self.train_job(experiment, device)
+        """The job that makes one metric's table of an experiment."""
+        found, job = self.experiment(experiment), self.train_job(experiment, device)
+        names = found.mixtures if metric == "recall" else []
+        thresholds = {name: found.recall_thresholds[name] for name in names}
         return MeasureJob(**dict(job), metric=metric, recall_thresholds=thresholds)
 
-    @property
-    def varied_experiments(self) -> dict[str, ExperimentSettings]:
-        """The experiments of every variant as `<experiment>-<variant>`, equal ones once."""
-        return {
-            name: self.experiment(name)
-            for variant in ("baseline", *self.sensitivity.variants)
-            for experiment in self.sensitivity.experiments
-            if (name := self.varied_name(experiment, variant)).endswith(variant)
-        }
+    def experiment(self, name: str) -> ExperimentSettings:
+        """An experiment, or a variant `<experiment>-<variant>` of one."""
+        base, _, variant = name.partition("-")
+        return self._varied(base, variant) if variant else self.experiments[base]
 
     def varied_name(self, experiment: str, variant: str) -> str:
         """Name of an experiment's variant; the baseline's where the variant changes nothing."""
@@ -264,15 +226,8 @@ class Settings(Strict):
                 data[section] |= change.model_dump(exclude_none=True)
         return ExperimentSettings.model_validate(data)
 
-    def experiment(self, name: str) -> ExperimentSettings:
-        """An experiment, or a variant `<experiment>-<variant>` of one.
 
-        Raises:
-            InputError: if there is no such experiment.
-        """
-        base, _, variant = name.partition("-")
-        if variant and base in self.sensitivity.experiments:
-            return self._varied(base, variant)
-        if name not in self.experiments:
-            raise InputError(f"experiment: {unknown_key(name, list(self.experiments))}")
-        return self.experiments[name]
+def _check_known(names: Iterable[str], known: Collection[str], where: str) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{where}: {unknown_key(name, list(known))}")

@@ -19,8 +19,6 @@ class LiteralRun(NamedTuple):
 
     loss: list[float]
     """Mean loss of each batch before its update."""
-    decoder: Tensor
-    """[M, M] final Y."""
     attention_logits: Tensor
     """[M, M] final Z."""
 
@@ -76,15 +74,14 @@ def literal_train(
         torch.nn.init.zeros_(k1.weight)
         torch.nn.init.zeros_(k2.weight)
     eta_z, ratio = training.cells[cell]
-    optimizers = [
-        _optimizer(training, weight, rate)
-        for weight, rate in ((k1.weight, eta_z * ratio), (k2.weight, eta_z))
-    ]
+    groups = [{"params": k1.weight, "lr": eta_z * ratio}, {"params": k2.weight, "lr": eta_z}]
+    optimizer: torch.optim.Optimizer = torch.optim.Adam(groups)
+    if training.optimizer == "sgd":
+        optimizer = torch.optim.SGD(groups, momentum=training.momentum)
     losses = []
     for _ in range(sampling.steps):
         tokens, next_tokens = _draw_batch(mixture, sampling)
-        for optimizer in optimizers:
-            optimizer.zero_grad()
+        optimizer.zero_grad()
         loss = literal_loss(
             k1.weight.T,
             k2.weight,
@@ -94,16 +91,9 @@ def literal_train(
             query_among_keys=training.query_among_keys,
         )
         loss.backward()  # type: ignore[no-untyped-call]
-        for optimizer in optimizers:
-            optimizer.step()
+        optimizer.step()
         losses.append(loss.item())
-    return LiteralRun(losses, k1.weight.T.detach(), k2.weight.detach())
-
-
-def _optimizer(training: Training, weight: Tensor, rate: float) -> torch.optim.Optimizer:
-    if training.optimizer == "adam":
-        return torch.optim.Adam([weight], lr=rate)
-    return torch.optim.SGD([weight], lr=rate, momentum=training.momentum)
+    return LiteralRun(losses, k2.weight.detach())
 
 
 def _draw_batch(mixture: Mixture, sampling: Sampling) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,21 +18,10 @@ from transformer_dynamics.scan_and_snap.metrics import (
     recall_of_distinct,
     unnormalised_attention,
 )
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
 
 Array = NDArray[Any]
-
-
-class Values(NamedTuple):
-    """One metric of the runs of some seeds on one mixture."""
-
-    values: Array
-    """[seed, iteration, cell, ...]"""
-    iterations: Iterable[int]
-    """Number of updates made before each value."""
-    axes: dict[str, Iterable[Any]]
-    """Names and labels of the further axes."""
 
 
 def measure(
@@ -45,16 +34,16 @@ def measure(
         runs: every file of runs, arrays as `runs.train` returns them.
         data: not used.
     """
-    rows = _fingerprints if job.metric == "fingerprint" else _rows
-    table = pd.concat([part for run in runs for part in rows(job, run)], ignore_index=True)
     if job.metric == "fingerprint":
-        return table.sort_values(["seed", "mixture"], ignore_index=True)
-    return table
+        rows = [row for run in runs for row in _fingerprints(job, run)]
+        return pd.DataFrame(rows).sort_values(["seed", "mixture"], ignore_index=True)
+    return pd.concat([part for run in runs for part in _tables(job, run)], ignore_index=True)
 
 
-def _rows(job: MeasureJob, run: Run) -> Iterator[pd.DataFrame]:
+def _tables(job: MeasureJob, run: Run) -> Iterator[pd.DataFrame]:
     for name, mixture in job.mixtures.items():
-        values, iterations, axes = _measure(job, name, mixture, run.arrays)
+        iterations = range(job.sampling.steps) if job.metric == "loss" else job.recorded
+        values, axes = _values(job, name, mixture, run.arrays)
         index = pd.MultiIndex.from_product(
             [run.seeds, iterations, range(len(job.training.cells)), *axes.values()],
             names=["seed", "iteration", "cell", *axes],
@@ -68,7 +57,7 @@ def _rows(job: MeasureJob, run: Run) -> Iterator[pd.DataFrame]:
         yield table
 
 
-def _fingerprints(job: MeasureJob, run: Run) -> Iterator[pd.DataFrame]:
+def _fingerprints(job: MeasureJob, run: Run) -> Iterator[dict[str, Any]]:
     """`digest` is that of all bits of Z and of the losses; the two numbers change little with them.
 
     `loss` is the mean loss of the last batch, `attention` the root mean square of the final Z.
@@ -76,29 +65,22 @@ def _fingerprints(job: MeasureJob, run: Run) -> Iterator[pd.DataFrame]:
     for index, seed in enumerate(run.seeds):
         for name in job.mixtures:
             z, loss = (run.arrays[f"{name}/{part}"][index] for part in ("attention_logits", "loss"))
-            row = {
+            yield {
                 "seed": seed,
                 "mixture": name,
                 "digest": hashlib.sha256(z.tobytes() + loss.tobytes()).hexdigest()[:16],
                 "loss": float(loss[-1].mean(dtype=np.float64)),
                 "attention": float(np.sqrt((z[-1].astype(np.float64) ** 2).mean())),
             }
-            yield pd.DataFrame([row])
 
 
-def _measure(job: MeasureJob, name: str, mixture: Mixture, arrays: Mapping[str, Array]) -> Values:
-    if job.metric == "loss":
-        loss = arrays[f"{name}/loss"].astype(np.float64)
-        return Values(loss, range(job.sampling.steps), {})
-    values, axes = _measure_attention(job, name, mixture, arrays[f"{name}/attention_logits"])
-    return Values(values, job.recorded, axes)
-
-
-def _measure_attention(
-    job: MeasureJob, name: str, mixture: Mixture, attention_logits: Array
+def _values(
+    job: MeasureJob, name: str, mixture: Mixture, arrays: Mapping[str, Array]
 ) -> tuple[Array, dict[str, Iterable[Any]]]:
-    """Values of [seed, recorded, cell, ...] runs, and the names and labels of the further axes."""
-    classes = sequence_classes(mixture)
+    """[seed, iteration, cell, ...] values, and the names and labels of the further axes."""
+    if job.metric == "loss":
+        return arrays[f"{name}/loss"].astype(np.float64), {}
+    attention_logits, classes = arrays[f"{name}/attention_logits"], sequence_classes(mixture)
     if job.metric == "entropy":
         return entropy_on_distinct(classes, attention_logits), {}
     if job.metric == "recall":
@@ -111,16 +93,10 @@ def _measure_attention(
         trajectory = np.moveaxis(attention_logits, 1, 0)
         return np.moveaxis(growth(classes, trajectory), 0, 1), {"quantity": GROWTH}
     measured = attention if job.metric == "attention" else unnormalised_attention
-    axes: dict[str, Iterable[Any]] = {
-        "sequence_class": range(1, mixture.num_classes + 1),
-        "token": range(classes.num_contextual),
-    }
-    return _on_all_tokens(classes, measured(classes, attention_logits)), axes
-
-
-def _on_all_tokens(classes: SequenceClasses, on_support: Array) -> Array:
-    """[..., K, S] to [..., K, contextual tokens], zero outside the support."""
-    spread = np.zeros((*on_support.shape[:-1], classes.num_contextual))
+    on_support = measured(classes, attention_logits)
+    # Zero outside the support.
+    values = np.zeros((*on_support.shape[:-1], classes.num_contextual))
     index = np.broadcast_to(classes.support, on_support.shape)
-    np.put_along_axis(spread, index, on_support, axis=-1)
-    return spread
+    np.put_along_axis(values, index, on_support, axis=-1)
+    tokens = range(classes.num_contextual)
+    return values, {"sequence_class": range(1, mixture.num_classes + 1), "token": tokens}

@@ -21,10 +21,7 @@ def attention(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     Returns:
         [..., K, S] c_n on the support of each class; sums to 1.
     """
-    z = _rows(classes, attention_logits)
-    z = np.take_along_axis(
-        z, np.broadcast_to(classes.support, (*z.shape[:-1], classes.support.shape[1])), axis=-1
-    )
+    z = _on_support(classes, _rows(classes, attention_logits))
     return _normalise(np.log(classes.probabilities) + z)
 
 
@@ -38,7 +35,8 @@ def unnormalised_attention(classes: SequenceClasses, attention_logits: ArrayLike
     Returns:
         [..., K, S] c~_n on the support of each class.
     """
-    return classes.probabilities * np.exp(_on_support(classes, attention_logits))
+    z = _on_support(classes, _rows(classes, attention_logits))
+    return classes.probabilities * np.exp(z)
 
 
 def entropy_on_distinct(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
@@ -77,9 +75,7 @@ def recall_of_distinct(
         [..., H] recall at each threshold, in [0, 1].
     """
     alpha = _normalise(_rows(classes, attention_logits))
-    index = np.broadcast_to(classes.support, (*alpha.shape[:-1], classes.support.shape[1]))
-    on_support = np.take_along_axis(alpha, index, axis=-1)
-    on_distinct = on_support[..., classes.distinct]
+    on_distinct = _on_support(classes, alpha)[..., classes.distinct]
     return np.asarray((on_distinct[..., None] > np.asarray(thresholds)).mean(axis=-2))
 
 
@@ -106,10 +102,11 @@ def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     """
     c = attention(classes, attention_logits)
     f = c / np.linalg.norm(c, axis=-1, keepdims=True)
+    z = _on_support(classes, _rows(classes, attention_logits))
     shape = (len(classes.support), -1)
     z, f, c, p = (
         part[..., classes.distinct].reshape(*part.shape[:-2], *shape)
-        for part in (_on_support(classes, attention_logits), f, c, classes.probabilities)
+        for part in (z, f, c, classes.probabilities)
     )
     squares = (f[1:] ** 2 + f[:-1] ** 2) / 2
     increments = np.diff(z, axis=0).sum(-1) / squares.sum(-1)
@@ -121,9 +118,8 @@ def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     return np.stack([part.mean(axis=-1) for part in (exponent, gain, factor)], axis=-1)
 
 
-def _on_support(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
-    """[..., K, S] z_ml of every class's query on the class's support."""
-    rows = _rows(classes, attention_logits)
+def _on_support(classes: SequenceClasses, rows: Floats) -> Floats:
+    """[..., K, S] from [..., K, M]: the entries on every class's support."""
     index = np.broadcast_to(classes.support, (*rows.shape[:-1], classes.support.shape[1]))
     return np.take_along_axis(rows, index, axis=-1)
 

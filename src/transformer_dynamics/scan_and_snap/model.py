@@ -22,8 +22,8 @@ With f = v / |v|_2 and u = P g / |v|_2, all four cases have dJ/dz_m = diag(b) (u
 v = b this is the form above, as b.u = 0.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -33,8 +33,7 @@ from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
 from transformer_dynamics.scan_and_snap.streams import Sequences
 
 
-@dataclass
-class Parameters:
+class Parameters(NamedTuple):
     """Parameters, or their gradient, of G cells."""
 
     decoder: Tensor
@@ -42,13 +41,8 @@ class Parameters:
     attention_logits: Tensor
     """[G, L, M] rows z_m of Z for the L queries."""
 
-    def tensors(self) -> tuple[Tensor, Tensor]:
-        """Both tensors, Y first."""
-        return self.decoder, self.attention_logits
 
-
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """One batch, its B sequences sorted by class."""
 
     classes: Tensor
@@ -113,7 +107,7 @@ class Model:
         Returns:
             [G] mean loss of each cell.
         """
-        decoder, logits = parameters.tensors()
+        decoder, logits = parameters
         cells, size = logits.shape[0], len(batch.classes)
         keys = self.keys[batch.classes]
         b = torch.softmax(logits.flatten(1)[:, keys] + batch.log_counts, dim=-1)

@@ -46,19 +46,16 @@ class Mixture(Strict):
     @property
     def in_released_code(self) -> bool:
         """Whether the authors ran it: 10 common weights 1, distinct weights 0.1, 0.2, ... 1."""
-        return (
-            self.common_weights == [1] * 10
-            and len(self.distinct_weights) == 10
-            and all(
-                math.isclose(weight, (i + 1) / 10) for i, weight in enumerate(self.distinct_weights)
-            )
-        )
+        tenths = [i / 10 for i in range(1, 11)]
+        if self.common_weights != [1] * 10 or len(self.distinct_weights) != len(tenths):
+            return False
+        return all(map(math.isclose, self.distinct_weights, tenths))
 
     @model_validator(mode="after")
     def _check_normalisable(self) -> Self:
-        if not math.isfinite(sum(self.common_weights) + sum(self.distinct_weights)):
-            raise ValueError("the weights' sum overflows, so no probabilities can be made of them")
         weights = self.common_weights + self.distinct_weights
+        if not math.isfinite(sum(weights)):
+            raise ValueError("the weights' sum overflows, so no probabilities can be made of them")
         if min(weights) / sum(weights) < sys.float_info.min:
             raise ValueError("the smallest weight vanishes against the sum of all")
         return self

@@ -5,22 +5,10 @@ from random import Random
 from typing import Any
 
 from replication.configuration import Computation
-from replication.seeds import SeedRange, Seeds, batches
+from replication.seeds import SeedRange, batches, listed
 from replication.study import Experiment, Job, Variant
-from transformer_dynamics.scan_and_snap.configuration import ExperimentSettings, Settings
+from transformer_dynamics.scan_and_snap.configuration import Settings
 from transformer_dynamics.scan_and_snap.measure_settings import METRICS
-
-__all__ = [
-    "DEFAULT",
-    "DRAWN_BESIDE",
-    "FIGURES",
-    "Settings",
-    "datasets",
-    "experiments",
-    "one_seed",
-    "smallest",
-    "variants",
-]
 
 FIGURES = "figures"
 DEFAULT = True
@@ -29,15 +17,10 @@ DRAWN_BESIDE = {"fig3": "lines at t_0", "fig9": "lines and dots at t_0"}
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
     """The experiments, and those of every variant as `<experiment>-<variant>`, equal ones once."""
-    own = {
-        name: _experiment(settings, computation, name, computation.seeds_per_job)
-        for name in settings.experiments
-    }
-    varied = {
-        name: _experiment(settings, computation, name, settings.sensitivity.seeds_per_job)
-        for name in settings.varied_experiments
-    }
-    return own | varied
+    own = dict.fromkeys(settings.experiments, computation.seeds_per_job)
+    varied = [name for found in variants(settings).values() for name in found.experiments.values()]
+    sizes = own | dict.fromkeys(varied, settings.sensitivity.seeds_per_job)
+    return {name: _experiment(settings, computation, name, size) for name, size in sizes.items()}
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
@@ -56,11 +39,11 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 def variants(settings: Settings) -> dict[str, Variant]:
     """The experiments' own settings on other seeds, and every departure from them."""
-    titles = {name: variant.title for name, variant in settings.sensitivity.variants.items()}
+    sensitivity = settings.sensitivity
+    titles = {name: variant.title for name, variant in sensitivity.variants.items()}
     return {
         name: Variant(
-            title,
-            {each: settings.varied_name(each, name) for each in settings.sensitivity.experiments},
+            title, {each: settings.varied_name(each, name) for each in sensitivity.experiments}
         )
         for name, title in {"baseline": "as published", **titles}.items()
     }
@@ -71,22 +54,15 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     ten: dict[str, Any] = {"sampling": {"steps": 10}, "training": {"recorded": [0, 5]}}
     twenty = {"sampling": {"steps": 20}, "training": {"recorded": [5, 10]}}
     own = {"four_stages": {}, "theory_comparison": {}, "long_training": twenty}
-    shown = {"iterations": [0, 5, 10]}
+    shown, two = {"iterations": [0, 5, 10]}, {"seeds": {"count": 2}}
     return {
         "experiments": {
-            name: own.get(name, ten) | _two_seeds(found.seeds)
+            name: own.get(name, ten) | (two if isinstance(found.seeds, SeedRange) else {})
             for name, found in settings.experiments.items()
         },
         "figures": {"fig4": shown, "fig5": shown, "errata": {"first_update": 5}},
-        "sensitivity": {
-            "seeds": {"count": 2},
-            "variants": dict.fromkeys([*settings.sensitivity.variants][1:]),
-        },
+        "sensitivity": two | {"variants": dict.fromkeys([*settings.sensitivity.variants][1:])},
     }
-
-
-def _two_seeds(seeds: Seeds) -> dict[str, Any]:
-    return {"seeds": {"count": 2}} if isinstance(seeds, SeedRange) else {}
 
 
 def datasets(settings: Settings) -> dict[str, Any]:
@@ -110,9 +86,11 @@ def datasets(settings: Settings) -> dict[str, Any]:
 def _experiment(
     settings: Settings, computation: Computation, name: str, seeds_per_job: int
 ) -> Experiment:
-    found, train = settings.experiment(name), settings.train_job(name, computation.device)
+    found, device = settings.experiment(name), computation.device
+    train = settings.train_job(name, device)
     sample = train.sample_job
-    parts = batches(found.seed_list, seeds_per_job)
+    parts = batches(listed(found.seeds), seeds_per_job)
+    has_recall = {*found.mixtures} <= {*found.recall_thresholds}
     return Experiment(
         data={
             f"{name}/{part}": Job("data", sample, seeds, memory=1000)
@@ -123,15 +101,8 @@ def _experiment(
             for part, seeds in parts.items()
         },
         metrics={
-            metric: Job(
-                "measures", settings.measure_job(name, metric, computation.device), memory=1000
-            )
-            for metric in _metrics(found)
+            metric: Job("measures", settings.measure_job(name, metric, device), memory=1000)
+            for metric in METRICS
+            if metric != "recall" or has_recall
         },
     )
-
-
-def _metrics(experiment: ExperimentSettings) -> list[Any]:
-    """All metrics; recall where every mixture has thresholds."""
-    has_recall = set(experiment.mixtures) <= experiment.recall_thresholds.keys()
-    return [metric for metric in METRICS if metric != "recall" or has_recall]

@@ -9,11 +9,9 @@ def drawn(
     metrics: pd.DataFrame, seed: int, iterations: list[int], classes: list[int]
 ) -> pd.DataFrame:
     """The rows of one seed, some updates and some sequence classes."""
-    return metrics[
-        (metrics["seed"] == seed)
-        & metrics["iteration"].isin(iterations)
-        & metrics["sequence_class"].isin(classes)
-    ]
+    return metrics.query(
+        "seed == @seed and iteration in @iterations and sequence_class in @classes"
+    )
 
 
 def mean_and_std(metrics: pd.DataFrame, keys: list[str], job: MeasureJob) -> pd.DataFrame:
@@ -24,11 +22,9 @@ def mean_and_std(metrics: pd.DataFrame, keys: list[str], job: MeasureJob) -> pd.
         keys: columns that tell the values of one seed apart.
         job: the job that made the metrics.
     """
-    table = metrics.groupby(keys, as_index=False).agg(
-        **{
-            f"{job.metric}_mean": (job.metric, "mean"),
-            f"{job.metric}_std": (job.metric, "std"),
-            "n_seeds": ("seed", "nunique"),
-        }
-    )
-    return table.assign(stream=job.sampling.stream)
+    named = {
+        f"{job.metric}_mean": (job.metric, "mean"),
+        f"{job.metric}_std": (job.metric, "std"),
+        "n_seeds": ("seed", "nunique"),
+    }
+    return metrics.groupby(keys, as_index=False).agg(**named).assign(stream=job.sampling.stream)

@@ -1,6 +1,5 @@
 """Training: SGD with momentum or Adam over all cells of a sweep in one tensor program."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,9 +8,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from replication.devices import device
-from transformer_dynamics.scan_and_snap.initialization import Initial, uniform, zero
+from transformer_dynamics.scan_and_snap.initialization import uniform, zero
 from transformer_dynamics.scan_and_snap.model import Model, Parameters
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
+from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.streams import Sequences
 
@@ -51,10 +50,15 @@ def train(mixture: Mixture, job: TrainJob, seed: int, sequences: Sequences) -> R
         query_among_keys=training.query_among_keys,
         device=place,
     )
-    start = zero(mixture)
-    if training.initialization == "uniform":
-        start = uniform(mixture, job.sampling.stream, seed)
-    parameters = _for_all_cells(start, classes, model.num_rows, len(training.cells), dtype, place)
+    is_uniform = training.initialization == "uniform"
+    start = uniform(mixture, job.sampling.stream, seed) if is_uniform else zero(mixture)
+    # The rows of Y and Z that can change, the same for every cell.
+    cells, rows = len(training.cells), start.decoder[: model.num_rows]
+    logits = torch.from_numpy(start.attention_logits[classes.query_tokens]).to(place, dtype)
+    parameters = Parameters(
+        decoder=torch.from_numpy(rows.copy()).to(place, dtype)[:, None].repeat(1, cells, 1),
+        attention_logits=logits.repeat(cells, 1, 1),
+    )
     optimizer = Optimizer(training, parameters)
     recorded, losses = [], []
     for step, batch in enumerate(model.batches(sequences, dtype)):
@@ -72,18 +76,13 @@ class Optimizer:
     def __init__(self, training: Training, parameters: Parameters) -> None:
         """Allocate the gradient and the moments that the optimiser keeps."""
         eta_z, ratio = torch.tensor(training.cells, dtype=torch.float64).T
-        like = parameters.decoder
-        rates = [rate.to(like.device, like.dtype) for rate in (eta_z * ratio, eta_z)]
         self.training = training
-        self.gradient = Parameters(*(torch.zeros_like(tensor) for tensor in parameters.tensors()))
+        self.gradient = Parameters(*map(torch.zeros_like, parameters))
+        rates = (eta_z * ratio).view(1, -1, 1), eta_z.view(-1, 1, 1)
+        self._rates = [rate.to(parameters.decoder) for rate in rates]
         num_moments = {"sgd": 1, "adam": 2}[training.optimizer]
-        self._states = [
-            _State(rate, [torch.zeros_like(tensor) for _ in range(num_moments)])
-            for rate, tensor in zip(
-                (rates[0].view(1, -1, 1), rates[1].view(-1, 1, 1)),
-                parameters.tensors(),
-                strict=True,
-            )
+        self._moments = [
+            [torch.zeros_like(tensor) for _ in range(num_moments)] for tensor in parameters
         ]
         self._step = 0
 
@@ -91,45 +90,20 @@ class Optimizer:
         """Apply the gradient to the parameters, in place; the gradient may be overwritten."""
         self._step += 1
         step = self._sgd if self.training.optimizer == "sgd" else self._adam
-        for tensor, gradient, state in zip(
-            parameters.tensors(), self.gradient.tensors(), self._states, strict=True
-        ):
-            step(tensor, gradient, state)
+        for each in zip(parameters, self.gradient, self._rates, self._moments, strict=True):
+            step(*each)
 
-    def _sgd(self, tensor: Tensor, gradient: Tensor, state: "_State") -> None:
-        (velocity,) = state.moments
+    def _sgd(self, tensor: Tensor, gradient: Tensor, rate: Tensor, moments: list[Tensor]) -> None:
+        (velocity,) = moments
         velocity.mul_(self.training.momentum).add_(gradient)
-        tensor.addcmul_(velocity, state.rate, value=-1)
+        tensor.addcmul_(velocity, rate, value=-1)
 
-    def _adam(self, tensor: Tensor, gradient: Tensor, state: "_State") -> None:
-        first, second = state.moments
+    def _adam(self, tensor: Tensor, gradient: Tensor, rate: Tensor, moments: list[Tensor]) -> None:
+        first, second = moments
         beta1, beta2 = ADAM_BETAS
         first.lerp_(gradient, 1 - beta1)
         second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
         torch.sqrt(second, out=gradient)
         gradient.div_((1 - beta2**self._step) ** 0.5).add_(ADAM_EPSILON)
         torch.div(first, gradient, out=gradient)
-        tensor.addcmul_(gradient, state.rate / (1 - beta1**self._step), value=-1)
-
-
-@dataclass
-class _State:
-    rate: Tensor
-    moments: list[Tensor]
-
-
-def _for_all_cells(
-    start: Initial,
-    classes: SequenceClasses,
-    num_rows: int,
-    cells: int,
-    dtype: torch.dtype,
-    device: torch.device,
-) -> Parameters:
-    """The rows of Y and Z that can change, the same for every cell."""
-    decoder = torch.from_numpy(start.decoder[:num_rows].copy()).to(device, dtype)
-    attention_logits = torch.from_numpy(start.attention_logits[classes.query_tokens])
-    return Parameters(
-        decoder=decoder[:, None].repeat(1, cells, 1),
-        attention_logits=attention_logits.to(device, dtype).repeat(cells, 1, 1),
-    )
+        tensor.addcmul_(gradient, rate / (1 - beta1**self._step), value=-1)

@@ -5,40 +5,19 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
+from replication.seeds import Seed
 from replication.strict import Strict, distinct
-from transformer_dynamics.scan_and_snap_text.names import Name, Names
 from transformer_dynamics.scan_and_snap_text.settings import (
     Evaluation,
+    Name,
+    Names,
     Positive,
     TextModel,
     TextTraining,
-    TextTrainJob,
     TokenJob,
 )
 
 TextMetric = Literal["fingerprint", "maps", "validation", "dynamics"]
-Seeds = Annotated[
-    list[Annotated[int, Field(ge=0, lt=2**32, strict=True)]],
-    Field(min_length=1),
-    AfterValidator(distinct),
-]
-
-
-class TextExperiment(Strict):
-    """Training runs: every corpus, model, learning rate and seed."""
-
-    corpora: Names
-    """Names of the corpora."""
-    models: Annotated[dict[Name, TextModel], Field(min_length=1)]
-    """The models by name."""
-    learning_rates: Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
-    """Rates of all parameters but those of the lowest feed-forward part."""
-    seeds: Seeds
-    """Seeds of initialisation and dropout."""
-    training: TextTraining
-    """How they are trained."""
-    evaluation: Evaluation = Evaluation()
-    """On which text attention is recorded."""
 
 
 class TextRun(NamedTuple):
@@ -64,39 +43,38 @@ class TextRun(NamedTuple):
         return f"{self.variant}-seed{self.seed}"
 
 
-class TextRuns(Strict):
-    """What all runs of an experiment depend on."""
+class TextExperiment(Strict):
+    """Training runs: every corpus, model, learning rate and seed."""
+
+    corpora: Names
+    """Names of the corpora."""
+    models: Annotated[dict[Name, TextModel], Field(min_length=1)]
+    """The models by name."""
+    learning_rates: Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+    """Rates of all parameters but those of the lowest feed-forward part."""
+    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct)]
+    """Seeds of initialisation and dropout."""
+    training: TextTraining
+    """How they are trained."""
+    evaluation: Evaluation = Evaluation()
+    """On which text attention is recorded."""
+
+    @property
+    def runs(self) -> list[TextRun]:
+        """All runs, in their order."""
+        axes = self.corpora, self.models, self.learning_rates, self.seeds
+        return [TextRun(*run) for run in product(*axes)]
+
+
+class TextMeasureJob(Strict):
+    """What a table of one metric over all runs of an experiment depends on."""
 
     corpora: dict[str, TokenJob]
     """The corpora by name."""
     experiment: TextExperiment
     """Its settings."""
     device: Literal["cpu", "cuda"]
-    """Where they are trained."""
-
-    @property
-    def runs(self) -> list[TextRun]:
-        """All runs, in their order."""
-        of = self.experiment
-        return [
-            TextRun(*run) for run in product(of.corpora, of.models, of.learning_rates, of.seeds)
-        ]
-
-    def train_job(self, run: TextRun) -> TextTrainJob:
-        """The job that trains a run."""
-        return TextTrainJob(
-            tokens=self.corpora[run.corpus],
-            model=self.experiment.models[run.model],
-            learning_rate=run.learning_rate,
-            training=self.experiment.training,
-            evaluation=self.experiment.evaluation,
-            device=self.device,
-        )
-
-
-class TextMeasureJob(TextRuns):
-    """What a table of one metric over all runs of an experiment depends on."""
-
+    """Where its runs are trained."""
     metric: TextMetric
     """`fingerprint`: a few numbers and a digest of every run; `maps`: attention on the shown chunk;
     `validation`: entropy and perplexity of every trained model; `dynamics`: what attention is spent

@@ -1,7 +1,8 @@
 """Measure one metric on all runs of an experiment on text."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,10 @@ def measure(job: TextMeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) ->
         "fingerprint": _fingerprint,
         "maps": _maps,
         "validation": _validation,
-        "dynamics": _Dynamics(job, corpora),
+        "dynamics": partial(_dynamics, kinds=_word_kinds(job, corpora)),
     }
     tables = []
-    for run, file in zip(job.runs, runs, strict=True):
+    for run, file in zip(job.experiment.runs, runs, strict=True):
         arrays = {name: values[0] for name, values in file.arrays.items()}
         table = metrics[job.metric](job, corpora[run.corpus], run, arrays)
         if job.metric != "fingerprint":
@@ -108,45 +109,37 @@ def _validation(job: TextMeasureJob, corpus: Corpus, run: TextRun, arrays: Array
     )
 
 
-class _Dynamics:
+def _word_kinds(job: TextMeasureJob, corpora: dict[str, Corpus]) -> dict[str, Words]:
+    """The kinds of the words of every corpus, which take seconds; of `dynamics` only."""
+    length = job.experiment.training.chunk_length
+    return {
+        name: word_kinds(corpus.counts, distinctness(corpus.train, corpus.counts, length))
+        for name, corpus in corpora.items()
+        if job.metric == "dynamics"
+    }
+
+
+def _dynamics(
+    job: TextMeasureJob, corpus: Corpus, run: TextRun, arrays: Arrays, kinds: dict[str, Words]
+) -> pd.DataFrame:
     """One row per recorded update: what attention is spent on, in the sampled validation text."""
-
-    def __init__(self, job: TextMeasureJob, corpora: dict[str, Corpus]) -> None:
-        length = job.experiment.training.chunk_length
-        self._kinds = {
-            name: word_kinds(corpus.counts, distinctness(corpus.train, corpus.counts, length))
-            for name, corpus in corpora.items()
-            if job.metric == "dynamics"
+    length, evaluation = job.experiment.training.chunk_length, job.experiment.evaluation
+    valid, words = columns(corpus.valid, evaluation.batch_size), kinds[run.corpus]
+    chunks = range(evaluation.sampled_chunks)
+    keys = np.concatenate([valid.chunk(index, length)[0] for index in chunks])
+    sampled = arrays["sampled"].astype(np.float64).reshape(-1, len(keys), length, length)
+    entropy = arrays["entropy"].astype(np.float64)
+    change = [np.nan, *map(total_variation, sampled, sampled[1:])]
+    return pd.DataFrame(
+        {
+            "iteration": arrays["updates"],
+            "entropy": entropy.mean(axis=1),
+            "entropy_share": [share_of_uniform(row) for row in entropy],
+            "diagonal": [*map(on_diagonal, sampled)],
+            "first": [*map(on_first, sampled)],
+            "function_words": [spent_on(each, words.function[keys][:, None]) for each in sampled],
+            "rare_words": [spent_on(each, words.rare[keys][:, None]) for each in sampled],
+            "distinctness": [rank_correlation(each, words.distinctness[keys]) for each in sampled],
+            "change": change / np.diff(arrays["updates"], prepend=np.nan) * 100,
         }
-
-    def __call__(
-        self, job: TextMeasureJob, corpus: Corpus, run: TextRun, arrays: Arrays
-    ) -> pd.DataFrame:
-        length = job.experiment.training.chunk_length
-        valid = columns(corpus.valid, job.experiment.evaluation.batch_size)
-        windows = [
-            valid.chunk(index, length)[0]
-            for index in range(job.experiment.evaluation.sampled_chunks)
-        ]
-        keys = np.concatenate(windows)
-        sampled = arrays["sampled"].astype(np.float64).reshape(-1, len(keys), length, length)
-        table = pd.DataFrame(_rows(sampled, keys, self._kinds[run.corpus]))
-        entropy = arrays["entropy"].astype(np.float64)
-        table.insert(0, "iteration", arrays["updates"])
-        table.insert(1, "entropy", entropy.mean(axis=1))
-        table.insert(2, "entropy_share", [share_of_uniform(row) for row in entropy])
-        change = [np.nan, *map(total_variation, sampled, sampled[1:])]
-        return table.assign(change=change / np.diff(arrays["updates"], prepend=np.nan) * 100)
-
-
-def _rows(
-    sampled: NDArray[np.float64], keys: NDArray[np.integer], words: Words
-) -> Iterator[dict[str, float]]:
-    for attention in sampled:
-        yield {
-            "diagonal": on_diagonal(attention),
-            "first": on_first(attention),
-            "function_words": spent_on(attention, words.function[keys][:, None]),
-            "rare_words": spent_on(attention, words.rare[keys][:, None]),
-            "distinctness": rank_correlation(attention, words.distinctness[keys]),
-        }
+    )

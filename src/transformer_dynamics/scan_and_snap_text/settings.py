@@ -6,7 +6,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from replication.strict import Strict, distinct
 
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
 Positive = Annotated[float, Field(gt=0)]
+Updates = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -44,7 +47,7 @@ class TextTraining(Strict):
     """Columns of running text."""
     chunk_length: int = Field(default=35, ge=2)
     """Positions of a chunk."""
-    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
+    recorded: Updates = []
     """Numbers of updates after which attention is recorded, besides the last one."""
 
     @model_validator(mode="after")

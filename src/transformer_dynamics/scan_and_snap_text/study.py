@@ -13,12 +13,10 @@ from transformer_dynamics.scan_and_snap_text.experiments import (
     TextExperiment,
     TextMeasureJob,
     TextMetric,
-    TextRuns,
 )
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
-from transformer_dynamics.scan_and_snap_text.names import Name
-from transformer_dynamics.scan_and_snap_text.settings import Sha256, TokenJob
+from transformer_dynamics.scan_and_snap_text.settings import Name, Sha256, TextTrainJob, TokenJob
 
 if TYPE_CHECKING:
     from typing import Self
@@ -77,51 +75,45 @@ class Settings(Strict):
     @model_validator(mode="after")
     def _check_references(self) -> "Self":
         for name, experiment in self.experiments.items():
+            where = f"experiments > {name}"
             for corpus in experiment.corpora:
                 if corpus not in self.corpora:
                     known = unknown_key(corpus, list(self.corpora))
-                    raise ValueError(f"experiments > {name} > corpora: {known}")
+                    raise ValueError(f"{where} > corpora: {known}")
             # Names of files have six digits of the rate.
             rates = [f"rate{rate:g}" for rate in experiment.learning_rates]
             for rate in rates:
                 if rates.count(rate) > 1:
-                    raise ValueError(
-                        f"experiments > {name} > learning_rates: two have the name {rate}"
-                    )
+                    raise ValueError(f"{where} > learning_rates: two have the name {rate}")
         for name, figure in self.figures.items():
-            for shown, _ in figure.sources():
-                if shown not in self.experiments:
-                    known = unknown_key(shown, list(self.experiments))
-                    raise ValueError(f"figures > {name} > experiments: {known}")
+            sources = [source for source, _ in figure.sources()]
+            shown = {
+                source: self.experiments[source] for source in sources if source in self.experiments
+            }
             if isinstance(figure, Fig7):
-                self._check_maps(f"figures > {name}", figure)
+                self._check_maps(f"figures > {name}", figure, shown)
             if isinstance(figure, Fig10):
-                self._check_panels(f"figures > {name}", figure)
+                self._check_panels(f"figures > {name}", figure, shown)
         return self
 
-    def _check_maps(self, where: str, figure: Fig7) -> None:
-        models = [
-            model for name in figure.experiments for model in self.experiments[name].models.values()
-        ]
-        if len({model.layers for model in models}) < len(models):
+    def _check_maps(self, where: str, figure: Fig7, shown: dict[str, TextExperiment]) -> None:
+        depths = [model.layers for each in shown.values() for model in each.models.values()]
+        if len({*depths}) < len(depths):
             raise ValueError(f"{where}: two models have the same number of layers, one row each")
-        for name in figure.experiments:
-            experiment = self.experiments[name]
+        for name, experiment in shown.items():
             if figure.seed not in experiment.seeds:
                 raise ValueError(f"{where}: experiment '{name}' has no seed {figure.seed}")
             if max(len(experiment.corpora), len(experiment.learning_rates)) > 1:
                 raise ValueError(f"{where}: experiment '{name}' must have one corpus and one rate")
-            training = experiment.training
-            recorded = {*training.recorded, training.updates}
-            absent = sorted(set(figure.iterations) - recorded)
+            recorded = {*experiment.training.recorded, experiment.training.updates}
+            absent = sorted({*figure.iterations} - recorded)
             if absent:
                 raise ValueError(f"{where}: experiment '{name}' does not record update {absent[0]}")
 
-    def _check_panels(self, where: str, figure: Fig10) -> None:
-        shown = [self.experiments[name] for name in figure.experiments]
-        if len({name for experiment in shown for name in experiment.models}) > 1:
+    def _check_panels(self, where: str, figure: Fig10, shown: dict[str, TextExperiment]) -> None:
+        if len({name for experiment in shown.values() for name in experiment.models}) > 1:
             raise ValueError(f"{where}: its experiments must have one model, but have several")
-        for corpus in (name for experiment in shown for name in experiment.corpora):
+        for corpus in (name for experiment in shown.values() for name in experiment.corpora):
             if corpus not in figure.panels:
                 raise ValueError(f"{where} > panels: corpus '{corpus}' has none; add its title")
 
@@ -138,43 +130,41 @@ def _experiment(
     settings: Settings, experiment: TextExperiment, computation: "Computation"
 ) -> Experiment:
     files = {name: settings.corpora[name] for name in experiment.corpora}
-    runs = TextRuns(
-        corpora={name: corpus.token_job for name, corpus in files.items()},
-        experiment=experiment,
-        device=computation.device,
-    )
+    tokens = {name: corpus.token_job for name, corpus in files.items()}
+    # Runs that differ in their seed share the settings.
+    shared = {
+        run.variant: TextTrainJob(
+            tokens=tokens[run.corpus],
+            model=experiment.models[run.model],
+            learning_rate=run.learning_rate,
+            training=experiment.training,
+            evaluation=experiment.evaluation,
+            device=computation.device,
+        )
+        for run in experiment.runs
+    }
+    measures = {
+        metric: TextMeasureJob(
+            corpora=tokens, experiment=experiment, device=computation.device, metric=metric
+        )
+        for metric in get_args(TextMetric)
+    }
     return Experiment(
         data={
-            name: Job("tokenise", corpus.token_job, reads=corpus.paths(name), memory=1000)
+            name: Job("tokenise", tokens[name], reads=corpus.paths(name), memory=1000)
             for name, corpus in files.items()
         },
-        runs=_training(runs),
-        metrics={
-            metric: Job(
-                "measures",
-                TextMeasureJob(**dict(runs), metric=metric),
-                reads=tuple(files),
-                memory=2500,
+        runs={
+            run.name: Job(
+                "runs", shared[run.variant], (run.seed,), (run.corpus,), memory=2500, minutes=1440
             )
-            for metric in get_args(TextMetric)
+            for run in experiment.runs
+        },
+        metrics={
+            metric: Job("measures", job, reads=tuple(files), memory=2500)
+            for metric, job in measures.items()
         },
     )
-
-
-def _training(runs: TextRuns) -> dict[str, Job]:
-    """One job per run; runs that differ in their seed share the settings."""
-    shared = {run.variant: runs.train_job(run) for run in runs.runs}
-    return {
-        run.name: Job(
-            "runs",
-            shared[run.variant],
-            seeds=(run.seed,),
-            reads=(run.corpus,),
-            memory=2500,
-            minutes=1440,
-        )
-        for run in runs.runs
-    }
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:

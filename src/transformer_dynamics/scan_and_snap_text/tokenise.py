@@ -34,8 +34,6 @@ def _lines(path: Path, sha256: str) -> list[str]:
     try:
         content = path.read_bytes()
         lines = content.decode().split("\n")
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: there is no such file") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as text ({error})") from error
     found = hashlib.sha256(content).hexdigest()

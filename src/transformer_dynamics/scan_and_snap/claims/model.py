@@ -61,9 +61,9 @@ def row_sums(mixtures: dict[str, Mixture]) -> Cases:
         parameters, slope = _zeros(model, classes), _zeros(model, classes)
         for batch in model.batches(_draw(mixture, 30, 32, 128), torch.float64):
             model.gradient(parameters, batch, slope)
-            for value, gradient in zip(parameters.tensors(), slope.tensors(), strict=True):
+            for value, gradient in zip(parameters, slope, strict=True):
                 value.sub_(gradient)
-        for matrix, value in zip(("Y", "Z"), parameters.tensors(), strict=True):
+        for matrix, value in zip(("Y", "Z"), parameters, strict=True):
             yield f"{name}: {matrix}", value.sum(-1).abs().max() / value.abs().max()
 
 

@@ -1,21 +1,23 @@
 """What the settings of several figures share."""
 
-from typing import Annotated, ClassVar
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from replication.strict import distinct
 from replication.study import Figure
 from transformer_dynamics.scan_and_snap.measure_settings import Metric
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
 Points = Annotated[int, Field(ge=2)]
 Size = Annotated[int, Field(ge=4)]
-Iterations = Annotated[
-    list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)
-]
 SequenceClass = Annotated[int, Field(ge=1)]
 CELL = ["num_last", "eta_z", "ratio"]
 """Columns that tell the values of one seed of a sweep apart."""
+TOKEN_STYLES = {"common": ("0.75", "//"), "distinct": ("#31688e", "")}
+"""Kind of token to colour and hatch of its bars."""
 
 
 class OfRuns(Figure):
@@ -35,3 +37,11 @@ class OfSweep(OfRuns):
 
     next_tokens_per_query: int = Field(default=2, ge=1)
     """Of every mixture of the experiment, for the titles of the panels."""
+
+
+def legend_below(drawing: "Drawing") -> None:
+    """One legend for all panels, with every label once."""
+    entries = (zip(*axes.get_legend_handles_labels(), strict=True) for axes in drawing.axes)
+    named = {label: handle for handle, label in chain.from_iterable(entries)}
+    handles, labels = list(named.values()), list(named)
+    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)

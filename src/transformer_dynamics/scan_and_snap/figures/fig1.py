@@ -4,6 +4,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Figure
+from transformer_dynamics.scan_and_snap.figures.base import TOKEN_STYLES
 from transformer_dynamics.scan_and_snap.settings import Mixture
 
 if TYPE_CHECKING:
@@ -17,13 +18,8 @@ class Fig1(Figure):
 
     title: ClassVar[str] = "Scan and Snap, Figure 1: model and sequence classes"
     columns: ClassVar[tuple[str, ...]] = (
-        "sequence_class",
-        "query_token",
-        "next_token",
-        "token",
-        "kind",
-        "probability",
-    )
+        "sequence_class", "query_token", "next_token", "token", "kind", "probability",
+    )  # fmt: skip
     uses: ClassVar[tuple[str, ...]] = ("mixtures",)
     drawing: Literal["fig1"]
     """Which drawing."""
@@ -45,36 +41,30 @@ def table(figure: Fig1, mixtures: dict[str, Mixture]) -> "pd.DataFrame":
         probability[classes.support[n]] = classes.probabilities[n]
         kind = np.full(classes.num_contextual, "absent", dtype=object)
         kind[classes.support[n]] = np.where(classes.distinct[n], "distinct", "common")
-        rows.append(
-            pd.DataFrame(
-                {
-                    "sequence_class": n + 1,
-                    "query_token": classes.query_tokens[classes.query[n]],
-                    "next_token": classes.next_tokens[n],
-                    "token": np.arange(classes.num_contextual),
-                    "kind": kind,
-                    "probability": probability,
-                }
-            )
-        )
+        columns = {
+            "sequence_class": n + 1,
+            "query_token": classes.query_tokens[classes.query[n]],
+            "next_token": classes.next_tokens[n],
+            "token": np.arange(classes.num_contextual),
+            "kind": kind,
+            "probability": probability,
+        }
+        rows.append(pd.DataFrame(columns))
     return pd.concat(rows, ignore_index=True)
 
 
-def draw(figure: Fig1, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
+def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Left the model, right P(l|m,n) of each class, common and distinct tokens told apart."""
     import matplotlib.pyplot as plt
 
-    classes = [(n, table[table["sequence_class"] == n]) for n in table["sequence_class"].unique()]
     drawing = plt.figure(figsize=(10, 3.4), layout="constrained")
-    grid = drawing.add_gridspec(len(classes), 2, width_ratios=[1, 1.25])
+    grid = drawing.add_gridspec(2, 2, width_ratios=[1, 1.25])
     _model(drawing.add_subplot(grid[:, 0]))
-    for row, (n, rows) in enumerate(classes):
-        axes = drawing.add_subplot(grid[row, 1])
-        _probabilities(axes, rows, n)
-        if row == 0:
-            axes.legend(loc="upper right", ncols=2, frameon=False)
-        if row == len(classes) - 1:
-            axes.set_xlabel("Token #")
+    panels = [drawing.add_subplot(grid[row, 1]) for row in range(2)]
+    for axes, (_, rows) in zip(panels, table.groupby("sequence_class"), strict=True):
+        _probabilities(axes, rows)
+    panels[0].legend(loc="upper right", ncols=2, frameon=False)
+    panels[1].set_xlabel("Token #")
     return drawing
 
 
@@ -102,21 +92,14 @@ def _model(axes: "Axes") -> None:
         axes.text(middle, y, text, bbox=frame, ha="center", va="center")
 
 
-def _probabilities(axes: "Axes", rows: "pd.DataFrame", n: int) -> None:
-    from transformer_dynamics.scan_and_snap.figures.tokens import TOKEN_STYLES
-
+def _probabilities(axes: "Axes", rows: "pd.DataFrame") -> None:
     for kind, (colour, hatch) in TOKEN_STYLES.items():
         part = rows[rows["kind"] == kind]
         axes.bar(
-            part["token"],
-            part["probability"],
-            color=colour,
-            hatch=hatch,
-            edgecolor="black",
-            linewidth=0.4,
-            label=f"{kind} tokens",
-        )
-    query, following = rows[["query_token", "next_token"]].iloc[0]
+            part["token"], part["probability"], color=colour, hatch=hatch, edgecolor="black",
+            linewidth=0.4, label=f"{kind} tokens",
+        )  # fmt: skip
+    n, query, following = rows[["sequence_class", "query_token", "next_token"]].iloc[0]
     axes.set(
         xlim=(-0.8, rows["token"].max() + 0.8),
         ylim=(0, rows["probability"].max() * 1.45),

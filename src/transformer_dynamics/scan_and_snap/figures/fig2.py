@@ -6,18 +6,14 @@ from pydantic import Field
 
 from replication.errors import InputError
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns
+from transformer_dynamics.scan_and_snap.figures.base import TOKEN_STYLES, OfRuns, SequenceClass
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
-STAGES = (
-    "(a) Start",
-    "(b) End of scanning",
-    "(c) Start of snapping",
-    "(d) Long after",
-)
+
+STAGES = ("(a) Start", "(b) End of scanning", "(c) Start of snapping", "(d) Long after")
 
 
 class Fig2(OfRuns):
@@ -26,18 +22,13 @@ class Fig2(OfRuns):
     metric: ClassVar[Metric] = "unnormalised_attention"
     title: ClassVar[str] = "Scan and Snap, Figure 2: four stages of training"
     columns: ClassVar[tuple[str, ...]] = (
-        "seed",
-        "stage",
-        "iteration",
-        "token",
-        "kind",
-        "unnormalised_attention",
-    )
+        "seed", "stage", "iteration", "token", "kind", "unnormalised_attention",
+    )  # fmt: skip
     drawing: Literal["fig2"]
     """Which drawing."""
     seed: int
     """The seed that is drawn."""
-    sequence_class: int = Field(ge=1)
+    sequence_class: SequenceClass
     """Sequence class n = 1, 2, ... that is drawn."""
     frozen_after: float = Field(default=4, gt=1)
     """Time of the last stage, in units of t_0."""
@@ -69,40 +60,30 @@ def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     rows = rows[(rows["eta_z"] == eta_z) & (rows["ratio"] == ratio)]
     rows = rows[rows["unnormalised_attention"] > 0].assign(stage=rows["iteration"].map(stages))
     kind = rows["token"].lt(len(mixture.common_weights)).map({True: "common", False: "distinct"})
-    rows = rows.assign(kind=kind)
-    columns = ["seed", "stage", "iteration", "token", "kind", "unnormalised_attention"]
-    return rows[columns].sort_values(["stage", "token"], ignore_index=True)
+    rows = rows.assign(kind=kind)[list(figure.columns)]
+    return rows.sort_values(["stage", "token"], ignore_index=True)
 
 
-def draw(figure: Fig2, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
+def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
     r"""One panel per stage, at 0, t_0', t_0 and a multiple of t_0; dashes show the first."""
     import matplotlib.pyplot as plt
 
-    from transformer_dynamics.scan_and_snap.figures.tokens import TOKEN_STYLES
-
     times = ("$t=0$", "$t=t_0'$", "$t=t_0$", f"$t={figure.frozen_after:g}\\,t_0$")
     start = table[table["stage"] == 0]
-    drawing, row = plt.subplots(
-        1, len(STAGES), figsize=(10.5, 2.5), sharey=True, squeeze=False, layout="constrained"
-    )
+    drawing, row = plt.subplots(1, 4, figsize=(10.5, 2.5), sharey=True, layout="constrained")
     positions = range(len(start))
-    for stage, axes in enumerate(row[0]):
+    for stage, axes in enumerate(row):
         rows = table[table["stage"] == stage]
         for kind, (colour, hatch) in TOKEN_STYLES.items():
             heights = rows["unnormalised_attention"].where(rows["kind"] == kind)
             axes.bar(positions, heights, color=colour, hatch=hatch, label=f"{kind} tokens")
-        axes.step(
-            [x - 0.5 for x in (*positions, len(start))],
-            [*start["unnormalised_attention"], start["unnormalised_attention"].iloc[-1]],
-            where="post",
-            color="black",
-            linewidth=0.9,
-            linestyle="--",
-        )
+        edges, first = [x - 0.5 for x in (*positions, len(start))], start["unnormalised_attention"]
+        steps = [*first, first.iloc[-1]]
+        axes.step(edges, steps, "--", where="post", color="black", linewidth=0.9)
         labels = list(positions)[::5]
         axes.set_xticks(labels, [str(start["token"].iloc[i]) for i in labels])
         update = rows["iteration"].iloc[0]
         axes.set(xlabel="Token #", title=f"{STAGES[stage]}\n{times[stage]}, update {update}")
-    row[0, 0].set_ylabel(r"$\tilde{c}_{l|n}$")
-    row[0, 0].legend(frameon=False)
+    row[0].set_ylabel(r"$\tilde{c}_{l|n}$")
+    row[0].legend(frameon=False)
     return drawing

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-    from transformer_dynamics.scan_and_snap.theory.growth import Setting
-
 
 class Fig3(Figure):
     """Growth factor against time, Theorem 4."""
@@ -43,33 +41,20 @@ def table(figure: Fig3) -> "pd.DataFrame":
     import numpy as np
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.theory.growth import growth_limit
+    from transformer_dynamics.scan_and_snap.theory.growth import Setting, growth_limit
 
-    times = np.linspace(0, figure.last_time, figure.points)
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "eta_y": eta_y,
-                    "eta_z": figure.eta_z,
-                    "t": times,
-                    "growth_factor": growth_limit(_setting(figure, eta_y), times),
-                }
-            )
-            for eta_y in figure.eta_y
-        ],
-        ignore_index=True,
-    )
+    times, tables = np.linspace(0, figure.last_time, figure.points), []
+    for eta_y in figure.eta_y:
+        factor = growth_limit(
+            Setting(eta_y, figure.eta_z, figure.vocabulary_size, figure.num_classes, figure.c0),
+            times,
+        )
+        columns = {"eta_y": eta_y, "eta_z": figure.eta_z, "t": times, "growth_factor": factor}
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _setting(figure: Fig3, eta_y: float) -> "Setting":
-    """What Theorem 4 needs for one curve."""
-    from transformer_dynamics.scan_and_snap.theory.growth import Setting
-
-    return Setting(eta_y, figure.eta_z, figure.vocabulary_size, figure.num_classes, figure.c0)
-
-
-def draw(figure: Fig3, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
+def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One curve per eta_Y; a dotted vertical line of its colour marks t_0."""
     import matplotlib.pyplot as plt
 
@@ -77,17 +62,11 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: "pd.DataFrame | None" =
     from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
 
     drawing, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
-    for eta_y, style in curve_styles(table["eta_y"].unique()):
-        rows = table[table["eta_y"] == eta_y]
-        axes.plot(
-            rows["t"],
-            rows["growth_factor"],
-            color=style.colour,
-            linestyle=style.line,
-            label=rf"$\eta_Y={eta_y:g}$",
-        )
+    for eta_y, (colour, line, _) in curve_styles(table["eta_y"].unique()):
+        rows, label = table[table["eta_y"] == eta_y], rf"$\eta_Y={eta_y:g}$"
+        axes.plot(rows["t"], rows["growth_factor"], color=colour, linestyle=line, label=label)
         start = snapping_start(eta_y, figure.vocabulary_size, figure.num_classes)
-        axes.axvline(start, color=style.colour, linestyle=":", linewidth=1)
+        axes.axvline(start, color=colour, linestyle=":", linewidth=1)
     axes.set(
         xlabel="Time $t$ (updates)",
         ylabel=r"Growth factor $\chi_l(t)$",

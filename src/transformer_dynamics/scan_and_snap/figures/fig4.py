@@ -6,37 +6,24 @@ from pydantic import AfterValidator, Field
 
 from replication.strict import distinct
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import Iterations, OfRuns, SequenceClass
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+from transformer_dynamics.scan_and_snap.figures.base import SequenceClass
+from transformer_dynamics.scan_and_snap.figures.heatmaps import HeatMaps, heatmap
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 
-class Fig4(OfRuns):
+class Fig4(HeatMaps):
     """Heat maps of the attention c_n along training with SGD, one column per cell."""
 
-    metric: ClassVar[Metric] = "attention"
-    picture: ClassVar[str] = "png"
     title: ClassVar[str] = "Scan and Snap, Figure 4: attention along training with SGD"
     columns: ClassVar[tuple[str, ...]] = (
-        "seed",
-        "eta_y",
-        "eta_z",
-        "sequence_class",
-        "iteration",
-        "token",
-        "attention",
-    )
+        "seed", "eta_y", "eta_z", "sequence_class", "iteration", "token", "attention",
+    )  # fmt: skip
     drawing: Literal["fig4"]
     """Which drawing."""
-    seed: int
-    """The seed that is drawn."""
-    iterations: Iterations
-    """Numbers of updates that are drawn; the last one is called final."""
-    boundaries: list[SequenceClass] = []
-    """Token ids at which a new group of tokens begins, marked by a line."""
     sequence_classes: Annotated[list[SequenceClass], Field(min_length=1), AfterValidator(distinct)]
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
 
@@ -46,16 +33,13 @@ def table(figure: Fig4, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     from transformer_dynamics.scan_and_snap.tables import drawn
 
     rows = drawn(measured.table, figure.seed, figure.iterations, figure.sequence_classes)
-    rows = rows.assign(eta_y=rows["eta_z"] * rows["ratio"])
-    keys = ["seed", "eta_y", "eta_z", "sequence_class", "iteration", "token"]
-    return rows[[*keys, "attention"]].sort_values(keys, ignore_index=True)
+    rows = rows.assign(eta_y=rows["eta_z"] * rows["ratio"])[list(figure.columns)]
+    return rows.sort_values(list(figure.columns[:-1]), ignore_index=True)
 
 
-def draw(figure: Fig4, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
+def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One row of panels per sequence class, one column per pair of learning rates."""
     import matplotlib.pyplot as plt
-
-    from transformer_dynamics.scan_and_snap.figures.heatmaps import heatmap
 
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     classes = table["sequence_class"].unique()
@@ -65,15 +49,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: "pd.DataFrame | None" =
     )
     for row, n in zip(panels, classes, strict=True):
         for axes, (eta_y, eta_z) in zip(row, cells, strict=True):
-            rows = table[
-                (table["sequence_class"] == n)
-                & (table["eta_y"] == eta_y)
-                & (table["eta_z"] == eta_z)
-            ]
-            heatmap(
-                axes,
-                rows,
-                boundaries=figure.boundaries,
-                title=rf"$c_{n}$,  $\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$",
-            )
+            rows = table.query("sequence_class == @n and eta_y == @eta_y and eta_z == @eta_z")
+            title = rf"$c_{n}$,  $\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$"
+            heatmap(axes, rows, figure.boundaries, title)
     return drawing

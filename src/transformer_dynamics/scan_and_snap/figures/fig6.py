@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep
+from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
@@ -55,47 +54,23 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
             title=f"#last/next tokens = {num_last}/{num_last * figure.next_tokens_per_query}",
         )
     row[0, 0].set_ylabel(r"Average entropy of $c_n$ (nats)")
-    named: dict[str, Artist] = {}
-    for axes in row[0]:
-        handles, labels = axes.get_legend_handles_labels()
-        named |= dict(zip(labels, handles, strict=True))
-    drawing.legend(
-        list(named.values()),
-        list(named),
-        loc="outside lower center",
-        ncols=len(named),
-        frameon=False,
-    )
+    legend_below(drawing)
     return drawing
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None") -> None:
     from replication.drawing import curve_styles
 
-    for eta_z, style in curve_styles(table["eta_z"].unique()):
+    for eta_z, (colour, line, marker) in curve_styles(table["eta_z"].unique()):
         rows = table[table["eta_z"] == eta_z]
         axes.errorbar(
-            rows["ratio"],
-            rows["entropy_mean"],
-            rows["entropy_std"],
-            color=style.colour,
-            marker=style.marker,
-            linestyle=style.line,
-            markersize=4,
-            capsize=2,
-            label=rf"$\eta_Z={eta_z:g}$",
-        )
+            rows["ratio"], rows["entropy_mean"], rows["entropy_std"], color=colour, marker=marker,
+            linestyle=line, markersize=4, capsize=2, label=rf"$\eta_Z={eta_z:g}$",
+        )  # fmt: skip
     if published is not None and not published.empty:
         axes.plot(
-            published["ratio"],
-            published["entropy_mean"],
-            linestyle="none",
-            marker="o",
-            color="black",
-            markerfacecolor="none",
-            markersize=9,
-            label="published mean",
-            zorder=5,
-        )
+            published["ratio"], published["entropy_mean"], "o", color="black",
+            markerfacecolor="none", markersize=9, label="published mean", zorder=5,
+        )  # fmt: skip
     axes.axvline(1, color="black", linestyle="--", linewidth=0.5)
     axes.set_xticks(sorted(table["ratio"].unique()))

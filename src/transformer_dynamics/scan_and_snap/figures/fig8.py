@@ -58,7 +58,7 @@ def table(figure: Fig8) -> "pd.DataFrame":
     return pd.concat(tables, ignore_index=True)
 
 
-def draw(figure: Fig8, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
+def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One panel per vocabulary size; steps are h*, smooth curves are h."""
     import matplotlib.pyplot as plt
 

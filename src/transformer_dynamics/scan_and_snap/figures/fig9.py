@@ -68,7 +68,7 @@ def table(figure: Fig9) -> "pd.DataFrame":
     return pd.concat(tables, ignore_index=True)
 
 
-def draw(figure: Fig9, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
+def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One panel per ratio, one curve per eta_Z; dotted lines are t_0, dots B_n(t_0)."""
     import matplotlib.pyplot as plt
 
@@ -79,23 +79,16 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: "pd.DataFrame | None" =
         1, len(figure.panels), figsize=(9, 3.1), squeeze=False, layout="constrained"
     )
     for index, (axes, panel) in enumerate(zip(row[0], figure.panels, strict=True), start=1):
-        rows_of_panel = table[table["panel"] == index]
         for eta_z, (colour, line, _) in curve_styles(panel.eta_z):
-            rows = rows_of_panel[rows_of_panel["eta_z"] == eta_z]
+            rows = table[(table["panel"] == index) & (table["eta_z"] == eta_z)]
             eta_y = panel.nu * eta_z
-            axes.plot(
-                rows["t"],
-                rows["growth_bound"],
-                color=colour,
-                linestyle=line,
-                label=rf"$\eta_Z={eta_z:g}$, $\eta_Y={eta_y:g}$",
-            )
+            label = rf"$\eta_Z={eta_z:g}$, $\eta_Y={eta_y:g}$"
+            axes.plot(rows["t"], rows["growth_bound"], color=colour, linestyle=line, label=label)
             setting = Setting(eta_y, eta_z, panel.vocabulary_size, figure.num_classes, figure.c0)
             start = phase_times(setting)[1]
+            height = exponent(setting, start, printed=True)
             axes.axvline(start, color=colour, linestyle=":", linewidth=1)
-            axes.plot(
-                start, exponent(setting, start, printed=True), "o", color=colour, markersize=4
-            )
+            axes.plot(start, height, "o", color=colour, markersize=4)
         axes.set(
             xlabel="Time $t$ (updates)",
             title=rf"$\eta_Y/\eta_Z={panel.nu:g}$, $M={panel.vocabulary_size}$,"

@@ -19,17 +19,9 @@ class PhaseTransition(OfRuns):
     metric: ClassVar[Metric] = "growth"
     title: ClassVar[str] = "Scan and Snap: phase transition in training"
     columns: ClassVar[tuple[str, ...]] = (
-        "num_last",
-        "num_classes",
-        "vocabulary_size",
-        "eta_y",
-        "eta_z",
-        "gamma_peak",
-        "scanning_end",
-        "turn_mean",
-        "turn_std",
-        "n_seeds",
-    )
+        "num_last", "num_classes", "vocabulary_size", "eta_y", "eta_z", "gamma_peak",
+        "scanning_end", "turn_mean", "turn_std", "n_seeds",
+    )  # fmt: skip
     drawing: Literal["phase_transition"]
     """One marker per mixture."""
 
@@ -41,12 +33,11 @@ def table(figure: PhaseTransition, measured: Measured[MeasureJob]) -> "pd.DataFr
     wide enough for the noise of sampling and narrow against the peak.
 
     Args:
-        figure: not used.
+        figure: its columns.
         measured: the `growth` metric of the training runs.
 
     Returns:
-        Columns num_last, num_classes, vocabulary_size, eta_y, eta_z, gamma_peak, scanning_end,
-        turn_mean, turn_std, n_seeds; times in updates.
+        The figure's columns; times in updates.
     """
     import pandas as pd
 
@@ -63,48 +54,28 @@ def table(figure: PhaseTransition, measured: Measured[MeasureJob]) -> "pd.DataFr
         mixture = job.mixtures[cell["mixture"]]
         eta_y = cell["eta_z"] * cell["ratio"]
         sizes = mixture.vocabulary_size, mixture.num_classes
-        rows.append(
-            {
-                "num_last": mixture.num_last,
-                "num_classes": mixture.num_classes,
-                "vocabulary_size": mixture.vocabulary_size,
-                "eta_y": eta_y,
-                "eta_z": cell["eta_z"],
-                "gamma_peak": gamma_peak(eta_y, *sizes),
-                "scanning_end": scanning_end(eta_y, *sizes),
-                "turn_mean": cell["mean"],
-                "turn_std": cell["std"],
-                "n_seeds": cell["count"],
-            }
-        )
-    return pd.DataFrame(rows).sort_values(["num_last", "eta_y"], ignore_index=True)
+        times = gamma_peak(eta_y, *sizes), scanning_end(eta_y, *sizes)
+        turn_of_seeds = cell["mean"], cell["std"], cell["count"]
+        rows.append((mixture.num_last, *sizes[::-1], eta_y, cell["eta_z"], *times, *turn_of_seeds))
+    table = pd.DataFrame(rows, columns=list(figure.columns))
+    return table.sort_values(["num_last", "eta_y"], ignore_index=True)
 
 
-def draw(
-    figure: PhaseTransition, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
-) -> "Drawing":
+def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Left against gamma's peak, right against t_0'; the line is equality, bars are deviations."""
     import matplotlib.pyplot as plt
 
     from replication.drawing import curve_styles
 
-    drawing, row = plt.subplots(
-        1, len(PREDICTIONS), figsize=(7.6, 3.6), sharey=True, layout="constrained"
-    )
+    drawing, row = plt.subplots(1, 2, figsize=(7.6, 3.6), sharey=True, layout="constrained")
     sizes = table[["num_classes", "vocabulary_size"]].drop_duplicates().to_numpy()
     for axes, (column, label) in zip(row, PREDICTIONS.items(), strict=True):
         for (num_classes, size), (colour, _, marker) in curve_styles(sizes):
             rows = table[(table["num_classes"] == num_classes) & (table["vocabulary_size"] == size)]
             axes.errorbar(
-                rows[column],
-                rows["turn_mean"],
-                rows["turn_std"],
-                color=colour,
-                marker=marker,
-                linestyle="none",
-                capsize=2,
-                label=f"$K={num_classes}$, $M={size}$",
-            )
+                rows[column], rows["turn_mean"], rows["turn_std"], fmt=marker, color=colour,
+                capsize=2, label=f"$K={num_classes}$, $M={size}$",
+            )  # fmt: skip
         limits = [table[column].min(), table["turn_mean"].max()]
         axes.plot(limits, limits, color="black", linewidth=0.6, linestyle="--")
         axes.set(xscale="log", yscale="log", xlabel=f"predicted: {label} (updates)")

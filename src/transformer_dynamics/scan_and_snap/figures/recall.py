@@ -6,7 +6,7 @@ Both show the same numbers; what is a column of panels in one is a curve in the 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep
+from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 SYMBOLS = {"eta_z": r"$\eta_Z$", "ratio": r"$\eta_Y/\eta_Z$"}
+
+
+LAYOUTS = {"fig11": ("eta_z", "ratio"), "fig12": ("ratio", "eta_z")}
+"""What differs from column to column, and from curve to curve."""
 
 
 class Recall(OfSweep):
@@ -24,32 +28,8 @@ class Recall(OfSweep):
     columns: ClassVar[tuple[str, ...]] = (
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream",
     )  # fmt: skip
-    across: Literal["eta_z", "ratio"]
-    """What differs from column to column."""
-    curves: Literal["eta_z", "ratio"]
-    """What differs from curve to curve."""
-
-
-class Fig11(Recall):
-    """Columns are eta_Z, curves are ratios."""
-
-    drawing: Literal["fig11"]
-    """Which drawing."""
-    across: Literal["eta_z"] = "eta_z"
-    """What differs from column to column."""
-    curves: Literal["ratio"] = "ratio"
-    """What differs from curve to curve."""
-
-
-class Fig12(Recall):
-    """Columns are ratios, curves are eta_Z."""
-
-    drawing: Literal["fig12"]
-    """Which drawing."""
-    across: Literal["ratio"] = "ratio"
-    """What differs from column to column."""
-    curves: Literal["eta_z"] = "eta_z"
-    """What differs from curve to curve."""
+    drawing: Literal["fig11", "fig12"]
+    """Which drawing: columns are eta_Z and curves ratios, or the other way about."""
 
 
 def table(figure: Recall, measured: Measured[MeasureJob]) -> "pd.DataFrame":
@@ -60,9 +40,7 @@ def table(figure: Recall, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     return mean_and_std(final, [*CELL, "threshold"], measured.job)
 
 
-def draw(
-    figure: Recall, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
-) -> "Drawing":
+def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One row of panels per number of query tokens.
 
     Lines are means over seeds, bands one standard deviation over seeds.
@@ -71,7 +49,8 @@ def draw(
 
     from replication.drawing import curve_styles
 
-    rows, columns = table["num_last"].unique(), table[figure.across].unique()
+    across, curves = LAYOUTS[figure.drawing]
+    rows, columns = table["num_last"].unique(), table[across].unique()
     drawing, panels = plt.subplots(
         len(rows),
         len(columns),
@@ -80,23 +59,21 @@ def draw(
         squeeze=False,
         layout="constrained",
     )
-    styles = curve_styles(table[figure.curves].unique())
+    styles = curve_styles(table[curves].unique())
     for num_last, line_of_panels in zip(rows, panels, strict=True):
         for value, axes in zip(columns, line_of_panels, strict=True):
-            part = table[(table["num_last"] == num_last) & (table[figure.across] == value)]
+            part = table[(table["num_last"] == num_last) & (table[across] == value)]
             for curve, (colour, line, _) in styles:
-                drawn = part[part[figure.curves] == curve]
+                drawn = part[part[curves] == curve]
                 x, mean, std = drawn["threshold"], drawn["recall_mean"], drawn["recall_std"]
-                label = f"{SYMBOLS[figure.curves]} = {curve:g}"
+                label = f"{SYMBOLS[curves]} = {curve:g}"
                 axes.plot(x, mean, color=colour, linestyle=line, label=label)
                 axes.fill_between(x, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
             tokens = f"{num_last}/{num_last * figure.next_tokens_per_query}"
-            title = f"{tokens},  {SYMBOLS[figure.across]} = {value:g}"
-            axes.set_title(title, fontsize="medium")
+            axes.set_title(f"{tokens},  {SYMBOLS[across]} = {value:g}", fontsize="medium")
             axes.locator_params(axis="x", nbins=4)
         line_of_panels[0].set_ylabel("Recall")
     for axes in panels[-1]:
         axes.set_xlabel("Attention threshold")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    legend_below(drawing)
     return drawing

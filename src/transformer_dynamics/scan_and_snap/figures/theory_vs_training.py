@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns
+from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
@@ -35,15 +35,8 @@ class TheoryVsTraining(OfRuns):
     metric: ClassVar[Metric] = "growth"
     title: ClassVar[str] = "Scan and Snap: theory against training"
     columns: ClassVar[tuple[str, ...]] = (
-        "eta_y",
-        "eta_z",
-        "source",
-        "quantity",
-        "t",
-        "value_mean",
-        "value_std",
-        "n_seeds",
-    )
+        "eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds",
+    )  # fmt: skip
     drawing: Literal["theory_vs_training"]
     """One column per ratio."""
 
@@ -52,12 +45,11 @@ def table(figure: TheoryVsTraining, measured: Measured[MeasureJob]) -> "pd.DataF
     """Exponent B_n(t), relative gain and growth factor of every cell, from every source.
 
     Args:
-        figure: not used.
+        figure: its columns.
         measured: the `growth` metric of the training runs; one mixture.
 
     Returns:
-        Columns eta_y, eta_z, source, quantity, t, value_mean, value_std, n_seeds; sources other
-        than training have no std.
+        The figure's columns; sources other than training have no std.
     """
     import numpy as np
     import pandas as pd
@@ -78,20 +70,17 @@ def table(figure: TheoryVsTraining, measured: Measured[MeasureJob]) -> "pd.DataF
     tables = [runs.assign(eta_y=runs["eta_z"] * runs["ratio"], source="training")]
     for eta_z, ratio in job.training.cells:
         for source, values in _theory(classes, eta_z * ratio, eta_z, times).items():
-            tables.append(
-                pd.DataFrame(
-                    {
-                        "eta_y": eta_z * ratio,
-                        "eta_z": eta_z,
-                        "source": source,
-                        "quantity": np.repeat(GROWTH, len(times)),
-                        "t": np.tile(times, len(GROWTH)),
-                        "value_mean": values.T.ravel(),
-                        "n_seeds": 0,
-                    }
-                )
-            )
-    columns = ["eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds"]
+            drawn = {
+                "eta_y": eta_z * ratio,
+                "eta_z": eta_z,
+                "source": source,
+                "quantity": np.repeat(GROWTH, len(times)),
+                "t": np.tile(times, len(GROWTH)),
+                "value_mean": values.T.ravel(),
+                "n_seeds": 0,
+            }
+            tables.append(pd.DataFrame(drawn))
+    columns = list(figure.columns)
     table = pd.concat(tables, ignore_index=True)[columns].dropna(subset="value_mean")
     return table.sort_values(columns[:5], ignore_index=True)
 
@@ -107,19 +96,17 @@ def _theory(
     from transformer_dynamics.scan_and_snap.theory.growth import exponent
     from transformer_dynamics.scan_and_snap.theory.population import population_flow
 
-    population = population_flow(classes, eta_y, eta_z, times)
-    modified = population_flow(classes, eta_y, eta_z, times, modified=True)
-    printed = attention_flow(classes, eta_y, eta_z, times)
-    sampled = attention_flow(classes, eta_y, eta_z, times, sampled=True)
+    given = classes, eta_y, eta_z, times
+    logits = {
+        "population flow": population_flow(*given).attention_logits,
+        "population flow, modified": population_flow(*given, modified=True).attention_logits,
+        "Eq. 10": attention_flow(*given).attention_logits,
+        "Eq. 10, sampled": attention_flow(*given, sampled=True).attention_logits,
+    }
     closed = np.full((len(times), len(GROWTH)), np.nan)
     closed[:, 0] = exponent(_theorem4(classes, eta_y, eta_z), times)
-    return {
-        "population flow": growth(classes, population.attention_logits),
-        "population flow, modified": growth(classes, modified.attention_logits),
-        "Eq. 10": growth(classes, printed.attention_logits),
-        "Eq. 10, sampled": growth(classes, sampled.attention_logits),
-        "Theorem 4": closed,
-    }
+    values = {name: growth(classes, z) for name, z in logits.items()}
+    return values | {"Theorem 4": closed}
 
 
 def _theorem4(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Setting":
@@ -133,9 +120,7 @@ def _theorem4(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Settin
     return Setting(eta_y, eta_z, classes.vocabulary_size, num_classes, c0)
 
 
-def draw(
-    figure: TheoryVsTraining, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
-) -> "Drawing":
+def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One row per quantity, one column per pair of rates; bars are standard deviations."""
     import matplotlib.pyplot as plt
 
@@ -162,8 +147,7 @@ def draw(
         row[0].set_ylim(0, 1.25 * others.loc[others["source"] != "Theorem 4", "value_mean"].max())
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    legend_below(drawing)
     return drawing
 
 
@@ -173,13 +157,6 @@ def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
         axes.plot(rows["t"], rows["value_mean"], color=colour, linestyle=line, label=source)
     runs = table[table["source"] == "training"]
     axes.errorbar(
-        runs["t"],
-        runs["value_mean"],
-        runs["value_std"],
-        color="black",
-        linestyle="none",
-        marker="o",
-        markersize=2,
-        elinewidth=0.6,
-        label="training",
-    )
+        runs["t"], runs["value_mean"], runs["value_std"], fmt="o", color="black", markersize=2,
+        elinewidth=0.6, label="training",
+    )  # fmt: skip

@@ -1,6 +1,5 @@
 """Measures of attention along training: from the metric `dynamics` to evidence."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -8,36 +7,32 @@ import pandas as pd
 from replication.errors import InputError
 from replication.study import Measured
 
+KEYS = ["corpus", "model", "learning_rate", "seed"]
+
 
 def change_of_entropy(*dynamics: Measured[Any]) -> pd.DataFrame:
     """Entropy over that of uniform attention, after training minus before."""
-    return _by_model(
-        dynamics, lambda run: _last(run, "entropy_share") - _first(run, "entropy_share")
-    )
+    first, last = _ends(dynamics)
+    return _evidence(last["entropy_share"] - first["entropy_share"])
 
 
 def late_change(*dynamics: Measured[Any]) -> pd.DataFrame:
     """Change of attention in the last 100 updates over the largest one before."""
-    return _by_model(
-        dynamics, lambda run: _last(run, "change") / float(run["change"].iloc[:-1].max())
-    )
+    rows = pd.concat([item.table for item in dynamics])
+    before = rows[rows.duplicated(KEYS, keep="last")].groupby(KEYS, sort=False)["change"].max()
+    return _evidence(_ends(dynamics)[1]["change"] / before)
 
 
 def distinct_words(*dynamics: Measured[Any]) -> pd.DataFrame:
     """Rank correlation of attention and distinctness of the key, after training."""
-    return _by_model(dynamics, lambda run: _last(run, "distinctness"))
+    return _evidence(_ends(dynamics)[1]["distinctness"])
 
 
 def change_of_rare_words(*dynamics: Measured[Any]) -> pd.DataFrame:
     """Attention on rare minus that on function words, over uniform; after training minus before."""
-
-    def change(run: pd.DataFrame) -> float:
-        rare, function = (
-            _last(run, kind) - _first(run, kind) for kind in ("rare_words", "function_words")
-        )
-        return rare - function
-
-    return _by_model(dynamics, change)
+    first, last = _ends(dynamics)
+    change = last - first
+    return _evidence(change["rare_words"] - change["function_words"])
 
 
 def against_rate(*dynamics: Measured[Any]) -> pd.DataFrame:
@@ -58,22 +53,15 @@ def against_rate(*dynamics: Measured[Any]) -> pd.DataFrame:
     )
 
 
-def _by_model(
-    dynamics: tuple[Measured[Any], ...], measure: Callable[[pd.DataFrame], float]
-) -> pd.DataFrame:
-    """A cell per corpus, model and rate: the measure of each seed's rows, ordered by updates."""
-    keys = ["corpus", "model", "learning_rate", "seed"]
-    rows = [
-        {"cell": f"{corpus}, {model}, rate {rate:g}", "seed": seed, "value": measure(run)}
-        for item in dynamics
-        for (corpus, model, rate, seed), run in item.table.groupby(keys, sort=False)
-    ]
-    return pd.DataFrame(rows)
+def _ends(dynamics: tuple[Measured[Any], ...]) -> list[pd.DataFrame]:
+    """The first and the last recorded update of every run, which has its rows in their order."""
+    rows = pd.concat([item.table for item in dynamics])
+    return [rows.drop_duplicates(KEYS, keep=keep).set_index(KEYS) for keep in ("first", "last")]
 
 
-def _first(run: pd.DataFrame, column: str) -> float:
-    return float(run[column].iloc[0])
-
-
-def _last(run: pd.DataFrame, column: str) -> float:
-    return float(run[column].iloc[-1])
+def _evidence(values: pd.Series) -> pd.DataFrame:
+    """A cell per corpus, model and rate: the value of each seed."""
+    rows = values.rename("value").reset_index()
+    rates = rows["learning_rate"].map("{:g}".format)
+    cells = rows["corpus"] + ", " + rows["model"] + ", rate " + rates
+    return rows.assign(cell=cells)[["cell", "seed", "value"]]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from replication.study import Figure
-from transformer_dynamics.scan_and_snap_text.names import Name, Names
+from transformer_dynamics.scan_and_snap_text.settings import Name, Names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,14 +58,8 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
     for axes, (corpus, title) in zip(row[0], figure.panels.items(), strict=True):
         rows = table[table["corpus"] == corpus]
         if rows.empty:
-            axes.text(
-                0.5,
-                0.5,
-                "not tested:\ndata not at hand",
-                ha="center",
-                va="center",
-                transform=axes.transAxes,
-            )
+            words = "not tested:\ndata not at hand"
+            axes.text(0.5, 0.5, words, ha="center", va="center", transform=axes.transAxes)
             axes.set(title=title, xticks=[])
         else:
             _panel(axes, rows)
@@ -78,17 +72,9 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
 
 def _panel(axes: "Axes", rows: "pd.DataFrame") -> None:
     entropy = rows.groupby("learning_rate")["attention_entropy"].agg(["mean", "std"])
-    axes.errorbar(
-        entropy.index,
-        entropy["mean"],
-        entropy["std"].fillna(0),
-        color="black",
-        marker="o",
-        markersize=4,
-        capsize=2,
-    )
-    axes.set_xticks(sorted(rows["learning_rate"].unique()))
-    axes.set_xlabel(r"Learning rate $\eta$")
+    mean, std = entropy["mean"], entropy["std"].fillna(0)
+    axes.errorbar(entropy.index, mean, std, color="black", marker="o", markersize=4, capsize=2)
+    axes.set(xticks=entropy.index, xlabel=r"Learning rate $\eta$")
 
 
 def _run(rows: "pd.DataFrame") -> str:

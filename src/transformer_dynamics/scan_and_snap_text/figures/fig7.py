@@ -2,11 +2,10 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from replication.strict import distinct
 from replication.study import Figure
-from transformer_dynamics.scan_and_snap_text.names import Names
+from transformer_dynamics.scan_and_snap_text.settings import Names, Updates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +29,7 @@ class Fig7(Figure):
     """Names of the experiments that are drawn."""
     seed: int
     """The seed that is drawn."""
-    iterations: Annotated[
-        list[Annotated[int, Field(ge=0)]], Field(min_length=1), AfterValidator(distinct)
-    ]
+    iterations: Annotated[Updates, Field(min_length=1)]
     """Numbers of updates that are drawn."""
     words: bool = False
     """Write the chunk's words on the axes."""
@@ -74,17 +71,11 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
             rows = table[(table["layers"] == layers) & (table["iteration"] == iteration)]
             grid = rows.pivot(index="query_position", columns="key_position", values="attention")
             words = rows.drop_duplicates("query_position")["query_word"].tolist()
+            labels = words if figure.words else 10
             sns.heatmap(
-                grid,
-                ax=axes,
-                cmap="viridis",
-                vmin=0,
-                vmax=1,
-                square=True,
-                cbar=False,
-                xticklabels=words if figure.words else 10,
-                yticklabels=words if figure.words else 10,
-            )
+                grid, ax=axes, cmap="viridis", vmin=0, vmax=1, square=True, cbar=False,
+                xticklabels=labels, yticklabels=labels,
+            )  # fmt: skip
             axes.tick_params(axis="x", rotation=90 if figure.words else 0)
             axes.set(xlabel="", ylabel="", title=f"Iter {iteration}")
         row[0].set_ylabel(f"{layers} layer{'s' if layers > 1 else ''}\nquery position")

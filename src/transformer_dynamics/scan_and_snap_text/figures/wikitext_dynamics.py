@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study import Figure
-from transformer_dynamics.scan_and_snap_text.names import Names
+from transformer_dynamics.scan_and_snap_text.settings import Names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,14 +65,7 @@ def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None
 def _panel(axes: "Axes", table: "pd.DataFrame", column: str) -> None:
     from replication.drawing import curve_styles
 
-    for model, style in curve_styles(table["model"].unique()):
+    for model, (colour, line, marker) in curve_styles(table["model"].unique()):
         means = table[table["model"] == model].groupby("iteration")[column].mean()
-        axes.plot(
-            means.index,
-            means,
-            color=style.colour,
-            linestyle=style.line,
-            marker=style.marker,
-            markersize=3,
-            label=str(model).replace("_", " "),
-        )
+        label = str(model).replace("_", " ")
+        axes.plot(means, color=colour, linestyle=line, marker=marker, markersize=3, label=label)
