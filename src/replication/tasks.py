@@ -147,13 +147,13 @@ class Tasks:
     def _verdict(self, claim: str, variant: str = "") -> Task:
         ending = f"-{variant}" if variant else ""
         family = self._jobs.family(claim, variant)
-        members = [
-            {"claim": name, "test": self._jobs.claims[name].test.model_dump(mode="json")}  # type: ignore[union-attr]
+        tests = {
+            name: self._jobs.claims[name].test.model_dump(mode="json")  # type: ignore[union-attr]
             for name in family
-        ]
+        }
         reads = tuple(self._jobs.path("evidence", f"{name}{ending}", "parquet") for name in family)
         return self._small(
-            "verdict", JUDGE, "verdict", {"claim": claim, "members": members}, reads, "evidence"
+            "verdict", JUDGE, "verdict", {"claim": claim, "tests": tests}, reads, "evidence"
         )
 
     def _table(self, name: str) -> Task:

@@ -15,7 +15,7 @@ from replication.verification.differences import (
     SAME_PROCESSOR,
     differences,
 )
-from replication.verification.judgement import Judged, Member, judge
+from replication.verification.judgement import Judged, judge
 from replication.verification.reference import (
     Expected,
     Reference,
@@ -46,7 +46,7 @@ EXPECTED = Expected(
     {"T1"},
     RUNS[["experiment", "seed", "mixture"]],
 )
-FAMILIES = [[Member(claim="T1", test=TEST)]]
+FAMILIES = [{"T1": TEST}]
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What is computed of a study, brought into the form of its reference."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,6 @@ from replication.errors import InputError
 from replication.frames import read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.provenance import digest
-from replication.verification.judgement import Member
 from replication.verification.machine import machine
 from replication.verification.reference import (
     EVIDENCE,
@@ -132,13 +131,10 @@ def counts(study: StudyJobs) -> set[str]:
     return {*(names & study.claims.keys()), *map(figure_path, figures)}
 
 
-def families(study: StudyJobs) -> Iterator[Sequence[Member]]:
-    """The claims of a study, together with those that share their correction for many tests."""
+def families(study: StudyJobs) -> Iterator[dict[str, Any]]:
+    """Tests by claim of those that share their correction for many tests, family by family."""
     for names in study.families:
-        yield [
-            Member.model_validate({"claim": name, "test": study.claims[name].test})
-            for name in names
-        ]
+        yield {name: study.claims[name].test for name in names}
 
 
 def _fingerprints(runs: dict[str, pd.DataFrame]) -> pd.DataFrame:
