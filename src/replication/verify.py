@@ -8,11 +8,12 @@ seed    computes one seed of every experiment from nothing, drawn at random
 full    computes everything from nothing, in a folder of its own
 """
 
+import math
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +38,8 @@ from replication.verification.collect import (
     families,
     settings,
 )
-from replication.verification.comparison import compare, missing, refused, together
+from replication.verification.comparison import compare, missing
+from replication.verification.differences import Difference
 from replication.verification.reference import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
@@ -132,8 +134,14 @@ def main(
     if found and found.exists():
         raise InputError(f"{found}: is there already; delete it or name another folder")
     studies = find_studies()
-    given = configuration and read_configuration(configuration, studies)
-    project = Project(root, studies, given or configure({}, studies))
+    whole = configuration_type(studies)
+    project = Project(
+        root,
+        studies,
+        whole.parse(read_yaml(configuration), str(configuration))
+        if configuration
+        else configure({}, studies),
+    )
     chosen = (
         project.jobs.selected(",".join(names))
         if names
@@ -146,26 +154,15 @@ def main(
     draw = random.SystemRandom().randrange(10**6) if draw is None else draw
     if level == "seed":
         click.echo(f"One seed of every experiment, drawn with --draw {draw}")
-    differences = []
+    rows: list[tuple[Any, ...]] = []
     for name in chosen:
         if len(chosen) > 1:
             click.echo(f"\n{name}\n")
-        rows = _verify(project, name, level, draw, found and found / name)
-        rows.insert(0, "study", name)
-        differences.append(rows)
-    every = together(differences)
-    write_csv(output, every)
-    if len(every):
-        raise InputError(f"{len(every)} differences from the reference; all are in {output}")
-
-
-def read_configuration(path: Path, studies: dict[str, Study]) -> Configuration:
-    """Read a whole configuration from YAML.
-
-    Raises:
-        InputError: if it cannot be read, or names what is wrong in it.
-    """
-    return configuration_type(studies).parse(read_yaml(path), str(path))
+        differences = _verify(project, name, level, draw, found and found / name)
+        rows += [(name, *difference) for difference in differences]
+    write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
+    if rows:
+        raise InputError(f"{len(rows)} differences from the reference; all are in {output}")
 
 
 def write_results(project: Project, study: str) -> None:
@@ -189,10 +186,12 @@ def write_results(project: Project, study: str) -> None:
     click.echo(f"The results are kept in {folder}")
 
 
-def _verify(project: Project, study: str, level: str, draw: int, keep: Path | None) -> pd.DataFrame:
+def _verify(
+    project: Project, study: str, level: str, draw: int, keep: Path | None
+) -> list[Difference]:
     """All differences between a study and its reference, which are printed."""
     reference, changed = read_reference(project.reference(study))
-    found = _LEVELS[level](project, study, draw)
+    found = _found(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
     due, current = expected(jobs), found.results
     if project.is_default(study):
@@ -203,23 +202,37 @@ def _verify(project: Project, study: str, level: str, draw: int, keep: Path | No
     if keep:
         _write_found(keep, current)
     again = judge_again(reference.tables[EVIDENCE], families(default))
-    rows = together(
-        [
-            missing("reference", reference, expected(default)),
-            refused(found.refused),
-            compare(current, reference, changed, again, counts(jobs)),
-            missing("results", current, due if level == "full" else _begun(due, current, level)),
-        ]
-    )
+    rows = [
+        *missing("reference", reference, expected(default)),
+        *(Difference("results", path, "readable", why) for path, why in found.refused.items()),
+        *compare(current, reference, changed, again, counts(jobs)),
+        *missing("results", current, due if level == "full" else _begun(due, current, level)),
+    ]
     _report(jobs, current, reference, rows)
     return rows
 
 
-def _hash(project: Project, study: str, draw: int) -> Found:
-    return collect(project.jobs, study, Path())
+def _found(project: Project, study: str, level: str, draw: int) -> Found:
+    """What is here, or, of the levels above `figure`, what is made in a folder of its own."""
+    if level == "figure":
+        _remake(project, study)
+    if level in {"hash", "figure"}:
+        return collect(project.jobs, study, Path())
+    configuration = project.configuration
+    if level == "seed":
+        overlay = project.jobs.studies[study].one_seed(random.Random(draw))
+        data = merged(configuration.model_dump(mode="json"), overlay)
+        configuration = type(configuration).parse(data, "one seed of every experiment")
+    jobs = Jobs.of(configuration, project.studies)
+    files = jobs.studies[study].files
+    targets = files.all if level == "full" else files.fingerprints.values()
+    with tempfile.TemporaryDirectory() as folder:
+        project.snakemake(configuration, targets, "--directory", folder)
+        found = collect(jobs, study, Path(folder))
+    return found._replace(results=replace(found.results, depends=depends(project.jobs, study)))
 
 
-def _figure(project: Project, study: str, draw: int) -> Found:
+def _remake(project: Project, study: str) -> None:
     """Figures and verdicts whose metrics are not here are left out and named."""
     jobs, files = project.jobs, project.jobs.studies[study].files
     made = {
@@ -230,37 +243,6 @@ def _figure(project: Project, study: str, draw: int) -> Found:
     if left_out := [name for name in made if name not in here]:
         click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
     project.snakemake(project.configuration, here.values(), "--forcerun", *RULES)
-    return collect(jobs, study, Path())
-
-
-def _seed(project: Project, study: str, draw: int) -> Found:
-    """The seeds are drawn per experiment."""
-    overlay = project.jobs.studies[study].one_seed(random.Random(draw))
-    data = merged(project.configuration.model_dump(mode="json"), overlay)
-    one = configuration_type(project.studies).parse(data, "one seed of every experiment")
-    return _from_nothing(project, one, study, lambda jobs: jobs.files.fingerprints.values())
-
-
-def _full(project: Project, study: str, draw: int) -> Found:
-    return _from_nothing(project, project.configuration, study, lambda jobs: jobs.files.all)
-
-
-_LEVELS = {"hash": _hash, "figure": _figure, "seed": _seed, "full": _full}
-
-
-def _from_nothing(
-    project: Project,
-    configuration: Configuration,
-    study: str,
-    targets: Callable[[StudyJobs], Iterable[str]],
-) -> Found:
-    """Some files of a study, made in a folder of their own."""
-    jobs = Jobs.of(configuration, project.studies)
-    with tempfile.TemporaryDirectory() as folder:
-        project.snakemake(configuration, targets(jobs.studies[study]), "--directory", folder)
-        found = collect(jobs, study, Path(folder))
-    results = replace(found.results, depends=depends(project.jobs, study))
-    return found._replace(results=results)
 
 
 def _has_metrics(jobs: Jobs, path: str) -> bool:
@@ -300,7 +282,9 @@ def _write_found(folder: Path, current: Reference) -> None:
     write_reference(folder, replace(current, tables=empty | current.tables))
 
 
-def _report(jobs: StudyJobs, current: Reference, reference: Reference, rows: pd.DataFrame) -> None:
+def _report(
+    jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference]
+) -> None:
     card = scorecard(jobs.registry, list((reference.verdicts | current.verdicts).values()))
     for claim in card.to_dict("records"):
         click.echo(f"{claim['claim']:5} {claim['verdict']:13} {claim['summary']}")
@@ -310,14 +294,12 @@ def _report(jobs: StudyJobs, current: Reference, reference: Reference, rows: pd.
         theirs = reference.depends["machine"].get(kind)
         if mine != theirs:
             click.echo(f"{kind}: {mine}, of the reference {theirs}")
-    if rows.empty:
+    if not rows:
         click.echo(_equal(current))
-    for row in rows.head(SHOWN).to_dict("records"):
-        gap = "" if pd.isna(row["difference"]) else f", {row['difference']:.3g} apart"
-        said = f"{row['found']}, expected {row['reference']}{gap}"
-        click.echo(
-            f"{row['place']}: {row['quantity']} is {said} (tolerance: {row['tolerance']})", err=True
-        )
+    for place, quantity, was, now, difference, tolerance in rows[:SHOWN]:
+        gap = "" if math.isnan(difference) else f", {difference:.3g} apart"
+        said = f"{now}, expected {was}{gap} (tolerance: {tolerance})"
+        click.echo(f"{place}: {quantity} is {said}", err=True)
 
 
 def _equal(current: Reference) -> str:
