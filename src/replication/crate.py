@@ -187,29 +187,28 @@ def _tool_id(job: Job) -> str:
 
 def _tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
     """Every version of a program that ran, with the packages that it computes with."""
-    first = {_tool_id(job): job for job in reversed(jobs)}
-    packages = {pair for job in jobs for pair in job.packages.items()}
-    needed = {
-        pair: _add(
-            crate,
-            f"https://pypi.org/project/{pair[0]}/{pair[1]}/",
-            "SoftwareApplication",
-            name=pair[0],
-            softwareVersion=pair[1],
-        )
-        for pair in sorted(packages)
-    }
-    return {
-        name: _add(
-            crate,
-            name,
-            "SoftwareApplication",
-            name=job.program,
-            softwareVersion=job.version,
-            softwareRequirements=[needed[pair] for pair in sorted(job.packages.items())],
-        )
-        for name, job in sorted(first.items())
-    }
+    tools: dict[str, ContextEntity] = {}
+    for job in sorted(jobs, key=_tool_id):
+        if (name := _tool_id(job)) not in tools:
+            packages = [
+                _add(
+                    crate,
+                    f"https://pypi.org/project/{package}/{version}/",
+                    "SoftwareApplication",
+                    name=package,
+                    softwareVersion=version,
+                )
+                for package, version in sorted(job.packages.items())
+            ]
+            tools[name] = _add(
+                crate,
+                name,
+                "SoftwareApplication",
+                name=job.program,
+                softwareVersion=job.version,
+                softwareRequirements=packages,
+            )
+    return tools
 
 
 def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) -> Any:

@@ -353,16 +353,21 @@ def check_mistakes_are_answered(small: Small) -> None:
     section = small.parts.settings.model_dump(mode="json")
     last = [*section][-1]
     _answered(small, {f"{last}s": {}}, f"did you mean '{last}'?")
-    for keys, value in _places(section):
-        wrong: Any = "text" if isinstance(value, dict | list) else {"not": "this"}
-        _answered(small, _nested(keys, wrong), small.study.name, *keys)
+    for key, value in section.items():
+        _answered(small, {key: _of_another_kind(value)}, small.study.name, key)
     for name, figure in section["figures"].items():
         for key, value in figure.items():
+            overlay = {"figures": {name: {key: _of_another_kind(value)}}}
+            _answered(small, overlay, small.study.name, "figures", name, key)
             for experiment in small.parts.experiments:
                 if value in (experiment, [experiment]):
                     strange = f"{experiment}x" if value == experiment else [f"{experiment}x"]
                     overlay = {"figures": {name: {key: strange}}}
                     _answered(small, overlay, f"did you mean '{experiment}'?")
+
+
+def _of_another_kind(value: Any) -> Any:
+    return "text" if isinstance(value, dict | list) else {"not": "this"}
 
 
 def _answered(small: Small, overlay: dict[str, Any], *expected: str) -> None:
@@ -373,20 +378,6 @@ def _answered(small: Small, overlay: dict[str, Any], *expected: str) -> None:
         said = error.message
     for words in expected:
         assert words in said, f"{overlay} is answered by '{said}', without '{words}'"
-
-
-def _places(section: dict[str, Any]) -> Iterator[tuple[list[str], Any]]:
-    """Keys to every part of the section, and to every setting of a figure, and their values."""
-    for key, value in section.items():
-        yield [key], value
-    for name, figure in section["figures"].items():
-        yield from ((["figures", name, key], value) for key, value in figure.items())
-
-
-def _nested(keys: list[str], value: Any) -> dict[str, Any]:
-    for key in reversed(keys):
-        value = {key: value}
-    return value  # type: ignore[no-any-return]
 
 
 def _tables(small: Small, path: str) -> "tuple[pd.DataFrame, pd.DataFrame | None]":

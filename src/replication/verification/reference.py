@@ -20,8 +20,10 @@ EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
 EVIDENCE_COLUMNS = (
     "claim", "cell", "level", "sample", "seed", "value", "published", "published_seeds",
 )  # fmt: skip
-_COUNTS = ("seed", "published_seeds")
-_NUMBERS = ("level", "value", "published")
+_NUMBERS: dict[Hashable, Any] = {
+    **dict.fromkeys(("seed", "published_seeds"), "Int64"),
+    **dict.fromkeys(("level", "value", "published"), "float64"),
+}
 _REMEDY = "restore the reference with git, or make it again with `snakemake reference`"
 
 
@@ -136,11 +138,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
     """
     kinds: dict[Hashable, Any] = {"digest": "str"}
     if path.name == EVIDENCE:
-        kinds = {
-            **dict.fromkeys(("claim", "cell", "sample"), "str"),
-            **dict.fromkeys(_COUNTS, "Int64"),
-            **dict.fromkeys(_NUMBERS, "float64"),
-        }
+        kinds = {**dict.fromkeys(("claim", "cell", "sample"), "str"), **_NUMBERS}
     try:
         table = pd.read_csv(path, dtype=kinds)
     except (OSError, ValueError) as error:
@@ -156,8 +154,7 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
         table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
         for claim, table in evidence.items()
     ]
-    kinds = dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64")
-    return pd.concat([table.astype(kinds) for table in tables], ignore_index=True)
+    return pd.concat([table.astype(_NUMBERS) for table in tables], ignore_index=True)
 
 
 def run_keys(runs: pd.DataFrame) -> list[str]:
