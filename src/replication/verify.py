@@ -23,7 +23,7 @@ import click
 import pandas as pd
 import yaml
 
-from replication.configuration import Configuration, configuration_type, configure, merged
+from replication.configuration import Configuration, configure, merged
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.frames import write_csv
@@ -86,10 +86,6 @@ class Project:
         """Whether just what is in the reference of a study is computed."""
         return settings(self.jobs, study) == settings(self.default, study)
 
-    def reference(self, study: str) -> Path:
-        """Folder of the reference of a study."""
-        return reference_folder(self.root, study)
-
     def snakemake(
         self, configuration: Configuration, targets: Iterable[str], *options: str
     ) -> None:
@@ -100,14 +96,12 @@ class Project:
         """
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "configuration.yaml"
-            whole, default = (
-                each.model_dump(mode="json") for each in (configuration, self.default.configuration)
-            )
-            file.write_text(yaml.safe_dump(_with_removals(whole, default)))
-            command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress"]
-            command += ["--snakefile", str(self.root / "Snakefile"), *options]
-            command += ["--configfile", str(file)]
-            if subprocess.run(command, check=False).returncode:
+            whole, default = configuration, self.default.configuration
+            overlay = _with_removals(whole.model_dump(mode="json"), default.model_dump(mode="json"))
+            file.write_text(yaml.safe_dump(overlay))
+            command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress", *options]
+            places = ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(file)]
+            if subprocess.run([*command, *places], check=False).returncode:
                 raise InputError("computing the results again failed, see above")
 
 
@@ -134,19 +128,13 @@ def main(
     if found and found.exists():
         raise InputError(f"{found}: is there already; delete it or name another folder")
     studies = find_studies()
-    whole = configuration_type(studies)
-    project = Project(
-        root,
-        studies,
-        whole.parse(read_yaml(configuration), str(configuration))
-        if configuration
-        else configure({}, studies),
-    )
-    chosen = (
-        project.jobs.selected(",".join(names))
-        if names
-        else [name for name, study in studies.items() if study.is_default]
-    )
+    whole = configure({}, studies)
+    if configuration:
+        whole = type(whole).parse(read_yaml(configuration), str(configuration))
+    project = Project(root, studies, whole)
+    chosen = [name for name, study in studies.items() if study.is_default]
+    if names:
+        chosen = project.jobs.selected(",".join(names))
     if write:
         for name in chosen:
             write_results(project, name)
@@ -181,7 +169,7 @@ def write_results(project: Project, study: str) -> None:
     found = collect(project.jobs, study, Path())
     for reason in found.refused.values():
         raise InputError(reason)
-    folder = project.reference(study)
+    folder = reference_folder(project.root, study)
     write_reference(folder, found.results)
     click.echo(f"The results are kept in {folder}")
 
@@ -190,7 +178,7 @@ def _verify(
     project: Project, study: str, level: str, draw: int, keep: Path | None
 ) -> list[Difference]:
     """All differences between a study and its reference, which are printed."""
-    reference, changed = read_reference(project.reference(study))
+    reference, changed = read_reference(reference_folder(project.root, study))
     found = _found(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
     due, current = expected(jobs), found.results
@@ -239,16 +227,18 @@ def _remake(project: Project, study: str) -> None:
         **{f"figure {name}": path for name, path in files.tables.items()},
         **{f"verdict {name}": path for name, path in files.verdicts.items()},
     }
-    here = {name: path for name, path in made.items() if _has_metrics(jobs, path)}
-    if left_out := [name for name in made if name not in here]:
+    left_out = {
+        name: path
+        for name, path in made.items()
+        if any(
+            task.stage == "metrics" and not Path(read).is_file()
+            for read, task in jobs.closure([path])
+        )
+    }
+    if left_out:
         click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
-    project.snakemake(project.configuration, here.values(), "--forcerun", *RULES)
-
-
-def _has_metrics(jobs: Jobs, path: str) -> bool:
-    """Whether all metrics that a file is made from are in the current folder."""
-    metrics = (name for name, task in jobs.closure([path]) if task.stage == "metrics")
-    return all(Path(name).is_file() for name in metrics)
+    here = [path for name, path in made.items() if name not in left_out]
+    project.snakemake(project.configuration, here, "--forcerun", *RULES)
 
 
 def _known(current: Reference, reference: Reference) -> Reference:
@@ -294,23 +284,17 @@ def _report(
         theirs = reference.depends["machine"].get(kind)
         if mine != theirs:
             click.echo(f"{kind}: {mine}, of the reference {theirs}")
-    if not rows:
-        click.echo(_equal(current))
+    if not rows and (current.tables or current.verdicts):
+        figures = sum(name.startswith("figures/") for name in current.tables)
+        runs = len(current.tables.get(FINGERPRINTS, ()))
+        found = f"{figures} figures, {len(current.verdicts)} verdicts, {runs} runs"
+        click.echo(f"Equal to the reference: {found}.")
+    elif not rows:
+        click.echo("Nothing is computed here; the reference itself is whole.")
     for place, quantity, was, now, difference, tolerance in rows[:SHOWN]:
         gap = "" if math.isnan(difference) else f", {difference:.3g} apart"
         said = f"{now}, expected {was}{gap} (tolerance: {tolerance})"
         click.echo(f"{place}: {quantity} is {said}", err=True)
-
-
-def _equal(current: Reference) -> str:
-    """What was compared, where all of it was equal."""
-    if not current.tables and not current.verdicts:
-        return "Nothing is computed here; the reference itself is whole."
-    figures = sum(name.startswith("figures/") for name in current.tables)
-    runs = len(current.tables.get(FINGERPRINTS, ()))
-    return (
-        f"Equal to the reference: {figures} figures, {len(current.verdicts)} verdicts, {runs} runs."
-    )
 
 
 def _with_removals(data: Any, default: Any) -> Any:
