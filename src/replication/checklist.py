@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pandas as pd
 import yaml
 from jinja2 import Environment, StrictUndefined
 
 from replication.digest import SOURCE
 from replication.errors import InputError
 from replication.jobs import StudyJobs
-from replication.registry import Checklist, Claim
+from replication.registry import Checklist
 from replication.verification.reference import FINGERPRINTS, Reference, reference_folder
 
 Data = dict[str, Any]
@@ -53,11 +54,6 @@ class Told(NamedTuple):
         return self.jobs.registry.checklist
 
     @property
-    def claims(self) -> list[Claim]:
-        """What it claims."""
-        return self.jobs.registry.claims
-
-    @property
     def place(self) -> Path:
         """Its folder, from that of the project."""
         return Path(SOURCE.name) / self.jobs.study.folder.relative_to(SOURCE)
@@ -66,7 +62,7 @@ class Told(NamedTuple):
 def checklist(studies: Sequence[Told]) -> Data:
     """All answers for the studies of one paper."""
     kept = {told.name: told.reference for told in studies if told.reference}
-    claims = [claim for told in studies for claim in told.claims]
+    claims = [claim for told in studies for claim in told.jobs.registry.claims]
     template = Environment(undefined=StrictUndefined, finalize=json.dumps).from_string(
         TEMPLATE.read_text()
     )
@@ -124,15 +120,9 @@ def _manifest(study: StudyJobs) -> Iterator[tuple[str, str]]:
 
 def _ranges(settings: Any) -> Data:
     """Every list among the settings of the experiments, by its path of keys."""
-    data = settings.model_dump(mode="json")
+    experiments = settings.model_dump(mode="json").get("experiments", {})
+    flat = {name: pd.json_normalize(each).iloc[0] for name, each in experiments.items()}
     return {
-        name: dict(_lists(experiment)) for name, experiment in data.get("experiments", {}).items()
+        name: {key: value for key, value in values.items() if isinstance(value, list) and value}
+        for name, values in flat.items()
     }
-
-
-def _lists(data: Data, prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
-    for key, value in data.items():
-        if isinstance(value, dict):
-            yield from _lists(value, f"{prefix}{key}.")
-        elif isinstance(value, list) and value:
-            yield f"{prefix}{key}", value

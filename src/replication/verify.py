@@ -30,7 +30,6 @@ from replication.frames import write_csv
 from replication.jobs import Jobs, StudyJobs
 from replication.study import Study, find_studies
 from replication.verification.collect import (
-    Found,
     collect,
     counts,
     depends,
@@ -166,11 +165,11 @@ def write_results(project: Project, study: str) -> None:
     absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
     if absent:
         raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
-    found = collect(project.jobs, study, Path())
-    for reason in found.refused.values():
+    found, refused = collect(project.jobs, study, Path())
+    for reason in refused.values():
         raise InputError(reason)
     folder = reference_folder(project.root, study)
-    write_reference(folder, found.results)
+    write_reference(folder, found)
     click.echo(f"The results are kept in {folder}")
 
 
@@ -179,9 +178,9 @@ def _verify(
 ) -> list[Difference]:
     """All differences between a study and its reference, which are printed."""
     reference, changed = read_reference(reference_folder(project.root, study))
-    found = _found(project, study, level, draw)
+    current, refused = _found(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
-    due, current = expected(jobs), found.results
+    due = expected(jobs)
     if project.is_default(study):
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
@@ -192,7 +191,7 @@ def _verify(
     again = judge_again(reference.tables[EVIDENCE], families(default))
     rows = [
         *missing("reference", reference, expected(default)),
-        *(Difference("results", path, "readable", why) for path, why in found.refused.items()),
+        *(Difference("results", path, "readable", why) for path, why in refused.items()),
         *compare(current, reference, changed, again, counts(jobs)),
         *missing("results", current, due if level == "full" else _begun(due, current, level)),
     ]
@@ -200,7 +199,7 @@ def _verify(
     return rows
 
 
-def _found(project: Project, study: str, level: str, draw: int) -> Found:
+def _found(project: Project, study: str, level: str, draw: int) -> tuple[Reference, dict[str, str]]:
     """What is here, or, of the levels above `figure`, what is made in a folder of its own."""
     if level == "figure":
         _remake(project, study)
@@ -216,8 +215,8 @@ def _found(project: Project, study: str, level: str, draw: int) -> Found:
     targets = files.all if level == "full" else files.fingerprints.values()
     with tempfile.TemporaryDirectory() as folder:
         project.snakemake(configuration, targets, "--directory", folder)
-        found = collect(jobs, study, Path(folder))
-    return found._replace(results=replace(found.results, depends=depends(project.jobs, study)))
+        found, refused = collect(jobs, study, Path(folder))
+    return replace(found, depends=depends(project.jobs, study)), refused
 
 
 def _remake(project: Project, study: str) -> None:
