@@ -1,5 +1,7 @@
 """The reference: what differs from it is named, with its size and its tolerance."""
 
+from functools import partial
+
 import pandas as pd
 import pytest
 from conftest import DEFAULTS
@@ -66,6 +68,15 @@ def changed(reference: Reference, **parts: object) -> Reference:
     return Reference(**vars(reference) | parts)
 
 
+def with_table(reference: Reference, name: str, table: pd.DataFrame) -> Reference:
+    return changed(reference, tables=reference.tables | {name: table})
+
+
+def elsewhere(found: Reference) -> Reference:
+    """The same from another processor."""
+    return changed(found, depends=found.depends | {"machine": {"cpu": "b"}})
+
+
 def rows(found: Reference, reference: Reference) -> list[dict[str, object]]:
     again = judge_again(reference.tables["evidence.csv"], FAMILIES)
     return [row._asdict() for row in compare(found, reference, [], again)]
@@ -122,8 +133,7 @@ def test_an_effect_counts_on_the_same_processor_only(reference):
         reference, verdicts={"T1": verdict.model_copy(update={"comparisons": [larger]})}
     )
     assert [row["quantity"] for row in rows(found, reference)] == ["effect in row 1 (a, holds)"]
-    elsewhere = {**reference.depends, "machine": {"cpu": "b"}}
-    assert rows(changed(found, depends=elsewhere), reference) == []
+    assert rows(elsewhere(found), reference) == []
 
 
 @pytest.mark.parametrize(
@@ -154,9 +164,7 @@ def test_a_foreign_file_in_the_reference_is_named(reference, tmp_path):
 
 def test_digests_that_look_like_numbers_stay_texts(reference, tmp_path):
     runs = RUNS.assign(digest=["0123456789012345", "123e456789012345"])
-    write_reference(
-        tmp_path, changed(reference, tables=reference.tables | {"fingerprints.csv": runs})
-    )
+    write_reference(tmp_path, with_table(reference, "fingerprints.csv", runs))
     assert read_reference(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
 
 
@@ -202,13 +210,12 @@ def test_changed_settings_and_code_are_named(reference):
 
 def test_one_bit_counts_on_the_same_processor_and_not_on_another(reference):
     nearly = FIGURE.assign(entropy_mean=[2.0, 1 / 3 + 1e-16])
-    found = changed(reference, tables=reference.tables | {"figures/fig6.csv": nearly})
+    found = with_table(reference, "figures/fig6.csv", nearly)
     (row,) = rows(found, reference)
     assert row["place"] == "figures/fig6.csv"
     assert row["quantity"] == "entropy_mean in row 2 (y)"
     assert row["tolerance"] == "same processor"
-    other = {"machine": {"cpu": "b"}}
-    assert rows(changed(found, depends=reference.depends | other), reference) == []
+    assert rows(elsewhere(found), reference) == []
 
 
 def test_digests_of_bits_do_not_count_on_another_processor(reference):
@@ -217,7 +224,7 @@ def test_digests_of_bits_do_not_count_on_another_processor(reference):
         "digest in row 1",
         "digest in row 2",
     }
-    assert rows(changed(found, depends=reference.depends | {"machine": {}}), reference) == []
+    assert rows(elsewhere(found), reference) == []
 
 
 def test_one_seed_of_an_experiment_is_enough(reference):
@@ -230,9 +237,7 @@ def test_one_seed_of_an_experiment_is_enough(reference):
 
 
 def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
-    def of_words(runs: pd.DataFrame) -> Reference:
-        return changed(reference, tables=reference.tables | {"fingerprints.csv": runs})
-
+    of_words = partial(with_table, reference, "fingerprints.csv")
     both = RUNS.assign(seed=1, mixture=["a", "b"]).rename(columns={"mixture": "words"})
     assert rows(of_words(both.tail(1)), of_words(both)) == []
     (row,) = rows(of_words(both.head(1)), of_words(both.assign(loss=9.0)))
@@ -247,16 +252,13 @@ def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
 
 def test_experiments_may_have_numbers_of_their_own(reference):
     runs = pd.concat([RUNS, RUNS.assign(experiment="f").rename(columns={"loss": "norm"})])
-    whole = changed(reference, tables=reference.tables | {"fingerprints.csv": runs})
+    whole = with_table(reference, "fingerprints.csv", runs)
     assert rows(changed(reference, tables={"fingerprints.csv": RUNS}), whole) == []
 
 
 def test_what_jumps_as_a_count_does_may_differ_more_on_another_processor(reference):
-    found = changed(
-        reference,
-        tables={"figures/fig6.csv": FIGURE.assign(entropy_mean=[2.03, 1 / 3])},
-        depends=reference.depends | {"machine": {"cpu": "b"}},
-    )
+    figure = FIGURE.assign(entropy_mean=[2.03, 1 / 3])
+    found = elsewhere(changed(reference, tables={"figures/fig6.csv": figure}))
     assert len([*compare(found, reference, [], {})]) == 1
     assert [*compare(found, reference, [], {}, counts={"figures/fig6.csv"})] == []
 

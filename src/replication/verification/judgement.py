@@ -153,7 +153,9 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
 
 def _verdict(judged: Judged, cells: list[Numbers]) -> Verdict:
     seeds = judged.evidence["seed"].nunique() if "seed" in judged.evidence else 0
-    comparisons = [Comparison(**{"decision": _decision(judged.test, c, seeds)} | c) for c in cells]
+    comparisons = [
+        Comparison(**cell | {"decision": _decision(judged.test, cell, seeds)}) for cell in cells
+    ]
     return Verdict(
         claim=judged.claim,
         verdict=_outcome(judged.test, comparisons),
