@@ -29,14 +29,7 @@ from replication.errors import InputError
 from replication.frames import write_csv
 from replication.jobs import Jobs, StudyJobs
 from replication.study import Study, find_studies
-from replication.verification.collect import (
-    collect,
-    counts,
-    depends,
-    expected,
-    families,
-    settings,
-)
+from replication.verification.collect import collect, counts, depends, expected, families, settings
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import Difference
 from replication.verification.reference import (

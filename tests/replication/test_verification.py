@@ -12,11 +12,7 @@ from replication.registry import Interval, Registry
 from replication.study import find_studies
 from replication.verification.collect import counts, expected
 from replication.verification.comparison import compare, missing
-from replication.verification.differences import (
-    ACROSS_PROCESSORS,
-    SAME_PROCESSOR,
-    differences,
-)
+from replication.verification.differences import ACROSS_PROCESSORS, SAME_PROCESSOR, differences
 from replication.verification.judgement import Judged, judge
 from replication.verification.reference import (
     Expected,
@@ -28,20 +24,12 @@ from replication.verification.reference import (
 )
 
 TEST = Interval(
-    kind="interval",
-    upper=0,
-    power={"effect": 1, "seeds": 10, "comparisons": 1, "probability": 0.5},
+    kind="interval", upper=0, power={"effect": 1, "seeds": 10, "comparisons": 1, "probability": 0.5}
 )
 EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
 FIGURE = pd.DataFrame({"eta_z": [0.5, 1.0], "name": ["x", "y"], "entropy_mean": [2.0, 1 / 3]})
 RUNS = pd.DataFrame(
-    {
-        "seed": [1, 2],
-        "mixture": "m",
-        "digest": ["ab", "cd"],
-        "loss": [0.25, 0.5],
-        "experiment": "e",
-    }
+    {"seed": [1, 2], "mixture": "m", "digest": ["ab", "cd"], "loss": [0.25, 0.5], "experiment": "e"}
 )
 EXPECTED = Expected(
     {"figures/fig6.csv", "evidence.csv", "fingerprints.csv"},

@@ -13,13 +13,7 @@ from replication.verification.differences import (
     differences,
 )
 from replication.verification.judgement import Verdict
-from replication.verification.reference import (
-    EVIDENCE,
-    FINGERPRINTS,
-    Expected,
-    Reference,
-    run_keys,
-)
+from replication.verification.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
 
 
 def compare(

@@ -14,15 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from replication.errors import InputError
-from replication.registry import (
-    Bounds,
-    Equivalence,
-    Interval,
-    Prediction,
-    Published,
-    Test,
-    Trend,
-)
+from replication.registry import Bounds, Equivalence, Interval, Prediction, Published, Test, Trend
 from replication.statistics import (
     holm,
     pooled_std,
