@@ -97,11 +97,7 @@ def codecheck(studies: Sequence[StudyJobs]) -> Data:
     return {
         "version": CODECHECK,
         "source": f"An independent replication; `snakemake {targets}` makes all files.",
-        "manifest": [
-            {"file": path, "comment": comment}
-            for study in studies
-            for path, comment in _manifest(study)
-        ],
+        "manifest": [item for study in studies for item in _manifest(study)],
         "paper": {
             "title": paper.title,
             "authors": [{"name": name.strip()} for name in paper.authors.split(",")],
@@ -110,12 +106,13 @@ def codecheck(studies: Sequence[StudyJobs]) -> Data:
     }
 
 
-def _manifest(study: StudyJobs) -> Iterator[tuple[str, str]]:
+def _manifest(study: StudyJobs) -> Iterator[Data]:
     for name, figure in study.figures.items():
         label, table = study.registry.figures[figure.drawing].label, study.table(name)
-        yield f"{table.removesuffix('.csv')}.pdf", f"{label}, drawn"
-        yield table, f"{label}, the numbers that are drawn"
-    yield f"results/{study.study.name}/verdicts.md", f"Verdicts on {study.registry.title}"
+        yield {"file": f"{table.removesuffix('.csv')}.pdf", "comment": f"{label}, drawn"}
+        yield {"file": table, "comment": f"{label}, the numbers that are drawn"}
+    verdicts = f"results/{study.study.name}/verdicts.md"
+    yield {"file": verdicts, "comment": f"Verdicts on {study.registry.title}"}
 
 
 def _ranges(settings: Any) -> Data:

@@ -206,7 +206,8 @@ def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) 
         _add(crate, f"#{rule}:{tool[1:]}", "HowToStep", name=rule, workExample=tools[tool])
         for rule, tool in pairs
     ]
-    workflow = crate.add_workflow(
+    place = {name: value for name, value in machine().items() if name in {"processor", "python"}}
+    return crate.add_workflow(
         dest_path=str(WORKFLOW),
         main=True,
         lang="snakemake",
@@ -214,14 +215,11 @@ def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) 
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
             "name": "The workflow",
             "version": commit(Path()),
+            "hasPart": list(tools.values()),
+            "step": steps,
+            "runtimePlatform": ", ".join(f"{name} {value}" for name, value in place.items()),
         },
     )
-    workflow["hasPart"] = list(tools.values())
-    workflow["step"] = steps
-    workflow["runtimePlatform"] = ", ".join(
-        f"{name} {value}" for name, value in machine().items() if name in {"processor", "python"}
-    )
-    return workflow
 
 
 def _action(
