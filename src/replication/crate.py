@@ -63,6 +63,11 @@ class Job(NamedTuple):
     ended: float
     """In seconds since 1970."""
 
+    @property
+    def tool(self) -> str:
+        """Name of this version of the program in the crate."""
+        return f"#{self.program}@{self.version}"
+
 
 def read_jobs(records: Path) -> list[Job]:
     """All jobs of which an output is still there, in the order of their outputs.
@@ -74,12 +79,19 @@ def read_jobs(records: Path) -> list[Job]:
         InputError: if a record cannot be read, or there is none.
     """
     found: dict[tuple[str, float], tuple[MetadataRecord, list[str]]] = {}
-    for path in sorted(records.rglob("*")):
-        if path.is_file() and Path(output := _output(path.relative_to(records))).is_file():
-            record = _read(path)
-            if record.shellcmd and not record.incomplete:
-                key = (record.shellcmd, record.starttime or 0)
-                found.setdefault(key, (record, []))[1].append(output)
+    for path in sorted(path for path in records.rglob("*") if path.is_file()):
+        # The name of the file that a record is of is encoded, a long one over several folders.
+        encoded = "".join(part.removeprefix("@") for part in path.relative_to(records).parts)
+        try:
+            output = urlsafe_b64decode(encoded).decode()
+            if not Path(output).is_file():
+                continue
+            record = MetadataRecord.model_validate(json.loads(path.read_text()))
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error) from error
+        if record.shellcmd and not record.incomplete:
+            key = (record.shellcmd, record.starttime or 0)
+            found.setdefault(key, (record, []))[1].append(output)
     if not found:
         raise InputError("nothing is computed here yet; run a target such as `snakemake figures`")
     jobs = [_job(record, sorted(outputs)) for record, outputs in found.values()]
@@ -94,9 +106,7 @@ def describe(jobs: list[Job], name: str) -> dict[str, Any]:
         name: what to call it.
     """
     crate = ROCrate(version="1.1")
-    ended = max(job.ended for job in jobs)
     root = crate.root_dataset
-    root["datePublished"] = _time(ended)
     root["name"] = name
     root["description"] = "Everything that a run of the workflow made, and what it was made by."
     root["license"] = _add(crate, "https://spdx.org/licenses/MIT", "CreativeWork", name="MIT")
@@ -107,22 +117,20 @@ def describe(jobs: list[Job], name: str) -> dict[str, Any]:
     paths = {path for job in jobs for path in (*job.inputs, *job.outputs)}
     files = {path: _file(crate, path) for path in sorted(paths)}
     tools = _tools(crate, jobs)
-    workflow = _workflow(crate, jobs, tools)
-    made = [path for job in jobs for path in job.outputs]
     whole = _add(
         crate,
         "#run",
         "CreateAction",
         name="The run of the workflow",
         description="snakemake, with the configuration that is the object",
-        instrument=workflow,
+        instrument=_workflow(crate, jobs, tools),
         object=[_file(crate, str(CONFIGURATION))] if CONFIGURATION.is_file() else [],
-        result=[files[path] for path in made],
+        result=[files[path] for job in jobs for path in job.outputs],
         startTime=_time(min(job.started for job in jobs)),
-        endTime=_time(ended),
+        endTime=_time(max(job.ended for job in jobs)),
     )
-    actions = [_action(crate, job, tools, files) for job in jobs]
-    root["mentions"] = [whole, *actions]
+    root["datePublished"] = whole["endTime"]
+    root["mentions"] = [whole, *(_action(crate, job, tools, files) for job in jobs)]
     return dict(crate.metadata.generate())
 
 
@@ -137,22 +145,6 @@ def main(output: Path) -> None:
     crate = describe(read_jobs(RECORDS), f"Replication of {', '.join(titles)}")
     write_text(output, json.dumps(crate, indent=1, sort_keys=True) + "\n")
     click.echo(f"{output}: {len(crate['@graph'])} entities")
-
-
-def _output(record: Path) -> str:
-    """The file that a record is of; its name is encoded, long ones over several folders."""
-    encoded = "".join(part.removeprefix("@") for part in record.parts)
-    try:
-        return urlsafe_b64decode(encoded).decode()
-    except ValueError as error:
-        raise unreadable(RECORDS / record, error) from error
-
-
-def _read(path: Path) -> MetadataRecord:
-    try:
-        return MetadataRecord.model_validate(json.loads(path.read_text()))
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
 
 
 def _job(record: MetadataRecord, outputs: list[str]) -> Job:
@@ -181,45 +173,41 @@ def _program(record: MetadataRecord) -> str:
     return found[1] if found else str(record.rule)
 
 
-def _tool_id(job: Job) -> str:
-    return f"#{job.program}@{job.version}"
-
-
 def _tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
     """Every version of a program that ran, with the packages that it computes with."""
-    first = {_tool_id(job): job for job in reversed(jobs)}
-    packages = {pair for job in jobs for pair in job.packages.items()}
-    needed = {
-        pair: _add(
-            crate,
-            f"https://pypi.org/project/{pair[0]}/{pair[1]}/",
-            "SoftwareApplication",
-            name=pair[0],
-            softwareVersion=pair[1],
-        )
-        for pair in sorted(packages)
-    }
-    return {
-        name: _add(
-            crate,
-            name,
-            "SoftwareApplication",
-            name=job.program,
-            softwareVersion=job.version,
-            softwareRequirements=[needed[pair] for pair in sorted(job.packages.items())],
-        )
-        for name, job in sorted(first.items())
-    }
+    tools: dict[str, ContextEntity] = {}
+    for job in sorted(jobs, key=lambda job: job.tool):
+        if job.tool not in tools:
+            packages = [
+                _add(
+                    crate,
+                    f"https://pypi.org/project/{package}/{version}/",
+                    "SoftwareApplication",
+                    name=package,
+                    softwareVersion=version,
+                )
+                for package, version in sorted(job.packages.items())
+            ]
+            tools[job.tool] = _add(
+                crate,
+                job.tool,
+                "SoftwareApplication",
+                name=job.program,
+                softwareVersion=job.version,
+                softwareRequirements=packages,
+            )
+    return tools
 
 
 def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) -> Any:
     """The Snakefile with a step per rule and program, and the machine that it ran on."""
-    pairs = sorted({(job.rule, _tool_id(job)) for job in jobs})
+    pairs = sorted({(job.rule, job.tool) for job in jobs})
     steps = [
         _add(crate, f"#{rule}:{tool[1:]}", "HowToStep", name=rule, workExample=tools[tool])
         for rule, tool in pairs
     ]
-    workflow = crate.add_workflow(
+    place = {name: value for name, value in machine().items() if name in {"processor", "python"}}
+    return crate.add_workflow(
         dest_path=str(WORKFLOW),
         main=True,
         lang="snakemake",
@@ -227,14 +215,11 @@ def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) 
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
             "name": "The workflow",
             "version": commit(Path()),
+            "hasPart": list(tools.values()),
+            "step": steps,
+            "runtimePlatform": ", ".join(f"{name} {value}" for name, value in place.items()),
         },
     )
-    workflow["hasPart"] = list(tools.values())
-    workflow["step"] = steps
-    workflow["runtimePlatform"] = ", ".join(
-        f"{name} {value}" for name, value in machine().items() if name in {"processor", "python"}
-    )
-    return workflow
 
 
 def _action(
@@ -246,7 +231,7 @@ def _action(
         "CreateAction",
         name=f"{job.rule} of {job.outputs[0]}",
         description=job.command,
-        instrument=tools[_tool_id(job)],
+        instrument=tools[job.tool],
         object=[files[path] for path in job.inputs],
         result=[files[path] for path in job.outputs],
         startTime=_time(job.started),

@@ -54,26 +54,25 @@ def fetch(archive: Archive, folder: Path, offline: str = "") -> None:
     Raises:
         InputError: what went wrong and what to do about it.
     """
-    path, part = folder / archive.name, folder / f"{archive.name}.part"
-    with _refusal_named(folder):
+    path = folder / archive.name
+    try:
         if path.exists():
             _check(path, archive, "delete it and run the same command again")
         else:
             folder.mkdir(parents=True, exist_ok=True)
             otherwise = f"put the archive at {path} by hand" + (offline and f", or {offline}")
-            _complete(part, archive, otherwise)
-            try:
-                again = f"it is deleted now; run the same command again, or {otherwise}"
-                _check(part, archive, again)
-            except InputError:
-                part.unlink()
-                raise
-            part.replace(path)
+            _download(path, archive, otherwise)
         _unpack(path, archive.files, folder)
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or folder}: cannot be used ({error.strerror or error}); make room or"
+            " allow writing there, then run the same command again"
+        ) from error
 
 
-def _complete(part: Path, archive: Archive, otherwise: str) -> None:
-    """Download what is missing of the archive."""
+def _download(path: Path, archive: Archive, otherwise: str) -> None:
+    """Download what is missing of the archive, and give it its name once it is checked."""
+    part = path.with_name(f"{path.name}.part")
     cause = "the server ended it"
     try:
         if (have := _size(part)) < archive.bytes:
@@ -88,6 +87,12 @@ def _complete(part: Path, archive: Archive, otherwise: str) -> None:
             f" ({cause}); check the network and the address and run the same command again, or"
             f" {otherwise}"
         )
+    try:
+        _check(part, archive, f"it is deleted now; run the same command again, or {otherwise}")
+    except InputError:
+        part.unlink()
+        raise
+    part.replace(path)
 
 
 @contextmanager
@@ -199,18 +204,6 @@ def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, pat
             )
 
     write_atomically(path, write)
-
-
-@contextmanager
-def _refusal_named(folder: Path) -> Iterator[None]:
-    """Turn an error of the file system into one that says what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(
-            f"{error.filename or folder}: cannot be used ({error.strerror or error}); make room or"
-            " allow writing there, then run the same command again"
-        ) from error
 
 
 def _size(path: Path) -> int:

@@ -110,7 +110,7 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
         (claim, told.reference.verdicts.get(claim.id))
         for told in studies
         if told.reference
-        for claim in told.claims
+        for claim in told.jobs.registry.claims
     ]
     shown = "\n".join([*_counts(verdicts), "", *_headlines(verdicts)])
     return f"{before}{_MARKS[0]}\n{shown}\n{_MARKS[1]}{after}"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
@@ -60,14 +60,10 @@ def format_seeds(seeds: Sequence[int]) -> str:
 
     No seeds are the empty text.
     """
-    if not seeds:
-        return ""
-    breaks = [i + 1 for i, (a, b) in enumerate(pairwise(seeds)) if b != a + 1]
-    bounds = pairwise([0, *breaks, len(seeds)])
-    return ",".join(
-        f"{seeds[start]}-{seeds[end - 1]}" if end - start > 1 else str(seeds[start])
-        for start, end in bounds
-    )
+    # Successive seeds are all as far from their places in the list.
+    ranges = groupby(enumerate(seeds), lambda item: item[1] - item[0])
+    parts = ([seed for _, seed in items] for _, items in ranges)
+    return ",".join(f"{part[0]}-{part[-1]}" if part[1:] else str(part[0]) for part in parts)
 
 
 def parse_seeds(text: str) -> list[int]:

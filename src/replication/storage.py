@@ -2,7 +2,7 @@
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -30,16 +30,15 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
-            with os.fdopen(descriptor, "wb") as stream:
+            with temporary.open("xb") as stream:
                 write(stream)
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, path)
+            temporary.replace(path)
         except BaseException:
-            os.unlink(temporary)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise InputError(
@@ -105,9 +104,3 @@ def unreadable(path: Path, error: Exception) -> InputError:
         f"{path}: truncated, damaged or not made by this project"
         f" ({type(error).__name__}: {error}); delete the file and run again"
     )
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from replication.errors import InputError
 from replication.order import Role, Stage
 from replication.provenance import digest
-from replication.sensitivity import Cell, Sensitivity
+from replication.sensitivity import Sensitivity
 from replication.strict import Strict, unknown_key
 from replication.study import Experiment, Job
 
@@ -147,13 +147,13 @@ class Tasks:
     def _verdict(self, claim: str, variant: str = "") -> Task:
         ending = f"-{variant}" if variant else ""
         family = self._jobs.family(claim, variant)
-        members = [
-            {"claim": name, "test": self._jobs.claims[name].test.model_dump(mode="json")}  # type: ignore[union-attr]
+        tests = {
+            name: self._jobs.claims[name].test.model_dump(mode="json")  # type: ignore[union-attr]
             for name in family
-        ]
+        }
         reads = tuple(self._jobs.path("evidence", f"{name}{ending}", "parquet") for name in family)
         return self._small(
-            "verdict", JUDGE, "verdict", {"claim": claim, "members": members}, reads, "evidence"
+            "verdict", JUDGE, "verdict", {"claim": claim, "tests": tests}, reads, "evidence"
         )
 
     def _table(self, name: str) -> Task:
@@ -221,18 +221,17 @@ class Tasks:
         return tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)
 
     def _cells(self) -> list[dict[str, Any]]:
-        cells = [
-            Cell(
-                claim=claim,
-                statement=self._jobs.claims[claim].statement,
-                variant=self._jobs.variants[variant].title,
-                as_baseline=not self._jobs.varied_verdict(claim, variant).endswith(
+        return [
+            {
+                "claim": claim,
+                "statement": self._jobs.claims[claim].statement,
+                "variant": self._jobs.variants[variant].title,
+                "as_baseline": not self._jobs.varied_verdict(claim, variant).endswith(
                     f"-{variant}.json"
                 ),
-            )
+            }
             for claim, variant in self._jobs.varied_cells
         ]
-        return [cell.model_dump() for cell in cells]
 
 
 def _each(role: Role, paths: Iterable[str]) -> tuple[Role, ...]:

@@ -20,22 +20,23 @@ from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+from numpy.typing import NDArray
 
 from replication.configuration import configure, merged
 from replication.errors import InputError
+from replication.frames import read_csv, read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.marks import unknown_marks
 from replication.order import Order
 from replication.registry import Statistical
 from replication.run import Work, parsed
+from replication.storage import read_arrays
 from replication.strict import Strict
 from replication.study import Study
 from replication.tasks import Task
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import NDArray
 
 RUN = """
 import json, sys
@@ -146,10 +147,8 @@ class Small:
         """What makes a file, without its inputs."""
         return Work(self.jobs.order(path), [], self.output(path), None)
 
-    def runs(self) -> "Iterator[tuple[tuple[str, int], dict[str, NDArray[Any]]]]":
+    def runs(self) -> Iterator[tuple[tuple[str, int], dict[str, NDArray[Any]]]]:
         """The arrays of every seed, with what made them and the seed."""
-        from replication.storage import read_arrays
-
         for path, task in self.tasks("runs"):
             recipe = self.jobs.recipe(path)
             arrays = read_arrays(self.folder / path, recipe, list(task.seeds))
@@ -157,10 +156,8 @@ class Small:
                 own = {name: values[index] for name, values in arrays.items()}
                 yield (recipe.digest, seed), own
 
-    def table(self, path: str) -> "pd.DataFrame":
+    def table(self, path: str) -> pd.DataFrame:
         """A metric or the evidence of a claim."""
-        from replication.frames import read_table
-
         return read_table(self.folder / path, self.jobs.recipe(path), None)
 
     def changed(self, overlay: Mapping[str, Any]) -> Jobs:
@@ -327,8 +324,9 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
     """A figure reads nothing but its table, does not change it, and shows what stands in it."""
     import matplotlib.pyplot as plt
 
-    for path in (path for path, _ in small.tasks("figure")):
-        table, published = _tables(small, path)
+    for path, task in small.tasks("figure"):
+        table, *known = (read_csv(Path(name), ()) for name in (*task.reads, *task.published))
+        published = known[0] if known else None
         before = table.copy(deep=True)
         work = small.work(path)
         figure = parsed(work.function, work.order.settings["figure"])
@@ -337,7 +335,7 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
             drawn = work.function(figure, table, published)
         assert table.equals(before), f"{path}: drawing changes its table"
-        unknown = list(unknown_marks(drawn, [table] if published is None else [table, published]))
+        unknown = list(unknown_marks(drawn, [table, *known]))
         plt.close(drawn)
         assert bool(unknown) == (figure.drawing in small.study.drawn_beside), (
             f"{path}: does not have in its table what it draws, {', '.join(unknown[:SHOWN])};"
@@ -353,16 +351,21 @@ def check_mistakes_are_answered(small: Small) -> None:
     section = small.parts.settings.model_dump(mode="json")
     last = [*section][-1]
     _answered(small, {f"{last}s": {}}, f"did you mean '{last}'?")
-    for keys, value in _places(section):
-        wrong: Any = "text" if isinstance(value, dict | list) else {"not": "this"}
-        _answered(small, _nested(keys, wrong), small.study.name, *keys)
+    for key, value in section.items():
+        _answered(small, {key: _of_another_kind(value)}, small.study.name, key)
     for name, figure in section["figures"].items():
         for key, value in figure.items():
+            overlay = {"figures": {name: {key: _of_another_kind(value)}}}
+            _answered(small, overlay, small.study.name, "figures", name, key)
             for experiment in small.parts.experiments:
                 if value in (experiment, [experiment]):
                     strange = f"{experiment}x" if value == experiment else [f"{experiment}x"]
                     overlay = {"figures": {name: {key: strange}}}
                     _answered(small, overlay, f"did you mean '{experiment}'?")
+
+
+def _of_another_kind(value: Any) -> Any:
+    return "text" if isinstance(value, dict | list) else {"not": "this"}
 
 
 def _answered(small: Small, overlay: dict[str, Any], *expected: str) -> None:
@@ -373,26 +376,3 @@ def _answered(small: Small, overlay: dict[str, Any], *expected: str) -> None:
         said = error.message
     for words in expected:
         assert words in said, f"{overlay} is answered by '{said}', without '{words}'"
-
-
-def _places(section: dict[str, Any]) -> Iterator[tuple[list[str], Any]]:
-    """Keys to every part of the section, and to every setting of a figure, and their values."""
-    for key, value in section.items():
-        yield [key], value
-    for name, figure in section["figures"].items():
-        yield from ((["figures", name, key], value) for key, value in figure.items())
-
-
-def _nested(keys: list[str], value: Any) -> dict[str, Any]:
-    for key in reversed(keys):
-        value = {key: value}
-    return value  # type: ignore[no-any-return]
-
-
-def _tables(small: Small, path: str) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
-    """What a figure draws."""
-    from replication.frames import read_csv
-
-    task = small.jobs.tasks[path]
-    known = [read_csv(Path(name), ()) for name in task.published]
-    return read_csv(Path(task.reads[0]), ()), known[0] if known else None

@@ -8,11 +8,12 @@ seed    computes one seed of every experiment from nothing, drawn at random
 full    computes everything from nothing, in a folder of its own
 """
 
+import math
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,22 +23,15 @@ import click
 import pandas as pd
 import yaml
 
-from replication.configuration import Configuration, configuration_type, configure, merged
+from replication.configuration import Configuration, configure, merged
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.frames import write_csv
 from replication.jobs import Jobs, StudyJobs
 from replication.study import Study, find_studies
-from replication.verification.collect import (
-    Found,
-    collect,
-    counts,
-    depends,
-    expected,
-    families,
-    settings,
-)
-from replication.verification.comparison import compare, missing, refused, together
+from replication.verification.collect import collect, counts, depends, expected, families, settings
+from replication.verification.comparison import compare, missing
+from replication.verification.differences import Difference
 from replication.verification.reference import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
@@ -84,10 +78,6 @@ class Project:
         """Whether just what is in the reference of a study is computed."""
         return settings(self.jobs, study) == settings(self.default, study)
 
-    def reference(self, study: str) -> Path:
-        """Folder of the reference of a study."""
-        return reference_folder(self.root, study)
-
     def snakemake(
         self, configuration: Configuration, targets: Iterable[str], *options: str
     ) -> None:
@@ -98,14 +88,12 @@ class Project:
         """
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "configuration.yaml"
-            whole, default = (
-                each.model_dump(mode="json") for each in (configuration, self.default.configuration)
-            )
-            file.write_text(yaml.safe_dump(_with_removals(whole, default)))
-            command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress"]
-            command += ["--snakefile", str(self.root / "Snakefile"), *options]
-            command += ["--configfile", str(file)]
-            if subprocess.run(command, check=False).returncode:
+            whole, default = configuration, self.default.configuration
+            overlay = _with_removals(whole.model_dump(mode="json"), default.model_dump(mode="json"))
+            file.write_text(yaml.safe_dump(overlay))
+            command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress", *options]
+            places = ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(file)]
+            if subprocess.run([*command, *places], check=False).returncode:
                 raise InputError("computing the results again failed, see above")
 
 
@@ -132,13 +120,13 @@ def main(
     if found and found.exists():
         raise InputError(f"{found}: is there already; delete it or name another folder")
     studies = find_studies()
-    given = configuration and read_configuration(configuration, studies)
-    project = Project(root, studies, given or configure({}, studies))
-    chosen = (
-        project.jobs.selected(",".join(names))
-        if names
-        else [name for name, study in studies.items() if study.is_default]
-    )
+    whole = configure({}, studies)
+    if configuration:
+        whole = type(whole).parse(read_yaml(configuration), str(configuration))
+    project = Project(root, studies, whole)
+    chosen = [name for name, study in studies.items() if study.is_default]
+    if names:
+        chosen = project.jobs.selected(",".join(names))
     if write:
         for name in chosen:
             write_results(project, name)
@@ -146,26 +134,15 @@ def main(
     draw = random.SystemRandom().randrange(10**6) if draw is None else draw
     if level == "seed":
         click.echo(f"One seed of every experiment, drawn with --draw {draw}")
-    differences = []
+    rows: list[tuple[Any, ...]] = []
     for name in chosen:
         if len(chosen) > 1:
             click.echo(f"\n{name}\n")
-        rows = _verify(project, name, level, draw, found and found / name)
-        rows.insert(0, "study", name)
-        differences.append(rows)
-    every = together(differences)
-    write_csv(output, every)
-    if len(every):
-        raise InputError(f"{len(every)} differences from the reference; all are in {output}")
-
-
-def read_configuration(path: Path, studies: dict[str, Study]) -> Configuration:
-    """Read a whole configuration from YAML.
-
-    Raises:
-        InputError: if it cannot be read, or names what is wrong in it.
-    """
-    return configuration_type(studies).parse(read_yaml(path), str(path))
+        differences = _verify(project, name, level, draw, found and found / name)
+        rows += [(name, *difference) for difference in differences]
+    write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
+    if rows:
+        raise InputError(f"{len(rows)} differences from the reference; all are in {output}")
 
 
 def write_results(project: Project, study: str) -> None:
@@ -181,20 +158,22 @@ def write_results(project: Project, study: str) -> None:
     absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
     if absent:
         raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
-    found = collect(project.jobs, study, Path())
-    for reason in found.refused.values():
+    found, refused = collect(project.jobs, study, Path())
+    for reason in refused.values():
         raise InputError(reason)
-    folder = project.reference(study)
-    write_reference(folder, found.results)
+    folder = reference_folder(project.root, study)
+    write_reference(folder, found)
     click.echo(f"The results are kept in {folder}")
 
 
-def _verify(project: Project, study: str, level: str, draw: int, keep: Path | None) -> pd.DataFrame:
+def _verify(
+    project: Project, study: str, level: str, draw: int, keep: Path | None
+) -> list[Difference]:
     """All differences between a study and its reference, which are printed."""
-    reference, changed = read_reference(project.reference(study))
-    found = _LEVELS[level](project, study, draw)
+    reference, changed = read_reference(reference_folder(project.root, study))
+    current, refused = _found(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
-    due, current = expected(jobs), found.results
+    due = expected(jobs)
     if project.is_default(study):
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
@@ -203,70 +182,55 @@ def _verify(project: Project, study: str, level: str, draw: int, keep: Path | No
     if keep:
         _write_found(keep, current)
     again = judge_again(reference.tables[EVIDENCE], families(default))
-    rows = together(
-        [
-            missing("reference", reference, expected(default)),
-            refused(found.refused),
-            compare(current, reference, changed, again, counts(jobs)),
-            missing("results", current, due if level == "full" else _begun(due, current, level)),
-        ]
-    )
+    rows = [
+        *missing("reference", reference, expected(default)),
+        *(Difference("results", path, "readable", why) for path, why in refused.items()),
+        *compare(current, reference, changed, again, counts(jobs)),
+        *missing("results", current, due if level == "full" else _begun(due, current, level)),
+    ]
     _report(jobs, current, reference, rows)
     return rows
 
 
-def _hash(project: Project, study: str, draw: int) -> Found:
-    return collect(project.jobs, study, Path())
+def _found(project: Project, study: str, level: str, draw: int) -> tuple[Reference, dict[str, str]]:
+    """What is here, or, of the levels above `figure`, what is made in a folder of its own."""
+    if level == "figure":
+        _remake(project, study)
+    if level in {"hash", "figure"}:
+        return collect(project.jobs, study, Path())
+    configuration = project.configuration
+    if level == "seed":
+        overlay = project.jobs.studies[study].one_seed(random.Random(draw))
+        data = merged(configuration.model_dump(mode="json"), overlay)
+        configuration = type(configuration).parse(data, "one seed of every experiment")
+    jobs = Jobs.of(configuration, project.studies)
+    files = jobs.studies[study].files
+    targets = files.all if level == "full" else files.fingerprints.values()
+    with tempfile.TemporaryDirectory() as folder:
+        project.snakemake(configuration, targets, "--directory", folder)
+        found, refused = collect(jobs, study, Path(folder))
+    return replace(found, depends=depends(project.jobs, study)), refused
 
 
-def _figure(project: Project, study: str, draw: int) -> Found:
+def _remake(project: Project, study: str) -> None:
     """Figures and verdicts whose metrics are not here are left out and named."""
     jobs, files = project.jobs, project.jobs.studies[study].files
     made = {
         **{f"figure {name}": path for name, path in files.tables.items()},
         **{f"verdict {name}": path for name, path in files.verdicts.items()},
     }
-    here = {name: path for name, path in made.items() if _has_metrics(jobs, path)}
-    if left_out := [name for name in made if name not in here]:
+    left_out = {
+        name: path
+        for name, path in made.items()
+        if any(
+            task.stage == "metrics" and not Path(read).is_file()
+            for read, task in jobs.closure([path])
+        )
+    }
+    if left_out:
         click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
-    project.snakemake(project.configuration, here.values(), "--forcerun", *RULES)
-    return collect(jobs, study, Path())
-
-
-def _seed(project: Project, study: str, draw: int) -> Found:
-    """The seeds are drawn per experiment."""
-    overlay = project.jobs.studies[study].one_seed(random.Random(draw))
-    data = merged(project.configuration.model_dump(mode="json"), overlay)
-    one = configuration_type(project.studies).parse(data, "one seed of every experiment")
-    return _from_nothing(project, one, study, lambda jobs: jobs.files.fingerprints.values())
-
-
-def _full(project: Project, study: str, draw: int) -> Found:
-    return _from_nothing(project, project.configuration, study, lambda jobs: jobs.files.all)
-
-
-_LEVELS = {"hash": _hash, "figure": _figure, "seed": _seed, "full": _full}
-
-
-def _from_nothing(
-    project: Project,
-    configuration: Configuration,
-    study: str,
-    targets: Callable[[StudyJobs], Iterable[str]],
-) -> Found:
-    """Some files of a study, made in a folder of their own."""
-    jobs = Jobs.of(configuration, project.studies)
-    with tempfile.TemporaryDirectory() as folder:
-        project.snakemake(configuration, targets(jobs.studies[study]), "--directory", folder)
-        found = collect(jobs, study, Path(folder))
-    results = replace(found.results, depends=depends(project.jobs, study))
-    return found._replace(results=results)
-
-
-def _has_metrics(jobs: Jobs, path: str) -> bool:
-    """Whether all metrics that a file is made from are in the current folder."""
-    metrics = (name for name, task in jobs.closure([path]) if task.stage == "metrics")
-    return all(Path(name).is_file() for name in metrics)
+    here = [path for name, path in made.items() if name not in left_out]
+    project.snakemake(project.configuration, here, "--forcerun", *RULES)
 
 
 def _known(current: Reference, reference: Reference) -> Reference:
@@ -300,7 +264,9 @@ def _write_found(folder: Path, current: Reference) -> None:
     write_reference(folder, replace(current, tables=empty | current.tables))
 
 
-def _report(jobs: StudyJobs, current: Reference, reference: Reference, rows: pd.DataFrame) -> None:
+def _report(
+    jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference]
+) -> None:
     card = scorecard(jobs.registry, list((reference.verdicts | current.verdicts).values()))
     for claim in card.to_dict("records"):
         click.echo(f"{claim['claim']:5} {claim['verdict']:13} {claim['summary']}")
@@ -310,25 +276,17 @@ def _report(jobs: StudyJobs, current: Reference, reference: Reference, rows: pd.
         theirs = reference.depends["machine"].get(kind)
         if mine != theirs:
             click.echo(f"{kind}: {mine}, of the reference {theirs}")
-    if rows.empty:
-        click.echo(_equal(current))
-    for row in rows.head(SHOWN).to_dict("records"):
-        gap = "" if pd.isna(row["difference"]) else f", {row['difference']:.3g} apart"
-        said = f"{row['found']}, expected {row['reference']}{gap}"
-        click.echo(
-            f"{row['place']}: {row['quantity']} is {said} (tolerance: {row['tolerance']})", err=True
-        )
-
-
-def _equal(current: Reference) -> str:
-    """What was compared, where all of it was equal."""
-    if not current.tables and not current.verdicts:
-        return "Nothing is computed here; the reference itself is whole."
-    figures = sum(name.startswith("figures/") for name in current.tables)
-    runs = len(current.tables.get(FINGERPRINTS, ()))
-    return (
-        f"Equal to the reference: {figures} figures, {len(current.verdicts)} verdicts, {runs} runs."
-    )
+    if not rows and (current.tables or current.verdicts):
+        figures = sum(name.startswith("figures/") for name in current.tables)
+        runs = len(current.tables.get(FINGERPRINTS, ()))
+        found = f"{figures} figures, {len(current.verdicts)} verdicts, {runs} runs"
+        click.echo(f"Equal to the reference: {found}.")
+    elif not rows:
+        click.echo("Nothing is computed here; the reference itself is whole.")
+    for place, quantity, was, now, difference, tolerance in rows[:SHOWN]:
+        gap = "" if math.isnan(difference) else f", {difference:.3g} apart"
+        said = f"{now}, expected {was}{gap} (tolerance: {tolerance})"
+        click.echo(f"{place}: {quantity} is {said}", err=True)
 
 
 def _with_removals(data: Any, default: Any) -> Any:

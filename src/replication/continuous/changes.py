@@ -3,7 +3,7 @@
 A tolerance would hide a change that somebody made, so every bit counts here.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pandas as pd
 from replication.frames import write_csv
 from replication.markdown import table
 from replication.storage import write_text
-from replication.verification.differences import COLUMNS, SAME_PROCESSOR, differences
+from replication.verification.differences import SAME_PROCESSOR, Difference, differences
 from replication.verification.judgement import Verdict
 from replication.verification.reference import (
     Reference,
@@ -138,19 +138,19 @@ def _largest_change(before: Verdict | None, after: Verdict | None) -> float:
 
 def _numbers(before: Reference, after: Reference) -> pd.DataFrame:
     names = (name for name in before.tables | after.tables if name.startswith(FIGURES))
-    tables = [
-        _table(name, before.tables.get(name), after.tables.get(name)) for name in sorted(names)
+    rows = [
+        difference
+        for name in sorted(names)
+        for difference in _table(name, before.tables.get(name), after.tables.get(name))
     ]
-    none = pd.DataFrame(columns=list(COLUMNS))
-    return pd.concat([table for table in tables if len(table)] or [none], ignore_index=True)
+    return pd.DataFrame(rows, columns=list(Difference._fields))
 
 
-def _table(name: str, old: pd.DataFrame | None, new: pd.DataFrame | None) -> pd.DataFrame:
+def _table(name: str, old: pd.DataFrame | None, new: pd.DataFrame | None) -> Iterable[Difference]:
     place = name.removeprefix(FIGURES).removesuffix(".csv")
     if old is None or new is None:
         was, found = ("none" if table is None else "there" for table in (old, new))
-        row = (place, "table", was, found, np.nan, "exact")
-        return pd.DataFrame([row], columns=list(COLUMNS))
+        return [Difference(place, "table", was, found)]
     return differences(place, new, old, SAME_PROCESSOR)
 
 

@@ -1,8 +1,8 @@
 """What is computed of a study, brought into the form of its reference."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -11,7 +11,6 @@ from replication.errors import InputError
 from replication.frames import read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.provenance import digest
-from replication.verification.judgement import Member
 from replication.verification.machine import machine
 from replication.verification.reference import (
     EVIDENCE,
@@ -28,22 +27,17 @@ COMPARISON = "replication.verification.comparison"
 """Code that every number of a reference depends on, as it says which ones are equal."""
 
 
-class Found(NamedTuple):
-    """What is there of a study."""
-
-    results: Reference
-    """As far as it is computed."""
-    refused: dict[str, str]
-    """By path, why a file cannot be used: damaged, or of other settings or code."""
-
-
-def collect(jobs: Jobs, study: str, folder: Path) -> Found:
+def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, str]]:
     """What is computed of a study in a folder.
 
     Args:
         jobs: how it is computed.
         study: its name.
         folder: where the workflow ran.
+
+    Returns:
+        What is computed, and by path why a file cannot be used: damaged, or of other settings or
+        code.
     """
     refused: dict[str, str] = {}
 
@@ -68,7 +62,7 @@ def collect(jobs: Jobs, study: str, folder: Path) -> Found:
     if runs := read(files.fingerprints, made):
         tables[FINGERPRINTS] = _fingerprints(runs)
     verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
-    return Found(Reference(tables, verdicts, depends(jobs, study)), refused)
+    return Reference(tables, verdicts, depends(jobs, study)), refused
 
 
 def expected(study: StudyJobs) -> Expected:
@@ -83,11 +77,7 @@ def expected(study: StudyJobs) -> Expected:
 
 def depends(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
     """What the numbers of a study depend on: see `Manifest`."""
-    return {
-        "settings": settings(jobs, study),
-        "code": code(jobs, study),
-        "machine": machine(),
-    }
+    return {"settings": settings(jobs, study), "code": code(jobs, study), "machine": machine()}
 
 
 def settings(jobs: Jobs, study: str) -> dict[str, str]:
@@ -95,25 +85,17 @@ def settings(jobs: Jobs, study: str) -> dict[str, str]:
 
     A claim's include how it is judged, and its table of published values.
     """
-    found = jobs.studies[study]
-    judged = {
-        name: claim.model_dump(mode="json", include={"test", "measure", "figure"})
-        for name, claim in found.claims.items()
+    files = jobs.studies[study].files
+    kinds = {"figure": files.tables, "claim": files.evidence, "experiment": files.fingerprints}
+    digests = {
+        f"{kind} {name}": jobs.settings_digest(path)
+        for kind, paths in kinds.items()
+        for name, path in paths.items()
     }
-    return {
-        **{
-            f"figure {name}": jobs.settings_digest(path)
-            for name, path in found.files.tables.items()
-        },
-        **{
-            f"claim {name}": digest([jobs.settings_digest(path), judged[name]])
-            for name, path in found.files.evidence.items()
-        },
-        **{
-            f"experiment {name}": jobs.settings_digest(path)
-            for name, path in found.files.fingerprints.items()
-        },
-    }
+    for name, claim in jobs.studies[study].claims.items():
+        judged = claim.model_dump(mode="json", include={"test", "measure", "figure"})
+        digests[f"claim {name}"] = digest([digests[f"claim {name}"], judged])
+    return digests
 
 
 def code(jobs: Jobs, study: str) -> dict[str, str]:
@@ -132,13 +114,10 @@ def counts(study: StudyJobs) -> set[str]:
     return {*(names & study.claims.keys()), *map(figure_path, figures)}
 
 
-def families(study: StudyJobs) -> Iterator[Sequence[Member]]:
-    """The claims of a study, together with those that share their correction for many tests."""
+def families(study: StudyJobs) -> Iterator[dict[str, Any]]:
+    """Tests by claim of those that share their correction for many tests, family by family."""
     for names in study.families:
-        yield [
-            Member.model_validate({"claim": name, "test": study.claims[name].test})
-            for name in names
-        ]
+        yield {name: study.claims[name].test for name in names}
 
 
 def _fingerprints(runs: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -1,25 +1,19 @@
 """Results against the reference, quantity by quantity."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 import pandas as pd
 
 from replication.verification.differences import (
     ACROSS_PROCESSORS,
-    COLUMNS,
     COUNTS,
     SAME_PROCESSOR,
+    Difference,
     Tolerances,
     differences,
 )
 from replication.verification.judgement import Verdict
-from replication.verification.reference import (
-    EVIDENCE,
-    FINGERPRINTS,
-    Expected,
-    Reference,
-    run_keys,
-)
+from replication.verification.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
 
 
 def compare(
@@ -28,8 +22,8 @@ def compare(
     changed: list[str],
     judged_again: dict[str, Verdict],
     counts: Collection[str] = (),
-) -> pd.DataFrame:
-    """Every difference between what is there and the reference; columns as of `differences`.
+) -> Iterator[Difference]:
+    """Every difference between what is there and the reference.
 
     Args:
         found: what is computed, as far as it is.
@@ -39,29 +33,20 @@ def compare(
         counts: tables and claims whose numbers are compared like counts.
     """
     same = found.depends["machine"] == reference.depends["machine"]
-    edited = [(name, "content", "as it was made", "changed by hand") for name in changed]
-    return together(
-        [
-            _exact(edited),
-            *_verdicts("reference, judged again", judged_again, reference, same, counts),
-            *_verdicts("results", found.verdicts, reference, same, counts),
-            *_tables(found, reference, same, counts),
-            _exact(_depends(found, reference)),
-        ]
-    )
+    for name in changed:
+        yield Difference(name, "content", "as it was made", "changed by hand")
+    yield from _verdicts("reference, judged again", judged_again, reference, same, counts)
+    yield from _verdicts("results", found.verdicts, reference, same, counts)
+    yield from _tables(found, reference, same, counts)
+    for kind in ("settings", "code"):
+        now, before = found.depends[kind], reference.depends[kind]
+        for name in sorted(now | before):
+            if now.get(name) != before.get(name):
+                yield Difference(kind, name, before.get(name, "none"), now.get(name, "none"))
 
 
-def refused(files: Mapping[str, str]) -> pd.DataFrame:
-    """What is there and cannot be used, with the columns of `differences`.
-
-    Args:
-        files: the reason by path.
-    """
-    return _exact([("results", path, "readable", reason) for path, reason in files.items()])
-
-
-def missing(place: str, there: Reference, expected: Expected) -> pd.DataFrame:
-    """What is not there, with the columns of `differences`.
+def missing(place: str, there: Reference, expected: Expected) -> Iterator[Difference]:
+    """What is not there.
 
     Args:
         place: what to call it.
@@ -70,22 +55,16 @@ def missing(place: str, there: Reference, expected: Expected) -> pd.DataFrame:
     """
     evidence = there.tables.get(EVIDENCE, pd.DataFrame(columns=["claim"]))
     keys = list(expected.runs)
-    runs = there.tables.get(FINGERPRINTS, expected.runs.head(0))
-    known = runs[keys].drop_duplicates()
-    unknown = expected.runs.merge(known, on=keys, how="left", indicator=True)
-    absent = unknown[unknown["_merge"] == "left_only"].groupby("experiment").size()
-    names = [
+    known = there.tables.get(FINGERPRINTS, expected.runs.head(0))[keys].drop_duplicates()
+    runs = expected.runs.merge(known, on=keys, how="left", indicator=True)
+    absent = runs[runs["_merge"] == "left_only"].groupby("experiment").size()
+    for name in (
         *sorted(expected.tables - there.tables.keys()),
         *(f"verdict on {claim}" for claim in sorted(expected.claims - there.verdicts.keys())),
         *(f"evidence of {claim}" for claim in sorted(expected.claims - set(evidence["claim"]))),
         *(f"{number} runs of {experiment}" for experiment, number in absent.items()),
-    ]
-    return _exact([(place, name, "there", "missing") for name in names])
-
-
-def together(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """Differences of several kinds as one table."""
-    return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+    ):
+        yield Difference(place, name, "there", "missing")
 
 
 def _verdicts(
@@ -94,20 +73,20 @@ def _verdicts(
     reference: Reference,
     same: bool,
     counts: Collection[str],
-) -> Iterator[pd.DataFrame]:
+) -> Iterator[Difference]:
     """The word, the sentence and every number of each verdict."""
     for claim, verdict in verdicts.items():
         known = reference.verdicts.get(claim)
         if known is None:
-            yield _exact([(place, f"verdict on {claim}", "none", _told(verdict))])
+            yield Difference(place, f"verdict on {claim}", "none", _told(verdict))
         elif (known.verdict, known.seeds) != (verdict.verdict, verdict.seeds) or (
             same and known.summary != verdict.summary
         ):
-            yield _exact([(place, f"verdict on {claim}", _told(known), _told(verdict))])
+            yield Difference(place, f"verdict on {claim}", _told(known), _told(verdict))
         else:
-            mine, theirs = (_comparisons(each, same) for each in (verdict, known))
+            now, before = (_comparisons(each, same) for each in (verdict, known))
             tolerances = _tolerances(claim, same, counts)
-            yield differences(f"{place}, comparisons of {claim}", mine, theirs, tolerances)
+            yield from differences(f"{place}, comparisons of {claim}", now, before, tolerances)
 
 
 def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
@@ -123,22 +102,14 @@ def _told(verdict: Verdict) -> str:
     return f"{verdict.verdict}{seeds} ({verdict.summary})"
 
 
-def _depends(found: Reference, reference: Reference) -> Iterator[tuple[str, str, str, str]]:
-    for kind in ("settings", "code"):
-        mine, theirs = found.depends[kind], reference.depends[kind]
-        for name in sorted(mine.keys() | theirs.keys()):
-            a, b = theirs.get(name, "none"), mine.get(name, "none")
-            if a != b:
-                yield kind, name, a, b
-
-
 def _tables(
     found: Reference, reference: Reference, same: bool, counts: Collection[str]
-) -> Iterator[pd.DataFrame]:
+) -> Iterator[Difference]:
+    """Evidence and fingerprints by claim and experiment, for those that are computed."""
     for name, table in found.tables.items():
         known = reference.tables.get(name)
         if known is None:
-            yield _exact([(name, "table", "none", "computed")])
+            yield Difference(name, "table", "none", "computed")
         elif name == FINGERPRINTS and {*table} <= {*known}:
             keys = run_keys(table)
             columns = known.columns if same else known.columns.drop("digest")
@@ -148,7 +119,7 @@ def _tables(
         elif name == EVIDENCE:
             yield from _parts(name, "claim", table, known, same, counts)
         else:
-            yield differences(name, table, known, _tolerances(name, same, counts))
+            yield from differences(name, table, known, _tolerances(name, same, counts))
 
 
 def _parts(
@@ -158,26 +129,16 @@ def _parts(
     reference: pd.DataFrame,
     same: bool,
     counts: Collection[str],
-) -> Iterator[pd.DataFrame]:
-    """Each claim's or experiment's rows apart, for those that are computed."""
+) -> Iterator[Difference]:
     for part, rows in found.groupby(key, sort=False):
-        known = reference[reference[key] == part]
-        yield differences(
-            f"{name}, {key} {part}",
-            rows.reset_index(drop=True),
-            known.reset_index(drop=True),
-            _tolerances(str(part), same, counts),
+        now, known = (
+            each.reset_index(drop=True) for each in (rows, reference[reference[key] == part])
         )
+        tolerances = _tolerances(str(part), same, counts)
+        yield from differences(f"{name}, {key} {part}", now, known, tolerances)
 
 
 def _tolerances(name: str, same: bool, counts: Collection[str]) -> Tolerances:
     if same:
         return SAME_PROCESSOR
     return COUNTS if name in counts else ACROSS_PROCESSORS
-
-
-def _exact(
-    rows: Iterator[tuple[str, str, str, str]] | list[tuple[str, str, str, str]],
-) -> pd.DataFrame:
-    listed = [(*row, None, "exact") for row in rows]
-    return pd.DataFrame(listed, columns=list(COLUMNS))

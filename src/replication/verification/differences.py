@@ -1,5 +1,7 @@
 """Where found numbers differ from those of the reference, and whether they may."""
 
+import math
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -31,12 +33,27 @@ COUNTS = Tolerances("counts", 0.02, 0.05)
 """A count of tokens above a threshold, or a time found on a grid, jumps where a value close to a
 threshold moves."""
 
-COLUMNS = ("place", "quantity", "reference", "found", "difference", "tolerance")
+
+class Difference(NamedTuple):
+    """A value that is not that of the reference."""
+
+    place: str
+    """What the table is called."""
+    quantity: str
+    """Which value of it."""
+    reference: str
+    """As it should be."""
+    found: str
+    """As it is."""
+    difference: float = math.nan
+    """How far a number is from where it should be."""
+    tolerance: Tolerance = "exact"
+    """The class of comparison."""
 
 
 def differences(
     place: str, found: pd.DataFrame, reference: pd.DataFrame, tolerances: Tolerances
-) -> pd.DataFrame:
+) -> Iterator[Difference]:
     """Every value of a table that is not that of the reference.
 
     Rows are matched by their texts and whole numbers, which are exact, in their order; other
@@ -47,70 +64,36 @@ def differences(
         found: the table as it is.
         reference: the table as it should be.
         tolerances: of numbers that are not whole.
-
-    Returns:
-        One row per difference, with the columns `COLUMNS`; none if the tables agree.
     """
     if list(found.columns) != list(reference.columns):
-        return _one(place, "columns", ", ".join(reference.columns), ", ".join(found.columns))
+        yield Difference(place, "columns", ", ".join(reference.columns), ", ".join(found.columns))
+        return
     if len(found) != len(reference):
-        return _one(place, "number of rows", str(len(reference)), str(len(found)))
+        yield Difference(place, "number of rows", str(len(reference)), str(len(found)))
+        return
     labels = [
         name
         for name in reference.columns
         if not pd.api.types.is_float_dtype(reference[name])
         or not pd.api.types.is_numeric_dtype(found[name])
     ]
-    tables = [
-        _compare(place, name, found, reference, labels, tolerances)
-        for name in reference.columns
-        if not found[name].equals(reference[name])
-    ]
-    return pd.concat([table for table in tables if len(table)] or [_none()], ignore_index=True)
-
-
-def _compare(
-    place: str,
-    name: str,
-    found: pd.DataFrame,
-    reference: pd.DataFrame,
-    labels: list[str],
-    tolerances: Tolerances,
-) -> pd.DataFrame:
-    a, b = reference[name], found[name]
-    exact = name in labels
-    if exact:
-        wrong = ~((a == b).fillna(False) | (a.isna() & b.isna())).astype(bool)
-        gap = pd.Series(np.nan, index=a.index)
-    else:
-        gap = (b - a).abs()
-        allowed = np.maximum(
-            tolerances.absolute, tolerances.relative * np.maximum(a.abs(), b.abs())
-        )
-        wrong = ~(gap <= allowed) & ~(a.isna() & b.isna())
-    rows = reference.index[wrong]
-    known = reference.loc[rows, [] if exact else labels].to_numpy()
-    texts = [", ".join(map(str, row)) for row in known]
-    return pd.DataFrame(
-        {
-            "place": place,
-            "quantity": [
-                f"{name} in row {row + 1}" + (f" ({text})" if text else "")
-                for row, text in zip(rows, texts, strict=True)
-            ],
-            "reference": a[rows].astype(str),
-            "found": b[rows].astype(str),
-            "difference": gap[rows],
-            "tolerance": "exact" if exact else tolerances.name,
-        },
-        columns=list(COLUMNS),
-    )
-
-
-def _one(place: str, quantity: str, reference: str, found: str) -> pd.DataFrame:
-    row = (place, quantity, reference, found, np.nan, "exact")
-    return pd.DataFrame([row], columns=list(COLUMNS))
-
-
-def _none() -> pd.DataFrame:
-    return pd.DataFrame(columns=list(COLUMNS))
+    for name in reference.columns:
+        a, b = reference[name], found[name]
+        if b.equals(a):
+            continue
+        if exact := name in labels:
+            wrong = ~((a == b).fillna(False) | (a.isna() & b.isna())).astype(bool)
+            gap = pd.Series(np.nan, index=a.index)
+        else:
+            gap = (b - a).abs()
+            largest = np.maximum(a.abs(), b.abs())
+            allowed = np.maximum(tolerances.absolute, tolerances.relative * largest)
+            wrong = ~(gap <= allowed) & ~(a.isna() & b.isna())
+        rows = reference.index[wrong]
+        known = reference.loc[rows, [] if exact else labels].to_numpy()
+        for row, texts, *numbers in zip(rows, known, a[rows], b[rows], gap[rows], strict=True):
+            where = f" ({', '.join(map(str, texts))})" if len(texts) else ""
+            was, now, apart = numbers
+            kind = "exact" if exact else tolerances.name
+            quantity = f"{name} in row {row + 1}{where}"
+            yield Difference(place, quantity, str(was), str(now), apart, kind)

@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from replication.errors import InputError
-from replication.registry import (
-    Bounds,
-    Equivalence,
-    Interval,
-    Prediction,
-    Published,
-    Statistical,
-    Test,
-    Trend,
-)
+from replication.registry import Bounds, Equivalence, Interval, Prediction, Published, Test, Trend
 from replication.statistics import (
     holm,
     pooled_std,
@@ -40,6 +31,8 @@ from replication.statistics import (
 from replication.strict import Strict
 
 Floats = NDArray[np.float64]
+Numbers = dict[str, Any]
+"""What is known of a `Comparison`, by its field."""
 Outcome = Literal[
     "verified", "reproduced", "replicated", "contradicted", "inconclusive", "not tested"
 ]
@@ -107,22 +100,13 @@ class Judged(NamedTuple):
     """What was measured; columns as the test states."""
 
 
-class Member(Strict):
-    """One claim of a family."""
-
-    claim: str
-    """Its number."""
-    test: Test
-    """How it is judged."""
-
-
 class Family(Strict):
     """A claim and all that share the correction for many tests with it."""
 
     claim: str
     """Number of the one that is judged."""
-    members: Annotated[list[Member], Field(min_length=1)]
-    """All of them, in the order of their evidence."""
+    tests: Annotated[dict[str, Test], Field(min_length=1)]
+    """How each is judged, by its number, in the order of their evidence."""
 
 
 def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
@@ -130,17 +114,14 @@ def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
 
     Args:
         family: the claim, and those that are corrected with it.
-        evidence: of every member.
+        evidence: of every one of them.
     """
-    judged = [
-        Judged(member.claim, member.test, table)
-        for member, table in zip(family.members, evidence, strict=True)
-    ]
-    return judge(judged)[family.claim]
+    pairs = zip(family.tests.items(), evidence, strict=True)
+    return judge([Judged(*item, table) for item, table in pairs])[family.claim]
 
 
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
-    """Judge the claims whose p values are corrected together.
+    """Judge the claims whose p values are corrected together, those for and against apart.
 
     Args:
         family: the claims.
@@ -151,13 +132,22 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     Raises:
         InputError: if evidence lacks a column, is empty or has too few seeds.
     """
-    corrected = _correct({judged.claim: list(_compare(judged)) for judged in family})
-    return {judged.claim: _verdict(judged, corrected[judged.claim]) for judged in family}
+    compared = [list(_compare(judged)) for judged in family]
+    for name in ("p", "p_against"):
+        tested = [cell for cells in compared for cell in cells if name in cell]
+        for cell, p in zip(tested, holm([cell[name] for cell in tested]), strict=True):
+            cell[name] = float(p)
+    return {
+        judged.claim: _verdict(judged, cells)
+        for judged, cells in zip(family, compared, strict=True)
+    }
 
 
-def _verdict(judged: Judged, corrected: list[Comparison]) -> Verdict:
+def _verdict(judged: Judged, cells: list[Numbers]) -> Verdict:
     seeds = judged.evidence["seed"].nunique() if "seed" in judged.evidence else 0
-    comparisons = [_decide(judged.test, item, seeds) for item in corrected]
+    comparisons = [
+        Comparison(**cell | {"decision": _decision(judged.test, cell, seeds)}) for cell in cells
+    ]
     return Verdict(
         claim=judged.claim,
         verdict=_outcome(judged.test, comparisons),
@@ -167,8 +157,8 @@ def _verdict(judged: Judged, corrected: list[Comparison]) -> Verdict:
     )
 
 
-def _compare(judged: Judged) -> Iterator[Comparison]:
-    """Estimate and raw p values of every cell."""
+def _compare(judged: Judged) -> Iterator[Numbers]:
+    """Of every cell the numbers of its `Comparison`, with raw p values, or the decision."""
     compare, columns = _KINDS[type(judged.test)]
     missing = sorted(set(columns) - set(judged.evidence.columns))
     if missing:
@@ -178,7 +168,7 @@ def _compare(judged: Judged) -> Iterator[Comparison]:
     _check_seeds(judged)
     for cell, rows in judged.evidence.groupby("cell", sort=False):
         try:
-            yield compare(str(cell), judged.test, rows)
+            yield {"cell": str(cell), **compare(judged.test, rows)}
         except InputError as error:
             raise InputError(f"claim {judged.claim}, {cell}: {error.message}") from error
 
@@ -194,32 +184,22 @@ def _check_seeds(judged: Judged) -> None:
         raise InputError(f"claim {judged.claim}: its cells have different numbers of seeds")
 
 
-def _bounds(cell: str, test: Bounds, rows: pd.DataFrame) -> Comparison:
-    value = _only(rows, "value")
-    inside = (test.lower is None or value >= test.lower) and (
-        test.upper is None or value <= test.upper
-    )
-    return Comparison(
-        cell=cell,
-        estimate=value,
-        lower=test.lower,
-        upper=test.upper,
-        decision="holds" if inside else "fails",
-    )
+def _bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:
+    return _within(_only(rows, "value"), test.lower, test.upper)
 
 
-def _published(cell: str, test: Published, rows: pd.DataFrame) -> Comparison:
+def _published(test: Published, rows: pd.DataFrame) -> Numbers:
     difference = _only(rows, "value") - _only(rows, "published")
-    return Comparison(
-        cell=cell,
-        estimate=difference,
-        lower=-test.tolerance,
-        upper=test.tolerance,
-        decision="holds" if abs(difference) <= test.tolerance else "fails",
-    )
+    return _within(difference, -test.tolerance, test.tolerance)
 
 
-def _interval(cell: str, test: Interval, rows: pd.DataFrame) -> Comparison:
+def _within(value: float, lower: float | None, upper: float | None) -> Numbers:
+    inside = (lower is None or value >= lower) and (upper is None or value <= upper)
+    decision = "holds" if inside else "fails"
+    return {"estimate": value, "lower": lower, "upper": upper, "decision": decision}
+
+
+def _interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     values = _values(rows)
     inside, outside = [], []
     if test.lower is not None:
@@ -228,76 +208,62 @@ def _interval(cell: str, test: Interval, rows: pd.DataFrame) -> Comparison:
     if test.upper is not None:
         inside.append(t_test_below(values, test.upper))
         outside.append(t_test_above(values, test.upper))
-    low, high = t_interval(values, 1 - test.level)
     bound = test.lower if test.lower is not None else test.upper
-    return Comparison(
-        cell=cell,
-        estimate=float(values.mean()),
-        low=low,
-        high=high,
-        lower=test.lower,
-        upper=test.upper,
-        effect=_standardised(values - (bound or 0)),
-        p=max(inside),
-        p_against=min(1, len(outside) * min(outside)),
-        decision="open",
-    )
+    return {
+        "estimate": float(values.mean()),
+        **t_interval(values, 1 - test.level)._asdict(),
+        "lower": test.lower,
+        "upper": test.upper,
+        "effect": _standardised(values - (bound or 0)),
+        "p": max(inside),
+        "p_against": min(1, len(outside) * min(outside)),
+    }
 
 
-def _trend(cell: str, test: Trend, rows: pd.DataFrame) -> Comparison:
+def _trend(test: Trend, rows: pd.DataFrame) -> Numbers:
     values = rows.pivot(index="seed", columns="level", values="value").to_numpy(np.float64)
     change = values[:, -1] - values[:, 0]
-    low, high = t_interval(change, 1 - test.level)
-    opposite: Literal["falls", "rises"] = "rises" if test.direction == "falls" else "falls"
-    return Comparison(
-        cell=cell,
-        estimate=float(change.mean()),
-        low=low,
-        high=high,
-        lower=0 if test.direction == "rises" else None,
-        upper=0 if test.direction == "falls" else None,
-        effect=_standardised(change),
-        p=trend_test(values, test.direction),
-        p_against=trend_test(values, opposite),
-        decision="open",
-    )
+    rises, falls = trend_test(values, "rises"), trend_test(values, "falls")
+    numbers = {
+        "estimate": float(change.mean()),
+        **t_interval(change, 1 - test.level)._asdict(),
+        "effect": _standardised(change),
+    }
+    if test.direction == "rises":
+        return numbers | {"lower": 0, "p": rises, "p_against": falls}
+    return numbers | {"upper": 0, "p": falls, "p_against": rises}
 
 
-def _equivalence(cell: str, test: Equivalence, rows: pd.DataFrame) -> Comparison:
+def _equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
     ours, paper = (_values(rows[rows["sample"] == name]) for name in ("ours", "paper"))
     margin = test.margin * pooled_std(ours, paper)
-    low, high = welch_interval(ours, paper, 1 - test.level)
     difference = float(ours.mean() - paper.mean())
-    return Comparison(
-        cell=cell,
-        estimate=difference,
-        low=low,
-        high=high,
-        lower=-margin,
-        upper=margin,
-        effect=difference * test.margin / margin if margin else None,
-        p=welch_equivalence(ours, paper, margin),
-        p_against=welch_beyond(ours, paper, margin),
-        decision="open",
-    )
+    return {
+        "estimate": difference,
+        **welch_interval(ours, paper, 1 - test.level)._asdict(),
+        "lower": -margin,
+        "upper": margin,
+        "effect": difference * test.margin / margin if margin else None,
+        "p": welch_equivalence(ours, paper, margin),
+        "p_against": welch_beyond(ours, paper, margin),
+    }
 
 
-def _prediction(cell: str, test: Prediction, rows: pd.DataFrame) -> Comparison:
+def _prediction(test: Prediction, rows: pd.DataFrame) -> Numbers:
     values, published = _values(rows), float(rows["published"].iloc[0])
     seeds = int(rows["published_seeds"].iloc[0])
     low, high = prediction_interval(values, seeds, 1 - test.level)
-    return Comparison(
-        cell=cell,
-        estimate=float(values.mean()) - published,
-        lower=float(values.mean()) - high,
-        upper=float(values.mean()) - low,
-        effect=_standardised(values - published),
-        p=prediction_test(values, published, seeds),
-        decision="open",
-    )
+    mean = float(values.mean())
+    return {
+        "estimate": mean - published,
+        "lower": mean - high,
+        "upper": mean - low,
+        "effect": _standardised(values - published),
+        "p": prediction_test(values, published, seeds),
+    }
 
 
-_KINDS: dict[type, tuple[Callable[[str, Any, pd.DataFrame], Comparison], tuple[str, ...]]] = {
+_KINDS: dict[type, tuple[Callable[[Any, pd.DataFrame], Numbers], tuple[str, ...]]] = {
     Bounds: (_bounds, ("cell", "value")),
     Published: (_published, ("cell", "value", "published")),
     Interval: (_interval, ("cell", "seed", "value")),
@@ -307,33 +273,16 @@ _KINDS: dict[type, tuple[Callable[[str, Any, pd.DataFrame], Comparison], tuple[s
 }
 
 
-def _correct(raw: dict[str, list[Comparison]]) -> dict[str, list[Comparison]]:
-    """Holm's p values in place of the raw ones, for and against apart."""
-    corrected = {claim: list(items) for claim, items in raw.items()}
-    listed = [(claim, index) for claim, items in raw.items() for index in range(len(items))]
-    for field in ("p", "p_against"):
-        values = [getattr(raw[claim][index], field) for claim, index in listed]
-        if None in values:
-            continue
-        for (claim, index), value in zip(listed, holm(values), strict=True):
-            update = {field: float(value)}
-            corrected[claim][index] = corrected[claim][index].model_copy(update=update)
-    return corrected
-
-
-def _decide(test: Test, item: Comparison, seeds: int) -> Comparison:
-    if not isinstance(test, Statistical):
-        return item
-    p, p_against = (1 if value is None else value for value in (item.p, item.p_against))
+def _decision(test: Any, cell: Numbers, seeds: int) -> str:
+    if "p" not in cell:
+        return str(cell["decision"])
     if isinstance(test, Prediction):
         # Fewer seeds than declared predict so little that everything would agree.
         agrees = "holds" if seeds >= test.power.seeds else "open"
-        decision = agrees if p > test.level else "fails"
-    elif p <= test.level:
-        decision = "holds"
-    else:
-        decision = "fails" if p_against <= test.level else "open"
-    return item.model_copy(update={"decision": decision})
+        return agrees if cell["p"] > test.level else "fails"
+    if cell["p"] <= test.level:
+        return "holds"
+    return "fails" if cell["p_against"] <= test.level else "open"
 
 
 def _outcome(test: Test, comparisons: list[Comparison]) -> Outcome:

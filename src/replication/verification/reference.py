@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,17 +10,20 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from replication.errors import InputError
+from replication.registry import Test
 from replication.storage import unreadable, write_text
 from replication.strict import Strict
-from replication.verification.judgement import Judged, Member, Verdict, judge
+from replication.verification.judgement import Judged, Verdict, judge
 
 MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
 EVIDENCE_COLUMNS = (
     "claim", "cell", "level", "sample", "seed", "value", "published", "published_seeds",
 )  # fmt: skip
-_COUNTS = ("seed", "published_seeds")
-_NUMBERS = ("level", "value", "published")
+_NUMBERS: dict[Hashable, Any] = {
+    **dict.fromkeys(("seed", "published_seeds"), "Int64"),
+    **dict.fromkeys(("level", "value", "published"), "float64"),
+}
 _REMEDY = "restore the reference with git, or make it again with `snakemake reference`"
 
 
@@ -135,11 +138,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
     """
     kinds: dict[Hashable, Any] = {"digest": "str"}
     if path.name == EVIDENCE:
-        kinds = {
-            **dict.fromkeys(("claim", "cell", "sample"), "str"),
-            **dict.fromkeys(_COUNTS, "Int64"),
-            **dict.fromkeys(_NUMBERS, "float64"),
-        }
+        kinds = {**dict.fromkeys(("claim", "cell", "sample"), "str"), **_NUMBERS}
     try:
         table = pd.read_csv(path, dtype=kinds)
     except (OSError, ValueError) as error:
@@ -155,8 +154,7 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
         table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
         for claim, table in evidence.items()
     ]
-    kinds = dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64")
-    return pd.concat([table.astype(kinds) for table in tables], ignore_index=True)
+    return pd.concat([table.astype(_NUMBERS) for table in tables], ignore_index=True)
 
 
 def run_keys(runs: pd.DataFrame) -> list[str]:
@@ -165,28 +163,26 @@ def run_keys(runs: pd.DataFrame) -> list[str]:
     return [str(name) for name in runs if name not in numbers]
 
 
-def judge_again(evidence: pd.DataFrame, families: Iterable[Sequence[Member]]) -> dict[str, Verdict]:
+def judge_again(
+    evidence: pd.DataFrame, families: Iterable[Mapping[str, Test]]
+) -> dict[str, Verdict]:
     """The verdicts that follow from the reference's evidence.
 
     Args:
         evidence: what `collect_evidence` returned.
-        families: claims that share the correction for many tests.
+        families: tests by claim of those that share the correction for many tests.
 
     Raises:
         InputError: if the evidence of a claim is missing.
     """
-    by_claim = {
-        str(claim): table.dropna(axis="columns", how="all")
-        for claim, table in evidence.groupby("claim")
+    own = {
+        claim: table.dropna(axis="columns", how="all") for claim, table in evidence.groupby("claim")
     }
     verdicts: dict[str, Verdict] = {}
     for family in families:
-        absent = [member.claim for member in family if member.claim not in by_claim]
-        if absent:
+        if absent := [claim for claim in family if claim not in own]:
             raise InputError(f"the reference has no evidence of claim {absent[0]}; {_REMEDY}")
-        verdicts |= judge(
-            [Judged(member.claim, member.test, by_claim[member.claim]) for member in family]
-        )
+        verdicts |= judge([Judged(claim, test, own[claim]) for claim, test in family.items()])
     return verdicts
 
 

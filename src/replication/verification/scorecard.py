@@ -41,23 +41,17 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
     found = {verdict.claim: verdict for verdict in verdicts}
     rows = []
     for claim in registry.claims:
-        verdict = found.get(claim.id)
+        said = claim.model_dump(include={*COLUMNS})
+        reason = claim.not_tested or "not judged"
+        verdict = found.get(claim.id) or Verdict(
+            claim=claim.id, verdict="not tested", summary=reason, seeds=0, comparisons=[]
+        )
         rows.append(
             {
-                "claim": claim.id,
-                "where": claim.where,
-                "figure": claim.figure or "",
-                "statement": claim.statement,
-                "expected": claim.expected or "",
-                "published": claim.published or "",
-                "verdict": verdict.verdict if verdict else "not tested",
-                "summary": verdict.summary if verdict else claim.not_tested or "not judged",
-                "seeds": verdict.seeds if verdict else 0,
-                "comparisons": len(verdict.comparisons) if verdict else 0,
-                "holding": sum(item.decision == "holds" for item in verdict.comparisons)
-                if verdict
-                else 0,
-                "note": claim.note or "",
+                **{name: text or "" for name, text in said.items()},
+                **verdict.model_dump(include={"claim", "verdict", "summary", "seeds"}),
+                "comparisons": len(verdict.comparisons),
+                "holding": sum(item.decision == "holds" for item in verdict.comparisons),
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -69,34 +63,19 @@ def counts(card: pd.DataFrame) -> dict[Outcome, int]:
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
-def totals(card: pd.DataFrame) -> list[str]:
-    """How many claims have each verdict, as the lines of a Markdown table."""
-    rows = ((f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n)
-    return table(("verdict", "claims", "meaning"), rows)
-
-
-def lines(card: pd.DataFrame, columns: dict[str, str]) -> list[str]:
-    """One line per claim, as the lines of a Markdown table.
-
-    Args:
-        card: what `scorecard` returned.
-        columns: what to call each column.
-    """
-    return table(tuple(columns.values()), card[list(columns)].astype(str).to_numpy().tolist())
-
-
 def to_markdown(registry: Registry, card: pd.DataFrame) -> str:
-    """The scorecard as Markdown."""
-    columns = {
-        "claim": "id",
-        "where": "paper",
-        "statement": "claim",
-        "verdict": "verdict",
-        "summary": "result",
-        "note": "note",
-    }
-    head = f"# Verdicts on {registry.title}"
-    return "\n".join([head, "", *totals(card), "", *lines(card, columns), ""])
+    """The scorecard as Markdown: how many claims have each verdict, and one line per claim."""
+    totals = [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n]
+    columns = ["claim", "where", "statement", "verdict", "summary", "note"]
+    lines = [
+        f"# Verdicts on {registry.title}",
+        "",
+        *table(("verdict", "claims", "meaning"), totals),
+        "",
+        *table(("id", "paper", "claim", "verdict", "result", "note"), card[columns].to_numpy()),
+        "",
+    ]
+    return "\n".join(lines)
 
 
 @click.command(help=__doc__)
