@@ -141,8 +141,8 @@ def _figure(work: Work) -> None:
     from replication.storage import write_atomically
 
     (table,) = work.paths("table")
-    if work.checksum and work.checksum.read_text() != checksum(table):
-        raise InputError(f"{table} was changed after it was made; delete it and run again")
+    if work.checksum:
+        refuse_changed(table, work.checksum)
     figure = parsed(work.function, work.order.settings["figure"])
     columns = figure.published_columns
     known = [read_csv(path, columns, numbers=columns) for path in work.paths("published")]
@@ -190,6 +190,16 @@ _STAGES: dict[str, Callable[[Work], None]] = {
 def checksum(path: Path) -> str:
     """The digest of a file's content."""
     return f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
+def refuse_changed(table: Path, kept: Path) -> None:
+    """Refuse a figure's table whose content does not have the digest that was kept in a file.
+
+    Raises:
+        InputError: says what to do.
+    """
+    if kept.read_text() != checksum(table):
+        raise InputError(f"{table} was changed after it was made; delete it and run again")
 
 
 def _given(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
