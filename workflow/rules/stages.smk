@@ -13,7 +13,7 @@ CHECKSUM = "results/checksums/{figure}.sha256"
 
 for made, (path, doing) in MADE_BY_STUDY.items():
     FILE = stage(f"results/{{study}}/{path}")
-    LOGS = "logs/{study}/" + path.rpartition(".")[0]
+    LOG = f"logs/{{study}}/{Path(path).with_suffix('')}"
 
     rule:
         name:
@@ -23,9 +23,9 @@ for made, (path, doing) in MADE_BY_STUDY.items():
         output:
             FILE.pattern,
         log:
-            LOGS + ".log",
+            f"{LOG}.log",
         benchmark:
-            LOGS + ".benchmark.tsv"
+            f"{LOG}.benchmark.tsv"
         resources:
             **(ACCELERATOR if made == "runs" else {}),
             mem_mb=FILE.memory,
@@ -37,7 +37,7 @@ for made, (path, doing) in MADE_BY_STUDY.items():
             job=FILE.job,
             files=FILE.files,
         message:
-            doing + " of {wildcards.study}; progress: tail {log}"
+            f"{doing} of {{wildcards.study}} (log: {{log}})"
         shell:
             "{params.python:q} -m replication.run --job {params.job:q} --output {output:q}"
             " {params.files} > {log:q} 2>&1"
