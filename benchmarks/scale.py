@@ -6,7 +6,6 @@ paper's settings, which show what a seed leaves on disk.
 """
 
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 import yaml
 
-from benchmarks.speed import Row, copy_workflow, processor
+from benchmarks.speed import Row, copy_workflow, show
 
 FIGURE = "figures/scale.csv"
 LONGEST = 131_072
@@ -142,19 +141,14 @@ def disk_rows() -> Iterator[Row]:
 @click.option("--run", "run_seeds", default=40, help="Seeds of the run with one seed per job.")
 def main(seeds: int, run_seeds: int) -> None:
     """Print the table, row by row."""
-    click.echo(
-        f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}\n\n"
-        "| what | measured | |\n| --- | --- | --- |"
-    )
-    for rows in (
+    show(
+        "",
         planning_rows(seeds, 1),
         planning_rows(seeds, 100),
         running_rows(run_seeds, 1),
         running_rows(10 * run_seeds, 100),
         disk_rows(),
-    ):
-        for row in rows:
-            click.echo(f"| {' | '.join(row)} |")
+    )
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -23,6 +24,7 @@ import torch
 
 from replication.configuration import configure
 from replication.study import find_studies
+from replication.verification.machine import processor
 from transformer_dynamics.scan_and_snap.literal import literal_train
 from transformer_dynamics.scan_and_snap.settings import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.streams import sample
@@ -125,9 +127,12 @@ def workflow_rows() -> Iterator[Row]:
         yield "largest job's peak memory", f"{max(peaks):.0f} MiB", ""
 
 
-def processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+def show(head: str, *tables: Iterable[Row]) -> None:
+    """Print tables as one, row by row, as each takes minutes."""
+    click.echo(f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}{head}")
+    click.echo("\n| what | measured | ratio |\n| --- | --- | --- |")
+    for row in chain(*tables):
+        click.echo(f"| {' | '.join(row)} |")
 
 
 @click.command(help=__doc__)
@@ -135,10 +140,4 @@ def processor() -> str:
 def main(repeats: int) -> None:
     """Print the table, row by row."""
     cores = os.cpu_count() or 1
-    click.echo(
-        f"{processor()}, {cores} cores, Python {platform.python_version()},"
-        f" torch {torch.__version__}\n\n| what | measured | ratio |\n| --- | --- | --- |"
-    )
-    for rows in (workflow_rows(), engine_rows(cores, repeats)):
-        for row in rows:
-            click.echo(f"| {' | '.join(row)} |")
+    show(f", torch {torch.__version__}", workflow_rows(), engine_rows(cores, repeats))

@@ -104,8 +104,7 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
     """
     if any(readme.count(mark) != 1 for mark in _MARKS):
         raise InputError(f"{README}: needs the lines {' and '.join(_MARKS)}, each once")
-    before, _, rest = readme.partition(_MARKS[0])
-    _, _, after = rest.partition(_MARKS[1])
+    begin, end = _MARKS
     verdicts = [
         (claim, told.reference.verdicts.get(claim.id))
         for told in studies
@@ -113,17 +112,17 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
         for claim in told.jobs.registry.claims
     ]
     shown = "\n".join([*_counts(verdicts), "", *_headlines(verdicts)])
-    return f"{before}{_MARKS[0]}\n{shown}\n{_MARKS[1]}{after}"
+    before, after = readme.partition(begin)[0], readme.partition(end)[2]
+    return f"{before}{begin}\n{shown}\n{end}{after}"
 
 
 def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
     """Number of claims by group and verdict, as the lines of a table."""
-    found = Counter((_group(claim), _outcome(verdict)) for claim, verdict in verdicts)
-    counted = {group for group, _ in found}
-    groups = [group for group in _GROUPS if group in counted]
-    rows = (
-        (group, *(str(found[group, outcome] or "") for outcome in OUTCOMES)) for group in groups
+    found = Counter(
+        (_group(claim), verdict.verdict if verdict else "not tested") for claim, verdict in verdicts
     )
+    counts = ((group, [found[group, outcome] for outcome in OUTCOMES]) for group in _GROUPS)
+    rows = ((group, *(str(number or "") for number in row)) for group, row in counts if any(row))
     return table(("", *OUTCOMES), rows)
 
 
@@ -132,10 +131,6 @@ def _group(claim: Claim) -> str:
     if claim.kind == "claim":
         return _SHOWN if claim.figure or claim.data else _THEORY
     return _OTHERS[claim.kind]
-
-
-def _outcome(verdict: Verdict | None) -> str:
-    return verdict.verdict if verdict else "not tested"
 
 
 def _headlines(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
@@ -217,10 +212,9 @@ def _models_of(field: Schema, key: str) -> Iterator[tuple[str, str]]:
     if "discriminator" in field:
         for choice, reference in field["discriminator"]["mapping"].items():
             yield reference.rpartition("/")[2], f"{key} ({choice})"
-    for option in field.get("anyOf", []) + (
-        [] if "discriminator" in field else field.get("oneOf", [])
-    ):
-        yield from _models_of(option, key)
+    else:
+        for option in (*field.get("anyOf", ()), *field.get("oneOf", ())):
+            yield from _models_of(option, key)
 
 
 def _model(field: Schema) -> str:

@@ -75,8 +75,8 @@ class StudyJobs:
         """What the reference is made of."""
         return StudyFiles(
             tables={name: self.table(name) for name in self.figures},
-            evidence={name: self.path("evidence", name, "parquet") for name in self.claims},
-            verdicts={name: self.path("verdicts", name, "json") for name in self.claims},
+            evidence={name: self.evidence(name) for name in self.claims},
+            verdicts={name: self.verdict(name) for name in self.claims},
             fingerprints={
                 name: self.metric(name, "fingerprint")
                 for name, experiment in self.experiments.items()
@@ -99,6 +99,14 @@ class StudyJobs:
     def metric(self, experiment: str, metric: str) -> str:
         """Path of a metric's table."""
         return self.path("metrics", f"{experiment}/{metric}", "parquet")
+
+    def evidence(self, claim: str, variant: str = "") -> str:
+        """Path of a claim's evidence, under a variant if named."""
+        return self.path("evidence", f"{claim}-{variant}" if variant else claim, "parquet")
+
+    def verdict(self, claim: str, variant: str = "") -> str:
+        """Path of the verdict on a claim, under a variant if named."""
+        return self.path("verdicts", f"{claim}-{variant}" if variant else claim, "json")
 
     def seeds(self, experiment: str) -> tuple[int, ...]:
         """All seeds of an experiment, ascending."""
@@ -134,7 +142,7 @@ class StudyJobs:
         """Path of a verdict under a variant, or under the first if the variant changes nothing."""
         first = next(iter(self.variants))
         same = self.sources(claim, variant) == self.sources(claim, first)
-        return self.path("verdicts", f"{claim}-{first if same else variant}", "json")
+        return self.verdict(claim, first if same else variant)
 
     def one_seed(self, random: Random) -> dict[str, Any]:
         """Overlay of the configuration that leaves one seed of every experiment."""
@@ -279,26 +287,26 @@ class Jobs:
 
     def _inputs(self, task: Task) -> Iterator[Input]:
         """Neighbours of the same recipe are told once."""
-        listed = list(zip(task.roles, task.reads, strict=True))
-        for (role, known), group in groupby(listed, key=lambda item: (item[0], self._key(item[1]))):
-            paths = [path for _, path in group]
-            if known is None:
-                yield Input(role=role, count=len(paths))
+        for (role, made_by), group in groupby(task.reads, self._made_by):
+            paths = list(group)
+            if made_by is None:
+                yield Input(role="source", count=len(paths))
                 continue
             tasks = [self.tasks[path] for path in paths]
             seeds = [format_seeds(each.seeds) for each in tasks]
             yield Input(
                 role=role,
                 count=len(paths),
-                recipe=self.recipe(paths[0]),
+                recipe=made_by,
                 seeds=None if seeds == list(map(stem, paths)) else seeds,
                 settings=tasks[0].settings if role == "metrics" else None,
             )
         if task.published:
             yield Input(role="published", count=len(task.published))
 
-    def _key(self, path: str) -> str | None:
-        return self.recipe(path).digest if path in self.tasks else None
+    def _made_by(self, path: str) -> tuple[str, Recipe | None]:
+        """Stage and recipe of an input; none if no program made it."""
+        return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
 
 
 def _of(study: Study, configuration: Configuration) -> StudyJobs:

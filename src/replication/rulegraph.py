@@ -2,29 +2,12 @@
 
 from collections.abc import Iterator
 from html import escape
-from typing import NamedTuple
 
 from replication.jobs import Jobs
 from replication.tasks import Task
 
 WIDTH, GAP, MARGIN, LINE = 150, 34, 16, 18
 """Of a box; between two boxes; around all; of a line of text, in pixels."""
-
-
-class Box(NamedTuple):
-    """One rule."""
-
-    rule: str
-    """Its name."""
-    programs: list[str]
-    """Files that it runs, in the study's folder or the engine's."""
-    jobs: int
-    """How many files it makes on the way."""
-
-    @property
-    def lines(self) -> list[str]:
-        """What is written below the name."""
-        return [*self.programs, "1 job" if self.jobs == 1 else f"{self.jobs} jobs"]
 
 
 def rulegraph(jobs: Jobs, path: str) -> str:
@@ -36,7 +19,7 @@ def rulegraph(jobs: Jobs, path: str) -> str:
     """
     boxes = _boxes(jobs, path)
     width = 2 * MARGIN + len(boxes) * (WIDTH + GAP) - GAP
-    height = (2 + max(len(box.lines) for box in boxes)) * LINE
+    height = (1 + max(map(len, boxes))) * LINE
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 2 * MARGIN}"'
@@ -53,28 +36,36 @@ def rulegraph(jobs: Jobs, path: str) -> str:
     )
 
 
-def _boxes(jobs: Jobs, path: str) -> list[Box]:
-    """The rules in the order of the flow."""
+def _boxes(jobs: Jobs, path: str) -> list[list[str]]:
+    """What is written in each box, in the order of the flow: rule, programs and number of jobs."""
     tasks = dict(jobs.closure([path]))
     depths: dict[str, int] = {}
     # The table has what is read before what reads it.
     for made, task in jobs.tasks.items():
         if made in tasks:
             depths[made] = 1 + max((depths.get(read, 0) for read in task.reads), default=0)
-    rules = dict.fromkeys(tasks[made].stage for made in sorted(depths, key=depths.__getitem__))
-    return [_box(jobs, rule, [t for t in tasks.values() if t.stage == rule]) for rule in rules]
+    rules: dict[str, list[Task]] = {}
+    for made in sorted(depths, key=depths.__getitem__):
+        rules.setdefault(tasks[made].stage, []).append(tasks[made])
+    return [
+        [rule, *sorted({_file(jobs, task.program) for task in made}), _number(len(made))]
+        for rule, made in rules.items()
+    ]
 
 
-def _box(jobs: Jobs, rule: str, tasks: list[Task]) -> Box:
-    folders = [each.study.package for each in jobs.studies.values()]
-    programs = set()
-    for task in tasks:
-        folder = next((name for name in folders if task.program.startswith(f"{name}.")), "")
-        programs.add(task.program.removeprefix(f"{folder}.").replace(".", "/") + ".py")
-    return Box(rule, sorted(programs), len(tasks))
+def _file(jobs: Jobs, program: str) -> str:
+    """A program's file, in the study's folder or the engine's."""
+    folders = (f"{study.study.package}." for study in jobs.studies.values())
+    folder = next((name for name in folders if program.startswith(name)), "")
+    return program.removeprefix(folder).replace(".", "/") + ".py"
 
 
-def _drawn(box: Box, x: int, height: int) -> Iterator[str]:
+def _number(jobs: int) -> str:
+    return "1 job" if jobs == 1 else f"{jobs} jobs"
+
+
+def _drawn(box: list[str], x: int, height: int) -> Iterator[str]:
+    rule, *lines = box
     middle = MARGIN + height // 2
     if x > MARGIN:
         yield f'<path d="M{x - GAP} {middle}H{x - 8}" stroke="#4a6785"/>'
@@ -84,6 +75,6 @@ def _drawn(box: Box, x: int, height: int) -> Iterator[str]:
         ' stroke="#4a6785"/>'
     )
     x, y = x + WIDTH // 2, MARGIN + LINE + 6
-    yield f'<text x="{x}" y="{y}" font-size="14" font-weight="bold">{escape(box.rule)}</text>'
-    for number, text in enumerate(box.lines, start=1):
+    yield f'<text x="{x}" y="{y}" font-size="14" font-weight="bold">{escape(rule)}</text>'
+    for number, text in enumerate(lines, start=1):
         yield f'<text x="{x}" y="{y + number * LINE}">{escape(text)}</text>'

@@ -111,7 +111,7 @@ def _runs(work: Work) -> None:
     from replication.storage import write_arrays
 
     checkpoint = Checkpoint(work.output.with_suffix(".checkpoint"), work.provenance)
-    data = _arrays(work, "data")
+    data = [file.arrays for file in _read(work, "data")]
     arrays = work.function(work.settings, work.seeds, data, checkpoint)
     write_arrays(work.output, _by_seed(arrays, work), work.provenance)
     checkpoint.remove()
@@ -120,7 +120,8 @@ def _runs(work: Work) -> None:
 def _metrics(work: Work) -> None:
     from replication.frames import write_table
 
-    table = work.function(work.settings, _read_runs(work), _arrays(work, "data"))
+    data = [file.arrays for file in _read(work, "data")]
+    table = work.function(work.settings, _read(work, "runs"), data)
     write_table(work.output, table, work.provenance)
 
 
@@ -141,8 +142,8 @@ def _figure(work: Work) -> None:
     from replication.storage import write_atomically
 
     (table,) = work.paths("table")
-    if work.checksum and work.checksum.read_text() != checksum(table):
-        raise InputError(f"{table} was changed after it was made; delete it and run again")
+    if work.checksum:
+        refuse_changed(table, work.checksum)
     figure = parsed(work.function, work.order.settings["figure"])
     columns = figure.published_columns
     known = [read_csv(path, columns, numbers=columns) for path in work.paths("published")]
@@ -192,9 +193,20 @@ def checksum(path: Path) -> str:
     return f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
 
 
+def refuse_changed(table: Path, kept: Path) -> None:
+    """Refuse a figure's table whose content does not have the digest that was kept in a file.
+
+    Raises:
+        InputError: says what to do.
+    """
+    if kept.read_text() != checksum(table):
+        raise InputError(f"{table} was changed after it was made; delete it and run again")
+
+
 def _given(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
-    if sum(item.count for item in inputs) != len(paths):
-        raise InputError(f"--job: names {sum(i.count for i in inputs)} inputs, got {len(paths)}")
+    named = sum(item.count for item in inputs)
+    if named != len(paths):
+        raise InputError(f"--job: names {named} inputs, got {len(paths)}")
     rest = iter(paths)
     for item in inputs:
         for index in range(item.count):
@@ -223,21 +235,11 @@ def _recipe(item: Given) -> Recipe:
     return item.recipe
 
 
-def _arrays(work: Work, role: Role) -> list[Any]:
-    from replication.storage import read_arrays
-
-    return [
-        read_arrays(item.path, _recipe(item), item.seeds)
-        for item in work.given
-        if item.role == role
-    ]
-
-
-def _read_runs(work: Work) -> Iterator[Run]:
+def _read(work: Work, role: Role) -> Iterator[Run]:
     from replication.storage import read_arrays
 
     for item in work.given:
-        if item.role == "runs":
+        if item.role == role:
             yield Run(item.path.stem, item.seeds, read_arrays(item.path, _recipe(item), item.seeds))
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -50,26 +51,19 @@ class Stage:
         return [item for item in self._code(wildcards) if item.startswith(f"{name}@")]
 
     def code(self, wildcards: Any) -> list[str]:
-        """All other code and packages that the file depends on, from the beginning.
+        """All other code, packages and tables as printed that the file depends on, from the start.
 
         What made its inputs counts, too: Snakemake looks at the content of an input only if the
         file is newer, and after a clock was set back, or within one tick of a coarse one, what was
         made anew is not.
         """
         own = self.program(wildcards)
-        return [item for item in self._code(wildcards) if item not in own]
-
-    def published(self, wildcards: Any) -> list[str]:
-        """Digests of the tables as printed, for the same reason."""
-        return contents(self._task(wildcards).published)
+        others = [item for item in self._code(wildcards) if item not in own]
+        return others + contents(self._task(wildcards).published)
 
     def files(self, wildcards: Any, input: Any) -> str:
-        """The inputs as words of the shell."""
-        return words([str(path) for path in input])
-
-    def shown(self, wildcards: Any, input: Any) -> str:
-        """The inputs of a figure as words of the shell, without the checksum of its table."""
-        return words([str(path) for path in input.shown])
+        """The inputs as words of the shell; of a figure without the checksum of its table."""
+        return words(map(str, input.get("shown", input)))
 
     def memory(self, wildcards: Any, attempt: int) -> int:
         """In MB; more after every failure."""
@@ -99,16 +93,15 @@ def words(paths: Iterable[str]) -> str:
 
     Written out, thousands of files exceed what a command may have.
     """
-    groups: list[tuple[tuple[str, str], list[str]]] = []
-    for path in paths:
-        whole, kind = os.path.splitext(path)
-        folder, slash, stem = whole.rpartition("/")
-        place = (folder + slash, kind)
-        if not groups or groups[-1][0] != place:
-            groups.append((place, []))
-        groups[-1][1].append(stem)
+
+    def folder_and_kind(path: str) -> tuple[str, str]:
+        return path[: path.rfind("/") + 1], os.path.splitext(path)[1]
+
     return " ".join(
-        _quoted(folder) + _alternatives(stems) + _quoted(kind) for (folder, kind), stems in groups
+        _quoted(folder)
+        + _alternatives([path.removeprefix(folder).removesuffix(kind) for path in group])
+        + _quoted(kind)
+        for (folder, kind), group in groupby(paths, folder_and_kind)
     )
 
 

@@ -28,7 +28,7 @@ the study's section gets them by name, too.
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -236,7 +236,7 @@ class Study:
     @property
     def rules(self) -> list[Path]:
         """Rules of its own, if it has any."""
-        return [path for path in [self.folder / "rules.smk"] if path.is_file()]
+        return list(self.folder.glob("rules.smk"))
 
     @property
     def page(self) -> str:
@@ -254,11 +254,11 @@ class Study:
 
     def variants(self, settings: Strict) -> dict[str, Variant]:
         """Variants of its experiments by name, that of their own settings first."""
-        return self._optional("variants", settings)
+        return self._optional("variants", settings)  # type: ignore[no-any-return]
 
     def datasets(self, settings: Strict) -> dict[str, Any]:
         """What is to be known of its data."""
-        return self._optional("datasets", settings)
+        return self._optional("datasets", settings)  # type: ignore[no-any-return]
 
     def smallest(self, settings: Strict, folder: Path) -> dict[str, Any]:
         """Overlay of its section with which all of it takes seconds; empty if it does anyway.
@@ -267,9 +267,7 @@ class Study:
             settings: its default section.
             folder: where files may be written that the overlay names, such as a small data set.
         """
-        function: Callable[[Strict, Path], dict[str, Any]]
-        function = getattr(self.module, "smallest", lambda settings, folder: {})
-        return function(settings, folder)
+        return self._optional("smallest", settings, folder)  # type: ignore[no-any-return]
 
     def program(self, name: str) -> str:
         """Full name of a program that a job names.
@@ -282,9 +280,8 @@ class Study:
                 return full
         raise InputError(f"{self.folder}: has no module {name}, which a job or a claim names")
 
-    def _optional(self, name: str, settings: Strict) -> dict[str, Any]:
-        function: Callable[[Strict], dict[str, Any]] = getattr(self.module, name, lambda _: {})
-        return function(settings)
+    def _optional(self, name: str, *arguments: Any) -> Any:
+        return getattr(self.module, name, lambda *_: {})(*arguments)
 
 
 @cache

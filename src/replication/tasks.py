@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replication.errors import InputError
-from replication.order import Role, Stage
+from replication.order import Stage
 from replication.provenance import digest
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, unknown_key
@@ -39,8 +39,6 @@ class Task(NamedTuple):
     """What the file covers."""
     reads: tuple[str, ...] = ()
     """Paths, in the order in which the program takes them."""
-    roles: tuple[Role, ...] = ()
-    """What each of them is to the program."""
     published: tuple[str, ...] = ()
     """Paths of tables as printed, which people edit; the last inputs."""
     memory: int = 1500
@@ -65,16 +63,11 @@ class Tasks:
                 self._add(self._jobs.path("data", name, "npz"), self._data(job), shared=True)
         for name, experiment in self._jobs.experiments.items():
             self._experiment(name, experiment)
-        for claim in self._jobs.claims:
-            self._add(self._jobs.files.evidence[claim], self._evidence(claim))
-        for claim, variant in self._jobs.varied_cells:
-            path = self._jobs.path("evidence", f"{claim}-{variant}", "parquet")
-            self._add(path, self._evidence(claim, variant))
-        for claim in self._jobs.claims:
-            self._add(self._jobs.files.verdicts[claim], self._verdict(claim))
-        for claim, variant in self._jobs.varied_cells:
-            path = self._jobs.path("verdicts", f"{claim}-{variant}", "json")
-            self._add(path, self._verdict(claim, variant))
+        cells = [*((claim, "") for claim in self._jobs.claims), *self._jobs.varied_cells]
+        for cell in cells:
+            self._add(self._jobs.evidence(*cell), self._evidence(*cell))
+        for cell in cells:
+            self._add(self._jobs.verdict(*cell), self._verdict(*cell))
         for name in self._jobs.figures:
             self._add(self._jobs.table(name), self._table(name))
             self._add(self._jobs.table(name).removesuffix(".csv"), self._figure(name))
@@ -97,23 +90,17 @@ class Tasks:
         self._made[path] = task
 
     def _data(self, job: Job) -> Task:
-        return self._task("data", "sample", job, job.reads, _each("source", job.reads))
+        return self._task("data", "sample", job, job.reads)
 
     def _experiment(self, name: str, experiment: Experiment) -> None:
         for run, job in experiment.runs.items():
             reads = self._data_paths(job, f"{name}, {run}")
-            self._add(
-                self._jobs.run(name, run),
-                self._task("runs", "train", job, reads, _each("data", reads)),
-            )
+            self._add(self._jobs.run(name, run), self._task("runs", "train", job, reads))
         runs = [self._jobs.run(name, run) for run in experiment.runs]
         seeds = self._jobs.seeds(name)
         for metric, job in experiment.metrics.items():
-            data = self._data_paths(job, f"{name}, {metric}")
-            task = self._task(
-                "metrics", "measure", job._replace(seeds=seeds),
-                (*runs, *data), (*_each("runs", runs), *_each("data", data)),
-            )  # fmt: skip
+            reads = (*runs, *self._data_paths(job, f"{name}, {metric}"))
+            task = self._task("metrics", "measure", job._replace(seeds=seeds), reads)
             self._add(self._jobs.metric(name, metric), task)
 
     def _data_paths(self, job: Job, where: str) -> tuple[str, ...]:
@@ -125,69 +112,58 @@ class Tasks:
                 )
         return paths
 
-    def _task(
-        self, stage: Stage, function: str, job: Job, reads: tuple[str, ...], roles: tuple[Role, ...]
-    ) -> Task:
+    def _task(self, stage: Stage, function: str, job: Job, reads: tuple[str, ...]) -> Task:
         program = self._jobs.study.program(job.program)
         plain, settings = self._dumped(job.settings)
         return Task(
-            stage, program, function, plain, settings, job.seeds, reads, roles,
+            stage, program, function, plain, settings, job.seeds, reads,
             memory=job.memory, minutes=job.minutes,
         )  # fmt: skip
 
-    def _evidence(self, claim: str, variant: str = "") -> Task:
+    def _evidence(self, claim: str, variant: str) -> Task:
         found = self._jobs.claims[claim]
         module, _, function = str(found.measure).partition(".")
         program = self._jobs.study.program(f"claims.{module}")
         sources = self._metrics(self._jobs.sources(claim, variant), f"claim {claim}")
         settings = {"measure": function, "uses": self._uses(found.uses, f"claim {claim}")}
         published = self._published(found.published_table)
-        return self._small("evidence", program, function, settings, sources, "metrics", published)
+        return self._small("evidence", program, function, settings, sources, published)
 
-    def _verdict(self, claim: str, variant: str = "") -> Task:
-        ending = f"-{variant}" if variant else ""
+    def _verdict(self, claim: str, variant: str) -> Task:
         family = self._jobs.family(claim, variant)
         tests = {
             name: self._jobs.claims[name].test.model_dump(mode="json")  # type: ignore[union-attr]
             for name in family
         }
-        reads = tuple(self._jobs.path("evidence", f"{name}{ending}", "parquet") for name in family)
-        return self._small(
-            "verdict", JUDGE, "verdict", {"claim": claim, "tests": tests}, reads, "evidence"
-        )
+        reads = tuple(self._jobs.evidence(name, variant) for name in family)
+        return self._small("verdict", JUDGE, "verdict", {"claim": claim, "tests": tests}, reads)
 
     def _table(self, name: str) -> Task:
         figure = self._jobs.figures[name]
         uses = self._uses(figure.uses, f"figure {name}")
-        role: Role = "metrics"
         reads = self._metrics(figure.sources(), f"figure {name}")
         if isinstance(figure, Sensitivity):
             uses = {"cells": self._cells()}
-            reads, role = self._varied_verdicts(), "verdict"
+            reads = tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)
         settings = {"figure": figure.model_dump(mode="json", exclude={"published"}), "uses": uses}
-        return self._small("table", type(figure).__module__, "table", settings, reads, role)
+        return self._small("table", type(figure).__module__, "table", settings, reads)
 
     def _figure(self, name: str) -> Task:
         """The picture, of whatever kind."""
         figure = self._jobs.figures[name]
-        seeds = sorted(
-            {seed for source, _ in figure.sources() for seed in self._jobs.seeds(source)}
-        )
-        table = self._jobs.table(name)
+        seeds = {seed for source, _ in figure.sources() for seed in self._jobs.seeds(source)}
         task = self._small(
             "figure", type(figure).__module__, "draw", {"figure": figure.model_dump(mode="json")},
-            (table,), "table", self._published(figure.published),
+            (self._jobs.table(name),), self._published(figure.published),
         )  # fmt: skip
-        return task._replace(seeds=tuple(seeds))
+        return task._replace(seeds=tuple(sorted(seeds)))
 
     def _small(
         self, stage: Stage, program: str, function: str, settings: Any,
-        reads: tuple[str, ...], role: Role, published: tuple[str, ...] = (),
+        reads: tuple[str, ...], published: tuple[str, ...] = (),
     ) -> Task:  # fmt: skip
-        return Task(
-            stage, program, function, settings, digest(settings), (), reads, _each(role, reads),
-            published, memory=1000,
-        )  # fmt: skip
+        known = digest(settings)
+        return Task(stage, program, function, settings, known, (), reads, published, memory=1000)
 
     def _dumped(self, settings: Strict) -> tuple[Any, str]:
         if id(settings) not in self._plain:
@@ -213,12 +189,7 @@ class Tasks:
         return self._jobs.settings.model_dump(mode="json", include=set(keys)) if keys else {}
 
     def _published(self, name: str | None) -> tuple[str, ...]:
-        return (
-            () if name is None else (os.path.relpath(self._jobs.study.folder / "published" / name),)
-        )
-
-    def _varied_verdicts(self) -> tuple[str, ...]:
-        return tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)
+        return (os.path.relpath(self._jobs.study.folder / "published" / name),) if name else ()
 
     def _cells(self) -> list[dict[str, Any]]:
         return [
@@ -232,10 +203,6 @@ class Tasks:
             }
             for claim, variant in self._jobs.varied_cells
         ]
-
-
-def _each(role: Role, paths: Iterable[str]) -> tuple[Role, ...]:
-    return tuple(role for _ in paths)
 
 
 def stem(path: str) -> str:

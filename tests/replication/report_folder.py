@@ -11,6 +11,7 @@ from conftest import ROOT
 
 from replication.registry import read_registry
 from replication.report.page import main
+from replication.run import checksum
 
 HOSTILE = "\"><img src=x onerror=alert(1)><script>alert('eta_Y')</script>"
 POWER = {"effect": 2, "seeds": 10, "comparisons": 6, "probability": 0.97}
@@ -94,7 +95,7 @@ REGISTRY = {
     "claims": [claim(*row) for row in CLAIMS],
     "assumptions": [{"figures": ["fig6"], "text": "Momentum 0.9", "why": "From the log."}],
 }
-SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300pt" height="3in"><path d="M0 0h9"/></svg>'
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300pt" height="99pt"><path d="M0 0h9"/></svg>'
 TEXT = {"label": "L", "title": "Title", "drawn": "Two curves that fall.", "caption": "Of eta_Y."}
 
 
@@ -111,6 +112,7 @@ class Folder:
                 self.write_verdict(name, verdict, comparisons)
         for name, label in {"fig1": "Figure 1", "fig6": "Figure 6"}.items():
             (self.path / f"{name}.csv").write_text("x,y\n1,2\n3,4\n")
+            (self.path / f"{name}.sha256").write_text(checksum(self.path / f"{name}.csv"))
             self.texts[name] = TEXT | {"label": label}
         (self.path / "fig1.svg").write_text(SVG)
         shutil.copy(ROOT / "docs/gallery/fig6.png", self.path)
@@ -119,7 +121,8 @@ class Folder:
         (self.path / "registry.yaml").write_text(yaml.safe_dump(registry))
         self.figures = [
             {"name": name, "drawing": name, "picture": picture, "table": f"{name}.csv",
-             "command": f"snakemake figures/{name}.pdf"}
+             "checksum": f"{name}.sha256", "command": f"snakemake figures/{name}.pdf",
+             "benchmarks": {}}
             for name, picture in (("fig1", "fig1.svg"), ("fig6", "fig6.png"))
         ]  # fmt: skip
 
@@ -140,7 +143,8 @@ class Folder:
         return CliRunner().invoke(
             main,
             ["--registry", "registry.yaml", "--figures", figures,
-             "--commit", "abc1234-dirty", "--output", str(self.page), *extra, *verdicts],
+             "--commit", "abc1234-dirty", "--digest", "unknown", "--command", "snakemake report",
+             "--output", str(self.page), *extra, *verdicts],
         )  # fmt: skip
 
     def html(self, *extra):

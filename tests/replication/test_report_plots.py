@@ -21,13 +21,11 @@ def test_plots_stay_within_their_axis(row):
     assert 0 < plot.left < plot.right < WIDTH
     assert len(plot.rows) == len(comparisons)
     assert 2 <= len(plot.ticks) <= 8
-    inside = [tick.x for tick in plot.ticks]
-    for shown in plot.rows:
-        inside += [shown.x, *(shown.interval or ()), *shown.bounds]
-        begin, width = shown.band
-        assert width > 0
-        assert plot.left <= begin <= begin + width <= plot.right + 2
-        assert plot.top < shown.y < plot.bottom
+    assert plot.bottom == plot.top + plot.row_height * len(comparisons)
+    inside = [x for x, _ in plot.ticks]
+    for item in comparisons:
+        values = (item.estimate, item.low, item.high, item.lower, item.upper)
+        inside += [plot.place(value) for value in values if value is not None]
     assert all(plot.left <= x <= plot.right for x in inside)
     assert plot.logarithmic == (row[0] in {"T1", "E1"})
 
@@ -35,14 +33,14 @@ def test_plots_stay_within_their_axis(row):
 def test_a_plot_of_one_value_without_bounds_has_an_axis():
     for estimate in (0.0, 5.0, -1e-300):
         plot = forest([Comparison(cell="a", estimate=estimate, decision="open")])
-        assert plot.left < plot.rows[0].x < plot.right
+        assert plot.left < plot.place(estimate) < plot.right
 
 
 def test_zero_stands_at_the_end_of_a_logarithmic_axis():
     items = [Comparison(cell="a", estimate=v, upper=1, decision="holds") for v in (0, 1e-9)]
     plot = forest(items)
     assert plot.logarithmic
-    assert plot.rows[0].x == plot.left
+    assert plot.place(0) == plot.left
 
 
 @pytest.mark.parametrize(

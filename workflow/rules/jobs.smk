@@ -60,20 +60,8 @@ def stage(key, pattern=None):
     return Stage(JOBS, key, LOCK, local, pattern or key)
 
 
-DATA = stage("results/{study}/data/{data}.npz")
-RUNS = stage("results/{study}/runs/{runs}.npz")
-METRICS = stage("results/{study}/metrics/{metrics}.parquet")
-EVIDENCE = stage("results/{study}/evidence/{claim}.parquet")
-VERDICT = stage("results/{study}/verdicts/{claim}.json")
-TABLE = stage("figures/{figure}.csv")
-FIGURE = stage("figures/{figure}", "figures/{figure}.{kind}")
-CHECKSUM = "results/checksums/{figure}.sha256"
-
-
 wildcard_constraints:
     study="|".join(STUDIES),
     figure=alternatives(JOBS.figures),
     kind="pdf|png|svg",
-    data=".+",
-    runs=".+",
-    metrics=".+",
+    name=".+",

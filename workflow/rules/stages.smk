@@ -1,120 +1,46 @@
 # From data to runs, metrics, evidence and verdicts, and from metrics to the tables of figures and the
 # figures. One program makes all of them; what it is told for a file stands in the table of jobs.
+MADE_BY_STUDY = {
+    "data": ("data/{name}.npz", "Making data {wildcards.name}"),
+    "runs": ("runs/{name}.npz", "Training {wildcards.name}"),
+    "metrics": ("metrics/{name}.parquet", "Measuring {wildcards.name}"),
+    "evidence": ("evidence/{name}.parquet", "Measuring claim {wildcards.name}"),
+    "verdict": ("verdicts/{name}.json", "Judging claim {wildcards.name}"),
+}
+TABLE = stage("figures/{figure}.csv")
+FIGURE = stage("figures/{figure}", "figures/{figure}.{kind}")
+CHECKSUM = "results/checksums/{figure}.sha256"
 
+for made, (path, doing) in MADE_BY_STUDY.items():
+    FILE = stage(f"results/{{study}}/{path}")
+    LOG = f"logs/{{study}}/{Path(path).with_suffix('')}"
 
-rule data:
-    input:
-        DATA.inputs,
-    output:
-        DATA.pattern,
-    log:
-        "logs/{study}/data/{data}.log",
-    benchmark:
-        "logs/{study}/data/{data}.benchmark.tsv"
-    resources:
-        mem_mb=DATA.memory,
-        runtime=DATA.minutes,
-    params:
-        python=python,
-        program=DATA.program,
-        code=DATA.code,
-        job=DATA.job,
-        files=DATA.files,
-    message:
-        "Making data {wildcards.data} of {wildcards.study} (log: {log})"
-    shell:
-        "{params.python:q} -m replication.run --job {params.job:q} --output {output:q} {params.files}"
-        " > {log:q} 2>&1"
-
-
-use rule data as runs with:
-    input:
-        RUNS.inputs,
-    output:
-        RUNS.pattern,
-    log:
-        "logs/{study}/runs/{runs}.log",
-    benchmark:
-        "logs/{study}/runs/{runs}.benchmark.tsv"
-    resources:
-        **ACCELERATOR,
-        mem_mb=RUNS.memory,
-        runtime=RUNS.minutes,
-    params:
-        python=python,
-        program=RUNS.program,
-        code=RUNS.code,
-        job=RUNS.job,
-        files=RUNS.files,
-    message:
-        "Training {wildcards.runs} of {wildcards.study}; progress: tail {log}"
-
-
-use rule data as metrics with:
-    input:
-        METRICS.inputs,
-    output:
-        METRICS.pattern,
-    log:
-        "logs/{study}/metrics/{metrics}.log",
-    benchmark:
-        "logs/{study}/metrics/{metrics}.benchmark.tsv"
-    resources:
-        mem_mb=METRICS.memory,
-        runtime=METRICS.minutes,
-    params:
-        python=python,
-        program=METRICS.program,
-        code=METRICS.code,
-        job=METRICS.job,
-        files=METRICS.files,
-    message:
-        "Measuring {wildcards.metrics} of {wildcards.study} (log: {log})"
-
-
-use rule data as evidence with:
-    input:
-        EVIDENCE.inputs,
-    output:
-        EVIDENCE.pattern,
-    log:
-        "logs/{study}/evidence/{claim}.log",
-    benchmark:
-        "logs/{study}/evidence/{claim}.benchmark.tsv"
-    resources:
-        mem_mb=EVIDENCE.memory,
-        runtime=EVIDENCE.minutes,
-    params:
-        python=python,
-        program=EVIDENCE.program,
-        code=EVIDENCE.code,
-        job=EVIDENCE.job,
-        published=EVIDENCE.published,
-        files=EVIDENCE.files,
-    message:
-        "Measuring claim {wildcards.claim} of {wildcards.study} (log: {log})"
-
-
-use rule data as verdict with:
-    input:
-        VERDICT.inputs,
-    output:
-        VERDICT.pattern,
-    log:
-        "logs/{study}/verdicts/{claim}.log",
-    benchmark:
-        "logs/{study}/verdicts/{claim}.benchmark.tsv"
-    resources:
-        mem_mb=VERDICT.memory,
-        runtime=VERDICT.minutes,
-    params:
-        python=python,
-        program=VERDICT.program,
-        code=VERDICT.code,
-        job=VERDICT.job,
-        files=VERDICT.files,
-    message:
-        "Judging claim {wildcards.claim} of {wildcards.study} (log: {log})"
+    rule:
+        name:
+            made
+        input:
+            FILE.inputs,
+        output:
+            FILE.pattern,
+        log:
+            f"{LOG}.log",
+        benchmark:
+            f"{LOG}.benchmark.tsv"
+        resources:
+            **(ACCELERATOR if made == "runs" else {}),
+            mem_mb=FILE.memory,
+            runtime=FILE.minutes,
+        params:
+            python=python,
+            program=FILE.program,
+            code=FILE.code,
+            job=FILE.job,
+            files=FILE.files,
+        message:
+            f"{doing} of {{wildcards.study}} (log: {{log}})"
+        shell:
+            "{params.python:q} -m replication.run --job {params.job:q} --output {output:q}"
+            " {params.files} > {log:q} 2>&1"
 
 
 rule table:
@@ -166,8 +92,7 @@ rule figure:
         program=FIGURE.program,
         code=FIGURE.code,
         job=FIGURE.job,
-        published=FIGURE.published,
-        files=FIGURE.shown,
+        files=FIGURE.files,
     message:
         "Drawing {output} (log: {log})"
     shell:

@@ -3,7 +3,7 @@
 A tolerance would hide a change that somebody made, so every bit counts here.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,9 @@ from replication.verification.reference import (
 FIGURES = "figures/"
 FIGURE = ["study", "place"]
 """What names a figure."""
+NUMBER = ("quantity", "reference", "found", "difference", "relative")
+WORDS = {"place": "figure", "reference": "before", "found": "after"}
+"""Columns that tell a change, and what they are called where people read them."""
 SHOWN = 50
 """Changed numbers that the text lists; all of them stand in the table."""
 
@@ -111,20 +114,13 @@ def _by_study(
 
 
 def _verdicts(before: Reference, after: Reference) -> pd.DataFrame:
-    claims = list(before.verdicts | after.verdicts)
-    pairs = [(claim, before.verdicts.get(claim), after.verdicts.get(claim)) for claim in claims]
-    rows = [
-        {
-            "claim": claim,
-            "before": old.verdict if old else "none",
-            "after": new.verdict if new else "none",
-            "change": _largest_change(old, new),
-            "result_before": old.summary if old else "",
-            "result_after": new.summary if new else "",
-        }
-        for claim, old, new in pairs
-        if old != new
-    ]
+    rows = []
+    for claim in before.verdicts | after.verdicts:
+        old, new = before.verdicts.get(claim), after.verdicts.get(claim)
+        if old != new:
+            words = [each.verdict if each else "none" for each in (old, new)]
+            sentences = [each.summary if each else "" for each in (old, new)]
+            rows.append((claim, *words, _largest_change(old, new), *sentences))
     columns = ["claim", "before", "after", "change", "result_before", "result_after"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -159,51 +155,38 @@ def _section(title: str, rows: pd.DataFrame, lines: list[str]) -> list[str]:
 
 
 def _verdict_lines(verdicts: pd.DataFrame) -> list[str]:
-    rows = [
-        (
-            row["study"],
-            row["claim"],
-            row["before"],
-            f"**{row['after']}**" if row["after"] != row["before"] else row["after"],
-            _number(row["change"]),
-            row["result_before"],
-            row["result_after"],
-        )
-        for row in verdicts.to_dict("records")
-    ]
-    return table(("study", "claim", "before", "after", "largest change", "was", "is"), rows)
+    after = verdicts["after"]
+    shown = verdicts.assign(after=after.mask(after != verdicts["before"], "**" + after + "**"))
+    columns = ("study", "claim", "before", "after", "change", "result_before", "result_after")
+    return _lines(shown, columns, change="largest change", result_before="was", result_after="is")
 
 
 def _figure_lines(numbers: pd.DataFrame) -> list[str]:
     """The largest change of each figure; one of its form comes before all numbers."""
     ordered = numbers.sort_values("difference", ascending=False, na_position="first", kind="stable")
-    counts = numbers.value_counts(FIGURE)
-    rows = [
-        (row["study"], row["place"], str(counts[row["study"], row["place"]]), *_change(row))
-        for row in ordered.drop_duplicates(FIGURE).sort_values(FIGURE).to_dict("records")
-    ]
-    sizes = ("largest change", "before", "after", "difference", "relative")
-    return table(("study", "figure", "changed", *sizes), rows)
+    ordered["changed"] = ordered.groupby(FIGURE)["place"].transform("size")
+    first = ordered.drop_duplicates(FIGURE).sort_values(FIGURE)
+    return _lines(first, (*FIGURE, "changed", *NUMBER), quantity="largest change", **WORDS)
 
 
 def _detail_lines(numbers: pd.DataFrame) -> list[str]:
-    rows = [
-        (row["study"], row["place"], *_change(row))
-        for row in numbers.head(SHOWN).to_dict("records")
-    ]
-    head = ("study", "figure", "number", "before", "after", "difference", "relative")
-    left = len(numbers) - len(rows)
-    more = ["", f"{left} more stand in the table beside this text."] if left else []
-    return ["<details>", "", *table(head, rows), *more, "", "</details>"]
+    shown = _lines(numbers.head(SHOWN), (*FIGURE, *NUMBER), quantity="number", **WORDS)
+    left = len(numbers) - SHOWN
+    more = ["", f"{left} more stand in the table beside this text."] if left > 0 else []
+    return ["<details>", "", *shown, *more, "", "</details>"]
 
 
-def _change(row: dict[Hashable, Any]) -> tuple[str, ...]:
-    sizes = (_number(row[name]) for name in ("difference", "relative"))
-    return (str(row["quantity"]), str(row["reference"]), str(row["found"]), *sizes)
+def _lines(rows: pd.DataFrame, columns: tuple[str, ...], **names: str) -> list[str]:
+    """The lines of a table of some columns, some under other names."""
+    heads = [names.get(name, name) for name in columns]
+    return table(heads, rows[list(columns)].map(_text).to_numpy().tolist())
 
 
-def _number(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:.3g}"
+def _text(value: Any) -> str:
+    """A number with three digits; nothing where there is none."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.3g}"
+    return str(value)
 
 
 if __name__ == "__main__":

@@ -24,17 +24,10 @@ RUNS = (*RUN, "experiment", "run", "seed", "digest", "quantity", "value")
 
 def verdict_rows(found: Reference) -> pd.DataFrame:
     """Claim, verdict, number of seeds and of comparisons, and the range of measured values."""
-    rows = [
-        {
-            "claim": claim,
-            "verdict": verdict.verdict,
-            "seeds": verdict.seeds,
-            "comparisons": len(verdict.comparisons),
-            "lowest": min(item.estimate for item in verdict.comparisons),
-            "highest": max(item.estimate for item in verdict.comparisons),
-        }
-        for claim, verdict in found.verdicts.items()
-    ]
+    rows = []
+    for claim, verdict in found.verdicts.items():
+        values = [item.estimate for item in verdict.comparisons]
+        rows.append((claim, verdict.verdict, verdict.seeds, len(values), min(values), max(values)))
     return pd.DataFrame(rows, columns=list(VERDICTS[len(RUN) :]))
 
 
@@ -97,10 +90,8 @@ def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> 
     """Append every study that was verified to both tables."""
     studies = {path.name: read_reference(path) for path in sorted(found.iterdir())}
     for name, (_, edited) in studies.items():
-        if edited:
-            raise InputError(
-                f"{found / name / edited[0]}: was changed after it was found; verify again"
-            )
+        for file in edited:
+            raise InputError(f"{found / name / file}: was changed after it was found; verify again")
     for name, (results, _) in studies.items():
         machine = dict(results.depends["machine"])
         run = {

@@ -44,7 +44,9 @@ img { width: 100%; border: 1px solid #ccc; }
 {% for side, path in (("before", pair.before), ("after", pair.after)) %}
 <figure>
 <figcaption>{{ side }}</figcaption>
-{% if path %}<img src="{{ path }}" alt="{{ pair.name }} {{ side }}">{% else %}none{% endif %}
+{% if path %}
+<img src="{{ path.relative_to(folder) }}" alt="{{ pair.name }} {{ side }}">
+{% else %}none{% endif %}
 </figure>
 {% endfor %}
 </div>
@@ -57,12 +59,16 @@ class Pair(NamedTuple):
 
     name: str
     """Its path below `figures/`, without ending."""
-    before: str | None
-    """Path of the old picture from the page; none if there was no such figure."""
-    after: str | None
-    """Path of the new picture from the page; none if there is no such figure."""
-    changed: bool
-    """Whether a byte of the picture differs."""
+    before: Path | None
+    """The old picture; none if there was no such figure."""
+    after: Path | None
+    """The new picture; none if there is no such figure."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether a byte of the picture differs."""
+        before, after = (path and path.read_bytes() for path in (self.before, self.after))
+        return before != after
 
 
 def draw_references(root: Path, folder: Path) -> dict[str, Path]:
@@ -102,25 +108,6 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
     return {figure.removeprefix("figures/"): folder / f"{figure}.png" for figure in tables}
 
 
-def pairs(before: dict[str, Path], after: dict[str, Path], folder: Path) -> list[Pair]:
-    """Old and new picture of every figure, by its name.
-
-    Args:
-        before: old pictures by name.
-        after: new pictures by name.
-        folder: where the page is to be.
-    """
-    return [
-        Pair(
-            name,
-            _link(before.get(name), folder),
-            _link(after.get(name), folder),
-            _content(before.get(name)) != _content(after.get(name)),
-        )
-        for name in sorted(before.keys() | after.keys())
-    ]
-
-
 @click.command(help=__doc__)
 @click.option("--before", required=True, type=click.Path(path_type=Path), help="A checkout.")
 @click.option("--after", required=True, type=click.Path(path_type=Path), help="A checkout.")
@@ -130,8 +117,9 @@ def main(before: Path, after: Path, output: Path) -> None:
     if output.exists():
         raise InputError(f"{output}: is there already; delete it or name another folder")
     old, new = draw_references(before, output / "before"), draw_references(after, output / "after")
+    pairs = [Pair(name, old.get(name), new.get(name)) for name in sorted(old | new)]
     page = jinja2.Environment(autoescape=True).from_string(_PAGE)
-    write_text(output / "index.html", page.render(pairs=pairs(old, new, output)))
+    write_text(output / "index.html", page.render(pairs=pairs, folder=output))
 
 
 def _run(root: Path, *arguments: str, stdout: int | None = None) -> str:
@@ -143,14 +131,6 @@ def _run(root: Path, *arguments: str, stdout: int | None = None) -> str:
     if done.returncode:
         raise InputError(f"{root}: its figures cannot be drawn, see above")
     return done.stdout
-
-
-def _link(path: Path | None, folder: Path) -> str | None:
-    return path.relative_to(folder).as_posix() if path else None
-
-
-def _content(path: Path | None) -> bytes | None:
-    return path.read_bytes() if path else None
 
 
 if __name__ == "__main__":

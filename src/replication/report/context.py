@@ -1,7 +1,7 @@
-"""From claims, verdicts and figures to what the page shows, and where."""
+"""From claims and verdicts to what the page shows, and where."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from replication.errors import InputError
@@ -9,7 +9,6 @@ from replication.registry import (
     Bounds,
     Claim,
     Equivalence,
-    FigureText,
     Interval,
     Prediction,
     Published,
@@ -18,9 +17,8 @@ from replication.registry import (
     Trend,
 )
 from replication.report.forest import Plot, forest
-from replication.report.sources import FigureSource, Picture, Table
 from replication.report.typeset import number, typeset
-from replication.verification.judgement import OUTCOMES, Comparison, Outcome, Verdict
+from replication.verification.judgement import Comparison, Verdict
 
 _PLURALS = {
     "Appendix": "Appendices",
@@ -36,14 +34,10 @@ class ClaimView(NamedTuple):
 
     claim: Claim
     """It."""
-    outcome: Outcome
-    """Its verdict."""
+    verdict: Verdict
+    """What came of it."""
     summary: str
     """Its verdict in one sentence, or why there is none."""
-    seeds: int
-    """Number of seeds behind each comparison."""
-    comparisons: Sequence[Comparison]
-    """Its evidence."""
     plot: Plot | None
     """Its evidence, drawn."""
     ours: str
@@ -58,64 +52,19 @@ class ClaimView(NamedTuple):
     """What a search looks through."""
 
 
-class FigureView(NamedTuple):
-    """One figure and its claims."""
-
-    name: str
-    """What the claims call it."""
-    text: FigureText
-    """What is said of it."""
-    own: bool
-    """Whether it is drawn under another name than that of the paper's figure."""
-    picture: Picture
-    """It."""
-    alternative: str
-    """What is to be seen and what came of its claims, for those who do not see it."""
-    table: Table
-    """Its numbers."""
-    seconds: str | None
-    """Run time of everything that it was made by."""
-    command: str
-    """What rebuilds it."""
-    claims: list[ClaimView]
-    """Claims that it shows."""
-    tally: str
-    """How many of them have which verdict."""
-    elsewhere: list[ClaimView]
-    """Errata that it shows, which have a section of their own."""
-
-
-class Group(NamedTuple):
-    """Claims that no figure shows."""
-
-    title: str
-    """What they have in common."""
-    claims: list[ClaimView]
-    """They."""
-
-
-class Count(NamedTuple):
-    """How many claims have one verdict."""
-
-    outcome: Outcome
-    """Which."""
-    meaning: str
-    """What it means."""
-    number: int
-    """How many."""
-    errata: int
-    """How many of them are errata or findings."""
-
-
 def claim_views(
-    registry: Registry, verdicts: Sequence[Verdict], figures: Iterable[str]
+    registry: Registry, verdicts: Sequence[Verdict], drawn: set[str]
 ) -> list[ClaimView]:
     """Every claim of the registry, in its order.
+
+    Args:
+        registry: what is claimed.
+        verdicts: one on each claim that has a test.
+        drawn: names of the figures that the page shows.
 
     Raises:
         InputError: if a claim that has a test has no verdict, or a verdict no such claim.
     """
-    drawn = set(figures)
     found = {verdict.claim: verdict for verdict in verdicts}
     tested = {claim.id for claim in registry.claims if claim.test}
     if len(found) < len(verdicts):
@@ -129,80 +78,28 @@ def claim_views(
     return [_claim_view(claim, found.get(claim.id), drawn) for claim in registry.claims]
 
 
-def figure_view(
-    source: FigureSource,
-    text: FigureText,
-    picture: Picture,
-    table: Table,
-    seconds: float | None,
-    claims: Sequence[ClaimView],
-) -> FigureView:
-    """One figure with those of all claims that it shows."""
-    shown = [view for view in claims if view.figure == source.name]
-    own = [view for view in shown if not is_erratum(view.claim)]
-    tally = (f"{count.number} {count.outcome}" for count in counts(own) if count.number)
-    outcomes = "; ".join(f"{view.claim.id} {view.outcome}" for view in shown)
-    return FigureView(
-        name=source.name,
-        text=text,
-        own=source.name != source.drawing,
-        picture=picture,
-        alternative=f"{text.label}. {text.drawn} Claims: {outcomes or 'none'}.",
-        table=table,
-        seconds=None if seconds is None else number(seconds, 2),
-        command=source.command,
-        claims=own,
-        tally=", ".join(tally),
-        elsewhere=[view for view in shown if is_erratum(view.claim)],
-    )
-
-
-def groups(claims: Sequence[ClaimView]) -> list[Group]:
+def groups(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
     """Claims without a drawn figure, by the kind of place where the paper states them."""
     found: dict[str, list[ClaimView]] = {}
     for view in claims:
-        if not view.figure and not is_erratum(view.claim):
+        if not view.figure and view.claim.kind == "claim":
             found.setdefault(_kind_of_place(view.claim.where), []).append(view)
-    return [Group(title, views) for title, views in found.items()]
-
-
-def counts(claims: Sequence[ClaimView]) -> list[Count]:
-    """How many claims have each verdict, in the order of `OUTCOMES`."""
-    found = []
-    for outcome, meaning in OUTCOMES.items():
-        views = [view for view in claims if view.outcome == outcome]
-        errata = sum(is_erratum(view.claim) for view in views)
-        found.append(Count(outcome, meaning, len(views), errata))
     return found
 
 
-def is_erratum(claim: Claim) -> bool:
-    """Whether it is an erratum or a finding and not a claim."""
-    return claim.kind != "claim"
-
-
-def _claim_view(claim: Claim, verdict: Verdict | None, drawn: set[str]) -> ClaimView:
-    comparisons = verdict.comparisons if verdict else []
-    outcome: Outcome = verdict.verdict if verdict else "not tested"
-    summary = f"{verdict.summary}." if verdict else str(claim.not_tested)
-    texts = (
-        claim.id,
-        claim.statement,
-        claim.where,
-        outcome,
-        summary,
-        claim.note or "",
-        claim.figure or "",
+def _claim_view(claim: Claim, judged: Verdict | None, drawn: set[str]) -> ClaimView:
+    summary = f"{judged.summary}." if judged else str(claim.not_tested)
+    verdict = judged or Verdict(
+        claim=claim.id, verdict="not tested", summary=summary, seeds=0, comparisons=[]
     )
-    plain = " ".join(texts)
+    texts = (claim.id, claim.statement, claim.where, verdict.verdict, summary)
+    plain = " ".join([*texts, claim.note or "", claim.figure or ""])
     return ClaimView(
         claim=claim,
-        outcome=outcome,
+        verdict=verdict,
         summary=summary,
-        seeds=verdict.seeds if verdict else 0,
-        comparisons=comparisons,
-        plot=forest(comparisons) if comparisons else None,
-        ours=_ours(comparisons),
+        plot=forest(verdict.comparisons) if verdict.comparisons else None,
+        ours=_ours(verdict.comparisons),
         axis=_axis(claim.test) if claim.test else "",
         judged=_judged(claim.test) if claim.test else "",
         figure=claim.figure if claim.figure in drawn else "",
@@ -269,11 +166,8 @@ def _judged(test: Test) -> str:
 
 
 def _range(lower: float | None, upper: float | None) -> str:
-    parts = [
-        f"at least {number(lower)}" if lower is not None else "",
-        f"at most {number(upper)}" if upper is not None else "",
-    ]
-    return " and ".join(part for part in parts if part)
+    ends = (("at least", lower), ("at most", upper))
+    return " and ".join(f"{name} {number(end)}" for name, end in ends if end is not None)
 
 
 def _kind_of_place(where: str) -> str:

@@ -1,4 +1,4 @@
-"""Geometry of a forest plot: where each comparison's estimate, interval and claimed range lie."""
+"""Geometry of a forest plot: its axis and its rows, one per comparison."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,54 +12,16 @@ _MARGIN = 10
 _ROW = 24
 _DENSE_ROW = 19
 _DENSE_FROM = 20
-_AXIS = 24
 _NARROW = frozenset(" .,:;'|()[]ijlftr⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _NARROW_LETTER = 4.7
 _LETTER = 7.7
 _LONGEST_LABEL = 44
 _DECADES_FROM = 1000
-_THINNEST = 2.0
-
-
-class Tick(NamedTuple):
-    """A mark of the axis."""
-
-    x: float
-    """Where."""
-    label: str
-    """Its number."""
-
-
-class Row(NamedTuple):
-    """One comparison."""
-
-    y: float
-    """Middle of the row."""
-    label: str
-    """The cell, shortened if it is long."""
-    cell: str
-    """The cell."""
-    text: str
-    """Estimate and interval in words."""
-    decision: str
-    """What it says."""
-    x: float
-    """The estimate."""
-    interval: tuple[float, float] | None
-    """The estimate's interval."""
-    band: tuple[float, float]
-    """The claimed range: left end and width."""
-    bounds: list[float]
-    """Ends of the claimed range that it states."""
 
 
 class Plot(NamedTuple):
     """A forest plot in pixels."""
 
-    width: float
-    """Of the whole."""
-    height: float
-    """Of the whole."""
     left: float
     """Where the axis begins."""
     right: float
@@ -76,10 +38,14 @@ class Plot(NamedTuple):
     """Whether the axis is drawn above the rows, too: where they are many."""
     zero: float | None
     """Where 0 is, if it is within the axis."""
-    ticks: list[Tick]
-    """Marks of the axis."""
-    rows: list[Row]
-    """One per comparison."""
+    ticks: list[tuple[float, str]]
+    """Place and number of each mark of the axis."""
+    rows: list[tuple[Comparison, str, str]]
+    """Of each comparison its cell, shortened if it is long, and estimate and interval in words."""
+    place: Callable[[float], float]
+    """Where a value is; one beyond the axis is at its end."""
+    width: float = WIDTH
+    """Of the whole."""
 
 
 def forest(comparisons: Sequence[Comparison]) -> Plot:
@@ -88,11 +54,10 @@ def forest(comparisons: Sequence[Comparison]) -> Plot:
     The axis is logarithmic where no number is negative and the positive ones span three decades.
     """
     dense = len(comparisons) > _DENSE_FROM
-    height = _DENSE_ROW if dense else _ROW
-    labels = [_shortened(item.cell) for item in comparisons]
-    texts = [_text(item) for item in comparisons]
-    left = _MARGIN + max(map(_breadth, labels)) + 14
-    right = WIDTH - max(map(_breadth, texts)) - 72
+    height, top = (_DENSE_ROW, 30) if dense else (_ROW, 8)
+    rows = [(item, _shortened(item.cell), _text(item)) for item in comparisons]
+    left = _MARGIN + max(_breadth(label) for _, label, _ in rows) + 14
+    right = WIDTH - max(_breadth(text) for _, _, text in rows) - 72
     values = [value for item in comparisons for value in _values(item)]
     positive = [value for value in values if value > 0]
     logarithmic = bool(
@@ -107,50 +72,18 @@ def forest(comparisons: Sequence[Comparison]) -> Plot:
         share = min(max((value - first) / (last - first), 0), 1)
         return round(left + (right - left) * share, 1)
 
-    top = 30 if dense else 8
-    rows = [
-        _row(item, label, text, top + height * (index + 0.5), (left, right), place)
-        for index, (item, label, text) in enumerate(zip(comparisons, labels, texts, strict=True))
-    ]
-    bottom = top + height * len(rows)
     return Plot(
-        width=WIDTH,
-        height=bottom + _AXIS,
         left=left,
         right=right,
         top=top,
-        bottom=bottom,
+        bottom=top + height * len(rows),
         row_height=height,
         logarithmic=logarithmic,
         axis_above=dense,
         zero=None if logarithmic or not first <= 0 <= last else place(0),
-        ticks=[Tick(place(value), name(value)) for value in ticks],
+        ticks=[(place(value), name(value)) for value in ticks],
         rows=rows,
-    )
-
-
-def _row(
-    item: Comparison,
-    label: str,
-    text: str,
-    y: float,
-    ends: tuple[float, float],
-    place: Callable[[float], float],
-) -> Row:
-    begin = ends[0] if item.lower is None else place(item.lower)
-    end = ends[1] if item.upper is None else place(item.upper)
-    return Row(
-        y=y,
-        label=label,
-        cell=item.cell,
-        text=text,
-        decision=item.decision,
-        x=place(item.estimate),
-        interval=None
-        if item.low is None or item.high is None
-        else (place(item.low), place(item.high)),
-        band=(begin, round(max(end - begin, _THINNEST), 1)),
-        bounds=[place(value) for value in (item.lower, item.upper) if value is not None],
+        place=place,
     )
 
 

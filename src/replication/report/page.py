@@ -2,79 +2,56 @@
 
 import base64
 import hashlib
+from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from replication.errors import InputError
 from replication.registry import Registry, read_registry
-from replication.report.commit import UNKNOWN
-from replication.report.context import (
-    claim_views,
-    counts,
-    figure_view,
-    groups,
-    is_erratum,
-)
+from replication.report.context import claim_views, groups
 from replication.report.sources import (
+    FigureSource,
     FigureSources,
-    read_csv_file,
+    read_numbers,
     read_picture,
-    require_texts,
     run_time,
 )
 from replication.report.typeset import number, typeset, typeset_svg
 from replication.storage import write_text
-from replication.verification.judgement import Verdict
+from replication.verification.judgement import OUTCOMES, Verdict
 from replication.verification.machine import machine
 from replication.verification.scorecard import read_verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-class Origin(NamedTuple):
-    """What the page came from."""
-
-    commit: str
-    """State of the code."""
-    configuration: str
-    """Path of the merged configuration."""
-    digest: str
-    """SHA-256 of that file."""
-    command: str
-    """What rebuilds the page."""
-
-
 def render(
     registry: Registry,
     verdicts: dict[Path, Verdict],
-    figures: FigureSources,
-    origin: Origin,
+    figures: list[FigureSource],
+    origin: dict[str, str],
     page: Path,
 ) -> str:
     """The page as HTML: the same text for the same arguments on the same machine.
 
+    Args:
+        registry: what is claimed.
+        verdicts: on the claims, by path.
+        figures: which ones are shown.
+        origin: what the page came from: `commit`, `digest` of the configuration, and the `command`
+            that rebuilds it.
+        page: where it is to be.
+
     Raises:
-        InputError: if a verdict is missing or without a claim, or a figure cannot be read.
+        InputError: if a verdict is missing or without a claim, or a figure cannot be read or has no
+            texts in the registry.
     """
-    claims = claim_views(
-        registry, list(verdicts.values()), [figure.name for figure in figures.figures]
-    )
-    views = [
-        figure_view(
-            source,
-            registry.figures[source.drawing],
-            read_picture(source.picture),
-            read_csv_file(source.table, page, source.checksum),
-            run_time(source.benchmarks),
-            claims,
-        )
-        for source in figures.figures
-    ]
-    found = counts(claims)
-    style, script = (_part(name) for name in ("style.css", "script.js"))
+    claims = claim_views(registry, list(verdicts.values()), {figure.name for figure in figures})
+    style, script = (Markup((TEMPLATES / name).read_text()) for name in ("style.css", "script.js"))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -86,13 +63,12 @@ def render(
     return environment.get_template("page.html").render(
         registry=registry,
         claims=claims,
-        counts=found,
-        totals={count.outcome: count.number for count in found},
-        figures=views,
+        outcomes=OUTCOMES,
+        totals=Counter(view.verdict.verdict for view in claims),
+        figures=[_figure(figure, registry, page) for figure in figures],
         groups=groups(claims),
-        errata=[view for view in claims if is_erratum(view.claim)],
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
-        labels={view.name: view.text.label for view in views},
+        labels={figure.name: registry.figures[figure.drawing].label for figure in figures},
         origin=origin,
         machine=machine(),
         style=style,
@@ -102,9 +78,19 @@ def render(
     )
 
 
-def _part(name: str) -> Markup:
-    """A file that stands within the page as it is."""
-    return Markup((TEMPLATES / name).read_text())
+def _figure(source: FigureSource, registry: Registry, page: Path) -> dict[str, Any]:
+    if source.drawing not in registry.figures:
+        raise InputError(
+            f"the registry says nothing of the drawing '{source.drawing}' of figure"
+            f" {source.name}; add it under figures"
+        )
+    return {
+        "source": source,
+        "text": registry.figures[source.drawing],
+        "picture": read_picture(source.picture),
+        "table": read_numbers(source.table, source.checksum, page),
+        "seconds": run_time(source.benchmarks),
+    }
 
 
 def _csp_hash(text: Markup) -> str:
@@ -114,30 +100,20 @@ def _csp_hash(text: Markup) -> str:
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
-@click.option("--figures", "figures_text", required=True, help="Figures as JSON.")
-@click.option("--commit", default=UNKNOWN, help="State of the code, such as git describe prints.")
-@click.option("--configuration", default="results/config.yaml", help="Path of the configuration.")
-@click.option("--digest", default=UNKNOWN, help="SHA-256 of the configuration.")
-@click.option("--command", default="snakemake report", help="What rebuilds the page.")
+@click.option("--figures", required=True, help="Figures as JSON.")
+@click.option("--commit", required=True, help="State of the code, such as git describe prints.")
+@click.option("--digest", required=True, help="SHA-256 of the configuration.")
+@click.option("--command", required=True, help="What rebuilds the page.")
 @click.option("--output", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
 def main(
-    registry_path: Path,
-    figures_text: str,
-    commit: str,
-    configuration: str,
-    digest: str,
-    command: str,
-    output: Path,
-    verdicts: tuple[Path, ...],
+    registry_path: Path, figures: str, output: Path, verdicts: tuple[Path, ...], **origin: str
 ) -> None:
     """Read everything, then write the page at once."""
     registry = read_registry(registry_path)
-    figures = FigureSources.parse_json(figures_text, "--figures")
-    require_texts(figures.figures, registry)
-    origin = Origin(commit, configuration, digest, command)
+    shown = FigureSources.parse_json(figures, "--figures").figures
     read = {path: read_verdict(path) for path in verdicts}
-    write_text(output, render(registry, read, figures, origin, output))
+    write_text(output, render(registry, read, shown, origin, output))
 
 
 if __name__ == "__main__":

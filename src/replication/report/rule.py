@@ -8,7 +8,7 @@ from typing import Any
 
 from replication.digest import locked_versions
 from replication.jobs import DRAWING, Jobs, StudyJobs
-from replication.report.sources import FigureSources, figure_sources, templates
+from replication.report.sources import FigureSource, FigureSources
 from replication.stages import contents
 
 PROGRAM = "replication.report.page"
@@ -71,3 +71,48 @@ class Page:
 
     def _sources(self, wildcards: Any) -> FigureSources:
         return figure_sources(self.jobs, self._study(wildcards).study.name)
+
+
+def templates() -> list[str]:
+    """Files that the page is made from; digests of code follow Python's imports only."""
+    folder = Path(os.path.relpath(Path(__file__).parent / "templates"))
+    return sorted(map(str, folder.glob("*.*")))
+
+
+def figure_sources(jobs: Jobs, study: str) -> FigureSources:
+    """All figures of a study, from the table of jobs.
+
+    Args:
+        jobs: the table.
+        study: name of the study.
+    """
+    return FigureSources(figures=[_figure_source(jobs, below) for below in jobs.shown(study)])
+
+
+def _figure_source(jobs: Jobs, below: str) -> FigureSource:
+    """One figure, by its path below `figures/` without ending."""
+    study, name = jobs.figures[below]
+    figure = study.figures[name]
+    return FigureSource(
+        name=name,
+        drawing=figure.drawing,
+        picture=Path(f"figures/{below}.{figure.picture}"),
+        table=Path(f"figures/{below}.csv"),
+        checksum=Path(f"results/checksums/{below}.sha256"),
+        command=f"snakemake figures/{below}.pdf",
+        benchmarks=_benchmarks(jobs, below, figure.picture),
+    )
+
+
+def _benchmarks(jobs: Jobs, below: str, kind: str) -> dict[str, list[str]]:
+    """Of all jobs that make a figure from nothing; none where verdicts are among them."""
+    made = dict(jobs.closure([f"figures/{below}.csv"]))
+    if any(task.stage == "verdict" for task in made.values()):
+        return {}
+    names = {f"logs/figures/{below}.{{}}.benchmark.tsv": ["csv", kind]}
+    for path, task in made.items():
+        if task.stage != "table":
+            place, _, name = path.removeprefix("results/").rpartition("/")
+            pattern = f"logs/{place}/{{}}.benchmark.tsv"
+            names.setdefault(pattern, []).append(name.rpartition(".")[0])
+    return names
