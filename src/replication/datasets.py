@@ -74,7 +74,7 @@ class Fetched(NamedTuple):
     name: str
     """What its folder is called."""
     dataset: Dataset
-    """It."""
+    """What its registry entry says."""
 
     @property
     def folder(self) -> str:

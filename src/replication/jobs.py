@@ -50,7 +50,7 @@ class StudyJobs:
     """The jobs of one study."""
 
     study: Study
-    """It."""
+    """What it is: name, folder, programs."""
     settings: Any
     """Its section of the configuration."""
     experiments: dict[str, Experiment]

@@ -59,7 +59,7 @@ class Small:
     """A study at its smallest scale, all of it computed in a folder."""
 
     study: Study
-    """It."""
+    """Which one."""
     folder: Path
     """Where it was computed."""
     changes: dict[str, Any]

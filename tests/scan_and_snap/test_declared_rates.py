@@ -45,7 +45,7 @@ EVIDENCE_OF = {
     for study, reference in REFERENCES.items()
     for claim, table in reference.tables[EVIDENCE].groupby("claim")
 }
-REPLICATIONS = 200
+REPLICATIONS = 100
 
 of_claims = pytest.mark.parametrize("key", STATISTICAL, ids=" ".join)
 

@@ -33,7 +33,7 @@ class ClaimView(NamedTuple):
     """One claim and what came of it."""
 
     claim: Claim
-    """It."""
+    """Its entry in the registry."""
     verdict: Verdict
     """What came of it."""
     summary: str
