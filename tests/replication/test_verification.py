@@ -245,10 +245,40 @@ def test_experiments_may_have_numbers_of_their_own(reference):
 
 
 def test_what_jumps_as_a_count_does_may_differ_more_on_another_processor(reference):
-    figure = FIGURE.assign(entropy_mean=[2.03, 1 / 3])
-    found = elsewhere(changed(reference, tables={"figures/fig6.csv": figure}))
-    assert len([*compare(found, reference, [], {})]) == 1
-    assert [*compare(found, reference, [], {}, counts={"figures/fig6.csv"})] == []
+    recall = pd.DataFrame({"recall": [step / 20 for step in range(100)]})
+    jumped = recall.assign(recall=recall["recall"].where(recall.index != 7, 0.4))
+    whole = with_table(reference, "figures/fig6.csv", recall)
+    found = elsewhere(with_table(reference, "figures/fig6.csv", jumped))
+    assert len([*compare(found, whole, [], {})]) == 1
+    assert [*compare(found, whole, [], {}, counts={"figures/fig6.csv"})] == []
+    all_of_them = elsewhere(with_table(reference, "figures/fig6.csv", recall + 0.05))
+    (row,) = compare(all_of_them, whole, [], {}, counts={"figures/fig6.csv"})
+    assert row.quantity == "mean of recall"
+
+
+def test_a_column_that_is_off_as_a_whole_is_named(reference):
+    wide = pd.DataFrame({"name": "x", "entropy": [float(step) for step in range(100)]})
+    whole = with_table(reference, "figures/fig6.csv", wide)
+    moved = elsewhere(
+        with_table(reference, "figures/fig6.csv", wide.assign(entropy=wide["entropy"] + 0.1))
+    )
+    (row,) = compare(moved, whole, [], {})
+    assert (row.quantity, row.tolerance) == ("mean of entropy (x)", "across processors")
+    one = wide.assign(entropy=wide["entropy"].where(wide.index != 7, 7.1))
+    assert [
+        *compare(elsewhere(with_table(reference, "figures/fig6.csv", one)), whole, [], {})
+    ] == []
+
+
+def test_p_is_compared_by_its_size_on_another_processor(reference):
+    verdict = reference.verdicts["T1"]
+    for factor, number in ((1.05, 0), (2, 1)):
+        other = {"p": verdict.comparisons[0].p * factor}
+        numbers = [verdict.comparisons[0].model_copy(update=other)]
+        found = elsewhere(
+            changed(reference, verdicts={"T1": verdict.model_copy(update={"comparisons": numbers})})
+        )
+        assert len(rows(found, reference)) == number
 
 
 @pytest.mark.parametrize("tolerances", [SAME_PROCESSOR, ACROSS_PROCESSORS])

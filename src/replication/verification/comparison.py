@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Iterator
 
+import numpy as np
 import pandas as pd
 
 from replication.verification.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
+    LOGARITHM_OF_P,
     SAME_PROCESSOR,
     Difference,
     Tolerances,
@@ -35,8 +37,8 @@ def compare(
     same = found.depends["machine"] == reference.depends["machine"]
     for name in changed:
         yield Difference(name, "content", "as it was made", "changed by hand")
-    yield from _verdicts("reference, judged again", judged_again, reference, same, counts)
-    yield from _verdicts("results", found.verdicts, reference, same, counts)
+    yield from _verdicts("reference, judged again", judged_again, reference, same)
+    yield from _verdicts("results", found.verdicts, reference, same)
     yield from _tables(found, reference, same, counts)
     for kind in ("settings", "code"):
         now, before = found.depends[kind], reference.depends[kind]
@@ -72,7 +74,6 @@ def _verdicts(
     verdicts: dict[str, Verdict],
     reference: Reference,
     same: bool,
-    counts: Collection[str],
 ) -> Iterator[Difference]:
     """The word, the sentence and every number of each verdict."""
     for claim, verdict in verdicts.items():
@@ -85,16 +86,22 @@ def _verdicts(
             yield Difference(place, f"verdict on {claim}", _told(known), _told(verdict))
         else:
             now, before = (_comparisons(each, same) for each in (verdict, known))
-            tolerances = _tolerances(claim, same, counts)
+            tolerances = SAME_PROCESSOR if same else LOGARITHM_OF_P
             yield from differences(f"{place}, comparisons of {claim}", now, before, tolerances)
 
 
 def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
-    """One row per cell; `effect` only on the same processor: it divides by what may vanish."""
+    """One row per cell; from another processor decisions and p alone, the latter as logarithms.
+
+    The other numbers follow from the evidence, which is compared value by value.
+    """
     table = pd.DataFrame([item.model_dump() for item in verdict.comparisons])
-    table = table if same else table.drop(columns="effect")
     numbers = table.columns.difference(["cell", "decision"])
-    return table.astype(dict.fromkeys(numbers, "float64"))
+    table = table.astype(dict.fromkeys(numbers, "float64"))
+    if same:
+        return table
+    logarithms = {name: np.log10(table[name].clip(lower=1e-300)) for name in ("p", "p_against")}
+    return table[["cell", "decision"]].assign(**logarithms)
 
 
 def _told(verdict: Verdict) -> str:

@@ -1,0 +1,66 @@
+"""What another processor may change: not this much."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import DEFAULTS
+
+from replication.jobs import Jobs
+from replication.study import find_studies
+from replication.verification.collect import counts
+from replication.verification.comparison import compare
+from replication.verification.reference import EVIDENCE, Reference, read_reference, reference_folder
+
+ROOT = Path(__file__).parents[2]
+STUDIES = Jobs.of(DEFAULTS, find_studies()).studies
+TEXT, SYNTHETIC = "scan_and_snap_text", "scan_and_snap"
+
+
+def places(study: str, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> set[str]:
+    """Where a changed table of the reference, found on another processor, differs from it."""
+    reference = read_reference(reference_folder(ROOT, study))[0]
+    found = Reference(
+        tables={name: change(reference.tables[name].copy())},
+        verdicts={},
+        depends=reference.depends | {"machine": {"processor": "another"}},
+    )
+    return {row.place for row in compare(found, reference, [], {}, counts(STUDIES[study]))}
+
+
+def moved(column: str, by: float) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    return lambda table: table.assign(**{column: table[column] + by})
+
+
+def against_t26a(evidence: pd.DataFrame) -> pd.DataFrame:
+    """The fall of the recall at the largest ratio is less by 0.098."""
+    hit = (evidence["claim"] == "T26a") & (evidence["level"] == 10)
+    evidence.loc[hit, "value"] -= 0.098
+    return evidence
+
+
+@pytest.mark.parametrize(
+    ("study", "name", "change"),
+    [
+        pytest.param(
+            TEXT, "figures/fig7.csv",
+            lambda table: table.assign(attention=table["attention"] * (table["attention"] >= 0.05)),
+            id="weights of Figure 7 below 0.05 are 0",
+        ),
+        pytest.param(
+            TEXT, "figures/wikitext_dynamics.csv", moved("entropy_share", 0.049),
+            id="wikitext_dynamics",
+        ),
+        pytest.param(SYNTHETIC, "figures/fig11.csv", moved("recall_mean", 0.049), id="fig11"),
+        pytest.param(SYNTHETIC, EVIDENCE, against_t26a, id="T26a"),
+        pytest.param(
+            SYNTHETIC, "figures/fig8.csv",
+            lambda table: table.assign(h_continuous=table["h_continuous"] * 1.02),
+            id="h of Figure 8",
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_numbers_are_seen_on_another_processor(study, name, change):
+    assert places(study, name, lambda table: table) == set()
+    assert len(places(study, name, change)) == 1
