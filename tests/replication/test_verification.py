@@ -14,6 +14,7 @@ from replication.verification.collect import counts, expected
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import ACROSS_PROCESSORS, SAME_PROCESSOR, differences
 from replication.verification.judgement import Judged, judge
+from replication.verification.machine import machine
 from replication.verification.reference import (
     Expected,
     Reference,
@@ -330,3 +331,9 @@ def test_what_is_compared_as_counts_is_there():
     data = study.registry.model_dump(mode="json") | {"compared_as_counts": ["C99"]}
     with pytest.raises(InputError, match="compared_as_counts: unknown key 'C99'"):
         Registry.parse(data, "registry")
+
+
+def test_an_emulated_instruction_set_is_another_processor(monkeypatch):
+    own = machine()["processor"]
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    assert machine()["processor"] == f"{own} ATEN_CPU_CAPABILITY=default"

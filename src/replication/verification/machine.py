@@ -1,11 +1,14 @@
 """What a result's last bits depend on besides settings, seeds and code."""
 
+import os
 import platform
 from pathlib import Path
 
 from replication.digest import NUMERICAL_PACKAGES, installed_versions
 
 CPUINFO = Path("/proc/cpuinfo")
+INSTRUCTION_SETS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR")
+"""What makes PyTorch and MKL compute as an older processor would."""
 
 
 def machine() -> dict[str, str]:
@@ -15,7 +18,15 @@ def machine() -> dict[str, str]:
 
 
 def processor() -> str:
-    """The processor's name and model; those with the same one compute the same bits."""
+    """The processor's name and model; those with the same one compute the same bits.
+
+    It may be told to compute as another one would, see `INSTRUCTION_SETS`.
+    """
+    emulated = [f"{name}={os.environ[name]}" for name in INSTRUCTION_SETS if name in os.environ]
+    return " ".join([_processor(), *emulated])
+
+
+def _processor() -> str:
     if not CPUINFO.is_file():
         return f"{platform.machine()} {platform.processor()}".strip()
     fields = (line.partition(":") for line in CPUINFO.read_text().splitlines())

@@ -1,11 +1,10 @@
-"""What another processor may change: not this much."""
+"""Verification on other processors: wrong numbers do not pass as theirs."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import DEFAULTS
+from conftest import DEFAULTS, ROOT
 
 from replication.jobs import Jobs
 from replication.study import find_studies
@@ -13,7 +12,6 @@ from replication.verification.collect import counts
 from replication.verification.comparison import compare
 from replication.verification.reference import EVIDENCE, Reference, read_reference, reference_folder
 
-ROOT = Path(__file__).parents[2]
 STUDIES = Jobs.of(DEFAULTS, find_studies()).studies
 TEXT, SYNTHETIC = "scan_and_snap_text", "scan_and_snap"
 
