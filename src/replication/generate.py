@@ -18,7 +18,7 @@ from replication.configuration import configuration_type, configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
-from replication.registry import Claim, to_markdown
+from replication.registry import GROUPS, Claim, to_markdown
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
 from replication.study import find_studies
@@ -59,10 +59,6 @@ _GRAPH = "figures/fig6"
 
 _MARKS = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
 
-_SHOWN, _THEORY = "the paper's figures and training runs", "the paper's theory"
-_OTHERS = {"erratum": "errata", "finding": "findings of this replication"}
-_GROUPS = (_SHOWN, _THEORY, *_OTHERS.values())
-
 _BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
 
 Schema = dict[str, Any]
@@ -79,7 +75,7 @@ def generated_files() -> dict[str, str]:
     return {
         "config/config.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",
         "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
-        "docs/claims.md": "\n".join(to_markdown(told.jobs.registry) for told in studies),
+        "docs/claims.md": "\n".join(_claims(told) for told in studies),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
         "README.md": with_scorecard(README.read_text(), home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
@@ -90,6 +86,12 @@ def generated_files() -> dict[str, str]:
 def _told(study: StudyJobs) -> Told:
     folder = reference_folder(Path(), study.study.name)
     return Told(study, read_reference(folder)[0] if (folder / MANIFEST).is_file() else None)
+
+
+def _claims(told: Told) -> str:
+    verdicts = told.reference.verdicts if told.reference else {}
+    results = {claim: f"{found.verdict}: {found.summary}" for claim, found in verdicts.items()}
+    return to_markdown(told.jobs.registry, results)
 
 
 def with_scorecard(readme: str, studies: list[Told]) -> str:
@@ -119,18 +121,11 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
 def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
     """Number of claims by group and verdict, as the lines of a table."""
     found = Counter(
-        (_group(claim), verdict.verdict if verdict else "not tested") for claim, verdict in verdicts
+        (claim.group, verdict.verdict if verdict else "not tested") for claim, verdict in verdicts
     )
-    counts = ((group, [found[group, outcome] for outcome in OUTCOMES]) for group in _GROUPS)
+    counts = ((group, [found[group, outcome] for outcome in OUTCOMES]) for group in GROUPS)
     rows = ((group, *(str(number or "") for number in row)) for group, row in counts if any(row))
     return table(("", *OUTCOMES), rows)
-
-
-def _group(claim: Claim) -> str:
-    """What a claim is about, as far as verdicts on it mean something else."""
-    if claim.kind == "claim":
-        return _SHOWN if claim.figure or claim.data else _THEORY
-    return _OTHERS[claim.kind]
 
 
 def _headlines(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:

@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from pydantic import ValidationError
 from settings_of_the_paper import REGISTRY, STUDY
 
 from replication.configuration import configure
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.registry import Registry, read_registry, to_markdown
+from replication.registry import Quote, Registry, read_registry, to_markdown
 from replication.run import main
 from replication.study import find_studies
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
@@ -88,10 +89,22 @@ def test_claims_of_the_paper_stand_in_one_registry_only():
 
 @pytest.mark.parametrize("registry", REGISTRIES.values(), ids=REGISTRIES)
 def test_table_has_every_claim(registry):
-    lines = to_markdown(registry).splitlines()
+    judged = {claim.id: "contradicted: 0 of 1 hold" for claim in registry.claims if claim.test}
+    lines = to_markdown(registry, judged).splitlines()
     for claim in registry.claims:
         (line,) = (line for line in lines if line.startswith(f"| {claim.id} |"))
-        assert (claim.measure is None) == ("not tested: " in line)
+        assert ("| not tested: " in line) == (claim.test is None)
+        assert ("| contradicted: 0 of 1 hold |" in line) == (claim.test is not None)
+
+
+@pytest.mark.parametrize("registry", PAPER, ids=["synthetic", "text"])
+def test_what_the_paper_claims_stands_there_in_its_words(registry):
+    for claim in registry.claims:
+        ours = claim.group == "findings of this replication"
+        assert ours or claim.kind == "erratum" or claim.quote
+    quote = {"words": "word " * 26, "place": "Abstract"}
+    with pytest.raises(ValidationError, match="a quote has at most 25 words"):
+        Quote.model_validate(quote)
 
 
 def test_every_check_exists():

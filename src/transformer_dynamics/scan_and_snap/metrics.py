@@ -63,8 +63,8 @@ def recall_of_distinct(
 ) -> Floats:
     """Fraction of (class, distinct token) pairs whose attention is above a threshold.
 
-    The attention is softmax(z_m) over the whole vocabulary, without P(l|n). The paper does not
-    state this; it is inferred from the ranges of its Figures 11 and 12.
+    The attention is softmax(z_m) over the whole vocabulary, without P(l|n). Appendix G states the
+    fraction; that vocabulary is inferred from the ranges of Figures 11 and 12.
 
     Args:
         classes: the K sequence classes.
