@@ -13,6 +13,7 @@ all: $(READY)
 # The environment is rebuilt when the lock changes, not when its file is touched.
 $(READY): requirements.lock pyproject.toml
 	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
+	  echo "Installing the environment into $(VENV), which takes minutes" && \
 	  $(PYTHON) -m venv --clear $(VENV) && \
 	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
 	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . && \

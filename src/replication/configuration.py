@@ -8,6 +8,7 @@ import yaml
 from pydantic import Field, create_model
 
 from replication.documents import read_yaml
+from replication.errors import InputError
 from replication.storage import write_text
 from replication.strict import Strict
 from replication.study import Study
@@ -49,7 +50,14 @@ class Configuration(Strict):
 
 
 def configuration_type(studies: dict[str, Study]) -> type[Configuration]:
-    """The model of a configuration with the sections of some studies."""
+    """The model of a configuration with the sections of some studies.
+
+    Raises:
+        InputError: if the name of a study means something else there.
+    """
+    for name, study in studies.items():
+        if name in Configuration.model_fields or hasattr(Configuration, name):
+            raise InputError(f"{study.folder}: a study cannot be called {name}; rename the folder")
     sections: dict[str, Any] = {name: (study.settings, ...) for name, study in studies.items()}
     return create_model("Configuration", __base__=Configuration, **sections)
 

@@ -6,15 +6,22 @@ that its program reaches, and every intermediate file carries the same digests.
 
 import ast
 import hashlib
+import sys
+from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from typing import NamedTuple
 
+from replication.errors import InputError
+
 SOURCE = Path(__file__).resolve().parents[1]
 """Folder of the engine and of the packages of studies."""
-NUMERICAL_PACKAGES = frozenset({"matplotlib", "numpy", "pandas", "scipy", "seaborn", "torch"})
-"""Packages whose version can change a number or a drawing."""
+COMPUTES_NOTHING = frozenset({
+    "PIL", "click", "jinja2", "markupsafe", "pyarrow", "pydantic", "pydantic_core", "requests",
+    "rocrate", "snakemake", "snakemake_executor_plugin_slurm", "tqdm", "yaml",
+})  # fmt: skip
+"""Packages that read, check or show; the version of any other can change a number or a drawing."""
 WORDING = frozenset({"replication.errors", "replication.strict", "replication.study"})
 """Modules that programs import and that compute nothing: refusals, and the shape of settings."""
 
@@ -25,7 +32,7 @@ class Reach(NamedTuple):
     modules: dict[str, str]
     """Full name of a module to the digest of its syntax tree."""
     packages: tuple[str, ...]
-    """Numerical packages that one of the modules imports."""
+    """Packages that one of the modules imports and that may compute, as they are installed."""
 
 
 class _Module(NamedTuple):
@@ -34,7 +41,9 @@ class _Module(NamedTuple):
     imports: frozenset[str]
     """Modules of this project."""
     packages: frozenset[str]
-    """Numerical packages."""
+    """Packages that may compute."""
+    functions: frozenset[str]
+    """Those that it defines, or takes from elsewhere."""
 
 
 @cache
@@ -45,7 +54,7 @@ def reach(module: str) -> Reach:
         module: full dotted name of a module below `SOURCE`.
 
     Raises:
-        ModuleNotFoundError: if there is no such module.
+        InputError: if there is no such module, or one cannot be read.
     """
     found: dict[str, _Module] = {}
     waiting = [module]
@@ -94,6 +103,18 @@ def code(lock: Path, programs: tuple[str, ...]) -> list[str]:
     ]
 
 
+def check_function(module: str, function: str) -> None:
+    """Refuse what a module does not have, without running it.
+
+    Raises:
+        InputError: names it, and what the module has.
+    """
+    found = _module(module).functions
+    if function not in found:
+        public = ", ".join(sorted(name for name in found if name.islower() and name[0] != "_"))
+        raise InputError(f"{_source(module)}: has no function {function}; it has {public}")
+
+
 @cache
 def is_module(name: str) -> bool:
     """Whether there is a module of this project with a full name."""
@@ -106,7 +127,18 @@ def is_module(name: str) -> bool:
 
 @cache
 def _installed(package: str) -> str:
-    return version(package).split("+")[0]
+    try:
+        return version(package).split("+")[0]
+    except PackageNotFoundError:
+        return "missing"
+
+
+@cache
+def _distribution(package: str) -> str:
+    """What a package is called that is imported under a name, such as scikit-learn for sklearn."""
+    if _installed(package) != "missing":
+        return package
+    return packages_distributions().get(package, [package])[0]
 
 
 @cache
@@ -120,14 +152,31 @@ def _pins(lock: Path) -> dict[str, str]:
 
 @cache
 def _module(name: str) -> _Module:
-    tree = ast.parse(_source(name).read_text())
+    try:
+        path = _source(name)
+        tree = ast.parse(path.read_text(), str(path))
+    except ModuleNotFoundError as error:
+        raise InputError(f"{error}; every folder of a package needs an __init__.py") from error
+    except SyntaxError as error:
+        raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
     imported = _imports(tree, name)
     # Importing a.b.c runs a and a.b first.
     parts = name.split(".")
     parents = {".".join(parts[:end]) for end in range(1, len(parts))}
     own = frozenset({item for item in imported if _is_ours(item)} | parents)
-    packages = NUMERICAL_PACKAGES & {item.split(".")[0] for item in imported}
-    return _Module(_tree_digest(tree), own, packages)
+    tops = {item.split(".")[0] for item in imported - own}
+    computing = tops - COMPUTES_NOTHING - sys.stdlib_module_names
+    packages = frozenset(map(_distribution, computing))
+    functions = frozenset(_functions(tree))
+    return _Module(_tree_digest(tree), own, packages, functions)
+
+
+def _functions(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
 
 
 def _is_ours(module: str) -> bool:
@@ -149,7 +198,7 @@ def _imports(tree: ast.AST, module: str) -> set[str]:
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level:
-                raise ValueError(f"{module}: relative imports are not followed, write them in full")
+                raise InputError(f"{module}: relative imports are not followed, write them in full")
             base = node.module or ""
             names.add(base)
             names.update(

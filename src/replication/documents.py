@@ -7,8 +7,10 @@ import yaml
 
 from replication.errors import InputError
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The fast one, unless PyYAML was built without libyaml."""
+try:
+    from yaml import CSafeLoader as Loader
+except ImportError:  # a build of PyYAML without libyaml
+    from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
 
 def read_yaml(path: Path) -> Any:
@@ -19,6 +21,6 @@ def read_yaml(path: Path) -> Any:
     """
     try:
         with path.open() as stream:
-            return yaml.load(stream, Loader=LOADER)
+            return yaml.load(stream, Loader=Loader)
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from error

@@ -183,6 +183,11 @@ class Jobs:
             for name in study.figures:
                 below = study.table(name).removeprefix("figures/").removesuffix(".csv")
                 jobs.figures[below] = (study, name)
+        if len(jobs.pages) < len(jobs.studies):
+            raise InputError(
+                "two studies with the figures folder 'figures' are part of a plain run; they would"
+                " have the same page"
+            )
         return jobs
 
     @property
@@ -194,7 +199,7 @@ class Jobs:
         """Paths of a study's figures below `figures/`, without ending."""
         return [below for below, (jobs, _) in self.figures.items() if jobs.study.name == study]
 
-    def selected(self, choice: str | None) -> list[str]:
+    def selected(self, choice: object) -> list[str]:
         """The studies that targets without a study's name are about.
 
         Args:
@@ -210,10 +215,11 @@ class Jobs:
                 for name, study in self.studies.items()
                 if study.study.is_default or all(map(os.path.exists, study.files.verdicts.values()))
             ]
-        for name in choice.split(","):
+        names = [name.strip() for name in str(choice).split(",")]
+        for name in names:
             if name not in self.studies:
                 raise InputError(f"study: {unknown_key(name, list(self.studies))}")
-        return choice.split(",")
+        return list(dict.fromkeys(names))
 
     def code(self, lock: Path, paths: Iterable[str], *programs: str) -> list[str]:
         """One string per module and package that some files, or some programs, depend on."""

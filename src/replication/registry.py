@@ -5,13 +5,13 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from replication.documents import read_yaml
 from replication.markdown import table
 from replication.strict import Strict, distinct, unknown_key
 
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 LONGEST_QUOTE = 25
 """Words."""
 GROUPS = SHOWN, THEORY, ERRATA, OURS = (

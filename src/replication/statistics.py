@@ -102,8 +102,9 @@ def t_test_above(values: ArrayLike, bound: float) -> float:
 def trend_test(values: ArrayLike, direction: Literal["falls", "rises"]) -> float:
     """Whether the value follows the order of the levels, by permutations within the seeds.
 
-    This is Page's test: p = P(L >= L of the seeds), L = sum over seeds and levels of level number
-    times rank within the seed, over all orders within the seeds.
+    With 3 or more levels this is Page's test: p = P(L >= L of the seeds), L = sum over seeds and
+    levels of level number times rank within the seed, over all orders within the seeds. With 2
+    levels it is the sign test, P(B >= seeds in the claimed order), B binomial with 1/2.
 
     Args:
         values: [seeds, levels] one value per seed and level, the levels ascending.
@@ -111,22 +112,29 @@ def trend_test(values: ArrayLike, direction: Literal["falls", "rises"]) -> float
 
     Returns:
         p of the null hypothesis that a seed's values are exchangeable. It is exact without ties;
-        tied values share their mean rank, which makes a small p larger than the exact one.
+        of 2 levels, tied seeds are dropped (p is 1 if all are tied), and of more, tied values
+        share their mean rank, which makes a small p larger than the exact one.
 
     Raises:
-        InputError: for fewer than 2 seeds, fewer than 3 or more than 10 levels, or a value that
+        InputError: for fewer than 2 seeds, fewer than 2 or more than 10 levels, or a value that
             is not finite.
     """
     table = np.asarray(values, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] < 2 or not 3 <= table.shape[1] <= MOST_LEVELS:
+    if table.ndim != 2 or table.shape[0] < 2 or not 2 <= table.shape[1] <= MOST_LEVELS:
         raise InputError(
-            f"a trend needs 2 or more seeds and 3 to {MOST_LEVELS} levels, not values of shape"
+            f"a trend needs 2 or more seeds and 2 to {MOST_LEVELS} levels, not values of shape"
             f" {table.shape}"
         )
     _check_finite(table)
     rising = {"falls": -1, "rises": 1}[direction] * table
-    # The sum of all probabilities can exceed 1 by rounding.
-    return min(1.0, float(stats.page_trend_test(rising, method="exact").pvalue))
+    if rising.shape[1] > 2:
+        # The sum of all probabilities can exceed 1 by rounding.
+        return min(1.0, float(stats.page_trend_test(rising, method="exact").pvalue))
+    first, last = rising.T
+    claimed, untied = int((first < last).sum()), int((first != last).sum())
+    if untied == 0:
+        return 1.0
+    return float(stats.binomtest(claimed, untied, alternative="greater").pvalue)
 
 
 def pooled_std(a: ArrayLike, b: ArrayLike) -> float:

@@ -31,6 +31,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from keyword import iskeyword
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -51,6 +52,12 @@ if TYPE_CHECKING:
     Arrays = Mapping[str, NDArray[np.generic]]
 
 JobSettings = TypeVar("JobSettings")
+TARGETS = frozenset({
+    "data", "runs", "metrics", "evidence", "verdict", "table", "figure", "figures", "scorecard",
+    "page", "report", "verify", "reference", "provenance", "verdicts", "dataset", "datasets",
+    "index", "study", "captions",
+})  # fmt: skip
+"""Names with a meaning of their own on the command line or on the page."""
 
 
 class Job(NamedTuple):
@@ -284,21 +291,40 @@ class Study:
         return getattr(self.module, name, lambda *_: {})(*arguments)
 
 
+def _import(name: str, folder: Path) -> ModuleType:
+    """Import a module of a study.
+
+    Raises:
+        InputError: if one of the study's files cannot be read, or imports what is not there.
+    """
+    try:
+        return importlib.import_module(name)
+    except SyntaxError as error:
+        raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+    except ImportError as error:
+        raise InputError(f"{folder}: cannot be imported: {error}") from error
+
+
 @cache
 def find_studies(source: Path = SOURCE) -> dict[str, Study]:
     """The studies of all packages beside the engine, those of a plain run first.
 
     Raises:
-        InputError: if two have the same name, or one lacks a part of the contract.
+        InputError: if two have the same name, a name has another meaning, or a study cannot be
+            imported or lacks a part of the contract.
     """
     found: dict[str, Study] = {}
     for path in sorted(source.glob("*/*/study.py")):
         package, name = path.parts[-3:-1]
+        if not name.isidentifier() or iskeyword(name) or name in TARGETS:
+            raise InputError(f"{path.parent}: a study cannot be called {name}; rename the folder")
         if name in found:
             raise InputError(f"{path.parent}: there is another study {name}; rename the folder")
-        module = importlib.import_module(f"{package}.{name}.study")
+        module = _import(f"{package}.{name}.study", path.parent)
         for part in ("Settings", "experiments", "one_seed"):
             if not hasattr(module, part):
                 raise InputError(f"{path}: has no {part}; see replication/study.py")
+        if "figures" not in module.Settings.model_fields:
+            raise InputError(f"{path}: its Settings have no figures; see replication/study.py")
         found[name] = Study(name, module)
     return dict(sorted(found.items(), key=lambda item: (not item[1].is_default, item[0])))

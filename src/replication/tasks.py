@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from replication.digest import check_function
 from replication.errors import InputError
 from replication.order import Stage
 from replication.provenance import digest
@@ -52,6 +53,7 @@ class Tasks:
 
     def __init__(self, jobs: "StudyJobs") -> None:
         self._jobs = jobs
+        self._study = jobs.study.name
         self._made: dict[str, Task] = {}
         # Jobs of an experiment share their settings; each object is written out once.
         self._plain: dict[int, tuple[Strict, Any, str]] = {}
@@ -76,10 +78,10 @@ class Tasks:
     def _add(self, path: str, task: Task, *, shared: bool = False) -> None:
         known = self._made.get(path)
         if known is not None and not (shared and known == task):
-            raise InputError(f"{path}: two jobs of study {self._jobs.study.name} make this file")
+            raise InputError(f"{path}: two jobs of study {self._study} make this file")
         if not PLAIN.fullmatch(path):
             raise InputError(
-                f"configuration: {self._jobs.study.name}: the file {path!r} cannot be made; names"
+                f"configuration: {self._study}: the file {path!r} cannot be made; names"
                 " may have letters, digits and _.,+- and must not begin with a dot"
             )
         if len(stem(path)) > LONGEST_NAME:
@@ -87,6 +89,7 @@ class Tasks:
                 f"the file name {stem(path)[:20]}... is too long; use successive seeds or a"
                 " smaller computation.seeds_per_job"
             )
+        check_function(task.program, task.function)
         self._made[path] = task
 
     def _data(self, job: Job) -> Task:
@@ -107,9 +110,7 @@ class Tasks:
         paths = tuple(self._jobs.path("data", name, "npz") for name in job.reads)
         for name, path in zip(job.reads, paths, strict=True):
             if path not in self._made:
-                raise InputError(
-                    f"{self._jobs.study.name}, {where}: reads data '{name}', which no job makes"
-                )
+                raise InputError(f"{self._study}, {where}: reads data '{name}', which no job makes")
         return paths
 
     def _task(self, stage: Stage, function: str, job: Job, reads: tuple[str, ...]) -> Task:
@@ -124,8 +125,11 @@ class Tasks:
         found = self._jobs.claims[claim]
         module, _, function = str(found.measure).partition(".")
         program = self._jobs.study.program(f"claims.{module}")
-        sources = self._metrics(self._jobs.sources(claim, variant), f"claim {claim}")
-        settings = {"measure": function, "uses": self._uses(found.uses, f"claim {claim}")}
+        sources = self._metrics(self._jobs.sources(claim, variant), f"{self._study}: claim {claim}")
+        settings = {
+            "measure": function,
+            "uses": self._uses(found.uses, f"{self._study}: claim {claim}"),
+        }
         published = self._published(found.published_table)
         return self._small("evidence", program, function, settings, sources, published)
 
@@ -140,8 +144,8 @@ class Tasks:
 
     def _table(self, name: str) -> Task:
         figure = self._jobs.figures[name]
-        uses = self._uses(figure.uses, f"figure {name}")
-        reads = self._metrics(figure.sources(), f"figure {name}")
+        uses = self._uses(figure.uses, f"configuration: {self._study}: figure {name}")
+        reads = self._metrics(figure.sources(), f"configuration: {self._study}: figure {name}")
         if isinstance(figure, Sensitivity):
             uses = {"cells": self._cells()}
             reads = tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)

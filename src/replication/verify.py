@@ -170,7 +170,13 @@ def _verify(
     project: Project, study: str, level: str, draw: int, keep: Path | None
 ) -> list[Difference]:
     """All differences between a study and its reference, which are printed."""
-    reference, changed = read_reference(reference_folder(project.root, study))
+    folder = reference_folder(project.root, study)
+    if not folder.is_dir():
+        raise InputError(
+            f"{study} has no reference yet; make it with `snakemake reference --config"
+            f" study={study}`"
+        )
+    reference, changed = read_reference(folder)
     current, refused = _found(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
     due = expected(jobs)
@@ -267,6 +273,8 @@ def _write_found(folder: Path, current: Reference) -> None:
 def _report(
     jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference]
 ) -> None:
+    kept = len(reference.verdicts.keys() - current.verdicts.keys())
+    click.echo(f"{len(current.verdicts)} verdicts are computed here, {kept} are the reference's:\n")
     card = scorecard(jobs.registry, list((reference.verdicts | current.verdicts).values()))
     for claim in card.to_dict("records"):
         click.echo(f"{claim['claim']:5} {claim['verdict']:13} {claim['summary']}")
@@ -279,7 +287,7 @@ def _report(
     if not rows and (current.tables or current.verdicts):
         figures = sum(name.startswith("figures/") for name in current.tables)
         runs = len(current.tables.get(FINGERPRINTS, ()))
-        found = f"{figures} figures, {len(current.verdicts)} verdicts, {runs} runs"
+        found = f"{figures} figures, {len(current.verdicts)} verdicts, {runs} fingerprints of runs"
         click.echo(f"Equal to the reference: {found}.")
     elif not rows:
         click.echo("Nothing is computed here; the reference itself is whole.")

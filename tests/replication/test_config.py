@@ -12,6 +12,7 @@ from replication.configuration import configuration_type, configure, defaults
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.generate import generated_files
+from replication.jobs import Jobs
 from replication.study import find_studies
 
 STUDIES = find_studies()
@@ -123,3 +124,21 @@ def test_lock_pins_every_package_once():
     assert all("==" in line for line in lines)
     assert len(set(names)) == len(names)
     assert "torch==2.13.0" in lines
+
+
+@pytest.mark.parametrize("name", ["computation", "to_yaml", "section"])
+def test_a_study_with_the_name_of_something_else_is_refused(name):
+    with pytest.raises(InputError, match=f"a study cannot be called {name}; rename the folder"):
+        configuration_type({name: find_studies()["example"]})
+
+
+@pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["example"]])
+def test_an_unknown_study_is_refused(choice):
+    with pytest.raises(InputError, match="study: unknown key"):
+        Jobs.of(DEFAULTS, find_studies()).selected(choice)
+
+
+def test_studies_are_chosen_by_name():
+    jobs = Jobs.of(DEFAULTS, find_studies())
+    both = ["example", "scan_and_snap"]
+    assert jobs.selected(" example,scan_and_snap, example") == both

@@ -13,6 +13,7 @@ from replication.digest import (
     locked_versions,
     reach,
 )
+from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.study import find_studies
 
@@ -82,8 +83,34 @@ def test_reach_includes_the_packages_that_an_import_runs(monkeypatch, tmp_path):
 
 
 def test_unknown_module_is_refused():
-    with pytest.raises(ModuleNotFoundError, match="no module"):
+    with pytest.raises(InputError, match="no module"):
         reach(f"{EXAMPLE}.nonsense")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = (", "module.py, line 1: '(' was never closed"),
+        ("from . import other", "relative imports are not followed"),
+    ],
+)
+def test_a_program_that_cannot_be_read_is_named(monkeypatch, tmp_path, text, message):
+    folder = tmp_path / f"package_{len(text)}"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "module.py").write_text(text)
+    monkeypatch.setattr("replication.digest.SOURCE", tmp_path)
+    with pytest.raises(InputError) as error:
+        reach(f"{folder.name}.module")
+    assert message in error.value.message
+
+
+def test_every_package_that_may_compute_counts(monkeypatch, tmp_path):
+    folder = tmp_path / "package_of_packages"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("import json, click, statsmodels.api, numpy, dateutil")
+    monkeypatch.setattr("replication.digest.SOURCE", tmp_path)
+    assert reach(folder.name).packages == ("numpy", "python-dateutil", "statsmodels")
 
 
 def test_versions_of_lock_and_installation_are_both_named(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 
 import pytest
 from conftest import ROOT, Project
@@ -52,3 +53,63 @@ def test_equal_names_in_two_studies_do_not_collide(with_new_paper):
     assert own != other
     judged = [json.loads((folder / path).read_text())["verdict"] for path in verdicts]
     assert judged == ["reproduced", "contradicted"]
+
+
+TABLE_OF_JOBS = """
+from replication.configuration import configure
+from replication.errors import InputError
+from replication.jobs import Jobs
+from replication.study import find_studies
+try:
+    Jobs.of(configure({}, find_studies()), find_studies())
+except InputError as error:
+    print(error.message)
+"""
+
+
+def refusal(project: Project) -> str:
+    """Why the studies cannot be planned; nothing if they can."""
+    done = subprocess.run(
+        [sys.executable, "-c", TABLE_OF_JOBS],
+        cwd=project.folder,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ["2024paper", "class", "report", "index"])
+def test_a_name_with_another_meaning_is_refused(with_new_paper, name):
+    package = with_new_paper.folder / "src/transformer_dynamics"
+    (package / "mypaper").rename(package / name)
+    try:
+        message = refusal(with_new_paper)
+    finally:
+        (package / name).rename(package / "mypaper")
+    assert message.rstrip().endswith(f"{name}: a study cannot be called {name}; rename the folder")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("runs.py", "def train(", "def trian(", "runs.py: has no function train; it has trian"),
+        ("figures/fig1.py", "def draw(", "def drwa(", "fig1.py: has no function draw; it has"),
+        ("registry.yaml", "learning.last_over_first", "learning.last", "has no function last; it"),
+        ("runs.py", "def train(", "def train((", "runs.py, line 12: "),
+        ("study.py", "import Random", "import Randon", "mypaper: cannot be imported: cannot"),
+        ("config.yaml", "experiment: printed", "experiment: print", "mypaper: figure fig1: exp"),
+        ("registry.yaml", "metric: half_life", "metric: life", "mypaper: claim C2: metric of"),
+    ],
+)
+def test_a_mistake_is_named_before_anything_runs(with_new_paper, file, old, new, message):
+    path = with_new_paper.folder / "src/transformer_dynamics/mypaper" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    try:
+        assert message in refusal(with_new_paper)
+    finally:
+        path.write_text(text)

@@ -4,8 +4,9 @@ import os
 import platform
 from pathlib import Path
 
-from replication.digest import NUMERICAL_PACKAGES, installed_versions
+from replication.digest import installed_versions
 
+NUMERICAL_PACKAGES = ("numpy", "pandas", "scipy", "torch")
 CPUINFO = Path("/proc/cpuinfo")
 INSTRUCTION_SETS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR")
 """What makes PyTorch and MKL compute as an older processor would."""
@@ -13,7 +14,7 @@ INSTRUCTION_SETS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR")
 
 def machine() -> dict[str, str]:
     """The processor, Python and the packages that compute numbers in this installation."""
-    versions = installed_versions(tuple(sorted(NUMERICAL_PACKAGES - {"matplotlib", "seaborn"})))
+    versions = installed_versions(NUMERICAL_PACKAGES)
     return {"processor": processor(), "python": platform.python_version(), **versions}
 
 

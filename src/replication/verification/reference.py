@@ -24,7 +24,9 @@ _NUMBERS: dict[Hashable, Any] = {
     **dict.fromkeys(("seed", "published_seeds"), "Int64"),
     **dict.fromkeys(("level", "value", "published"), "float64"),
 }
-_REMEDY = "restore the reference with git, or make it again with `snakemake reference`"
+_REMEDY = (
+    "restore the reference with git, or make it again with `snakemake reference --config study=...`"
+)
 
 
 @dataclass(frozen=True)
@@ -172,17 +174,15 @@ def judge_again(
         evidence: what `collect_evidence` returned.
         families: tests by claim of those that share the correction for many tests.
 
-    Raises:
-        InputError: if the evidence of a claim is missing.
+    Claims that it has no evidence of are left out.
     """
     own = {
         claim: table.dropna(axis="columns", how="all") for claim, table in evidence.groupby("claim")
     }
     verdicts: dict[str, Verdict] = {}
     for family in families:
-        if absent := [claim for claim in family if claim not in own]:
-            raise InputError(f"the reference has no evidence of claim {absent[0]}; {_REMEDY}")
-        verdicts |= judge([Judged(claim, test, own[claim]) for claim, test in family.items()])
+        known = [Judged(claim, test, own[claim]) for claim, test in family.items() if claim in own]
+        verdicts |= judge(known)
     return verdicts
 
 
