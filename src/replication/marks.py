@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from matplotlib.patches import Polygon, StepPatch
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
 
 def unknown_marks(drawing: Figure, tables: Iterable[pd.DataFrame]) -> Iterator[str]:
-    """The lines, points, bars, bands and heat maps whose numbers stand in no table, in words.
+    """The lines, points, bars, areas and heat maps whose numbers stand in no table, in words.
 
     Left aside is what carries no number: round positions, of which there are at most two, and
     evenly spaced ones.
     """
     known = _numbers(tables)
-    for axes in drawing.axes:
+    for axes in (each for outer in drawing.axes for each in (outer, *outer.child_axes)):
         if axes.get_label() != "<colorbar>":
             for kind, values in _coordinates(axes):
                 array = np.ma.asarray(values, dtype=np.float64).compressed()
@@ -42,7 +42,7 @@ def _numbers(tables: Iterable[pd.DataFrame]) -> Floats:
     return np.unique(whole[np.isfinite(whole)])
 
 
-def _coordinates(axes: Axes) -> Iterator[tuple[str, Any]]:
+def _coordinates(axes: Any) -> Iterator[tuple[str, Any]]:
     """Kind of each mark, and its values along one axis or in colour."""
     for line in axes.lines:
         yield "line", line.get_xdata(orig=False)
@@ -53,8 +53,14 @@ def _coordinates(axes: Axes) -> Iterator[tuple[str, Any]]:
         if isinstance(item, PathCollection):
             yield from (("point", column) for column in np.ma.asarray(item.get_offsets()).T)
         elif isinstance(item, LineCollection | PolyCollection):
-            corners = np.concatenate([np.asarray(path.vertices) for path in item.get_paths()])
+            vertices = (np.asarray(path.vertices) for path in item.get_paths())
+            corners = np.concatenate([np.zeros((0, 2)), *vertices])
             yield from (("error bar or band", column) for column in corners.T)
+    for patch in axes.patches:
+        if isinstance(patch, StepPatch):
+            yield "step", patch.get_data()[0]
+        elif isinstance(patch, Polygon):
+            yield from (("filled area", column) for column in np.asarray(patch.get_xy()).T)
     for container in axes.containers:
         if isinstance(container, BarContainer):
             yield "bar", container.datavalues

@@ -122,6 +122,12 @@ def drawn_with(monkeypatch, change):
         (lambda axes, table: axes.scatter(table["variance"], table["half_life"] ** 2), "a point"),
         (lambda axes, table: axes.bar([1, 2, 3], [0.31, 0.17, 0.2]), "a bar at 0.31"),
         (lambda axes, table: axes.axhline(17.356), "a line at 17.356"),
+        (lambda axes, table: axes.stairs([0.31, 0.17, 0.2]), "a step at 0.31"),
+        (lambda axes, table: axes.fill([1, 2, 4], [0.31, 0.17, 0.2]), "a filled area at 0.31"),
+        (
+            lambda axes, table: axes.inset_axes((0, 0, 1, 1)).axhline(17.356),
+            "a line at 17.356",
+        ),
         (lambda axes, table: table.insert(0, "more", 1), "drawing changes its table"),
     ],
 )
