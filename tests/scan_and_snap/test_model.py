@@ -20,6 +20,8 @@ from transformer_dynamics.scan_and_snap.settings import (
 from transformer_dynamics.scan_and_snap.streams import Sequences, sample
 from transformer_dynamics.scan_and_snap.training import train
 
+pytestmark = pytest.mark.numerical
+
 CPU = torch.device("cpu")
 SAMPLING = Sampling(stream="authors", steps=30, batch_size=32, sequence_length=40)
 

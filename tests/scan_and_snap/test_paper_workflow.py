@@ -102,6 +102,7 @@ def at_scale(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.numerical
 def test_published_values_are_reproduced(at_scale: Project):
     """Seeds 1-10, 100 updates, every published cell."""
     found = pd.read_csv(at_scale.folder / "figures/fig6.csv")
@@ -115,6 +116,7 @@ def test_published_values_are_reproduced(at_scale: Project):
         assert worst <= 0.0006, f"{column} differs by {worst}"
 
 
+@pytest.mark.numerical
 def test_entropy_in_bits_fails_verification_from_end_to_end(at_scale: Project):
     assert "T22d  reproduced    64 of 64 hold" in at_scale.verify("--study", "scan_and_snap")
     at_scale.edit(

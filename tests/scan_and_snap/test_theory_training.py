@@ -31,6 +31,8 @@ from transformer_dynamics.scan_and_snap.theory.decoder import (
 )
 from transformer_dynamics.scan_and_snap.training import train
 
+pytestmark = pytest.mark.numerical
+
 MIXTURE = PAPER.mixtures["syn_medium_1"]
 CLASSES = sequence_classes(MIXTURE)
 RECORDED = [0, 5, 10, 15, 20, 30, 40, 60, 80, 120, 160, 220, 300]

@@ -5,6 +5,8 @@ from settings_of_the_paper import STUDY
 
 from replication.digest import reach
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize("program", ["data", "runs"])
 def test_neither_metrics_nor_wording_are_part_of_training(program):

@@ -21,6 +21,8 @@ from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses,
 from transformer_dynamics.scan_and_snap.streams import sample
 from transformer_dynamics.scan_and_snap.training import train
 
+pytestmark = pytest.mark.numerical
+
 SEEDS = range(1, 11)
 MIXTURE = PAPER.mixtures["syn_medium_1"]
 JOB = PAPER.measure_job("syn_medium", "entropy", "cpu")

@@ -21,6 +21,8 @@ from transformer_dynamics.scan_and_snap_text.attention import (
 )
 from transformer_dynamics.scan_and_snap_text.distinctness import distinctness
 
+pytestmark = pytest.mark.numerical
+
 WINDOWS, LENGTH = 3, 14
 UNIFORM = np.broadcast_to(
     np.tril(np.ones((LENGTH, LENGTH))) / np.arange(1, LENGTH + 1)[:, None],

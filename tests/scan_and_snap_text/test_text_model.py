@@ -27,6 +27,8 @@ from transformer_dynamics.scan_and_snap_text.settings import TextModel
 from transformer_dynamics.scan_and_snap_text.tokens import columns
 from transformer_dynamics.scan_and_snap_text.training import train
 
+pytestmark = pytest.mark.numerical
+
 
 class Part(nn.Module):
     """One layer from PyTorch's modules, with any of its parts left out."""

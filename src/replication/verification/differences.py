@@ -38,7 +38,7 @@ SAME_PROCESSOR = Tolerances("same processor", 0, 0, 0, 0)
 
 ACROSS_PROCESSORS = Tolerances("across processors", 5e-3, 1e-3, 5e-4, 1e-8)
 """Other vector instructions add in another order. Between AMD EPYC 25/1/1 and Intel Xeon 6/207/2 no
-number of `scan_and_snap` differed by more than a tenth of this."""
+number of the largest study differed by more than an eighth of this."""
 
 COUNTS = Tolerances("counts", 0.5, 0.02, 5e-4, 1e-8)
 """A count of tokens above a threshold, or a time found on a grid, jumps where a value close to a
