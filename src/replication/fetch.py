@@ -190,6 +190,7 @@ def _find(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
 
 def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, path: Path) -> None:
     def write(stream: IO[bytes]) -> None:
+        """Copy the member, unless it is not what the registry says."""
         digest = hashlib.sha256()
         with opened.open(info) as source:
             while piece := source.read(PIECE):

@@ -125,11 +125,9 @@ class Tasks:
         found = self._jobs.claims[claim]
         module, _, function = str(found.measure).partition(".")
         program = self._jobs.study.program(f"claims.{module}")
-        sources = self._metrics(self._jobs.sources(claim, variant), f"{self._study}: claim {claim}")
-        settings = {
-            "measure": function,
-            "uses": self._uses(found.uses, f"{self._study}: claim {claim}"),
-        }
+        where = f"{self._study}: claim {claim}"
+        sources = self._metrics(self._jobs.sources(claim, variant), where)
+        settings = {"measure": function, "uses": self._uses(found.uses, where)}
         published = self._published(found.published_table)
         return self._small("evidence", program, function, settings, sources, published)
 
@@ -144,8 +142,9 @@ class Tasks:
 
     def _table(self, name: str) -> Task:
         figure = self._jobs.figures[name]
-        uses = self._uses(figure.uses, f"configuration: {self._study}: figure {name}")
-        reads = self._metrics(figure.sources(), f"configuration: {self._study}: figure {name}")
+        where = f"configuration: {self._study}: figure {name}"
+        uses = self._uses(figure.uses, where)
+        reads = self._metrics(figure.sources(), where)
         if isinstance(figure, Sensitivity):
             uses = {"cells": self._cells()}
             reads = tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)

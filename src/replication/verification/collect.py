@@ -42,6 +42,7 @@ def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, 
     refused: dict[str, str] = {}
 
     def read(files: dict[str, str], reader: Callable[[str], Any]) -> dict[str, Any]:
+        """Contents by name of the files that are there and can be used."""
         found = {}
         for name, path in files.items():
             if (folder / path).is_file():

@@ -51,7 +51,7 @@ class Comparison(Strict):
     """One cell of a claim's evidence, judged."""
 
     cell: str
-    """Which."""
+    """Name of the cell."""
     estimate: float
     """The value or its mean; of a trend the mean change from the first to the last level; of an
     equivalence, a prediction or a published value ours minus the paper's."""

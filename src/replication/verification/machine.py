@@ -7,6 +7,7 @@ from pathlib import Path
 from replication.digest import installed_versions
 
 NUMERICAL_PACKAGES = ("numpy", "pandas", "scipy", "torch")
+"""What computes the numbers; what only draws is left out."""
 CPUINFO = Path("/proc/cpuinfo")
 INSTRUCTION_SETS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR")
 """What makes PyTorch and MKL compute as an older processor would."""
