@@ -90,8 +90,16 @@ def _told(study: StudyJobs) -> Told:
 
 def _claims(told: Told) -> str:
     verdicts = told.reference.verdicts if told.reference else {}
-    results = {claim: f"{found.verdict}: {found.summary}" for claim, found in verdicts.items()}
-    return to_markdown(told.jobs.registry, results)
+    return to_markdown(
+        told.jobs.registry, {name: _result(found) for name, found in verdicts.items()}
+    )
+
+
+def _result(verdict: Verdict) -> str:
+    told = f"{verdict.verdict}: {verdict.summary}"
+    if verdict.resolution is None:
+        return told
+    return f"{told}; {verdict.seeds} seeds resolve {verdict.resolution:.2g} SD"
 
 
 def with_scorecard(readme: str, studies: list[Told]) -> str:
