@@ -10,6 +10,8 @@ from replication.strict import unknown_key
 from replication.verification.receipt import REMEDY, Receipt, read_receipt, reference_digest
 from replication.verification.reference import (
     FINGERPRINTS,
+    MANIFEST,
+    VERDICTS,
     Reference,
     find_references,
     read_reference,
@@ -64,7 +66,7 @@ def all_reproductions(root: Path) -> list[Reproduction]:
 def reproductions(root: Path, study: str) -> list[Reproduction]:
     """Those of one study, the oldest first; arguments and errors as in `all_reproductions`."""
     folder = root / FOLDER / study
-    paths = [path for path in files(root, study) if path.name != EARLIER]
+    paths = [path for path in _files(folder) if path.name != EARLIER]
     if not paths:
         return []
     if study not in (known := find_references(root)):
@@ -88,11 +90,16 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     return sorted(found, key=lambda item: item.receipt.date)
 
 
-def files(root: Path, study: str) -> list[Path]:
-    """Everything in the folder of a study's receipts but what is hidden, in order."""
-    folder = root / FOLDER / study
-    found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in found if not path.name.startswith("."))
+def compared(root: Path, study: str) -> list[Path]:
+    """The receipts of a study and the files of its reference that they are checked against.
+
+    Arguments as in `reproductions`. None, if there is no receipt.
+    """
+    if not (found := _files(root / FOLDER / study)):
+        return []
+    place = reference_folder(root, study)
+    checked = (place / name for name in (MANIFEST, VERDICTS, FINGERPRINTS))
+    return [*found, *(path for path in checked if path.is_file())]
 
 
 def check(path: Path, receipt: Receipt, reference: Reference) -> None:
@@ -140,6 +147,12 @@ def record_earlier(root: Path, study: str, earlier: str) -> None:
     known = _earlier(folder)
     if earlier not in known and earlier != reference_digest(reference_folder(root, study)):
         write_text(folder / EARLIER, "".join(f"{digest}\n" for digest in [*known, earlier]))
+
+
+def _files(folder: Path) -> list[Path]:
+    """Everything in a folder but what is hidden, in order; nothing if it is not there."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in found if not path.name.startswith("."))
 
 
 def _earlier(folder: Path) -> list[str]:

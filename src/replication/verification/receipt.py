@@ -39,6 +39,14 @@ def _without_folder(text: str) -> str:
     return text
 
 
+def _seeds(text: str) -> str:
+    try:
+        parse_seeds(text)
+    except InputError as error:
+        raise ValueError(error.message) from None
+    return text
+
+
 Text = Annotated[str, Field(max_length=LONGEST), AfterValidator(_without_folder)]
 Word = Annotated[Text, Field(pattern=r"^[^<>\[\]|`\\\n]*$")]
 """What is shown where people read it, so without marks of HTML and Markdown."""
@@ -124,7 +132,7 @@ class Judgement(Strict):
 class Runs(Strict):
     """The fingerprints of an experiment's runs in short."""
 
-    seeds: str
+    seeds: Annotated[str, AfterValidator(_seeds)]
     """Those that were run, as `1-10,12`."""
     number: int = Field(ge=1)
     """How many runs: of a seed there can be several."""
