@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,11 @@ from replication.reproductions import (
 )
 from replication.study import find_studies
 from replication.verification.differences import Difference
-from replication.verification.issue import Verified, issue
+from replication.verification.issue import Verified, _code, issue
 from replication.verification.machine import gpu
 from replication.verification.receipt import (
     LISTED,
+    Code,
     Receipt,
     Signature,
     read_receipt,
@@ -158,6 +160,20 @@ def test_a_receipt_names_neither_folder_nor_computer_nor_user(root, monkeypatch)
     words = set(re.findall(r"[\w.-]+", text))
     assert not {socket.gethostname(), getpass.getuser(), "jroe-of-the-lab"} & words
     assert not any(str(folder) in text for folder in (ROOT, Path.cwd(), Path.home(), root))
+
+
+def test_the_commit_is_told_in_full_and_whether_files_were_changed(tmp_path):
+    assert _code(tmp_path) is None
+    file = tmp_path / "file"
+    file.write_text("1")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for command in (["init", "-q"], ["add", "file"], ["commit", "-qm", "1"], ["tag", "v1"]):
+        subprocess.run(["git", *identity, *command], cwd=tmp_path, check=True)
+    clean = _code(tmp_path)
+    assert clean is not None
+    assert not clean.dirty
+    file.write_text("2")
+    assert _code(tmp_path) == Code(commit=clean.commit, dirty=True)
 
 
 def test_only_a_gpu_that_trained_is_named(monkeypatch):
