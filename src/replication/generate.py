@@ -1,7 +1,8 @@
 """Write what is generated: the configuration's schema, tables of documents, answer sheets.
 
 `python -m replication.generate` run in the project's root writes the files; a test fails with the
-difference when a file and what it is made of part.
+difference when a file and what it is made of part. A receipt in `reproductions/` that cannot be
+what it says is refused.
 """
 
 import json
@@ -19,6 +20,7 @@ from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
 from replication.registry import GROUPS, Claim, to_markdown
+from replication.reproductions import COLUMNS, Reproduction, all_reproductions
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
 from replication.study import find_studies
@@ -57,7 +59,8 @@ _CHECKLIST_HEADER = """\
 _GRAPH = "figures/fig6"
 """What the example of a rule graph is of."""
 
-_MARKS = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
+_SCORECARD = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
+_REPRODUCTIONS = ("<!-- reproductions: generated -->", "<!-- end of reproductions -->")
 
 _BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
 
@@ -77,7 +80,9 @@ def generated_files() -> dict[str, str]:
         "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
         "docs/claims.md": "\n".join(_claims(told) for told in studies),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
-        "README.md": with_scorecard(README.read_text(), home),
+        "README.md": with_reproductions(
+            with_scorecard(README.read_text(), home), all_reproductions(Path())
+        ),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + answers,
     }
@@ -112,18 +117,37 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
     Raises:
         InputError: if it lacks a mark.
     """
-    if any(readme.count(mark) != 1 for mark in _MARKS):
-        raise InputError(f"{README}: needs the lines {' and '.join(_MARKS)}, each once")
-    begin, end = _MARKS
     verdicts = [
         (claim, told.reference.verdicts.get(claim.id))
         for told in studies
         if told.reference
         for claim in told.jobs.registry.claims
     ]
-    shown = "\n".join([*_headlines(verdicts), "", *_counts(verdicts)])
+    return _between(_SCORECARD, readme, [*_headlines(verdicts), "", *_counts(verdicts)])
+
+
+def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
+    """The README with a table of reproductions by others between its two marks.
+
+    Args:
+        readme: its text.
+        sent_in: what stands in the table.
+
+    Raises:
+        InputError: if it lacks a mark.
+    """
+    rows = [(item.receipt.study, *item.row) for item in sent_in]
+    lines = table(("study", *COLUMNS), rows) if rows else ["None has been sent in yet."]
+    return _between(_REPRODUCTIONS, readme, lines)
+
+
+def _between(marks: tuple[str, str], readme: str, lines: list[str]) -> str:
+    """The README with other lines between two marks."""
+    if any(readme.count(mark) != 1 for mark in marks):
+        raise InputError(f"{README}: needs the lines {' and '.join(marks)}, each once")
+    begin, end = marks
     before, after = readme.partition(begin)[0], readme.partition(end)[2]
-    return f"{before}{begin}\n{shown}\n{end}{after}"
+    return "\n".join([before + begin, *lines, end + after])
 
 
 def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:

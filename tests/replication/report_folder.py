@@ -141,7 +141,7 @@ class Folder:
         read_registry.cache_clear()
         return CliRunner().invoke(
             main,
-            ["--registry", "registry.yaml", "--figures", figures,
+            ["--registry", "registry.yaml", "--study", "paper", "--root", ".", "--figures", figures,
              "--commit", "abc1234-dirty", "--digest", "unknown", "--command", "snakemake report",
              "--output", str(self.page), *extra, *verdicts],
         )  # fmt: skip

@@ -1,11 +1,12 @@
 """The page: what stands in it, and what it refuses."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEFAULTS, Project
+from conftest import DEFAULTS, ROOT, Project
 from report_folder import CLAIMS, Folder
 
 from replication.jobs import Jobs
@@ -177,6 +178,21 @@ def test_the_page_depends_on_its_templates_code_and_texts(shown, path, old, new)
         assert shown.planned(PAGE) == {"page": 1}
     finally:
         (shown.folder / path).write_text(whole)
+
+
+def test_the_page_depends_on_the_receipts_of_others(shown):
+    """As far as there are any: of the reference that they are compared with, too."""
+    reference = shown.folder / "results/reference"
+    receipts = shown.folder / "reproductions/example"
+    receipts.mkdir(parents=True)
+    shutil.copytree(ROOT / "results/reference", reference)
+    try:
+        assert shown.planned(PAGE) == {}
+        (receipts / "one.json").write_text("{}")
+        assert shown.planned(PAGE) == {"page": 1}
+    finally:
+        shutil.rmtree(reference)
+        shutil.rmtree(receipts.parent)
 
 
 def test_figures_are_told_with_everything_that_made_them(jobs):

@@ -21,6 +21,7 @@ from replication.report.sources import (
     run_time,
 )
 from replication.report.typeset import number, typeset, typeset_svg
+from replication.reproductions import COLUMNS, Reproduction, reproductions
 from replication.storage import write_text
 from replication.verification.judgement import OUTCOMES, Verdict
 from replication.verification.machine import machine
@@ -33,6 +34,7 @@ def render(
     registry: Registry,
     verdicts: dict[Path, Verdict],
     figures: list[FigureSource],
+    verified: list[Reproduction],
     origin: dict[str, str],
     page: Path,
 ) -> str:
@@ -42,6 +44,7 @@ def render(
         registry: what is claimed.
         verdicts: on the claims, by path.
         figures: which ones are shown.
+        verified: receipts of verifications by others.
         origin: what the page came from: `commit`, `digest` of the configuration, and the `command`
             that rebuilds it.
         page: where it is to be.
@@ -67,6 +70,8 @@ def render(
         totals=Counter(view.verdict.verdict for view in claims),
         figures=[_figure(figure, registry, page) for figure in figures],
         groups=groups(claims),
+        columns=COLUMNS,
+        reproductions=[item.row for item in verified],
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels={figure.name: registry.figures[figure.drawing].label for figure in figures},
         origin=origin,
@@ -100,6 +105,8 @@ def _csp_hash(text: Markup) -> str:
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
+@click.option("--study", required=True, help="Its name.")
+@click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
 @click.option("--figures", required=True, help="Figures as JSON.")
 @click.option("--commit", required=True, help="State of the code, such as git describe prints.")
 @click.option("--digest", required=True, help="SHA-256 of the configuration.")
@@ -107,13 +114,20 @@ def _csp_hash(text: Markup) -> str:
 @click.option("--output", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
 def main(
-    registry_path: Path, figures: str, output: Path, verdicts: tuple[Path, ...], **origin: str
+    registry_path: Path,
+    study: str,
+    root: Path,
+    figures: str,
+    output: Path,
+    verdicts: tuple[Path, ...],
+    **origin: str,
 ) -> None:
     """Read everything, then write the page at once."""
     registry = read_registry(registry_path)
     shown = FigureSources.parse_json(figures, "--figures").figures
     read = {path: read_verdict(path) for path in verdicts}
-    write_text(output, render(registry, read, shown, origin, output))
+    verified = reproductions(root, study)
+    write_text(output, render(registry, read, shown, verified, origin, output))
 
 
 if __name__ == "__main__":
