@@ -11,14 +11,16 @@ and every text knows
     rows(table, eta_z=1)             the rows in which columns have these values, at least one
     cell(table, "mean", eta_z=1)     the one value of a column in these rows
     0.123 | number(2)                two significant digits; 0.123 | percent(2) is 12 %
+    [2, 3] | numbers(2)              2, 3; and with span(2) the least and the greatest, 2 to 3
     3 | words                        a small number as a word
 
 so that another configuration gets its own numbers. `numerals` finds those that are typed all the
 same.
 """
 
+import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +49,7 @@ class _Undefined(StrictUndefined):
 
     @property
     def _undefined_message(self) -> str:
-        if isinstance(self._undefined_obj, pd.DataFrame):
+        if isinstance(self._undefined_obj, pd.DataFrame) and not self._undefined_hint:
             return _no_column(self._undefined_obj, str(self._undefined_name))
         return super()._undefined_message
 
@@ -56,7 +58,9 @@ class _Environment(ImmutableSandboxedEnvironment):
     """Tables can be computed with; nothing is written, and no text is run as code."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        if isinstance(obj, pd.DataFrame | pd.Series) and attr.startswith(("to_", "eval", "query")):
+        if isinstance(obj, pd.DataFrame | pd.Series) and (
+            attr in {"eval", "query"} or attr.startswith("to_")
+        ):
             return False
         return super().is_safe_attribute(obj, attr, value)
 
@@ -106,6 +110,18 @@ def words(count: int) -> str:
 def percent(value: float, digits: int = 2) -> str:
     """A fraction in percent, with significant digits."""
     return f"{number(100 * value, digits)} %"
+
+
+def numbers(values: Iterable[float], digits: int = 3) -> str:
+    """Several numbers, one after the other."""
+    return ", ".join(number(value, digits) for value in values)
+
+
+def span(values: Iterable[float], digits: int = 3) -> str:
+    """The least and the greatest of some numbers, `2 to 3`, or the one that all of them are."""
+    known = [value for value in values if not math.isnan(value)]
+    ends = [number(end, digits) for end in (min(known), max(known))]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def verdict_finder(find: Callable[[str], Verdict | None]) -> Callable[[str], Verdict]:
@@ -165,7 +181,8 @@ class Shown:
         }
         where = f"{self.study}: figure {self.name}"
         parts = {
-            part: cited(getattr(text, part), f"{where}: {part}", known)
+            # One paragraph: what only computes leaves no gaps.
+            part: " ".join(cited(getattr(text, part), f"{where}: {part}", known).split())
             for part in ("drawn", "caption")
         }
         return text.model_copy(update=parts)
@@ -183,7 +200,7 @@ def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
         InputError: if it cites what is not there.
     """
     try:
-        return _ENVIRONMENT.from_string(text).render(known)
+        return ENVIRONMENT.from_string(text).render(known)
     except (TemplateError, LookupError, ValueError, TypeError, ArithmeticError) as error:
         message = error.args[0] if error.args else type(error).__name__
         raise InputError(f"{where}: cannot be cited: {message}") from error
@@ -206,6 +223,13 @@ def _no_column(table: pd.DataFrame, column: str) -> str:
     return unknown_key(column, list(map(str, table))).replace("key", "column")
 
 
-_ENVIRONMENT = _Environment(undefined=_Undefined, autoescape=False)
-_ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
-_ENVIRONMENT.filters |= {"number": number, "percent": percent, "words": words}
+ENVIRONMENT = _Environment(undefined=_Undefined, autoescape=False)
+"""What a text can do besides."""
+ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
+ENVIRONMENT.filters |= {
+    "number": number,
+    "numbers": numbers,
+    "percent": percent,
+    "span": span,
+    "words": words,
+}

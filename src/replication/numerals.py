@@ -2,6 +2,9 @@
 
 import re
 
+from jinja2 import nodes
+
+from replication.citation import ENVIRONMENT
 from replication.report.typeset import GREEK
 
 _WORD = (
@@ -11,7 +14,6 @@ _UNIT = (
     "(?:classes|cores|epochs|hours|layers|minutes|of|percent|runs|seconds|seeds|times|tokens"
     "|updates)"
 )
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _NOT_PROSE = re.compile(
     r"<!-- (\w+): generated -->.*?<!-- end of \1 -->"
     r"|<!-- cited:.*?-->.*?<!-- end of cited -->"
@@ -44,10 +46,10 @@ VERSIONS = r"\b[A-Z][\w-]*(?:\s[A-Z]+)?\s(?:\d+(?:\.\d+)+|(?:19|20)\d\d)\b"
 def typed_in_template(template: str) -> list[str]:
     """Numbers of a caption or a description that are typed, each with the words around it.
 
-    What the template cites is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
+    What the template computes is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
     WikiText-2) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
     """
-    return _typed(_TEMPLATE.sub("", template), NAMES, rf"\d|\b{_WORD}\b")
+    return _typed(_shown_as_it_stands(template), NAMES, rf"\d|\b{_WORD}\b")
 
 
 def typed_in_document(markdown: str) -> list[str]:
@@ -59,6 +61,24 @@ def typed_in_document(markdown: str) -> list[str]:
     """
     prose = _NOT_PROSE.sub("", markdown)
     return _typed(prose, (VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
+
+
+def _shown_as_it_stands(template: str) -> str:
+    """All text outside braces, and within them what is a mere number or quotation."""
+    outputs = ENVIRONMENT.parse(template).find_all(nodes.Output)
+    return "".join(_as_it_stands(node) for output in outputs for node in output.nodes)
+
+
+def _as_it_stands(node: nodes.Expr | None) -> str:
+    match node:
+        case nodes.TemplateData():
+            return node.data
+        case nodes.Const():
+            return f" {node.value} "
+        case nodes.Filter():
+            return _as_it_stands(node.node)
+        case _:
+            return ""
 
 
 def _typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:

@@ -312,7 +312,7 @@ def check_everything_is_described(small: Small) -> None:
 
 @_check
 def check_texts_cite_their_numbers(small: Small) -> None:
-    """Captions and descriptions type no number, and cite what is computed, whatever the settings."""
+    """Captions and descriptions type no number, and cite what is there under these settings."""
     for drawing, text in small.parts.registry.figures.items():
         for part in ("drawn", "caption"):
             typed = typed_in_template(getattr(text, part))
