@@ -213,7 +213,7 @@ def cited_document(text: str, where: str, known: Mapping[str, Any]) -> str:
     """
 
     def block(match: re.Match[str]) -> str:
-        shown = cited(match[1], where, known)
+        shown = cited(match[1], where, known).strip()
         return f"<!-- cited:\n{match[1]}\n-->\n{shown}\n<!-- end of cited -->"
 
     return _CITED.sub(block, text)

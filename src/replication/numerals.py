@@ -18,7 +18,7 @@ _NOT_PROSE = re.compile(
     r"<!-- (\w+): generated -->.*?<!-- end of \1 -->"
     r"|<!-- cited:.*?-->.*?<!-- end of cited -->"
     r"|<!-- measured by .*?-->.*?<!-- end of measured -->"
-    r"|^```.*?^```|`[^`]*`|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
+    r"|^```.*?^```|`[^`]*`|(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
     re.DOTALL | re.MULTILINE,
 )
 _PLACE = (
@@ -39,8 +39,13 @@ NAMES = (
     r"[A-Za-z][A-Za-z_]*[_-]?\d\w*",
 )
 """What a numeral may belong to."""
-VERSIONS = r"\b[A-Z][\w-]*(?:\s[A-Z]+)?\s(?:\d+(?:\.\d+)+|(?:19|20)\d\d)\b"
-"""Python 3.11, NeurIPS 2023: in documents, a name, too."""
+VERSIONS = (
+    r"\b[A-Z][\w-]*(?:\s[A-Z]+)?\s\d+(?:\.\d+)+\b",
+    r"\b\d+\.\d+\.\d+\b",
+    r"\barXiv:[\d.]+",
+    r"\b(?:19|20)\d\d\b",
+)
+"""Python 3.11, 2.8.0, and years: in documents, names, too."""
 
 
 def typed_in_template(template: str) -> list[str]:
@@ -56,11 +61,11 @@ def typed_in_document(markdown: str) -> list[str]:
     """Numbers of a document's prose that are typed, each with the words around it.
 
     A block that is generated, that cites, or that names the command it was measured by is no prose,
-    nor are code and links. Versions and years behind a name belong to it. A number in words counts
-    if a unit or `of` follows.
+    nor are code, links and titles in italics. Versions and years are names. A number in words
+    counts if a unit or `of` follows.
     """
     prose = _NOT_PROSE.sub("", markdown)
-    return _typed(prose, (VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
+    return _typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
 
 
 def _shown_as_it_stands(template: str) -> str:
