@@ -35,7 +35,7 @@ NAMES = (
     rf"{_DIGIT}(?:\s?/\s?|\s[-+]\s|\s){_SYMBOL}",
     rf"{_DIGIT}(?=\()",
     r"(?<=[\w)])\^\d(?![\w.])",
-    # t_0, E6, WikiText-2
+    # t_0, E6, Enwik-8
     r"[A-Za-z][A-Za-z_]*[_-]?\d\w*",
 )
 """What a numeral may belong to."""
@@ -52,7 +52,7 @@ def typed_in_template(template: str) -> list[str]:
     """Numbers of a caption or a description that are typed, each with the words around it.
 
     What the template computes is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
-    WikiText-2) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
+    Enwik-8) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
     """
     return _typed(_shown_as_it_stands(template), NAMES, rf"\d|\b{_WORD}\b")
 
