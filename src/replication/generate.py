@@ -6,7 +6,7 @@ what it says is refused.
 """
 
 import json
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import click
 import yaml
 
 from replication.checklist import Told, checklist, codecheck
+from replication.citation import Shown, cited_document, verdict_finder
 from replication.configuration import configuration_type, configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
@@ -27,6 +28,7 @@ from replication.study import find_studies
 from replication.verification.judgement import OUTCOMES, Verdict, least_favourable
 from replication.verification.reference import (
     MANIFEST,
+    figure_path,
     read_reference,
     reference_folder,
 )
@@ -80,11 +82,52 @@ def generated_files() -> dict[str, str]:
         "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
         "docs/claims.md": "\n".join(_claims(told) for told in studies),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
-        "README.md": with_reproductions(
-            with_scorecard(README.read_text(), home), all_reproductions(Path())
-        ),
+        **_cited_documents(studies, home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + answers,
+    }
+
+
+def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
+    """The documents that people write, with what they cite of the references."""
+    places = {str(told.place / "README.md"): [told] for told in studies}
+    documents = [README, *Path("docs").glob("*.md")]
+    texts = {str(path): path.read_text() for path in (*documents, *map(Path, places))}
+    texts[str(README)] = with_reproductions(
+        with_scorecard(texts[str(README)], home), all_reproductions(Path())
+    )
+    return {
+        path: cited_document(text, path, _citable(places.get(path, []) + studies))
+        for path, text in texts.items()
+        if "<!-- cited:" in text or path == str(README)
+    }
+
+
+def _citable(studies: list[Told]) -> dict[str, Any]:
+    """What a document can cite, by name; of equal names those of the first study count."""
+    kept = [(told.jobs, told.reference) for told in studies if told.reference]
+    verdicts = ChainMap(*(reference.verdicts for _, reference in kept))
+    shown = {
+        study.table(name).removeprefix("figures/").removesuffix(".csv"): (study, name, reference)
+        for study, reference in kept
+        for name in study.figures
+        if figure_path(name) in reference.tables
+    }
+
+    def caption(below: str) -> str:
+        study, name, reference = shown[below]
+        table = reference.tables[figure_path(name)]
+        text = study.registry.figures[study.figures[name].drawing]
+        return Shown.of(study, name, table, reference.verdicts.get).cited(text).caption
+
+    return {
+        "tables": {
+            below: reference.tables[figure_path(name)]
+            for below, (_, name, reference) in shown.items()
+        },
+        "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
+        "caption": caption,
+        "verdict": verdict_finder(verdicts.get),
     }
 
 

@@ -209,7 +209,7 @@ class Claim(Strict):
 
 
 class FigureText(Strict):
-    """What is said of a drawing."""
+    """What is said of a drawing; its description and its caption cite numbers, see `citation`."""
 
     label: Text
     """What to call it."""
@@ -218,7 +218,7 @@ class FigureText(Strict):
     drawn: Text
     """What is to be seen, for those who do not see it."""
     caption: Text
-    """What one must know to read it; its numbers are those of the default configuration."""
+    """What one must know to read it."""
 
 
 class Assumption(Strict):

@@ -10,7 +10,9 @@ import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from replication.citation import Shown
 from replication.errors import InputError
+from replication.frames import read_csv
 from replication.registry import Registry, read_registry
 from replication.report.context import claim_views, groups
 from replication.report.sources import (
@@ -33,7 +35,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 def render(
     registry: Registry,
     verdicts: dict[Path, Verdict],
-    figures: list[FigureSource],
+    shown: FigureSources,
     verified: list[Reproduction],
     origin: dict[str, str],
     page: Path,
@@ -43,17 +45,19 @@ def render(
     Args:
         registry: what is claimed.
         verdicts: on the claims, by path.
-        figures: which ones are shown.
+        shown: which figures.
         verified: receipts of verifications by others.
         origin: what the page came from: `commit`, `digest` of the configuration, and the `command`
             that rebuilds it.
         page: where it is to be.
 
     Raises:
-        InputError: if a verdict is missing or without a claim, or a figure cannot be read or has no
-            texts in the registry.
+        InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
+            texts in the registry, or has some that cite what is not there.
     """
-    claims = claim_views(registry, list(verdicts.values()), {figure.name for figure in figures})
+    judged = {verdict.claim: verdict for verdict in verdicts.values()}
+    names = {figure.name for figure in shown.figures}
+    claims = claim_views(registry, list(verdicts.values()), names)
     style, script = (Markup((TEMPLATES / name).read_text()) for name in ("style.css", "script.js"))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -68,12 +72,12 @@ def render(
         claims=claims,
         outcomes=OUTCOMES,
         totals=Counter(view.verdict.verdict for view in claims),
-        figures=[_figure(figure, registry, page) for figure in figures],
+        figures=[_figure(figure, registry, shown, judged, page) for figure in shown.figures],
         groups=groups(claims),
         columns=COLUMNS,
         reproductions=[item.row for item in verified],
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
-        labels={figure.name: registry.figures[figure.drawing].label for figure in figures},
+        labels={figure.name: registry.figures[figure.drawing].label for figure in shown.figures},
         origin=origin,
         machine=machine(),
         style=style,
@@ -83,17 +87,32 @@ def render(
     )
 
 
-def _figure(source: FigureSource, registry: Registry, page: Path) -> dict[str, Any]:
+def _figure(
+    source: FigureSource,
+    registry: Registry,
+    shown: FigureSources,
+    verdicts: dict[str, Verdict],
+    page: Path,
+) -> dict[str, Any]:
     if source.drawing not in registry.figures:
         raise InputError(
             f"the registry says nothing of the drawing '{source.drawing}' of figure"
             f" {source.name}; add it under figures"
         )
+    numbers = read_numbers(source.table, source.checksum, page)
+    texts = Shown(
+        shown.study,
+        source.name,
+        shown.settings,
+        source.n_seeds,
+        read_csv(source.table, ()),
+        verdicts.get,
+    )
     return {
         "source": source,
-        "text": registry.figures[source.drawing],
+        "text": texts.cited(registry.figures[source.drawing]),
         "picture": read_picture(source.picture),
-        "table": read_numbers(source.table, source.checksum, page),
+        "table": numbers,
         "seconds": run_time(source.benchmarks),
     }
 
@@ -124,7 +143,7 @@ def main(
 ) -> None:
     """Read everything, then write the page at once."""
     registry = read_registry(registry_path)
-    shown = FigureSources.parse_json(figures, "--figures").figures
+    shown = FigureSources.parse_json(figures, "--figures")
     read = {path: read_verdict(path) for path in verdicts}
     verified = reproductions(root, study)
     write_text(output, render(registry, read, shown, verified, origin, output))

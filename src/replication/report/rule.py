@@ -101,7 +101,11 @@ def figure_sources(jobs: Jobs, study: str) -> FigureSources:
         jobs: the table.
         study: name of the study.
     """
-    return FigureSources(figures=[_figure_source(jobs, below) for below in jobs.shown(study)])
+    return FigureSources(
+        figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
+        study=study,
+        settings=jobs.studies[study].settings.model_dump(mode="json"),
+    )
 
 
 def _figure_source(jobs: Jobs, below: str) -> FigureSource:
@@ -116,6 +120,7 @@ def _figure_source(jobs: Jobs, below: str) -> FigureSource:
         checksum=Path(f"results/checksums/{below}.sha256"),
         command=f"snakemake figures/{below}.pdf",
         benchmarks=_benchmarks(jobs, below, figure.picture),
+        n_seeds=len(study.seeds_behind(name)),
     )
 
 
