@@ -23,6 +23,7 @@ VERDICT_COLOURS = {
     "reproduced": "#74c6a8",
     "replicated": "#b5dfb0",
     "contradicted": "#f4a582",
+    "no effect": "#d9c6e6",
     "inconclusive": "#e6e0b8",
     "not tested": "#dddddd",
 }
@@ -33,6 +34,7 @@ VERDICT_MARKS = {
     "reproduced": "=",
     "replicated": "\N{ALMOST EQUAL TO}",
     "contradicted": "\N{BALLOT X}",
+    "no effect": "0",
     "inconclusive": "?",
     "not tested": "-",
 }

@@ -23,27 +23,11 @@ GROUPS = SHOWN, THEORY, ERRATA, OURS = (
 """What claims are about."""
 
 
-class Power(Strict):
-    """What a test can see of one comparison, with its correction for many at the strictest."""
-
-    effect: Annotated[float, Field(ge=0)]
-    """In standard deviations of one seed: distance of the mean from the bound, change from the
-    first to the last level, or difference from the paper's mean."""
-    seeds: Annotated[int, Field(ge=2)]
-    """Number of seeds."""
-    comparisons: Annotated[int, Field(ge=1)]
-    """Number of comparisons that are corrected together."""
-    probability: Annotated[float, Field(gt=0, lt=1)]
-    """Probability that the comparison passes; of a prediction, that it fails."""
-
-
 class Statistical(Strict):
     """A test over seeds."""
 
     level: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
     """Probability of a wrong decision among the comparisons that are corrected together (Holm)."""
-    power: Power
-    """What it can see."""
 
 
 class Range(Strict):
@@ -86,25 +70,25 @@ class Published(Strict):
 
 
 class Interval(Statistical, Range):
-    """The mean over seeds lies in a range (t interval).
+    """The mean over seeds lies in a range (t tests).
+
+    A value is a contrast of one seed: a difference, or the change along an axis, see `contrasts`.
 
     Evidence: cell, seed, value.
     """
 
     kind: Literal["interval"]
     """Which test."""
+    smallest_effect: Annotated[float, Field(gt=0)] | None = None
+    """Least distance from the only bound that matters, in the unit of the value. A mean that is
+    further inside supports the claim, one that is further outside contradicts it, and one that is
+    nearer than this on either side is no effect worth the name."""
 
-
-class Trend(Statistical):
-    """The value falls or rises along ordered levels (exact permutations within seeds).
-
-    Evidence: cell, level, seed, value.
-    """
-
-    kind: Literal["trend"]
-    """Which test."""
-    direction: Literal["falls", "rises"]
-    """The claimed direction as the level grows."""
+    @model_validator(mode="after")
+    def _check_effect(self) -> Self:
+        if self.smallest_effect and self.lower is not None and self.upper is not None:
+            raise ValueError("smallest_effect is for a range with one bound; two say it themselves")
+        return self
 
 
 class Equivalence(Statistical):
@@ -119,19 +103,7 @@ class Equivalence(Statistical):
     """Largest difference that counts as equal, in pooled standard deviations of one seed."""
 
 
-class Prediction(Statistical):
-    """The paper's mean lies in the prediction interval of our seeds.
-
-    Evidence: cell, seed, value, published, published_seeds.
-    """
-
-    kind: Literal["prediction"]
-    """Which test."""
-
-
-Test = Annotated[
-    Bounds | Published | Interval | Trend | Equivalence | Prediction, Field(discriminator="kind")
-]
+Test = Annotated[Bounds | Published | Interval | Equivalence, Field(discriminator="kind")]
 
 
 class Data(Strict):
@@ -189,6 +161,8 @@ class Claim(Strict):
     """Table of published values that it takes, too: a file of the study's folder `published`."""
     test: Test | None = None
     """How it is judged."""
+    why: Text | None = None
+    """Why the test's range, margin or smallest effect is what the claim is about."""
     headline: bool = False
     """Whether it is one of the few that stand at the head of a summary."""
     sensitivity: bool = False
@@ -209,6 +183,8 @@ class Claim(Strict):
                 f"{self.id}: a claim has quantity, expected, measure and test, or says why it is"
                 " not_tested"
             )
+        if isinstance(self.test, Statistical) and not self.why:
+            raise ValueError(f"{self.id}: a test needs a reason for its range or margin: why")
         if isinstance(self.test, Statistical) and not self.data:
             raise ValueError(f"{self.id}: a test over seeds needs data")
         return self
@@ -229,7 +205,7 @@ class Claim(Strict):
         These are the claims of a figure about a direction or a size. Agreement with the paper's own
         numbers is a question of its own.
         """
-        return self.figure if self.figure and isinstance(self.test, Interval | Trend) else self.id
+        return self.figure if self.figure and isinstance(self.test, Interval) else self.id
 
 
 class FigureText(Strict):
@@ -330,8 +306,8 @@ def read_registry(path: Path) -> Registry:
 
 
 def _in_words(test: Test) -> str:
-    """Kind of a test and its own numbers, without its level and power."""
-    settings = test.model_dump(exclude={"kind", "level", "power"}, exclude_none=True)
+    """Kind of a test and its own numbers, without its level."""
+    settings = test.model_dump(exclude={"kind", "level"}, exclude_none=True)
     return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
 
 
@@ -351,7 +327,7 @@ def to_markdown(registry: Registry, results: Mapping[str, str]) -> str:
             f"“{claim.quote.words}” ({claim.quote.place})" if claim.quote else "",
             results.get(claim.id, f"not tested: {claim.not_tested or 'not judged yet'}"),
             f"{claim.quantity}: {claim.expected}" if claim.test else "",
-            _in_words(claim.test) if claim.test else "",
+            f"{_in_words(claim.test)}: {claim.why}" if claim.test else "",
             claim.note or "",
             "<br>".join(f"`{name}`" for name in claim.checked_by),
         )

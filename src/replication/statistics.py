@@ -2,23 +2,19 @@
 
 Every seed is one independent draw; a cell whose value does not depend on the seed has zero
 variance, and its p is then 0 if the claim holds and 1 if not. p is the probability of data at
-least as favourable to the claim (`t_test_*`, `trend_test`, `welch_equivalence`) or as far from
-equality (`prediction_test`) as the seeds' own, if the null hypothesis is true.
+least as favourable to the claim as the seeds' own, if the null hypothesis is true.
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 from replication.errors import InputError
 
 Floats = NDArray[np.float64]
-
-MOST_LEVELS = 10
-"""Levels of the largest trend that can be enumerated: 10! orders take seconds."""
 
 
 class Limits(NamedTuple):
@@ -99,42 +95,21 @@ def t_test_above(values: ArrayLike, bound: float) -> float:
     return _tail(mean.value - _finite(bound, "bound"), mean)
 
 
-def trend_test(values: ArrayLike, direction: Literal["falls", "rises"]) -> float:
-    """Whether the value follows the order of the levels, by permutations within the seeds.
-
-    With 3 or more levels this is Page's test: p = P(L >= L of the seeds), L = sum over seeds and
-    levels of level number times rank within the seed, over all orders within the seeds. With 2
-    levels it is the sign test, P(B >= seeds in the claimed order), B binomial with 1/2.
+def t_test_within(values: ArrayLike, lower: float, upper: float) -> float:
+    """Whether the mean lies between two bounds: the larger p of the two one-sided t tests.
 
     Args:
-        values: [seeds, levels] one value per seed and level, the levels ascending.
-        direction: how the value changes as the level grows.
+        values: [n] one value per seed.
+        lower: lower bound.
+        upper: upper bound.
 
     Returns:
-        p of the null hypothesis that a seed's values are exchangeable. It is exact without ties;
-        of 2 levels, tied seeds are dropped (p is 1 if all are tied), and of more, tied values
-        share their mean rank, which makes a small p larger than the exact one.
+        p of the null hypothesis that the mean is at most the lower or at least the upper bound.
 
     Raises:
-        InputError: for fewer than 2 seeds, fewer than 2 or more than 10 levels, or a value that
-            is not finite.
+        InputError: for fewer than 2 seeds, or a value or bound that is not finite.
     """
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] < 2 or not 2 <= table.shape[1] <= MOST_LEVELS:
-        raise InputError(
-            f"a trend needs 2 or more seeds and 2 to {MOST_LEVELS} levels, not values of shape"
-            f" {table.shape}"
-        )
-    _check_finite(table)
-    rising = {"falls": -1, "rises": 1}[direction] * table
-    if rising.shape[1] > 2:
-        # The sum of all probabilities can exceed 1 by rounding.
-        return min(1.0, float(stats.page_trend_test(rising, method="exact").pvalue))
-    first, last = rising.T
-    claimed, untied = int((first < last).sum()), int((first != last).sum())
-    if untied == 0:
-        return 1.0
-    return float(stats.binomtest(claimed, untied, alternative="greater").pvalue)
+    return max(t_test_above(values, lower), t_test_below(values, upper))
 
 
 def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
@@ -227,41 +202,29 @@ def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
     return _tail(abs(difference.value) - _finite(margin, "margin"), difference)
 
 
-def prediction_interval(values: ArrayLike, new_seeds: int, confidence: float) -> Limits:
-    """Interval for the mean of further seeds: mean +- t s sqrt(1/n + 1/new_seeds).
+def resolution(
+    error: float, dof: float, level: float, comparisons: int, probability: float
+) -> float:
+    """How far from a bound means must lie for all t tests against it to pass.
+
+    The least d with P(T' >= t)^comparisons = probability, T' noncentral t with noncentrality
+    d/error and t the critical value of the central one. The comparisons count as independent,
+    which makes d too large rather than too small if they help each other.
 
     Args:
-        values: [n] one value per seed.
-        new_seeds: number of seeds behind the mean that is predicted.
-        confidence: probability that the interval covers that mean.
+        error: standard error of each mean, in standard deviations of one seed.
+        dof: degrees of freedom of the error.
+        level: of each test.
+        comparisons: number of tests that must pass together.
+        probability: that they do.
 
     Returns:
-        The interval; t has n - 1 degrees of freedom.
-
-    Raises:
-        InputError: for fewer than 2 seeds or no new one, a value that is not finite, or a
-            confidence outside (0, 1).
+        d in standard deviations of one seed.
     """
-    return _limits(_prediction(values, new_seeds), confidence)
-
-
-def prediction_test(values: ArrayLike, published_mean: float, new_seeds: int) -> float:
-    """Whether a published mean differs: P(|T| >= |mean - published| / (s sqrt(1/n + 1/new_seeds))).
-
-    Args:
-        values: [n] one value per seed.
-        published_mean: mean over other seeds.
-        new_seeds: number of seeds behind it.
-
-    Returns:
-        p, two-sided, of the null hypothesis that the other seeds are draws like ours. It is below
-        1 - confidence exactly if the published mean lies outside `prediction_interval`.
-
-    Raises:
-        InputError: for fewer than 2 seeds or no new one, or a value or mean that is not finite.
-    """
-    prediction = _prediction(values, new_seeds)
-    return _two_sided(prediction.value - _finite(published_mean, "published mean"), prediction)
+    critical, each = stats.t.isf(level, dof), probability ** (1 / comparisons)
+    largest = 10 * critical * max(1.0, float(stats.norm.isf(1 - each)))
+    found = optimize.brentq(lambda ncp: stats.nct.sf(critical, dof, ncp) - each, 0, largest)
+    return float(found) * error
 
 
 def holm(p_values: ArrayLike) -> Floats:
@@ -314,14 +277,6 @@ def _difference(a: ArrayLike, b: ArrayLike) -> _Estimate:
     return _Estimate(first.mean - second.mean, math.sqrt(u + v), dof)
 
 
-def _prediction(values: ArrayLike, new_seeds: int) -> _Estimate:
-    if new_seeds < 1:
-        raise InputError(f"a mean needs 1 or more seeds, not {new_seeds}")
-    sample = _sample(values)
-    error = math.sqrt(sample.variance * (1 / sample.size + 1 / new_seeds))
-    return _Estimate(sample.mean, error, sample.size - 1)
-
-
 def _limits(estimate: _Estimate, confidence: float) -> Limits:
     if not 0 < confidence < 1:
         raise InputError(f"the confidence must lie between 0 and 1, but is {confidence}")
@@ -334,10 +289,6 @@ def _tail(excess: float, estimate: _Estimate) -> float:
     if estimate.error == 0:
         return 0.0 if excess > 0 else 1.0
     return float(stats.t.sf(excess / estimate.error, estimate.dof))
-
-
-def _two_sided(excess: float, estimate: _Estimate) -> float:
-    return min(1.0, 2 * _tail(abs(excess), estimate))
 
 
 def _finite(number: float, name: str) -> float:

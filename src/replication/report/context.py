@@ -5,20 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from replication.errors import InputError
-from replication.registry import (
-    Bounds,
-    Claim,
-    Equivalence,
-    Interval,
-    Prediction,
-    Published,
-    Registry,
-    Test,
-    Trend,
-)
+from replication.registry import Bounds, Claim, Equivalence, Interval, Published, Registry, Test
 from replication.report.forest import Plot, forest
 from replication.report.typeset import number, typeset
-from replication.verification.judgement import Comparison, Verdict
+from replication.verification.judgement import PROBABILITY, Comparison, Verdict
 
 _PLURALS = {
     "Appendix": "Appendices",
@@ -101,7 +91,7 @@ def _claim_view(claim: Claim, judged: Verdict | None, drawn: set[str]) -> ClaimV
         plot=forest(verdict.comparisons) if verdict.comparisons else None,
         ours=_ours(verdict.comparisons),
         axis=_axis(claim.test) if claim.test else "",
-        judged=_judged(claim.test) if claim.test else "",
+        judged=_judged(claim.test, verdict) if claim.test else "",
         figure=claim.figure if claim.figure in drawn else "",
         search=f"{plain} {typeset(plain).striptags()}".lower(),
     )
@@ -121,18 +111,14 @@ def _axis(test: Test) -> str:
             return "value"
         case Published():
             return "ours minus published"
-        case Prediction():
-            return "our mean minus the published one; the range is what our seeds predict"
         case Interval():
             quantity = "mean over seeds"
-        case Trend():
-            quantity = "change from the first to the last level, mean over seeds"
         case Equivalence():
             quantity = "our mean minus the paper's"
     return f"{quantity}, with its {1 - test.level:.0%} interval"
 
 
-def _judged(test: Test) -> str:
+def _judged(test: Test, verdict: Verdict) -> str:
     """The test in words."""
     match test:
         case Bounds():
@@ -141,27 +127,23 @@ def _judged(test: Test) -> str:
             return f"Every value must equal the published one within {number(test.tolerance)}."
         case Interval():
             told = f"the mean over seeds must be {_range(test.lower, test.upper)} (t tests)"
-            seen = "a mean {} standard deviations of one seed inside the bound"
-        case Trend():
-            told = (
-                f"the value must {test.direction.removesuffix('s')} along the levels (exact"
-                " permutations within seeds)"
-            )
-            seen = "a change by {} standard deviations of one seed"
+            if test.smallest_effect:
+                told += f", by {number(test.smallest_effect)} or more, the smallest that matters"
         case Equivalence():
             told = (
                 f"our mean must equal the paper's within {number(test.margin)} standard deviations"
                 " of one seed (two one-sided Welch tests)"
             )
-            seen = "a difference of 0"
-        case Prediction():
-            told = "the paper's mean must lie in the prediction interval of our seeds"
-            seen = "a difference of 0"
-    power = test.power
-    return (
+    judged = (
         f"In every cell {told}, at level {number(test.level)} for all tests of a family together"
-        f" (Holm). With {power.seeds} seeds and {power.comparisons} comparisons"
-        f" {seen.format(number(power.effect))} passes with probability {number(power.probability)}."
+        " (Holm)."
+    )
+    if verdict.resolution is None:
+        return judged
+    return (
+        f"{judged} With {verdict.seeds} seeds all {len(verdict.comparisons)} comparisons pass"
+        f" together with probability {number(PROBABILITY)} if the means lie"
+        f" {number(verdict.resolution)} standard deviations of one seed inside the range."
     )
 
 

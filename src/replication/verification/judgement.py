@@ -1,8 +1,9 @@
 """From evidence to verdicts: the declared tests of the registry, applied.
 
 A claim *holds* if every one of its comparisons passes; it is *contradicted* if one of them
-significantly fails. Statistical tests are corrected over all comparisons of a family (Holm): the
-claims that one figure shows.
+significantly fails, and has *no effect* if one of them significantly is smaller than matters.
+Statistical tests are corrected over all comparisons of a family (Holm): the claims that one figure
+shows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,16 +15,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from replication.errors import InputError
-from replication.registry import Bounds, Equivalence, Interval, Prediction, Published, Test, Trend
+from replication.registry import Bounds, Equivalence, Interval, Published, Statistical, Test
 from replication.statistics import (
     holm,
     pooled_std,
-    prediction_interval,
-    prediction_test,
+    resolution,
     t_interval,
     t_test_above,
     t_test_below,
-    trend_test,
+    t_test_within,
     welch_beyond,
     welch_equivalence,
     welch_interval,
@@ -33,14 +33,25 @@ from replication.strict import Strict
 Floats = NDArray[np.float64]
 Numbers = dict[str, Any]
 """What is known of a `Comparison`, by its field."""
+FEWEST_SEEDS = 5
+"""With fewer a standard deviation is known so badly that a test says little about other seeds."""
+PROBABILITY = 0.9
+"""With which a claim passes at its resolution."""
 Outcome = Literal[
-    "verified", "reproduced", "replicated", "contradicted", "inconclusive", "not tested"
+    "verified",
+    "reproduced",
+    "replicated",
+    "contradicted",
+    "no effect",
+    "inconclusive",
+    "not tested",
 ]
 OUTCOMES: dict[Outcome, str] = {
     "verified": "a statement of the theory, computed and within its declared bounds",
     "reproduced": "the paper's seeds give the paper's numbers, to the precision of print",
     "replicated": "independent seeds pass the declared test",
     "contradicted": "the computation, or the declared test over seeds, says otherwise",
+    "no effect": "there is no effect worth the name: it is smaller than declared to matter",
     "inconclusive": "the seeds do not suffice to tell",
     "not tested": "not judged; the reason is given",
 }
@@ -53,24 +64,25 @@ class Comparison(Strict):
     cell: str
     """Name of the cell."""
     estimate: float
-    """The value or its mean; of a trend the mean change from the first to the last level; of an
-    equivalence, a prediction or a published value ours minus the paper's."""
+    """The value or its mean; of an equivalence or a published value ours minus the paper's."""
     low: float | None = None
     """Lower end of the estimate's interval."""
     high: float | None = None
     """Upper end of the estimate's interval."""
     lower: float | None = None
-    """Where the claim's range begins."""
+    """Where the claim's range begins, moved by the smallest effect that matters."""
     upper: float | None = None
-    """Where the claim's range ends."""
+    """Where the claim's range ends, moved likewise."""
     effect: float | None = None
-    """In standard deviations of one seed: the estimate, or its distance from the bound of an
-    interval (the lower one if there are two)."""
+    """In standard deviations of one seed: the estimate, or its distance from the claim's bound
+    (the lower one if there are two), which the smallest effect does not move."""
     p: float | None = None
-    """p value for the claim, corrected over the family; of a prediction that it is missed."""
+    """p value for the claim, corrected over the family."""
     p_against: float | None = None
     """p value against the claim, corrected over the family."""
-    decision: Literal["holds", "fails", "open"]
+    p_none: float | None = None
+    """p value for an effect too small to matter, corrected over the family."""
+    decision: Literal["holds", "fails", "none", "open"]
     """What it says."""
 
 
@@ -84,7 +96,10 @@ class Verdict(Strict):
     summary: str
     """One sentence."""
     seeds: int
-    """Number of seeds behind each comparison; 0 for the theory."""
+    """Number of seeds behind each comparison, the smaller one of two samples; 0 for the theory."""
+    resolution: float | None = None
+    """Distance from the bound, in standard deviations of one seed, at which all comparisons of the
+    claim pass together with the probability `PROBABILITY`; none for the theory."""
     comparisons: list[Comparison]
     """One per cell."""
 
@@ -133,28 +148,51 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
         InputError: if evidence lacks a column, is empty or has too few seeds.
     """
     compared = [list(_compare(judged)) for judged in family]
-    for name in ("p", "p_against"):
+    for name in ("p", "p_against", "p_none"):
         tested = [cell for cells in compared for cell in cells if name in cell]
         for cell, p in zip(tested, holm([cell[name] for cell in tested]), strict=True):
             cell[name] = float(p)
+    size = sum("p" in cell for cells in compared for cell in cells)
     return {
-        judged.claim: _verdict(judged, cells)
+        judged.claim: _verdict(judged, cells, size)
         for judged, cells in zip(family, compared, strict=True)
     }
 
 
-def _verdict(judged: Judged, cells: list[Numbers]) -> Verdict:
-    seeds = judged.evidence["seed"].nunique() if "seed" in judged.evidence else 0
+def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verdict:
+    samples = _samples(judged.evidence)
+    seeds = min(samples, default=0)
     comparisons = [
-        Comparison(**cell | {"decision": _decision(judged.test, cell, seeds)}) for cell in cells
+        Comparison(**cell | {"decision": _decision(judged.test, cell)}) for cell in cells
     ]
-    return Verdict(
+    verdict = Verdict(
         claim=judged.claim,
         verdict=_outcome(judged.test, comparisons),
         summary=_summary(comparisons),
         seeds=seeds,
         comparisons=comparisons,
     )
+    if not isinstance(judged.test, Statistical):
+        return verdict
+    if seeds < FEWEST_SEEDS:
+        few = f"{seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}; {verdict.summary}"
+        return verdict.model_copy(update={"verdict": "not tested", "summary": few})
+    error = sum(1 / size for size in samples) ** 0.5
+    dof, level = sum(samples) - len(samples), judged.test.level / tested_together
+    found = resolution(error, dof, level, len(cells), PROBABILITY)
+    return verdict.model_copy(update={"resolution": found})
+
+
+def _samples(evidence: pd.DataFrame) -> list[int]:
+    """Number of seeds of each sample; none for the theory."""
+    return [part["seed"].nunique() for part in _parts(evidence)]
+
+
+def _parts(evidence: pd.DataFrame) -> list[pd.DataFrame]:
+    """The evidence of each sample; none for the theory."""
+    if "seed" not in evidence:
+        return []
+    return [part for _, part in evidence.groupby("sample")] if "sample" in evidence else [evidence]
 
 
 def _compare(judged: Judged) -> Iterator[Numbers]:
@@ -174,14 +212,12 @@ def _compare(judged: Judged) -> Iterator[Numbers]:
 
 
 def _check_seeds(judged: Judged) -> None:
-    """One value per seed, and the same seeds everywhere."""
-    if "seed" not in judged.evidence:
-        return
-    keys = [name for name in ("cell", "level", "sample") if name in judged.evidence]
-    if judged.evidence.duplicated([*keys, "seed"]).any():
-        raise InputError(f"claim {judged.claim}: a seed has several values in one cell")
-    if len(set(judged.evidence.groupby(keys)["seed"].nunique())) > 1:
-        raise InputError(f"claim {judged.claim}: its cells have different numbers of seeds")
+    """One value per seed, and the same number of seeds in every cell of a sample."""
+    for part in _parts(judged.evidence):
+        if part.duplicated(["cell", "seed"]).any():
+            raise InputError(f"claim {judged.claim}: a seed has several values in one cell")
+        if len(set(part.groupby("cell")["seed"].nunique())) > 1:
+            raise InputError(f"claim {judged.claim}: its cells have different numbers of seeds")
 
 
 def _bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:
@@ -200,38 +236,29 @@ def _within(value: float, lower: float | None, upper: float | None) -> Numbers:
 
 
 def _interval(test: Interval, rows: pd.DataFrame) -> Numbers:
-    values = _values(rows)
+    values, matters = _values(rows), test.smallest_effect or 0
+    lower = None if test.lower is None else test.lower + matters
+    upper = None if test.upper is None else test.upper - matters
     inside, outside = [], []
     if test.lower is not None:
-        inside.append(t_test_above(values, test.lower))
-        outside.append(t_test_below(values, test.lower))
+        inside.append(t_test_above(values, test.lower + matters))
+        outside.append(t_test_below(values, test.lower - matters))
     if test.upper is not None:
-        inside.append(t_test_below(values, test.upper))
-        outside.append(t_test_above(values, test.upper))
-    bound = test.lower if test.lower is not None else test.upper
-    return {
+        inside.append(t_test_below(values, test.upper - matters))
+        outside.append(t_test_above(values, test.upper + matters))
+    bound = float((test.lower if test.lower is not None else test.upper) or 0)
+    numbers = {
         "estimate": float(values.mean()),
         **t_interval(values, 1 - test.level)._asdict(),
-        "lower": test.lower,
-        "upper": test.upper,
-        "effect": _standardised(values - (bound or 0)),
+        "lower": lower,
+        "upper": upper,
+        "effect": _standardised(values - bound),
         "p": max(inside),
         "p_against": min(1, len(outside) * min(outside)),
     }
-
-
-def _trend(test: Trend, rows: pd.DataFrame) -> Numbers:
-    values = rows.pivot(index="seed", columns="level", values="value").to_numpy(np.float64)
-    change = values[:, -1] - values[:, 0]
-    rises, falls = trend_test(values, "rises"), trend_test(values, "falls")
-    numbers = {
-        "estimate": float(change.mean()),
-        **t_interval(change, 1 - test.level)._asdict(),
-        "effect": _standardised(change),
-    }
-    if test.direction == "rises":
-        return numbers | {"lower": 0, "p": rises, "p_against": falls}
-    return numbers | {"upper": 0, "p": falls, "p_against": rises}
+    if matters:
+        numbers["p_none"] = t_test_within(values, bound - matters, bound + matters)
+    return numbers
 
 
 def _equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
@@ -249,46 +276,29 @@ def _equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
     }
 
 
-def _prediction(test: Prediction, rows: pd.DataFrame) -> Numbers:
-    values, published = _values(rows), float(rows["published"].iloc[0])
-    seeds = int(rows["published_seeds"].iloc[0])
-    low, high = prediction_interval(values, seeds, 1 - test.level)
-    mean = float(values.mean())
-    return {
-        "estimate": mean - published,
-        "lower": mean - high,
-        "upper": mean - low,
-        "effect": _standardised(values - published),
-        "p": prediction_test(values, published, seeds),
-    }
-
-
 _KINDS: dict[type, tuple[Callable[[Any, pd.DataFrame], Numbers], tuple[str, ...]]] = {
     Bounds: (_bounds, ("cell", "value")),
     Published: (_published, ("cell", "value", "published")),
     Interval: (_interval, ("cell", "seed", "value")),
-    Trend: (_trend, ("cell", "level", "seed", "value")),
     Equivalence: (_equivalence, ("cell", "sample", "seed", "value")),
-    Prediction: (_prediction, ("cell", "seed", "value", "published", "published_seeds")),
 }
 
 
-def _decision(test: Any, cell: Numbers, seeds: int) -> str:
+def _decision(test: Any, cell: Numbers) -> str:
     if "p" not in cell:
         return str(cell["decision"])
-    if isinstance(test, Prediction):
-        # Fewer seeds than declared predict so little that everything would agree.
-        agrees = "holds" if seeds >= test.power.seeds else "open"
-        return agrees if cell["p"] > test.level else "fails"
-    if cell["p"] <= test.level:
-        return "holds"
-    return "fails" if cell["p_against"] <= test.level else "open"
+    for name, decision in (("p", "holds"), ("p_against", "fails"), ("p_none", "none")):
+        if cell.get(name, 1) <= test.level:
+            return decision
+    return "open"
 
 
 def _outcome(test: Test, comparisons: list[Comparison]) -> Outcome:
     decisions = {item.decision for item in comparisons}
     if "fails" in decisions:
         return "contradicted"
+    if "none" in decisions:
+        return "no effect"
     if "open" in decisions:
         return "inconclusive"
     if isinstance(test, Bounds):
@@ -299,13 +309,15 @@ def _outcome(test: Test, comparisons: list[Comparison]) -> Outcome:
 def _summary(comparisons: list[Comparison]) -> str:
     """How many comparisons hold, and the one that is worst off."""
     holding = sum(item.decision == "holds" for item in comparisons)
+    without = sum(item.decision == "none" for item in comparisons)
+    none = f", {without} show no effect worth the name" if without else ""
     worst = max(comparisons, key=_distance)
     interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
     least = "" if worst.lower is None else f" at least {worst.lower:.3g}"
     most = "" if worst.upper is None else f" at most {worst.upper:.3g}"
     place = f"in '{worst.cell}'" if len(comparisons) > 1 else "in its one comparison"
     return (
-        f"{holding} of {len(comparisons)} hold; the least favourable value, {place}, is"
+        f"{holding} of {len(comparisons)} hold{none}; the least favourable value, {place}, is"
         f" {worst.estimate:.3g}{interval}, expected{least}{' and' * bool(least and most)}{most}"
     )
 
@@ -315,7 +327,7 @@ def _distance(item: Comparison) -> tuple[int, float]:
 
     Where the claim has a range, its width is the unit, as cells can have ranges of their own.
     """
-    rank = {"holds": 0, "open": 1, "fails": 2}[item.decision]
+    rank = {"holds": 0, "open": 1, "none": 2, "fails": 3}[item.decision]
     excess = max(
         -np.inf if item.lower is None else item.lower - item.estimate,
         -np.inf if item.upper is None else item.estimate - item.upper,

@@ -36,6 +36,8 @@ class ExperimentSettings(Strict):
     """How the model is trained."""
     recall_thresholds: dict[str, Thresholds] = {}
     """By mixture, the attention thresholds at which recall is measured."""
+    seeds_per_job: Annotated[int, Field(ge=1)] | None = None
+    """How many seeds one job takes, if not `computation.seeds_per_job`; no number depends on it."""
 
     @model_validator(mode="after")
     def _check_recorded(self) -> Self:

@@ -17,7 +17,10 @@ DRAWN_BESIDE = {"fig3": "lines at t_0", "fig9": "lines and dots at t_0"}
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
     """The experiments, and those of every variant as `<experiment>-<variant>`, equal ones once."""
-    own = dict.fromkeys(settings.experiments, computation.seeds_per_job)
+    own = {
+        name: found.seeds_per_job or computation.seeds_per_job
+        for name, found in settings.experiments.items()
+    }
     varied = [name for found in variants(settings).values() for name in found.experiments.values()]
     sizes = own | dict.fromkeys(varied, settings.sensitivity.seeds_per_job)
     return {name: _experiment(settings, computation, name, size) for name, size in sizes.items()}
@@ -53,7 +56,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """Two seeds and one variant; few updates where none is a time of the theory."""
     ten: dict[str, Any] = {"sampling": {"steps": 10}, "training": {"recorded": [0, 5]}}
     twenty = {"sampling": {"steps": 20}, "training": {"recorded": [5, 10]}}
-    own = {"four_stages": {}, "theory_comparison": {}, "long_training": twenty}
+    past_t_0 = {"sampling": {"steps": 400}, "training": {"recorded": [0, 100, 200, 300]}}
+    own = {"four_stages": {}, "after_the_transition": past_t_0, "long_training": twenty}
     shown, two = {"iterations": [0, 5, 10]}, {"seeds": {"count": 2}}
     return {
         "experiments": {

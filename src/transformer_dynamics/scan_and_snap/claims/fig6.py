@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from replication.contrasts import change_along
 from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Measured,
@@ -14,20 +15,22 @@ THRESHOLD = 2
 """eta_Y/eta_Z from which on the paper sees the entropy rise."""
 CELL = {"num_last": "num_last", "eta_z": "eta_Z", "ratio": "eta_Y/eta_Z"}
 """What a cell is called by."""
-PUBLISHED_SEEDS = 10
 
 
 def against_eta_z(entropy: Measured) -> pd.DataFrame:
-    """Entropy after training against eta_Z, at every size and ratio."""
+    """Change of the entropy after training along eta_Z, at every size and ratio."""
     table = labelled(_after_training(entropy), num_last="num_last", ratio="eta_Y/eta_Z")
-    return table.rename(columns={"eta_z": "level"})
+    return change_along(table, "eta_z")
 
 
 def against_ratio_beyond(entropy: Measured) -> pd.DataFrame:
-    """Entropy after training against the ratio from the threshold on, at every size and eta_Z."""
+    """Change of the entropy after training along the ratio from the threshold on.
+
+    At every size and eta_Z.
+    """
     table = _after_training(entropy)
     table = labelled(table[table["ratio"] >= THRESHOLD], num_last="num_last", eta_z="eta_Z")
-    return table.rename(columns={"ratio": "level"})
+    return change_along(table, "ratio")
 
 
 def change_below(entropy: Measured) -> pd.DataFrame:
@@ -65,21 +68,6 @@ def published(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-
-
-def predicted(ours: Measured, reference: pd.DataFrame) -> pd.DataFrame:
-    """Entropy after training of every seed beside the published mean of the same cell."""
-    both = _beside_print(reference, _after_training(ours))
-    both = both.assign(published=both["entropy_mean"], published_seeds=PUBLISHED_SEEDS)
-    return labelled(both, **CELL)[["cell", "seed", "value", "published", "published_seeds"]]
-
-
-def error_bars(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
-    """Published error bars over the standard error of the mean of the same seeds."""
-    found = _after_training(authors).groupby([*CELL], as_index=False)["value"].agg(["sem"])
-    both = _beside_print(reference, found)
-    table = both.assign(value=both["entropy_std"] / both["sem"])
-    return labelled(table, **CELL)[["cell", "value"]]
 
 
 def change_after(long: Measured, authors: Measured) -> pd.DataFrame:

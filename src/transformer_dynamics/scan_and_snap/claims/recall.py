@@ -2,25 +2,25 @@
 
 import pandas as pd
 
+from replication.contrasts import change_along
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured, after_training, labelled
 
 
 def descent_against_ratio(recall: Measured) -> pd.DataFrame:
-    """Fall of the recall from the first to the last threshold against the ratio of the rates."""
+    """Change of the recall's fall from the first to the last threshold along the ratio."""
     table = labelled(_descent(recall), num_last="num_last", eta_z="eta_Z")
-    return table.rename(columns={"ratio": "level"})
+    return change_along(table, "ratio")
 
 
 def descent_against_eta_z(recall: Measured) -> pd.DataFrame:
-    """Fall of the recall from the first to the last threshold against eta_Z."""
+    """Change of the recall's fall from the first to the last threshold along eta_Z."""
     table = labelled(_descent(recall), num_last="num_last", ratio="eta_Y/eta_Z")
-    return table.rename(columns={"eta_z": "level"})
+    return change_along(table, "eta_z")
 
 
 def _descent(recall: Measured) -> pd.DataFrame:
     table = after_training(recall)
     keys = ["num_last", "eta_z", "ratio", "seed"]
     ordered = table.sort_values("threshold").groupby(keys)["recall"]
-    # Recall is a fraction; equal falls must not be told apart by their last bit.
-    descent: pd.Series = (ordered.first() - ordered.last()).round(9)
+    descent: pd.Series = ordered.first() - ordered.last()
     return descent.rename("value").reset_index()

@@ -4,7 +4,6 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from replication.errors import InputError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
@@ -44,9 +43,9 @@ def time_to_an_error(loss: Measured) -> pd.DataFrame:
 
 
 def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
-    """z_ml of each distinct token after training from zero, mean over classes, lowest ratio."""
+    """z_ml of each distinct token after training from zero, mean over classes, highest ratio."""
     found = runs(unnormalised)
-    z = _logits(found)[:, -1, 0, :, found.num_common :].mean(axis=1)
+    z = _logits(found)[:, -1, -1, :, found.num_common :].mean(axis=1)
     weights = found.classes.probabilities[0, found.num_common :]
     names = [f"P(l|n) = {weight:.4f}" for weight in weights]
     table = pd.DataFrame(z, index=pd.Index(found.seeds, name="seed"), columns=names)
@@ -61,80 +60,86 @@ def fall_of_common_tokens(unnormalised: Measured) -> pd.DataFrame:
 
 
 def gain_over_growth(growth: Measured) -> pd.DataFrame:
-    """r(t)/(r(0) chi(t)) at the end of training, for the first and the middle distinct token."""
+    """(r(t)/r(0) - 1)/(chi(t) - 1) at the end of training, first against middle distinct token.
+
+    It is 1 by (11), however little the attention has moved.
+    """
     start, end = _growth(growth, "min"), _growth(growth, "max")
-    ratio = end["relative_gain"] / (start["relative_gain"] * end["growth_factor"])
+    gain = end["relative_gain"] / start["relative_gain"] - 1
+    ratio = gain / (end["growth_factor"] - 1)
     return labelled(ratio.rename("value").reset_index(), ratio="eta_Y/eta_Z")
 
 
-def place_between_the_bounds(growth: Measured) -> pd.DataFrame:
-    """Where ln chi_l0 ends between the bounds of (12), 0 at the lower and 1 at the upper one."""
-    (mixture,) = growth.job.mixtures.values()
-    weights = np.array([*mixture.common_weights, *mixture.distinct_weights])
-    share = max(mixture.distinct_weights) ** 2 / (weights**2).sum()
-    end = _growth(growth, "max")
-    relative = np.log(end["growth_factor"]) / (2 * end["exponent"])
-    place: pd.Series = (relative - share) / (1 - share)
-    return labelled(place.rename("value").reset_index(), ratio="eta_Y/eta_Z")
+def steps_of_the_dominant_share(attention: Measured) -> pd.DataFrame:
+    """Smallest rise of the dominant token's share f_nl0 in six equal parts of training.
 
-
-def growth_of_the_dominant_share(attention: Measured) -> pd.DataFrame:
-    """Rank correlation of time and the dominant distinct token's share f_nl0, mean over classes.
-
-    A share that stays the same has correlation 0.
+    Mean over classes, over its whole rise. Below zero if it falls in one of them.
     """
     found = runs(attention)
     f = found.array[..., -1] / np.linalg.norm(found.array, axis=-1)
-    ranks = rankdata(f.mean(axis=-1), axis=1)
-    ranks -= ranks.mean(axis=1, keepdims=True)
-    steps = np.arange(len(found.iterations)) - (len(found.iterations) - 1) / 2
-    spread = np.sqrt((ranks**2).sum(axis=1) * (steps**2).sum())
-    product = (ranks * steps[:, None]).sum(axis=1)
-    return by_ratio(np.divide(product, spread, out=np.zeros_like(spread), where=spread > 0), found)
+    times = np.linspace(0, found.iterations[-1], 7)
+    parts = [np.abs(np.array(found.iterations) - time).argmin() for time in times]
+    steps = np.diff(f.mean(axis=-1)[:, parts], axis=1)
+    return by_ratio(steps.min(axis=1) / np.abs(steps.sum(axis=1)), found)
 
 
-def remaining_share(attention: Measured) -> pd.DataFrame:
-    """What each distinct token keeps of its attention relative to the dominant one's.
+def steps_of_the_remaining_share(attention: Measured) -> pd.DataFrame:
+    """How much more every distinct token keeps of its attention than the next rarer one.
 
-    Mean over classes, against the token's rank in P(l|n), the rarest first, without the dominant.
+    Kept is c_l/c_l0 at the end over that at the start, l0 the dominant token; mean over classes.
     """
     found = runs(attention)
     relative = found.distinct() / found.distinct()[..., -1:]
-    kept = (relative[:, -1] / relative[:, 0]).mean(axis=-2)[..., :-1]
+    kept = (relative[:, -1] / relative[:, 0]).mean(axis=-2)
+    steps = np.diff(kept, axis=-1)
     tables = [
-        evidence(kept[..., rank], found.seeds, found.cells).assign(level=rank + 1)
-        for rank in range(kept.shape[-1])
+        by_ratio(steps[..., rank], found).assign(rank=rank + 2) for rank in range(steps.shape[-1])
     ]
-    return labelled(pd.concat(tables, ignore_index=True), ratio="eta_Y/eta_Z")
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(cell=table["cell"] + ", token " + table.pop("rank").astype(str))
 
 
-def speed_past_the_transition(attention: Measured) -> pd.DataFrame:
-    """Speed of the attention in the first recorded interval past t_0, in its largest before."""
-    found, speed, starts = _speed(attention)
-    return by_ratio(speed[:, starts, np.arange(len(starts))], found)
+def growth_of_the_movement(attention: Measured) -> pd.DataFrame:
+    """Exponent a of the motion per factor e of time after t_0, |dc_n/d ln t|_1 ~ t^a.
+
+    Mean over classes, by least squares over all recorded intervals past t_0: 0 if attention moves
+    logarithmically in time, 1 if it moves at a steady speed, below 0 if it comes to rest.
+
+    Raises:
+        InputError: if fewer than three records lie past t_0.
+    """
+    found, starts = _past_the_transition(attention)
+    times = np.log(np.maximum(found.iterations, 1))
+    change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
+    exponents = []
+    for cell, start in enumerate(starts):
+        steps = np.diff(times[start:])
+        motion = np.log(change[:, start:, cell] / steps)
+        exponents.append(np.polyfit(times[start:-1] + steps / 2, motion.T, 1)[0])
+    return _by_rates(np.stack(exponents, axis=1), found)
 
 
-def speed_at_the_end(attention: Measured) -> pd.DataFrame:
-    """Speed of the attention at the end of training, in its largest before t_0."""
-    found, speed, _ = _speed(attention)
-    return by_ratio(speed[:, -1], found)
+def motion_after_over_before(attention: Measured) -> pd.DataFrame:
+    """|c_n(end) - c_n(t_0)|_1 over |c_n(t_0) - c_n(0)|_1, mean over classes."""
+    found, starts = _past_the_transition(attention)
+    at_start = np.stack([found.array[:, start, cell] for cell, start in enumerate(starts)], axis=1)
+    after, before = (
+        np.abs(found.array[:, step] - at_start).sum(axis=-1).mean(axis=-1) for step in (-1, 0)
+    )
+    return _by_rates(after / before, found)
 
 
 def largest_share(attention: Measured) -> pd.DataFrame:
     """Largest attention on one token at the end of training, mean over classes."""
     found = runs(attention)
-    return by_ratio(found.array[:, -1].max(axis=-1).mean(axis=-1), found)
+    return _by_rates(found.array[:, -1].max(axis=-1).mean(axis=-1), found)
 
 
-def common_mass(attention: Measured) -> pd.DataFrame:
-    """Attention on common tokens along training, at six evenly spaced records."""
+def change_of_common_mass(attention: Measured) -> pd.DataFrame:
+    """Attention on common tokens after training minus that before, mean over classes."""
     found = runs(attention)
     mass = found.array[..., : found.num_common].sum(axis=-1).mean(axis=-1)
-    tables = [
-        evidence(mass[:, step], found.seeds, found.cells).assign(level=found.iterations[step])
-        for step in np.unique(np.linspace(0, len(found.iterations) - 1, 6).round().astype(int))
-    ]
-    return labelled(pd.concat(tables, ignore_index=True), ratio="eta_Y/eta_Z")
+    return by_ratio(mass[:, -1] - mass[:, 0], found)
 
 
 def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
@@ -168,25 +173,24 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     return labelled(evidence(growth[some], seeds, found.cells), ratio="eta_Y/eta_Z")
 
 
-def _speed(attention: Measured) -> tuple[Runs, Floats, list[int]]:
-    """The runs, their speed and the first recorded interval past t_0 of every cell.
-
-    Speed is |c_n(t') - c_n(t)|_1/(t' - t), mean over classes, in its largest before t_0,
-    [seed, interval, cell].
-    """
+def _past_the_transition(attention: Measured) -> tuple[Runs, list[int]]:
+    """The runs, and for every cell the number of the first record at or past t_0."""
     found = runs(attention)
     (mixture,) = attention.job.mixtures.values()
-    times = np.array(found.iterations)
-    change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
     starts = []
     for eta_z, ratio in found.cells.itertuples(index=False):
         start = snapping_start(eta_z * ratio, mixture.vocabulary_size, mixture.num_classes)
-        if not times[1] <= start <= times[-2]:
-            raise InputError(f"t_0 = {start:.3g} lies outside the recorded updates; record more")
-        starts.append(int(np.searchsorted(times, start)))
-    speed = change / np.diff(times)[:, None]
-    largest = [speed[:, :start, cell].max(axis=1) for cell, start in enumerate(starts)]
-    return found, speed / np.stack(largest, axis=1)[:, None], starts
+        starts.append(int(np.searchsorted(found.iterations, start)))
+        if starts[-1] > len(found.iterations) - 3:
+            raise InputError(
+                f"t_0 = {start:.3g}, but three records past it are needed; record more"
+            )
+    return found, starts
+
+
+def _by_rates(values: Floats, of: Runs) -> pd.DataFrame:
+    """Evidence with a cell per pair of rates."""
+    return labelled(evidence(values, of.seeds, of.cells), eta_z="eta_Z", ratio="eta_Y/eta_Z")
 
 
 def _logits(found: Runs) -> Floats:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from replication.contrasts import change_along
 from replication.errors import InputError
 from replication.study import Measured
 
@@ -36,21 +37,15 @@ def change_of_rare_words(*dynamics: Measured[Any]) -> pd.DataFrame:
 
 
 def against_rate(*dynamics: Measured[Any]) -> pd.DataFrame:
-    """Attention entropy against the learning rate, at the last update that all runs record."""
+    """Change of the entropy along the learning rate, at the last update that all runs record."""
     tables = [item.table for item in dynamics]
     table = pd.concat(tables, ignore_index=True)
     shared = set.intersection(*(set(part["iteration"]) for part in tables))
     if not shared:
         raise InputError("the experiments record no common update")
-    rows = table[table["iteration"] == max(shared)]
-    return pd.DataFrame(
-        {
-            "cell": rows["corpus"] + f", after {max(shared)} updates",
-            "level": rows["learning_rate"],
-            "seed": rows["seed"],
-            "value": rows["entropy"],
-        }
-    )
+    rows = table[table["iteration"] == max(shared)].rename(columns={"entropy": "value"})
+    cells = rows["corpus"] + f", after {max(shared)} updates"
+    return change_along(rows.assign(cell=cells), "learning_rate")
 
 
 def _ends(dynamics: tuple[Measured[Any], ...]) -> list[pd.DataFrame]:
