@@ -52,7 +52,13 @@ than 3 % of attention has moved at t_0, when Y has learnt; at a ratio of 10 it i
 SLOW = (1.0, 10.0)
 """Ratios that Assumption 1(c) leaves out."""
 SYN_SMALL, SYN_MEDIUM = "Syn-Small", "Syn-Medium, 1 query"
-ELSEWHERE = ("4 classes of 1 query", "4 classes of 2 queries", "5 common tokens")
+ELSEWHERE = {
+    "4 classes of 1 query": ONE_QUERY,
+    "4 classes of 2 queries": ONE_QUERY.model_copy(
+        update={"num_last": 2, "next_tokens_per_query": 2}
+    ),
+    "5 common tokens": ONE_QUERY.model_copy(update={"common_weights": [1.0] * 5}),
+}
 """Data models that violate Assumption 2, as the paper's own do."""
 Kind = Literal["Eq. 10", "population flow"]
 EQUATION_10: Kind = "Eq. 10"
@@ -283,20 +289,14 @@ def _elsewhere(
     mixtures: dict[str, Mixture], names: Iterable[str], ratios: Iterable[float] = SLOW
 ) -> Iterator[tuple[str, Flow]]:
     """Population flows on data models that violate Assumption 2, by name."""
-    known = dict(
-        zip(
-            ELSEWHERE,
-            (
-                ONE_QUERY,
-                ONE_QUERY.model_copy(update={"num_last": 2, "next_tokens_per_query": 2}),
-                ONE_QUERY.model_copy(update={"common_weights": [1.0] * 5}),
-            ),
-            strict=True,
-        )
-    ) | {SYN_SMALL: mixtures["syn_small"], SYN_MEDIUM: mixtures["syn_medium_1"]}
+    known = {
+        **ELSEWHERE,
+        SYN_SMALL: mixtures["syn_small"],
+        SYN_MEDIUM: mixtures["syn_medium_1"],
+    }
     for name in names:
+        mixture = known[name]
         for ratio in ratios:
-            mixture = known[name]
             flow = _flow(mixture.model_dump_json(), mixture.vocabulary_size, ratio, POPULATION)
             yield f"{name}, eta_Y/eta_Z {ratio:g}", flow
 

@@ -43,7 +43,7 @@ class Draws(NamedTuple):
         """ceil(N/K)."""
         return -(-self.updates // self.num_classes)
 
-    def beyond(self, deviation: Floats, bound: float) -> float:
+    def beyond(self, deviation: NDArray[np.float64 | np.int64], bound: float) -> float:
         """Probability of a deviation, one for each number, beyond a bound."""
         return float(self.probabilities[np.abs(deviation) > bound].sum())
 
