@@ -22,7 +22,7 @@ from replication.registry import GROUPS, Claim, to_markdown
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
 from replication.study import find_studies
-from replication.verification.judgement import OUTCOMES, Verdict
+from replication.verification.judgement import OUTCOMES, Verdict, least_favourable
 from replication.verification.reference import (
     MANIFEST,
     read_reference,
@@ -90,8 +90,16 @@ def _told(study: StudyJobs) -> Told:
 
 def _claims(told: Told) -> str:
     verdicts = told.reference.verdicts if told.reference else {}
-    results = {claim: f"{found.verdict}: {found.summary}" for claim, found in verdicts.items()}
-    return to_markdown(told.jobs.registry, results)
+    return to_markdown(
+        told.jobs.registry, {name: _result(found) for name, found in verdicts.items()}
+    )
+
+
+def _result(verdict: Verdict) -> str:
+    told = f"{verdict.verdict}: {verdict.summary}"
+    if verdict.resolution is None:
+        return told
+    return f"{told}; {verdict.seeds} seeds resolve {verdict.resolution:.2g} SD"
 
 
 def with_scorecard(readme: str, studies: list[Told]) -> str:
@@ -113,7 +121,7 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
         if told.reference
         for claim in told.jobs.registry.claims
     ]
-    shown = "\n".join([*_counts(verdicts), "", *_headlines(verdicts)])
+    shown = "\n".join([*_headlines(verdicts), "", *_counts(verdicts)])
     before, after = readme.partition(begin)[0], readme.partition(end)[2]
     return f"{before}{begin}\n{shown}\n{end}{after}"
 
@@ -131,11 +139,19 @@ def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
 def _headlines(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
     """The claims that stand for the others, as the lines of a table."""
     rows = (
-        (claim.statement, claim.where, f"**{verdict.verdict}**", verdict.summary)
+        (claim.headline, f"**{verdict.verdict}**", *_number(verdict), str(claim.quantity), claim.id)
         for claim, verdict in verdicts
         if claim.headline and verdict
     )
-    return table(("claim", "paper", "verdict", "result"), rows)
+    return table(("claim", "verdict", "found", "claimed", "what is measured", "id"), rows)
+
+
+def _number(verdict: Verdict) -> tuple[str, str]:
+    """The least favourable estimate, and the range that it is claimed to be in."""
+    worst = least_favourable(verdict.comparisons)
+    ends = (("at least", worst.lower), ("at most", worst.upper))
+    claimed = " and ".join(f"{name} {end:.3g}" for name, end in ends if end is not None)
+    return f"{worst.estimate:.3g}", claimed
 
 
 def _to_yaml(data: Any) -> str:

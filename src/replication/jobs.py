@@ -120,12 +120,14 @@ class StudyJobs:
         return [(varied.get(item.experiment, item.experiment), item.metric) for item in data]
 
     def family(self, claim: str, variant: str = "") -> list[str]:
-        """The claims that share the correction for many tests with one, itself included."""
-        return [
-            name
-            for name, other in self.claims.items()
-            if other.family == self.claims[claim].family and (other.sensitivity or not variant)
-        ]
+        """The claims that share the correction for many tests with one, itself included.
+
+        Under a variant these are all that are judged under it.
+        """
+        if variant:
+            return [name for name, other in self.claims.items() if other.sensitivity]
+        own = self.claims[claim].family
+        return [name for name, other in self.claims.items() if other.family == own]
 
     @property
     def families(self) -> list[tuple[str, ...]]:

@@ -163,8 +163,8 @@ class Claim(Strict):
     """How it is judged."""
     why: Text | None = None
     """Why the test's range, margin or smallest effect is what the claim is about."""
-    headline: bool = False
-    """Whether it is one of the few that stand at the head of a summary."""
+    headline: Text | None = None
+    """In plain words, if it is one of the few that stand at the head of a summary."""
     sensitivity: bool = False
     """Whether it is also judged under every variant of the experiments."""
     not_tested: Text | None = None

@@ -18,8 +18,8 @@ class Sensitivity(Figure):
 
     title: ClassVar[str] = "Verdicts under every variant of the experiments"
     columns: ClassVar[tuple[str, ...]] = (
-        "claim", "statement", "variant", "as_baseline", "verdict", "comparisons", "holding",
-        "estimate", "effect", "seeds",
+        "claim", "statement", "expected", "variant", "as_baseline", "verdict", "comparisons",
+        "holding", "estimate", "effect", "seeds",
     )  # fmt: skip
     drawing: Literal["sensitivity"]
     """Which drawing."""
@@ -33,8 +33,8 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
     Args:
         figure: not used.
         verdicts: one per cell.
-        cells: of each, its claim, statement and variant, and as_baseline: whether the variant
-            changes nothing in the claim's experiments.
+        cells: of each, its claim, statement, what is expected of it and variant, and as_baseline:
+            whether the variant changes nothing in the claim's experiments.
 
     Raises:
         InputError: if a verdict is on another claim.
@@ -70,7 +70,7 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
 
     variants = list(dict.fromkeys(table["variant"]))
     claims = table.drop_duplicates("claim")
-    drawing, axes = plt.subplots(figsize=(3.2 + 0.95 * len(variants), 0.9 + 0.52 * len(claims)))
+    drawing, axes = plt.subplots(figsize=(3.9 + 0.95 * len(variants), 0.9 + 0.6 * len(claims)))
     for row, claim in enumerate(claims["claim"]):
         for cell in table[table["claim"] == claim].to_dict("records"):
             column, verdict = variants.index(cell["variant"]), cell["verdict"]
@@ -81,14 +81,14 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
             held = f"{VERDICT_MARKS[verdict]} {cell['holding']}/{cell['comparisons']}"
             text = "=" if cell["as_baseline"] else f"{cell['estimate']:+.2g}\n{held}"
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize="small")
-    labels = claims["claim"] + "  " + claims["statement"]
+    labels = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
     axes.set(
         xlim=(0, len(variants)),
         ylim=(len(claims), 0),
         xticks=[column + 0.5 for column in range(len(variants))],
         xticklabels=[textwrap.fill(name, 11) for name in variants],
         yticks=[row + 0.5 for row in range(len(claims))],
-        yticklabels=[textwrap.fill(label, 46) for label in labels],
+        yticklabels=[textwrap.fill(label, 62) for label in labels],
     )
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.spines[:].set_visible(False)

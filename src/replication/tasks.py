@@ -199,6 +199,7 @@ class Tasks:
             {
                 "claim": claim,
                 "statement": self._jobs.claims[claim].statement,
+                "expected": self._jobs.claims[claim].expected,
                 "variant": self._jobs.variants[variant].title,
                 "as_baseline": not self._jobs.varied_verdict(claim, variant).endswith(
                     f"-{variant}.json"

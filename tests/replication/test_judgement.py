@@ -9,16 +9,13 @@ from pydantic import TypeAdapter
 
 from replication.errors import InputError
 from replication.registry import Test
-from replication.statistics import holm, t_test_below
+from replication.statistics import holm, resolution, t_test_above, t_test_below, t_test_within
 from replication.verification.judgement import Judged, judge
 
 RNG = np.random.default_rng(0)
-POWER = {"effect": 1, "seeds": 10, "comparisons": 1, "probability": 0.5}
 
 
 def judged(evidence: pd.DataFrame, claim: str = "T1", **test: object) -> Judged:
-    if test["kind"] not in ("bounds", "published"):
-        test |= {"power": POWER}
     return Judged(claim, TypeAdapter(Test).validate_python(test), evidence)
 
 
@@ -29,19 +26,8 @@ def seeds(mean: float, sd: float = 1, n: int = 10, cell: str = "a") -> pd.DataFr
     return pd.DataFrame({"cell": cell, "seed": range(1, n + 1), "value": mean + sd * values})
 
 
-def trend(slope: float, sd: float = 1, levels: int = 4) -> pd.DataFrame:
-    tables = [
-        seeds(slope * level, sd).assign(level=float(level), cell="a") for level in range(levels)
-    ]
-    return pd.concat(tables, ignore_index=True)
-
-
-def both(ours: float, paper: float) -> pd.DataFrame:
-    return pd.concat([seeds(ours).assign(sample="ours"), seeds(paper).assign(sample="paper")])
-
-
-def published(value: float, n: int = 10) -> pd.DataFrame:
-    return seeds(0, n=n).assign(published=value, published_seeds=10)
+def both(ours: float, paper: float, n: int = 10) -> pd.DataFrame:
+    return pd.concat([seeds(ours, n=n).assign(sample="ours"), seeds(paper).assign(sample="paper")])
 
 
 VALUES = pd.DataFrame({"cell": ["a", "b"], "value": [0.1, 0.4]})
@@ -63,16 +49,18 @@ NUMBERS = VALUES.assign(published=[0.1, 0.5])
         (seeds(0), {"kind": "interval", "lower": -2, "upper": 2}, "replicated"),
         (seeds(0), {"kind": "interval", "lower": -0.5, "upper": 0.5}, "inconclusive"),
         (seeds(3), {"kind": "interval", "lower": -1, "upper": 1}, "contradicted"),
-        (trend(-1), {"kind": "trend", "direction": "falls"}, "replicated"),
-        (trend(0.0), {"kind": "trend", "direction": "falls"}, "inconclusive"),
-        (trend(1), {"kind": "trend", "direction": "falls"}, "contradicted"),
-        (trend(1), {"kind": "trend", "direction": "rises"}, "replicated"),
+        (seeds(-2, n=5), {"kind": "interval", "upper": 0}, "replicated"),
+        (seeds(-9, n=4), {"kind": "interval", "upper": 0}, "not tested"),
+        (seeds(-2), {"kind": "interval", "upper": 0, "smallest_effect": 1}, "replicated"),
+        (seeds(-1.2), {"kind": "interval", "upper": 0, "smallest_effect": 1}, "inconclusive"),
+        (seeds(-0.1), {"kind": "interval", "upper": 0, "smallest_effect": 1}, "no effect"),
+        (seeds(0.1), {"kind": "interval", "lower": 0, "smallest_effect": 1}, "no effect"),
+        (seeds(2), {"kind": "interval", "upper": 0, "smallest_effect": 1}, "contradicted"),
+        (seeds(-2), {"kind": "interval", "lower": 0, "smallest_effect": 1}, "contradicted"),
         (both(0, 0), {"kind": "equivalence", "margin": 1.5}, "replicated"),
         (both(0, 0), {"kind": "equivalence", "margin": 0.5}, "inconclusive"),
         (both(3, 0), {"kind": "equivalence", "margin": 1.5}, "contradicted"),
-        (published(0.5), {"kind": "prediction"}, "replicated"),
-        (published(2.0), {"kind": "prediction"}, "contradicted"),
-        (published(0.5, n=2), {"kind": "prediction"}, "inconclusive"),
+        (both(0, 0, n=4), {"kind": "equivalence", "margin": 1.5}, "not tested"),
     ],
 )
 def test_every_kind_of_test_can_say_everything_that_it_may(evidence, test, verdict):
@@ -116,22 +104,46 @@ def test_an_interval_is_tested_on_both_sides():
     assert item.effect == pytest.approx(1.9)
 
 
-def test_a_trend_says_its_change_and_direction():
-    falling = numbers(trend(-1), kind="trend", direction="falls")
-    assert (falling.lower, falling.upper) == (None, 0)
-    assert falling.estimate == pytest.approx(-3)
-    rising = numbers(trend(1), kind="trend", direction="rises")
-    assert (rising.lower, rising.upper) == (0, None)
+def test_a_smallest_effect_moves_the_bound_both_ways():
+    evidence, test = seeds(-0.9), {"kind": "interval", "upper": 0, "smallest_effect": 0.5}
+    item, values = numbers(evidence, **test), evidence["value"]
+    assert (item.lower, item.upper) == (None, -0.5)
+    assert item.p == pytest.approx(t_test_below(values, -0.5))
+    assert item.p_against == pytest.approx(t_test_above(values, 0.5))
+    assert item.p_none == pytest.approx(t_test_within(values, -0.5, 0.5))
+    assert item.effect == pytest.approx(-0.9)
 
 
-def test_equivalence_and_prediction_have_ranges_about_zero():
+def test_one_cell_without_an_effect_leaves_none_and_is_counted():
+    evidence = pd.concat([seeds(-5, cell="good"), seeds(0, 0.1, cell="small")])
+    verdict = judge([judged(evidence, kind="interval", upper=0, smallest_effect=1)])["T1"]
+    assert verdict.verdict == "no effect"
+    assert "1 of 2 hold, 1 show no effect worth the name; the least" in verdict.summary
+    assert "'small'" in verdict.summary
+
+
+def test_few_seeds_make_no_verdict_and_say_so():
+    verdict = judge([judged(seeds(-9, n=3), kind="interval", upper=0)])["T1"]
+    assert verdict.summary.startswith("3 seeds do not make a verdict, which needs 5; 1 of 1 hold")
+    assert verdict.resolution is None
+
+
+def test_resolution_is_that_of_all_comparisons_of_the_claim():
+    cells = pd.concat([seeds(-2, cell=str(number)) for number in range(4)])
+    family = [judged(cells, kind="interval", upper=0)]
+    family.append(judged(seeds(-2), claim="T2", kind="interval", upper=0))
+    found = judge(family)
+    assert found["T1"].resolution == pytest.approx(resolution(0.1**0.5, 9, 0.05 / 5, 4, 0.9))
+    assert found["T2"].resolution == pytest.approx(resolution(0.1**0.5, 9, 0.05 / 5, 1, 0.9))
+    two = judge([judged(both(0, 0, n=40), kind="equivalence", margin=1.5)])["T1"]
+    assert two.resolution == pytest.approx(resolution((1 / 10 + 1 / 40) ** 0.5, 48, 0.05, 1, 0.9))
+    assert two.seeds == 10
+
+
+def test_equivalence_has_a_range_about_zero():
     item = numbers(both(0.3, 0), kind="equivalence", margin=1.5)
     assert (item.lower, item.upper) == (pytest.approx(-1.5), pytest.approx(1.5))
     assert (item.estimate, item.effect) == (pytest.approx(0.3), pytest.approx(0.3))
-    item = numbers(published(0.5), kind="prediction")
-    assert item.estimate == pytest.approx(-0.5)
-    assert item.lower == pytest.approx(-item.upper)
-    assert item.upper == pytest.approx(2.262 * np.sqrt(0.2), rel=1e-3)
 
 
 def test_contradicting_p_values_are_corrected_too():
@@ -153,9 +165,9 @@ def test_effect_of_seeds_that_agree_is_not_a_number_of_rounding():
 @settings(deadline=None)
 @given(st.permutations(range(10)))
 def test_the_order_of_rows_does_not_matter(order):
-    evidence = trend(-0.5).sort_values(["seed", "level"], ignore_index=True)
+    evidence = pd.concat([seeds(-0.5), seeds(-2, cell="b")])
     shuffled = pd.concat([evidence[evidence["seed"] == seed + 1] for seed in order])
-    test = {"kind": "trend", "direction": "falls"}
+    test = {"kind": "interval", "upper": 0}
     assert judge([judged(shuffled, **test)]) == judge([judged(evidence, **test)])
 
 

@@ -67,7 +67,7 @@ def test_every_claim_has_its_place(folder):
     errata = html[html.index('<section id="errata"') :]
     assert [name for name in places if f'id="claim-{name}"' in errata] == ["E1", "B"]
     assert "What holds instead:</b> Note of E1" in errata
-    assert 'alt="Figure 1. Two curves that fall. Claims: T3 replicated; T4 replicated; E1' in html
+    assert 'alt="Figure 1. Two curves that fall. Claims: T3 replicated; T4 no effect; E1' in html
 
 
 @pytest.fixture(scope="module")

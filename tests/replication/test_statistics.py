@@ -1,26 +1,24 @@
-"""Tests and intervals from few seeds against statsmodels, enumeration and simulation."""
-
-from itertools import permutations, product
+"""Tests and intervals from few seeds against statsmodels and simulation: their size and power."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, page_trend_test, rankdata
-from statsmodels.regression.linear_model import OLS
+from scipy.stats import linregress, t
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
+from replication.contrasts import change_along
 from replication.errors import InputError
 from replication.statistics import (
     holm,
     pooled_std,
-    prediction_interval,
-    prediction_test,
+    resolution,
     t_interval,
     t_test_above,
     t_test_below,
-    trend_test,
+    t_test_within,
     welch_equivalence,
     welch_interval,
 )
@@ -54,18 +52,14 @@ def test_one_sample_is_statsmodels(values, bound, confidence):
 
 
 @STEADY
-@given(SAMPLES, CONFIDENCES, st.integers(1, 20), NUMBERS, st.floats(0.1, 10))
-def test_intervals_follow_the_data(values, confidence, new_seeds, shift, scale):
-    for interval in (
-        lambda data: t_interval(data, confidence),
-        lambda data: prediction_interval(data, new_seeds, confidence),
-    ):
-        low, high = interval(values)
-        assert low - 1e-9 <= np.mean(values) <= high + 1e-9
-        moved = interval(shift + scale * np.array(values))
-        assert moved == pytest.approx((shift + scale * low, shift + scale * high), abs=1e-7)
-        low, high = interval(-np.array(values))
-        assert interval(values) == pytest.approx((-high, -low), abs=1e-9)
+@given(SAMPLES, CONFIDENCES, NUMBERS, st.floats(0.1, 10))
+def test_intervals_follow_the_data(values, confidence, shift, scale):
+    low, high = t_interval(values, confidence)
+    assert low - 1e-9 <= np.mean(values) <= high + 1e-9
+    moved = t_interval(shift + scale * np.array(values), confidence)
+    assert moved == pytest.approx((shift + scale * low, shift + scale * high), abs=1e-7)
+    low, high = t_interval(-np.array(values), confidence)
+    assert t_interval(values, confidence) == pytest.approx((-high, -low), abs=1e-9)
 
 
 def test_t_interval_covers():
@@ -79,9 +73,6 @@ def test_equal_values_need_no_variance():
     assert t_test_below(CONSTANT, 0.2) == t_test_above(CONSTANT, 0) == 0
     assert t_test_below(CONSTANT, 0) == t_test_above(CONSTANT, 0.2) == 1
     assert t_test_below(CONSTANT, 0.1) == t_test_above(CONSTANT, 0.1) == 1
-    assert prediction_interval(CONSTANT, 10, 0.95) == (0.1, 0.1)
-    assert prediction_test(CONSTANT, 0.1, 10) == 1
-    assert prediction_test(CONSTANT, 0.2, 10) == 0
 
 
 def test_values_that_differ_by_rounding_do_not_warn():
@@ -91,108 +82,122 @@ def test_values_that_differ_by_rounding_do_not_warn():
     assert welch_equivalence(tiny, tiny, 1) == 0
 
 
-# Prediction
-
-
 @STEADY
-@given(SPREAD_SAMPLES, CONFIDENCES)
-def test_prediction_of_one_seed_is_statsmodels(values, confidence):
-    fit = OLS(values, np.ones(len(values))).fit()
-    expected = fit.get_prediction([1.0]).conf_int(obs=True, alpha=1 - confidence)[0]
-    assert prediction_interval(values, 1, confidence) == pytest.approx(expected, rel=1e-6)
+@given(SPREAD_SAMPLES, NUMBERS, st.floats(0.01, 50))
+def test_equivalence_of_one_sample_is_statsmodels(values, lower, width):
+    p, _, _ = DescrStatsW(values).ttost_mean(lower, lower + width)
+    assert t_test_within(values, lower, lower + width) == pytest.approx(p, rel=1e-6, abs=1e-12)
 
 
-@STEADY
-@given(SPREAD_SAMPLES, NUMBERS, st.integers(1, 20), CONFIDENCES)
-def test_prediction_test_is_the_interval(values, published, new_seeds, confidence):
-    low, high = prediction_interval(values, new_seeds, confidence)
-    p = prediction_test(values, published, new_seeds)
-    assume(abs(p - (1 - confidence)) > 1e-6)
-    assert (p < 1 - confidence) == (not low <= published <= high)
-    assert prediction_test(values, high, new_seeds) == pytest.approx(1 - confidence)
+SKEWED = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "exponential, skewness 2": lambda rng, shape: rng.exponential(size=shape) - 1,
+    "mirrored, skewness -2": lambda rng, shape: 1 - rng.exponential(size=shape),
+    "one in five far off": lambda rng, shape: (
+        rng.normal(size=shape) * (1 + 4 * rng.binomial(1, 0.2, shape))
+    ),
+}
+
+AT_MOST = {5: 0.18, 10: 0.15, 100: 0.08}
+"""Share of wrong decisions at a level of 5 %, by number of seeds."""
 
 
-def test_prediction_interval_covers():
-    ours, new = draws(1, 10), draws(2, 10).mean(axis=1)
-    intervals = np.array([prediction_interval(values, 10, 0.95) for values in ours])
-    covered = (intervals[:, 0] < new) & (new < intervals[:, 1])
-    assert covered.mean() == pytest.approx(0.95, abs=0.015)
+@pytest.mark.parametrize("seeds", [5, 10, 100])
+@pytest.mark.parametrize("draw", SKEWED.values(), ids=SKEWED)
+def test_t_test_of_skewed_seeds(draw, seeds):
+    """At the bound itself it errs with 5 %; a long tail towards the claim makes it err more.
+
+    That is known of the t test, and bounded here: it is why few seeds make a verdict only where the
+    effect is far from the bound.
+    """
+    samples = draw(np.random.default_rng(12), (DRAWS, seeds))
+    above = np.mean([t_test_above(values, 0) <= 0.05 for values in samples])
+    below = np.mean([t_test_below(values, 0) <= 0.05 for values in samples])
+    assert max(above, below) < AT_MOST[seeds]
 
 
-# Trend
+@pytest.mark.parametrize("seeds", [5, 10, 100])
+@pytest.mark.parametrize("draw", SKEWED.values(), ids=SKEWED)
+def test_no_effect_is_found_where_there_is_one_only_at_the_level(draw, seeds):
+    samples = draw(np.random.default_rng(13), (DRAWS, seeds))
+    for effect in (-0.5, 0.5):
+        wrong = [t_test_within(values + effect, -0.5, 0.5) <= 0.05 for values in samples]
+        assert np.mean(wrong) < AT_MOST[seeds]
 
 
-def page(ranks):
-    return float((ranks * np.arange(1, ranks.shape[1] + 1)).sum())
+# Contrasts
 
 
-def enumerated_trend(values):
-    """P(L >= L of the values) over all orders of each seed's own (mid)ranks."""
-    ranks = rankdata(values, axis=1)
-    found = page(ranks)
-    orders = product(*(list(permutations(row)) for row in ranks))
-    return np.mean([page(np.array(order)) >= found for order in orders])
+def levels_of(values, spreads, rng, seeds=10):
+    """Seeds at three levels with the means and standard deviations that are given."""
+    table = values + np.array(spreads) * rng.normal(size=(seeds, 3))
+    rows = pd.DataFrame(table, columns=[2.0, 5.0, 10.0]).rename_axis("seed").reset_index()
+    return rows.melt(id_vars="seed", var_name="level").assign(cell="a")
 
 
-def test_trend_is_the_enumeration():
-    rows = list(permutations([0.1, 0.2, 0.4]))
-    found = {}
-    for table in product(rows, repeat=3):
-        ranks = rankdata(table, axis=1)
-        found[page(ranks)] = trend_test(table, "rises")
-    statistics = sorted(page(rankdata(table, axis=1)) for table in product(rows, repeat=3))
-    assert len(statistics) == 6**3
-    for statistic, p in found.items():
-        assert p == pytest.approx(np.mean([other >= statistic for other in statistics]))
+def test_change_along_is_the_line_of_least_squares():
+    rng = np.random.default_rng(14)
+    table = levels_of(np.array([1.0, 3.0, 2.0]), (1, 1, 1), rng)
+    found = change_along(table, "level").set_index("seed")["value"]
+    for seed, rows in table.groupby("seed"):
+        slope = linregress(np.log(rows["level"].astype(float)), rows["value"]).slope
+        assert found[seed] == pytest.approx(slope * np.log(5))
 
 
-@STEADY
-@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=3, max_size=3))
-def test_ties_make_a_small_p_larger(values):
-    table = np.array(values)
-    p = trend_test(table, "rises")
-    assert p <= 1
-    if all(len(set(row)) == 3 for row in values):
-        assert p == pytest.approx(enumerated_trend(table))
-    elif p <= 0.1:
-        assert p >= enumerated_trend(table) - 1e-12
+def test_change_along_two_levels_is_their_difference():
+    table = levels_of(np.array([1.0, 3.0, 2.0]), (1, 1, 1), np.random.default_rng(15))
+    table = table[table["level"] != 5.0]
+    wide = table.pivot(index="seed", columns="level", values="value")
+    found = change_along(table, "level").set_index("seed")["value"]
+    assert found.to_numpy() == pytest.approx((wide[10.0] - wide[2.0]).to_numpy())
 
 
-@STEADY
-@given(st.integers(2, 6), st.integers(2, 5), st.integers(0, 1000))
-def test_trend_knows_only_the_order(seeds, levels, seed):
-    values = np.random.default_rng(seed).normal(size=(seeds, levels))
-    p = trend_test(values, "rises")
-    assert p == trend_test(values[:, ::-1], "falls") == trend_test(-values, "falls")
-    assert p == pytest.approx(trend_test(np.exp(values) + np.arange(seeds)[:, None], "rises"))
-    if levels > 2:
-        assert p == pytest.approx(page_trend_test(values, method="exact").pvalue)
+@pytest.mark.parametrize("missing", ["level", "seed"])
+def test_change_along_needs_every_seed_at_two_levels(missing):
+    table = levels_of(np.zeros(3), (1, 1, 1), np.random.default_rng(16))
+    table = table[table["level"] == 2.0] if missing == "level" else table.iloc[1:]
+    with pytest.raises(InputError, match="a: a change along level needs two or more levels"):
+        change_along(table, "level")
 
 
-def test_trend_of_two_levels_is_the_sign_test():
-    rising, falling, tied = [0, 1], [1, 0], [1, 1]
-    values = [rising] * 7 + [falling] + [tied] * 2
-    assert trend_test(values, "rises") == pytest.approx(9 / 2**8)
-    assert trend_test(values, "falls") == binomtest(1, 8, alternative="greater").pvalue
-    assert trend_test([tied] * 10, "rises") == trend_test([tied] * 10, "falls") == 1
-    assert trend_test([rising] * 10, "rises") == pytest.approx(2**-10)
+@pytest.mark.parametrize("spreads", [(0.04, 0.2, 0.4), (0.4, 0.04, 0.2), (0.02, 0.02, 0.4)])
+def test_change_along_levels_of_equal_means_keeps_its_level(spreads):
+    """Unequal spreads, ten times and more, as they are met along the learning rates."""
+    rng = np.random.default_rng(17)
+    wrong = [
+        t_test_above(change_along(levels_of(np.full(3, 1.9), spreads, rng), "level")["value"], 0)
+        <= 0.05
+        for _ in range(DRAWS // 5)
+    ]
+    assert 0.02 < np.mean(wrong) < 0.08
 
 
-def test_trend_of_equal_values_is_none():
-    assert trend_test(np.ones((10, 4)), "rises") > 0.5
+def test_change_along_a_walk_without_drift_keeps_its_level():
+    rng = np.random.default_rng(18)
+    times = np.arange(1.0, 7.0)
+    wrong = []
+    for _ in range(DRAWS // 5):
+        walks = rng.normal(size=(10, 6)).cumsum(axis=1)
+        table = pd.DataFrame(walks, columns=times).rename_axis("seed").reset_index()
+        table = table.melt(id_vars="seed", var_name="time").assign(cell="a")
+        wrong.append(t_test_below(change_along(table, "time")["value"], 0) <= 0.05)
+    assert 0.02 < np.mean(wrong) < 0.08
 
 
-def test_opposite_trend_is_certain_despite_rounding():
-    # scipy's sum of all probabilities is 1.0000000000000002 here.
-    assert trend_test(np.tile(np.arange(6), (4, 1)), "falls") == 1
+# Resolution
 
 
-@pytest.mark.parametrize("levels", [2, 3, 5])
-def test_trend_keeps_its_level(levels):
-    # Seeds differ in scale and offset, which a test within seeds must not see.
-    values = np.exp(draws(3, 10, 1)) * draws(4, 10, levels) + 10 * draws(5, 10, 1)
-    wrong = np.mean([trend_test(table, "falls") <= 0.05 for table in values[: DRAWS // 2]])
-    assert 0.005 < wrong < 0.06
+@pytest.mark.parametrize(
+    ("seeds", "comparisons", "tested"), [(5, 1, 1), (10, 16, 48), (100, 16, 48)]
+)
+def test_a_claim_passes_at_its_resolution_as_often_as_it_says(seeds, comparisons, tested):
+    level = 0.05 / tested
+    distance = resolution(seeds**-0.5, seeds - 1, level, comparisons, 0.9)
+    rng = np.random.default_rng(19)
+    values = rng.normal(size=(1000, comparisons, seeds)) + distance
+    ts = values.mean(axis=-1) / (values.std(axis=-1, ddof=1) / np.sqrt(seeds))
+    passed = (t.sf(ts, seeds - 1) <= level).all(axis=1)
+    assert passed.mean() == pytest.approx(0.9, abs=0.03)
 
 
 # Two samples
@@ -302,8 +307,6 @@ def test_samples_that_cannot_be_judged(values, message):
         lambda: t_interval(values, 0.95),
         lambda: t_test_below(values, 0),
         lambda: t_test_above(values, 0),
-        lambda: prediction_interval(values, 10, 0.95),
-        lambda: prediction_test(values, 0, 10),
         lambda: pooled_std(good, values),
         lambda: welch_interval(good, values, 0.95),
         lambda: welch_equivalence(good, values, 1),
@@ -320,8 +323,6 @@ def test_samples_that_cannot_be_judged(values, message):
         (lambda v: t_interval(v, np.nan), "the confidence must lie between 0 and 1, but is nan"),
         (lambda v: t_test_below(v, np.nan), "the bound must be finite, but is nan"),
         (lambda v: t_test_above(v, np.inf), "the bound must be finite, but is inf"),
-        (lambda v: prediction_test(v, np.nan, 10), "the published mean must be finite, but is nan"),
-        (lambda v: prediction_test(v, 0, 0), "a mean needs 1 or more seeds, not 0"),
         (lambda v: welch_equivalence(v, v, -1), "the margin must not be negative, but is -1"),
         (lambda v: welch_equivalence(v, v, np.nan), "the margin must be finite, but is nan"),
         (lambda _: holm([0.1, np.nan]), "needs a list of p from 0 to 1, not [0.1, nan]"),
@@ -332,21 +333,4 @@ def test_samples_that_cannot_be_judged(values, message):
 def test_settings_that_cannot_be_used(judge, message):
     with pytest.raises(InputError) as caught:
         judge([1.0, 2.0, 4.0])
-    assert message in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([1.0, 2.0], "2 or more seeds and 2 to 10 levels, not values of shape (2,)"),
-        ([[1.0, 2.0]], "2 or more seeds and 2 to 10 levels, not values of shape (1, 2)"),
-        ([[1.0]] * 2, "2 or more seeds and 2 to 10 levels, not values of shape (2, 1)"),
-        (np.ones((2, 11)), "2 or more seeds and 2 to 10 levels, not values of shape (2, 11)"),
-        ([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]], "must be finite, but 1 of 6 are not"),
-        ([[1.0, 2.0, 3.0], [1.0, np.inf, 3.0]], "must be finite, but 1 of 6 are not"),
-    ],
-)
-def test_trends_that_cannot_be_judged(values, message):
-    with pytest.raises(InputError) as caught:
-        trend_test(values, "rises")
     assert message in caught.value.message

@@ -24,9 +24,7 @@ from replication.verification.reference import (
     write_reference,
 )
 
-TEST = Interval(
-    kind="interval", upper=0, power={"effect": 1, "seeds": 10, "comparisons": 1, "probability": 0.5}
-)
+TEST = Interval(kind="interval", upper=0)
 EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
 FIGURE = pd.DataFrame({"eta_z": [0.5, 1.0], "name": ["x", "y"], "entropy_mean": [2.0, 1 / 3]})
 RUNS = pd.DataFrame(

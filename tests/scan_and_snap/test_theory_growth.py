@@ -187,7 +187,7 @@ def test_133_has_the_order_of_b_for_large_times():
 
 
 def test_lower_bound_of_theorem_4_while_scanning():
-    """For many classes with weak correlations ~ is nearly an equality early on (E6 put right)."""
+    """With K - 1 classes and beta of Theorem 1 in place of K and E, ~ is an equality early on."""
     classes = sequence_classes(
         Mixture(
             num_last=1,
@@ -197,14 +197,18 @@ def test_lower_bound_of_theorem_4_while_scanning():
         )
     )
     size = classes.vocabulary_size
-    f = coupling.features(classes, np.zeros((1, size)))[:, 0]
+    f = coupling.features(classes, np.zeros((1, size)))
+    e = coupling.correlations(f)
     early = growth.phase_times(Setting(0.5, 0.005, size, 20))[0]
     times = early * np.array([0.01, 0.1, 1])
     token = classes.support[0, -1]
     z = attention_flow(classes, 0.5, 0.005, times).attention_logits[:, 0, token]
-    bound = f[token] ** 2 / 2 * np.log1p(2 * 0.5 * 0.005 * times**2 * f[0] ** 4)
-    assert 2 * z[:2] == pytest.approx(bound[:2], rel=0.05)  # (K-1)/K = 0.95, beta slightly above
-    assert 0.5 * bound[2] < 2 * z[2] < bound[2]  # gamma has fallen behind eta_Y t/K
+    bound = f[token, 0] ** 2 / 2 * np.log1p(2 * 0.5 * 0.005 * times**2 * f[0, 0] ** 4)
+    beta = coupling.theorem1_coefficients(e, size).beta
+    exact = coupling.drive(e, coupling.Coefficients(np.ones(20), beta))[0] / (20 * e[0, 1] ** 2)
+    assert 0.5 < exact < 1
+    assert 2 * z[:2] == pytest.approx(exact * bound[:2], rel=0.02)
+    assert 0.5 * exact * bound[2] < 2 * z[2] < exact * bound[2]  # gamma lags behind eta_Y t/K
 
 
 def test_impossible_times_are_refused():

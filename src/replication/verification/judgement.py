@@ -311,7 +311,7 @@ def _summary(comparisons: list[Comparison]) -> str:
     holding = sum(item.decision == "holds" for item in comparisons)
     without = sum(item.decision == "none" for item in comparisons)
     none = f", {without} show no effect worth the name" if without else ""
-    worst = max(comparisons, key=_distance)
+    worst = least_favourable(comparisons)
     interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
     least = "" if worst.lower is None else f" at least {worst.lower:.3g}"
     most = "" if worst.upper is None else f" at most {worst.upper:.3g}"
@@ -320,6 +320,11 @@ def _summary(comparisons: list[Comparison]) -> str:
         f"{holding} of {len(comparisons)} hold{none}; the least favourable value, {place}, is"
         f" {worst.estimate:.3g}{interval}, expected{least}{' and' * bool(least and most)}{most}"
     )
+
+
+def least_favourable(comparisons: Sequence[Comparison]) -> Comparison:
+    """The comparison that speaks most against the claim."""
+    return max(comparisons, key=_distance)
 
 
 def _distance(item: Comparison) -> tuple[int, float]:

@@ -17,13 +17,8 @@ from replication.verification.judgement import Judged, Verdict, judge
 
 MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
-EVIDENCE_COLUMNS = (
-    "claim", "cell", "level", "sample", "seed", "value", "published", "published_seeds",
-)  # fmt: skip
-_NUMBERS: dict[Hashable, Any] = {
-    **dict.fromkeys(("seed", "published_seeds"), "Int64"),
-    **dict.fromkeys(("level", "value", "published"), "float64"),
-}
+EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
+_NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published": "float64"}
 _REMEDY = (
     "restore the reference with git, or make it again with `snakemake reference --config study=...`"
 )

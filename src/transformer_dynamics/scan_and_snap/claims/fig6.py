@@ -1,5 +1,6 @@
 """Figure 6: entropy of the attention on distinct tokens, and how long training changes it."""
 
+import numpy as np
 import pandas as pd
 
 from replication.contrasts import change_along
@@ -31,6 +32,12 @@ def against_ratio_beyond(entropy: Measured) -> pd.DataFrame:
     table = _after_training(entropy)
     table = labelled(table[table["ratio"] >= THRESHOLD], num_last="num_last", eta_z="eta_Z")
     return change_along(table, "ratio")
+
+
+def fewest_effective_tokens(entropy: Measured) -> pd.DataFrame:
+    """Smallest exp(entropy) after training over all rates, of every size and seed."""
+    least = _after_training(entropy).groupby(["num_last", "seed"], as_index=False)["value"].min()
+    return labelled(least.assign(value=np.exp(least["value"])), num_last="num_last")
 
 
 def change_below(entropy: Measured) -> pd.DataFrame:
