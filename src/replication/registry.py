@@ -183,7 +183,7 @@ class Claim(Strict):
                 f"{self.id}: a claim has quantity, expected, measure and test, or says why it is"
                 " not_tested"
             )
-        if isinstance(self.test, Statistical) and not self.why:
+        if self.test and not self.why:
             raise ValueError(f"{self.id}: a test needs a reason for its range or margin: why")
         if isinstance(self.test, Statistical) and not self.data:
             raise ValueError(f"{self.id}: a test over seeds needs data")

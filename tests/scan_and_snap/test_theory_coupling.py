@@ -90,6 +90,21 @@ def test_lemma_17_e_prime_is_close_to_e(seed, spread):
 
 
 @STEADY
+@given(seed=SEEDS)
+def test_modification_is_as_small_as_lambda_1(seed):
+    """|F E' e_n| <= |lambda_1|/sqrt(1 - |lambda_1|), on an F with random correlations."""
+    f = random_features(seed)
+    f = np.vstack([f / 3, np.eye(f.shape[1])])  # distinct tokens weaken the correlations
+    f /= np.linalg.norm(f, axis=0)
+    e = coupling.correlations(f)
+    largest = np.abs(np.linalg.eigvalsh(e)).max()
+    change = np.linalg.norm(f @ coupling.e_prime(e), axis=0)
+    assert change == pytest.approx(np.sqrt(np.diagonal(e @ coupling.e_prime(e))), abs=1e-12)
+    if largest < 1:
+        assert change.max() <= largest / np.sqrt(1 - largest) + 1e-12
+
+
+@STEADY
 @given(seed=SEEDS, x=st.floats(1e-3, 8))
 def test_theorem_1_reproduces_the_gradient(seed, x):
     f = random_features(seed)

@@ -181,6 +181,22 @@ def test_simulation_in_coordinates_is_the_m_by_m_update(modified):
     assert len(run) == 21
 
 
+@pytest.mark.parametrize(("size", "eta"), [(50, 0.3), (1000, 1.0)])
+def test_remark_2_shift_grows_like_half_the_logarithm_of_time(size, eta):
+    """Euler's steps of dh/ds = F(h) run ahead by the integral of -F'/2, ln(F(0)/F(h))/2."""
+    steps = int(3000 / eta)
+    h = decoder.h_steps(eta, size, steps)
+    shift = decoder.h_time(eta, size, h) - np.arange(steps + 1)
+    assert (np.diff(shift) > 0).all()
+    slowdown = decoder.prediction_error(0, size) / decoder.prediction_error(h, size)
+    late = np.geomspace(20 / eta, steps, 20).astype(int)
+    assert shift[late] == pytest.approx(np.log(slowdown[late]) / 2, rel=0.05 + eta / 4)
+    first, last = (int(100 / eta), steps)
+    growth = (shift[last] - shift[first]) / np.log(last / first)
+    assert growth == pytest.approx(0.5, abs=0.02)
+    assert shift[: int(40 * np.log(size) / eta)].max() < np.log(size)
+
+
 def test_remark_1_needs_as_many_classes_as_tokens():
     few = updates.remark_1(20, 240, 0.72, 0.1, 50)
     assert few == pytest.approx((3.78, 1.29, 1.39), abs=0.01)

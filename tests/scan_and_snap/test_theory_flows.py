@@ -8,10 +8,25 @@ import pytest
 from theory_objective import gradients
 
 from replication.errors import InputError
+from transformer_dynamics.scan_and_snap.claims.attention_flow import (
+    BOTH,
+    EQUATION_10,
+    FAST,
+    POPULATION,
+    SEVERAL,
+    SINCE_START,
+    SLOW,
+    VOCABULARY_SIZE,
+    WITHIN,
+    classes_within,
+    start_ahead,
+    within,
+)
 from transformer_dynamics.scan_and_snap.metrics import attention
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory import coupling, decoder
+from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.attention import (
     attention_flow,
     growth_bounds,
@@ -266,6 +281,74 @@ def test_lower_bound_12_fails_along_the_population_flow():
     for ratio, violated in ((1, True), (10, True), (100, False)):
         f, chi, exponents = dominant(name, ratio)
         assert (chi[-1] < growth_bounds(exponents, f[0])[0][-1]) == violated
+
+
+def assumption_2_along(classes, shares):
+    """Assumption 2 of c_n at each time."""
+    for c in shares:
+        f = np.zeros((classes.vocabulary_size, len(classes.support)))
+        np.put_along_axis(f, classes.support.T, c.T, axis=0)
+        f /= np.linalg.norm(f, axis=0)
+        yield assumption_2(coupling.correlations(f), classes.vocabulary_size).holds
+
+
+def moved(found, until):
+    """Largest total variation distance of c_n from its start up to a time in units of t_0."""
+    shares = found.shares[until >= SINCE_START]
+    return np.abs(shares - shares[0]).sum(axis=-1).max() / 2
+
+
+def test_flows_within_the_assumptions_satisfy_them():
+    """Assumption 2 from start to end; and the rates of Assumption 1(c) leave F as it is."""
+    for _, found in within(BOTH):
+        assert all(assumption_2_along(found.classes, found.shares))
+    for name in WITHIN:
+        assert 100 * len(classes_within(name).support) ** 2 <= VOCABULARY_SIZE
+        ((_, slow),) = within([EQUATION_10], [name], SLOW[-1:])
+        assert 0.05 < moved(slow, 1) < 0.13
+        assert all(moved(fast, 1) < 0.03 for _, fast in within([EQUATION_10], [name]))
+    classes = classes_within(SEVERAL)
+    for position in (0, 1):
+        start = start_ahead(classes, position)[None]
+        assert all(assumption_2_along(classes, attention(classes, start)))
+        own = attention(classes, start)[0][classes.distinct].reshape(len(classes.support), -1)
+        assert (own.argmax(axis=1) == position).all()
+
+
+def test_attention_hardly_moves_within_the_assumptions():
+    for name in WITHIN:
+        ratios = (*SLOW, *FAST)
+        ends = [moved(found, SINCE_START[-1]) for _, found in within([POPULATION], [name], ratios)]
+        assert 0.1 > ends[0] > ends[1] > 3 * ends[2] > 9 * ends[3]
+    c = population_flow(mixture("Syn-Small"), 1.0, 1.0, [0, 20_000.0]).attention
+    assert np.abs(c[1] - c[0]).sum(axis=1).max() / 2 > 0.2
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_theorem_3_in_the_population_flow_is_a_limit_of_fast_decoders(name):
+    """What has been gained over what should have been, and that ten times nearer at a tenth."""
+    errors = []
+    for _, found in within([POPULATION], [name]):
+        c, z = found.shares[:, 0, -3:], found.logits[:, 0, -3:]
+        gain = relative_gain(c, [2, 2], [0, 1])
+        growth = growth_factor(z[:, 2:], z[0, 2])
+        errors.append(1 - (gain[-1] / gain[0] - 1) / (growth[-1] - 1))
+    assert (errors[0] < 0.1).all()
+    assert (errors[1] < errors[0] / 5).all()
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_bounds_12_in_the_population_flow_are_a_limit_of_fast_decoders(name):
+    """Chi keeps to the lower bound as attention hardly moves, and misses it by eta_Z/eta_Y."""
+    missing = []
+    for _, found in within([POPULATION], [name]):
+        f = found.shares[0, 0] / np.linalg.norm(found.shares[0, 0])
+        lower, upper = growth_bounds(found.exponents[1:, 0], f[-1])
+        chi = growth_factor(found.logits[1:, 0, -1], 0)
+        assert (chi < upper).all()
+        missing.append((np.log(lower / chi) / np.log(upper / lower)).max())
+    assert 0 < missing[0] < 0.1
+    assert 0 < missing[1] < missing[0] / 5
 
 
 def test_scanning_order_less_frequent_tokens_are_overtaken_first():

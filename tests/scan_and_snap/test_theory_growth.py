@@ -175,6 +175,42 @@ def test_impossible_settings_are_refused(form, setting, named):
         form(setting, 1.0)
 
 
+def test_133_has_the_order_of_b_for_large_times():
+    """B over the form tends to 1/2, from below or above, so slowly that 10^300 is not enough."""
+    for nu, side in ((0.1, -1), (10.0, 1)):
+        setting = Setting(nu, 1.0, 1000, 1)
+        t = growth.phase_times(setting)[1] * 10.0 ** np.array([50, 100, 200, 300])
+        form = np.log(np.log(1000 * nu * t)) - np.log(nu)
+        gap = side * (growth.exponent(setting, t) / form - 0.5)
+        assert (np.diff(gap) < 0).all()
+        assert 0 < gap[-1] < 0.2
+
+
+def test_lower_bound_of_theorem_4_while_scanning():
+    """With K - 1 classes and beta of Theorem 1 in place of K and E, ~ is an equality early on."""
+    classes = sequence_classes(
+        Mixture(
+            num_last=1,
+            next_tokens_per_query=20,
+            common_weights=[1.0],
+            distinct_weights=[0.5, 1.0, 1.5] * 30,
+        )
+    )
+    size = classes.vocabulary_size
+    f = coupling.features(classes, np.zeros((1, size)))
+    e = coupling.correlations(f)
+    early = growth.phase_times(Setting(0.5, 0.005, size, 20))[0]
+    times = early * np.array([0.01, 0.1, 1])
+    token = classes.support[0, -1]
+    z = attention_flow(classes, 0.5, 0.005, times).attention_logits[:, 0, token]
+    bound = f[token, 0] ** 2 / 2 * np.log1p(2 * 0.5 * 0.005 * times**2 * f[0, 0] ** 4)
+    beta = coupling.theorem1_coefficients(e, size).beta
+    exact = coupling.drive(e, coupling.Coefficients(np.ones(20), beta))[0] / (20 * e[0, 1] ** 2)
+    assert 0.5 < exact < 1
+    assert 2 * z[:2] == pytest.approx(exact * bound[:2], rel=0.02)
+    assert 0.5 * exact * bound[2] < 2 * z[2] < exact * bound[2]  # gamma lags behind eta_Y t/K
+
+
 def test_impossible_times_are_refused():
     with pytest.raises(InputError, match="t >= 0"):
         growth.exponent(FIG_3, -1.0)

@@ -70,6 +70,18 @@ def test_residual_makes_distinctness_a_matter_of_the_query():
     assert local[same].min() > 5 * np.abs(local[other]).max()
 
 
+def test_residual_gradient_comes_from_the_same_query():
+    """The decoder of Theorem 5 on the residual features: g_n is about that of its query alone."""
+    f = residual_features(coupling.features(CLASSES, np.zeros((2, SIZE))), CLASSES)
+    y = coupling.theorem5_decoder(f, 0.02, CLASSES.next_tokens)
+    g = coupling.back_propagated(y, f, CLASSES.next_tokens)
+    parts = -np.linalg.lstsq(f, g, rcond=None)[0]  # row n': gamma beta_nn', but for n' = n
+    same = CLASSES.query[:, None] == CLASSES.query
+    own = np.linalg.norm(f @ (parts * (same & ~np.eye(4, dtype=bool))), axis=0)
+    other = np.linalg.norm(f @ (parts * ~same), axis=0)
+    assert (other < own / 5).all()
+
+
 def test_residual_lets_a_token_shared_across_queries_count_as_distinct():
     """Shared across queries only: repelled without the residual connection, attracted with it."""
     f = np.zeros((12, 4))

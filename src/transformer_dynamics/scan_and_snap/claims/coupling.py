@@ -38,6 +38,16 @@ ETA_Y, PASSES = 0.3, 50
 
 
 @evidence
+def modification() -> Cases:
+    """Largest |F E' e_n|/|f_n|, by which (26) modifies (7), over |lambda_1| (Lemma 3)."""
+    for num_classes, size, rho in ALLOWED:
+        e = similar_correlations(num_classes, rho)
+        change = np.sqrt(np.diagonal(e @ e_prime(e)).max())  # |F E' e_n|^2 = (E' (I+E) E')_nn
+        largest = assumption_2(e, size).largest
+        yield f"lambda_1 = {largest:.3g}, {_name(num_classes, size)}", change / largest
+
+
+@evidence
 def decoder() -> Cases:
     """Largest |Y - F (I - E') W| over the largest |Y|, after K x 50 updates by (26) (Theorem 5)."""
     for num_classes, size in OVERLAPPING:

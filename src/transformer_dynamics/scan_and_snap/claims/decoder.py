@@ -31,12 +31,10 @@ from transformer_dynamics.scan_and_snap.theory.predictions import (
     lemma5_prediction,
     q1,
 )
-from transformer_dynamics.scan_and_snap.theory.updates import logits, remark_1, simulate
+from transformer_dynamics.scan_and_snap.theory.updates import logits, simulate
 
 Floats = NDArray[np.float64]
 
-REMARK_1 = ((10, 1000, 0.1), (10, 1000, 0.5), (20, 240, 0.72), (20, 20, 0.72))
-"""K, M and rho = f_n.f_n' of every pair."""
 FIGURE_8 = (
     *((50, eta_y) for eta_y in (0.1, 0.2, 0.5, 1.0, 2.0)),
     *((1000, eta_y) for eta_y in (0.2, 0.5, 1.0, 2.0, 4.0)),
@@ -70,14 +68,6 @@ def one_class() -> Cases:
         yield f"{name}: w_n", deviation(found, lemma5_logits(h, size, 0))
         alpha = softmax(found, axis=-1)
         yield f"{name}: alpha_n", deviation(alpha, lemma5_prediction(h, size, 0))
-
-
-@evidence
-def effective_rate() -> Cases:
-    """w_nn under the original update (7), over (M-1) h* run at (1-rho) eta_Y (Remark 1)."""
-    for num_classes, size, rho in REMARK_1:
-        run = remark_1(num_classes, size, rho, eta_y=0.1, passes=50)
-        yield f"K = {num_classes}, M = {size}, rho = {rho:g}", run.simulated / run.slowed
 
 
 @evidence
@@ -116,9 +106,21 @@ def final_gap() -> Cases:
 def time_shift() -> Cases:
     """Least c with h(s + c) >= h*(s) for all s <= ln(M)/eta_Y, in updates (Lemma 7a)."""
     for size, eta_y in FIGURE_8:
-        steps = int(np.log(size) / eta_y)
-        shift = h_time(eta_y, size, h_steps(eta_y, size, steps)) - np.arange(steps + 1)
+        shift = least_shift(eta_y, size, int(np.log(size) / eta_y))
         yield f"M = {size}, eta_Y = {eta_y:g}", shift.max()
+
+
+@evidence
+def late_time_shift() -> Cases:
+    """Least c with h(s + c) >= h*(s), over ln M, for s_1 < s <= 40 ln(M)/eta_Y (Remark 2).
+
+    s_1 = 2 ln(1 + omega_1)/eta_Y, as printed.
+    """
+    for size in (50, 1000, 10**5, 10**7):
+        for eta_y in (0.1, 1.0):
+            shift = least_shift(eta_y, size, int(40 * np.log(size) / eta_y))
+            begin = int(2 * np.log(1 + omega_1(size)) / eta_y) + 1
+            yield f"M = {size}, eta_Y = {eta_y:g}", shift[begin:].max() / np.log(size)
 
 
 @evidence
@@ -173,6 +175,11 @@ def updates_to_error() -> Cases:
         for eps in (0.1, 0.01, 0.001):
             seen = int((norms > eps).sum())  # of each class: a K-th of the updates
             yield f"M = {size}, eps = {eps:g}", seen * eps * ETA_Y / np.log(size / eps)
+
+
+def least_shift(eta_y: float, size: int, steps: int) -> Floats:
+    """[steps + 1] the c of every s <= steps with h(s + c) = h*(s)."""
+    return h_time(eta_y, size, h_steps(eta_y, size, steps)) - np.arange(steps + 1)
 
 
 def _slope_of_mh(size: int, eta_y: float, _time: float, mh: Floats) -> Floats:

@@ -42,17 +42,31 @@ def residual_correlation() -> Cases:
 def residual_beta() -> Cases:
     """beta_nn'/(f_n.f_n' + 1(psi(n) = psi(n'))) between queries over that within a query."""
     for name, classes, f in _overlaps():
-        between, within = _betas(f, classes)
+        beta, within = _betas(f, classes)
         overlap = float(f[:, 0] @ f[:, 1])
-        yield name, (between.mean() / overlap) / (within.mean() / (1 + overlap))
+        between = beta[~within & ~np.eye(len(beta), dtype=bool)]
+        yield name, (between.mean() / overlap) / (beta[within].mean() / (1 + overlap))
 
 
 @evidence
-def interaction_between_queries() -> Cases:
+def largest_beta_between_queries() -> Cases:
     """Largest |beta_nn'| of classes of different queries over the smallest within a query."""
     for name, classes, f in _overlaps():
-        between, within = _betas(f, classes)
-        yield name, np.abs(between).max() / within.min()
+        beta, within = _betas(f, classes)
+        yield name, np.abs(np.where(within, 0, beta)).max() / beta[within].min()
+
+
+@evidence
+def gradient_from_other_queries() -> Cases:
+    """|sum beta_nn' f_n'| over n' of other queries, over that of n's own query, largest (9)."""
+    for name, classes, f in _overlaps():
+        beta, within = _betas(f, classes)
+        columns = residual_features(f, classes)
+        other, own = (
+            np.linalg.norm(columns @ np.where(mask, beta, 0).T, axis=0)
+            for mask in (~within, within)
+        )
+        yield name, (other / own).max()
 
 
 @evidence
@@ -106,9 +120,10 @@ def _overlaps() -> Iterator[tuple[str, SequenceClasses, Floats]]:
             yield f"{num_last} queries, f_n.f_n' = {f[:, 0] @ f[:, 1]:.2f}", classes, f
 
 
-def _betas(feature_columns: Floats, classes: SequenceClasses) -> tuple[Floats, Floats]:
-    """beta_nn' with the residual connection, of different queries and within a query."""
+def _betas(feature_columns: Floats, classes: SequenceClasses) -> tuple[Floats, NDArray[np.bool_]]:
+    """[K, K] beta_nn' with the residual connection, and which pairs n != n' share their query."""
     e = correlations(residual_features(feature_columns, classes))
     beta = theorem1_coefficients(e, VOCABULARY_SIZE).beta
-    same = classes.query[:, None] == classes.query
-    return beta[~same], beta[same & ~np.eye(len(e), dtype=bool)]
+    within = classes.query[:, None] == classes.query
+    np.fill_diagonal(within, val=False)
+    return beta, within

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 
+from transformer_dynamics.scan_and_snap.claims.attention_flow import (
+    ETA_Y,
+    FAST,
+    SINGLE,
+    classes_within,
+)
 from transformer_dynamics.scan_and_snap.claims.evidence import Cases, evidence
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
 from transformer_dynamics.scan_and_snap.theory.coupling import features
-from transformer_dynamics.scan_and_snap.theory.decoder import gamma
+from transformer_dynamics.scan_and_snap.theory.decoder import gamma, scanning_end
 from transformer_dynamics.scan_and_snap.theory.growth import (
     Setting,
     cumulative_gamma,
@@ -151,26 +155,38 @@ def late_form() -> Cases:
 
 
 @evidence
-def flow_with_one_common_token() -> Cases:
-    """B_n(t) of Theorem 4 over that of Eq. 10, one query and one common token.
+def order_of_growth() -> Cases:
+    """B_n(t) over ln ln(M eta_Z nu t/K) - ln(nu/K) (133), at 10^50 and 10^200 times t_0."""
+    for nu in (0.1, 1.0, 10.0):
+        for num_classes in (1, 10):
+            setting = Setting(nu, 1.0, 1000, num_classes)
+            for decades in (50, 200):
+                time = phase_times(setting)[1] * 10.0**decades
+                log = np.log(setting.vocabulary_size * setting.eta_y * time / num_classes)
+                form = np.log(log) - np.log(nu / num_classes)
+                name = f"nu = {nu:g}, K = {num_classes}, 10^{decades} t_0"
+                yield name, exponent(setting, time) / form
 
-    K = 10 classes with 90 distinct tokens each; rho_0 is 1/f_nl of the common token at the start.
+
+@evidence
+def growth_while_scanning() -> Cases:
+    """Exponent of chi_l0(t), Eq. 10, over f_nl0^2(0)/2 ln(1 + 2 eta_Y eta_Z t^2/rho_0^4).
+
+    The lower bound of Theorem 4 with one common token, for which rho_0 = 1/f_nl at the start, and
+    with B_n(0) = 0 (erratum E6).
     """
-    classes = sequence_classes(
-        Mixture(
-            num_last=1, next_tokens_per_query=10, common_weights=[5.0], distinct_weights=[1.0] * 90
-        )
-    )
-    size = classes.vocabulary_size
-    common = features(classes, np.zeros((1, size)))[0, 0]
-    for ratio in (10.0, 1.0):
-        setting = Setting(1.0, 1 / ratio, size, 10, c0=float(1 / (10 * common**4)))
-        early, late = phase_times(setting)
-        times = np.array([early / 4, early, late, 10 * late])
-        found = attention_flow(classes, 1.0, setting.eta_z, times).exponents[:, 0]
-        ratios = exponent(setting, times) / found
-        for time, value in zip(("t_0'/4", "t_0'", "t_0", "10 t_0"), ratios, strict=True):
-            yield f"ratio {ratio:g}, t = {time}", value
+    classes = classes_within(SINGLE)
+    size, num_classes = classes.vocabulary_size, len(classes.support)
+    f = features(classes, np.zeros((1, size)))[:, 0]
+    common, dominant = classes.support[0, [0, -1]]
+    for ratio in FAST:
+        eta_z = ETA_Y / ratio
+        early = scanning_end(ETA_Y, size, num_classes)
+        times = early * np.array([0.25, 0.5, 1])
+        flow = attention_flow(classes, ETA_Y, eta_z, times).attention_logits
+        bound = f[dominant] ** 2 / 2 * np.log1p(2 * ETA_Y * eta_z * times**2 * f[common] ** 4)
+        for part, value in zip((0.25, 0.5, 1), 2 * flow[:, 0, dominant] / bound, strict=True):
+            yield f"eta_Y/eta_Z {ratio:g}, t = {part:g} t_0'", value
 
 
 def _figure_3(c0: float = 1.0) -> Iterator[tuple[str, Setting]]:
