@@ -27,8 +27,10 @@ figures/%: $(READY) FORCE
 FORCE:
 
 # Many tests wait for a Snakemake of their own; a file of tests shares what it has made.
+# One process more than processors, as the tests of the cluster mostly wait.
+PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 test: $(READY)
-	$(RUN) python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	$(RUN) python -m pytest --numprocesses $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Tests of what computes in float32, as other processors would: PyTorch without vector instructions,
 # and with older ones. No test may need the last digits of this machine.
