@@ -1,11 +1,12 @@
 """Write what is generated: the configuration's schema, tables of documents, answer sheets.
 
 `python -m replication.generate` run in the project's root writes the files; a test fails with the
-difference when a file and what it is made of part.
+difference when a file and what it is made of part. A receipt in `reproductions/` that cannot be
+what it says is refused.
 """
 
 import json
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,20 @@ import click
 import yaml
 
 from replication.checklist import Told, checklist, codecheck
+from replication.citation import Shown, cited_document, verdict_finder
 from replication.configuration import configuration_type, configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
 from replication.registry import GROUPS, Claim, to_markdown
+from replication.reproductions import COLUMNS, Reproduction, all_reproductions
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
 from replication.study import find_studies
 from replication.verification.judgement import OUTCOMES, Verdict, least_favourable
 from replication.verification.reference import (
     MANIFEST,
+    figure_path,
     read_reference,
     reference_folder,
 )
@@ -57,7 +61,8 @@ _CHECKLIST_HEADER = """\
 _GRAPH = "figures/fig6"
 """What the example of a rule graph is of."""
 
-_MARKS = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
+_SCORECARD = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
+_REPRODUCTIONS = ("<!-- reproductions: generated -->", "<!-- end of reproductions -->")
 
 _BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
 
@@ -77,9 +82,52 @@ def generated_files() -> dict[str, str]:
         "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
         "docs/claims.md": "\n".join(_claims(told) for told in studies),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
-        "README.md": with_scorecard(README.read_text(), home),
+        **_cited_documents(studies, home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + answers,
+    }
+
+
+def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
+    """The documents that people write, with what they cite of the references."""
+    places = {str(told.place / "README.md"): [told] for told in studies}
+    documents = [README, *Path("docs").glob("*.md")]
+    texts = {str(path): path.read_text() for path in (*documents, *map(Path, places))}
+    texts[str(README)] = with_reproductions(
+        with_scorecard(texts[str(README)], home), all_reproductions(Path())
+    )
+    return {
+        path: cited_document(text, path, _citable(places.get(path, []) + studies))
+        for path, text in texts.items()
+        if "<!-- cited:" in text or path == str(README)
+    }
+
+
+def _citable(studies: list[Told]) -> dict[str, Any]:
+    """What a document can cite, by name; of equal names those of the first study count."""
+    kept = [(told.jobs, told.reference) for told in studies if told.reference]
+    verdicts = ChainMap(*(reference.verdicts for _, reference in kept))
+    shown = {
+        study.table(name).removeprefix("figures/").removesuffix(".csv"): (study, name, reference)
+        for study, reference in kept
+        for name in study.figures
+        if figure_path(name) in reference.tables
+    }
+
+    def caption(below: str) -> str:
+        study, name, reference = shown[below]
+        table = reference.tables[figure_path(name)]
+        text = study.registry.figures[study.figures[name].drawing]
+        return Shown.of(study, name, table, reference.verdicts.get).cited(text).caption
+
+    return {
+        "tables": {
+            below: reference.tables[figure_path(name)]
+            for below, (_, name, reference) in shown.items()
+        },
+        "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
+        "caption": caption,
+        "verdict": verdict_finder(verdicts.get),
     }
 
 
@@ -112,18 +160,37 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
     Raises:
         InputError: if it lacks a mark.
     """
-    if any(readme.count(mark) != 1 for mark in _MARKS):
-        raise InputError(f"{README}: needs the lines {' and '.join(_MARKS)}, each once")
-    begin, end = _MARKS
     verdicts = [
         (claim, told.reference.verdicts.get(claim.id))
         for told in studies
         if told.reference
         for claim in told.jobs.registry.claims
     ]
-    shown = "\n".join([*_headlines(verdicts), "", *_counts(verdicts)])
+    return _between(_SCORECARD, readme, [*_headlines(verdicts), "", *_counts(verdicts)])
+
+
+def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
+    """The README with a table of reproductions by others between its two marks.
+
+    Args:
+        readme: its text.
+        sent_in: what stands in the table.
+
+    Raises:
+        InputError: if it lacks a mark.
+    """
+    rows = [(item.receipt.study, *item.row) for item in sent_in]
+    lines = table(("study", *COLUMNS), rows) if rows else ["None has been sent in yet."]
+    return _between(_REPRODUCTIONS, readme, lines)
+
+
+def _between(marks: tuple[str, str], readme: str, lines: list[str]) -> str:
+    """The README with other lines between two marks."""
+    if any(readme.count(mark) != 1 for mark in marks):
+        raise InputError(f"{README}: needs the lines {' and '.join(marks)}, each once")
+    begin, end = marks
     before, after = readme.partition(begin)[0], readme.partition(end)[2]
-    return f"{before}{begin}\n{shown}\n{end}{after}"
+    return "\n".join([before + begin, *lines, end + after])
 
 
 def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:

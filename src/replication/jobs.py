@@ -113,6 +113,11 @@ class StudyJobs:
         runs = self.experiments[experiment].runs.values()
         return tuple(sorted({seed for job in runs for seed in job.seeds}))
 
+    def seeds_behind(self, figure: str) -> tuple[int, ...]:
+        """All seeds that a figure shows, ascending."""
+        shown = (self.seeds(source) for source, _ in self.figures[figure].sources())
+        return tuple(sorted({seed for seeds in shown for seed in seeds}))
+
     def sources(self, claim: str, variant: str = "") -> list[tuple[str, str]]:
         """Experiment and metric of every table that a claim takes, under a variant if named."""
         varied = self.variants[variant].experiments if variant else {}
@@ -227,21 +232,6 @@ class Jobs:
         """One string per module and package that some files, or some programs, depend on."""
         made = (task.program for _, task in self.closure(paths))
         return code(lock, tuple(dict.fromkeys([*programs, *made])))
-
-    @property
-    def captions(self) -> dict[str, str]:
-        """What is said of each figure, by its path below `figures/`, without ending."""
-        texts = {}
-        for below, (study, name) in self.figures.items():
-            drawing = study.figures[name].drawing
-            known = study.registry.figures.get(drawing)
-            texts[below] = f"{known.caption if known else ''} " + (
-                "Numbers in this caption are those of the default configuration."
-                if name == drawing
-                else "This caption is that of the paper's figure of this kind; see"
-                " results/config.yaml for what this one shows."
-            )
-        return texts
 
     def order(self, path: str) -> Order:
         """What the program that makes a file is told."""

@@ -183,7 +183,7 @@ class Claim(Strict):
                 f"{self.id}: a claim has quantity, expected, measure and test, or says why it is"
                 " not_tested"
             )
-        if isinstance(self.test, Statistical) and not self.why:
+        if self.test and not self.why:
             raise ValueError(f"{self.id}: a test needs a reason for its range or margin: why")
         if isinstance(self.test, Statistical) and not self.data:
             raise ValueError(f"{self.id}: a test over seeds needs data")
@@ -209,7 +209,7 @@ class Claim(Strict):
 
 
 class FigureText(Strict):
-    """What is said of a drawing."""
+    """What is said of a drawing; its description and its caption cite numbers, see `citation`."""
 
     label: Text
     """What to call it."""
@@ -218,7 +218,7 @@ class FigureText(Strict):
     drawn: Text
     """What is to be seen, for those who do not see it."""
     caption: Text
-    """What one must know to read it; its numbers are those of the default configuration."""
+    """What one must know to read it."""
 
 
 class Assumption(Strict):

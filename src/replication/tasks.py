@@ -154,12 +154,11 @@ class Tasks:
     def _figure(self, name: str) -> Task:
         """The picture, of whatever kind."""
         figure = self._jobs.figures[name]
-        seeds = {seed for source, _ in figure.sources() for seed in self._jobs.seeds(source)}
         task = self._small(
             "figure", type(figure).__module__, "draw", {"figure": figure.model_dump(mode="json")},
             (self._jobs.table(name),), self._published(figure.published),
         )  # fmt: skip
-        return task._replace(seeds=tuple(sorted(seeds)))
+        return task._replace(seeds=self._jobs.seeds_behind(name))
 
     def _small(
         self, stage: Stage, program: str, function: str, settings: Any,

@@ -25,11 +25,13 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
+from replication.citation import Shown
 from replication.configuration import configure, merged
 from replication.errors import InputError
 from replication.frames import read_csv, read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.marks import unknown_marks
+from replication.numerals import typed_in_template
 from replication.order import Order
 from replication.registry import Statistical
 from replication.run import Work, parsed
@@ -37,6 +39,7 @@ from replication.storage import read_arrays
 from replication.strict import Strict
 from replication.study import Study
 from replication.tasks import Task
+from replication.verification.scorecard import read_verdict
 
 RUN = """
 import json, sys
@@ -305,6 +308,25 @@ def check_everything_is_described(small: Small) -> None:
     readme = small.study.folder / "README.md"
     assert readme.is_file(), f"{readme}: is missing"
     assert readme.read_text().startswith("# "), f"{readme}: has no title"
+
+
+@_check
+def check_texts_cite_their_numbers(small: Small) -> None:
+    """Captions and descriptions type no number, and cite what is there under these settings."""
+    for drawing, text in small.parts.registry.figures.items():
+        for part in ("drawn", "caption"):
+            typed = typed_in_template(getattr(text, part))
+            assert not typed, (
+                f"registry.yaml: figures: {drawing}: {part}: the number in '{'; '.join(typed)}' is"
+                " typed; cite it from the figure's table or settings, see replication/citation.py"
+            )
+    verdicts = {
+        claim: read_verdict(Path(path)) for claim, path in small.parts.files.verdicts.items()
+    }
+    for name, figure in small.parts.figures.items():
+        table = read_csv(Path(small.parts.table(name)), ())
+        shown = Shown.of(small.parts, name, table, verdicts.get)
+        shown.cited(small.parts.registry.figures[figure.drawing])
 
 
 @_check

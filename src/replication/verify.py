@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,10 +29,13 @@ from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.frames import write_csv
 from replication.jobs import Jobs, StudyJobs
+from replication.reproductions import record_earlier
 from replication.study import Study, find_studies
 from replication.verification.collect import collect, counts, depends, expected, families, settings
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import Difference
+from replication.verification.issue import Verified, issue
+from replication.verification.receipt import Level, Signature, reference_digest, write_receipt
 from replication.verification.reference import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
@@ -105,20 +109,26 @@ class Project:
 @click.option("--configuration", type=click.Path(path_type=Path), help="Merged configuration.")
 @click.option("--output", type=click.Path(path_type=Path), default=Path("results/differences.csv"))
 @click.option("--found", type=click.Path(path_type=Path), help="New folder for what is found.")
+@click.option("--receipt", type=click.Path(path_type=Path), help="New file that tells the outcome.")
+@click.option("--by", help="Name, ORCID or URL of yours that the receipt may tell.")
 @click.option("--write", is_flag=True, help="Keep what is computed as the reference instead.")
 def main(
     names: tuple[str, ...],
-    level: str,
+    level: Level,
     draw: int | None,
     root: Path,
     configuration: Path | None,
     output: Path,
     found: Path | None,
+    receipt: Path | None,
+    by: str | None,
     write: bool,
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
-    if found and found.exists():
-        raise InputError(f"{found}: is there already; delete it or name another folder")
+    for new in (found, receipt):
+        if new and new.exists():
+            raise InputError(f"{new}: is there already; delete it or name another one")
+    signature = Signature.parse({"by": by}, "--by")
     studies = find_studies()
     whole = configure({}, studies)
     if configuration:
@@ -127,6 +137,8 @@ def main(
     chosen = [name for name, study in studies.items() if study.is_default]
     if names:
         chosen = project.jobs.selected(",".join(names))
+    if receipt and (write or len(chosen) != 1):
+        raise InputError("--receipt: tells the verification of one study; name it with --study")
     if write:
         for name in chosen:
             write_results(project, name)
@@ -138,9 +150,13 @@ def main(
     for name in chosen:
         if len(chosen) > 1:
             click.echo(f"\n{name}\n")
-        differences = _verify(project, name, level, draw, found and found / name)
-        rows += [(name, *difference) for difference in differences]
+        verified = _verify(project, name, level, draw, found and found / name)
+        rows += [(name, *difference) for difference in verified.differences]
     write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
+    if receipt:
+        told = issue(verified, level, signature.by, root, project.jobs, project.default)
+        write_receipt(receipt, told)
+        click.echo(f"The receipt is {receipt}")
     if rows:
         raise InputError(f"{len(rows)} differences from the reference; all are in {output}")
 
@@ -162,14 +178,17 @@ def write_results(project: Project, study: str) -> None:
     for reason in refused.values():
         raise InputError(reason)
     folder = reference_folder(project.root, study)
+    earlier = None
+    with suppress(InputError):  # there is none yet, or a damaged one
+        earlier = reference_digest(folder)
     write_reference(folder, found)
+    if earlier:
+        record_earlier(project.root, study, earlier)
     click.echo(f"The results are kept in {folder}")
 
 
-def _verify(
-    project: Project, study: str, level: str, draw: int, keep: Path | None
-) -> list[Difference]:
-    """All differences between a study and its reference, which are printed."""
+def _verify(project: Project, study: str, level: str, draw: int, keep: Path | None) -> Verified:
+    """A study and its reference; the differences are printed."""
     folder = reference_folder(project.root, study)
     if not folder.is_dir():
         raise InputError(
@@ -195,7 +214,7 @@ def _verify(
         *missing("results", current, due if level == "full" else _begun(due, current, level)),
     ]
     _report(jobs, current, reference, rows)
-    return rows
+    return Verified(study, current, reference, rows)
 
 
 def _found(project: Project, study: str, level: str, draw: int) -> tuple[Reference, dict[str, str]]:

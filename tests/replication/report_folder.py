@@ -94,6 +94,7 @@ REGISTRY = {
     "claims": [claim(*row) for row in CLAIMS],
     "assumptions": [{"figures": ["fig6"], "text": "Momentum 0.9", "why": "From the log."}],
 }
+SETTINGS = {"figures": {name: {"drawing": name} for name in ("fig1", "fig6")}}
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300pt" height="99pt"><path d="M0 0h9"/></svg>'
 TEXT = {"label": "L", "title": "Title", "drawn": "Two curves that fall.", "caption": "Of eta_Y."}
 
@@ -137,11 +138,11 @@ class Folder:
 
     def build(self, *extra):
         verdicts = sorted(map(str, (self.path / "verdicts").iterdir()))
-        figures = json.dumps({"figures": self.figures})
+        figures = json.dumps({"figures": self.figures, "study": "paper", "settings": SETTINGS})
         read_registry.cache_clear()
         return CliRunner().invoke(
             main,
-            ["--registry", "registry.yaml", "--figures", figures,
+            ["--registry", "registry.yaml", "--study", "paper", "--root", ".", "--figures", figures,
              "--commit", "abc1234-dirty", "--digest", "unknown", "--command", "snakemake report",
              "--output", str(self.page), *extra, *verdicts],
         )  # fmt: skip

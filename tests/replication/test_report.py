@@ -1,11 +1,12 @@
 """The page: what stands in it, and what it refuses."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEFAULTS, Project
+from conftest import DEFAULTS, ROOT, Project
 from report_folder import CLAIMS, Folder
 
 from replication.jobs import Jobs
@@ -13,6 +14,7 @@ from replication.report import sources
 from replication.report.commit import commit
 from replication.report.rule import figure_sources
 from replication.report.sources import FigureSources
+from replication.run import checksum
 from replication.study import find_studies
 
 
@@ -75,6 +77,17 @@ def jobs():
     return Jobs.of(DEFAULTS, find_studies())
 
 
+def test_texts_of_figures_cite_their_own_tables(folder):
+    (folder.path / "fig1.csv").write_text("x,y\n1,2\n3,5\n")
+    (folder.path / "fig1.sha256").write_text(checksum(folder.path / "fig1.csv"))
+    spoil("registry.yaml", b"Of eta_Y.", b"Up to {{ table.y.max() }} of eta_Y.")(folder)
+    spoil("registry.yaml", b"Two curves", b"With {{ table | length | words }} curves")(folder)
+    html = folder.html()
+    assert "<figcaption>Up to 5 of η<sub>Y</sub>." in html
+    assert "<figcaption>Up to 4 of η<sub>Y</sub>." in html
+    assert 'alt="Figure 1. With two curves that fall.' in html
+
+
 def test_large_table_is_linked(folder, monkeypatch):
     monkeypatch.setattr(sources, "EMBEDDED", 10)
     assert '<a href="../../fig6.csv">fig6.csv</a>,\n2 rows' in folder.html()
@@ -124,6 +137,10 @@ def spoil(path, old, new):
         (
             lambda folder: folder.figures[1].update(drawing="fig66"),
             "says nothing of the drawing 'fig66'",
+        ),
+        (
+            spoil("registry.yaml", b"Of eta_Y.", b"Of {{ table.z.max() }}."),
+            "paper: figure fig1: caption: cannot be cited: unknown column 'z'; known columns: x, y",
         ),
         (spoil("registry.yaml", b"caption:", b"captoin:"), "did you mean 'caption'?"),
         (spoil("registry.yaml", b"venue:", b"venues:"), "did you mean 'venue'?"),
@@ -177,6 +194,21 @@ def test_the_page_depends_on_its_templates_code_and_texts(shown, path, old, new)
         assert shown.planned(PAGE) == {"page": 1}
     finally:
         (shown.folder / path).write_text(whole)
+
+
+def test_the_page_depends_on_the_receipts_of_others(shown):
+    """As far as there are any: of the reference that they are compared with, too."""
+    reference = shown.folder / "results/reference"
+    receipts = shown.folder / "reproductions/example"
+    receipts.mkdir(parents=True)
+    shutil.copytree(ROOT / "results/reference", reference)
+    try:
+        assert shown.planned(PAGE) == {}
+        (receipts / "one.json").write_text("{}")
+        assert shown.planned(PAGE) == {"page": 1}
+    finally:
+        shutil.rmtree(reference)
+        shutil.rmtree(receipts.parent)
 
 
 def test_figures_are_told_with_everything_that_made_them(jobs):

@@ -96,6 +96,24 @@ def test_that_everything_is_described(small):
         testing.check_everything_is_described(silent)
 
 
+@pytest.mark.parametrize(
+    ("caption", "error", "message"),
+    [
+        (
+            "Over 10 seeds.",
+            AssertionError,
+            "fig2: caption: the number in 'Over 10 seeds.' is typed",
+        ),
+        ("Over {{ seeds }}.", testing.InputError, "example: figure fig2: caption: cannot be cited"),
+    ],
+)
+def test_that_texts_cite_their_numbers(small, caption, error, message):
+    known = small.parts.registry.figures
+    text = known["fig2"].model_copy(update={"caption": caption})
+    with pytest.raises(error, match=message):
+        testing.check_texts_cite_their_numbers(with_registry(small, figures=known | {"fig2": text}))
+
+
 def test_that_no_measure_is_forgotten(small):
     forgetful = with_registry(small, claims=small.parts.registry.claims[:2])
     with pytest.raises(AssertionError, match=r"no claim uses .*learning\.last_over_first"):

@@ -13,7 +13,9 @@ import yaml
 from conftest import DEFAULTS, FIGURE, ROOT, Project
 
 from replication.configuration import merged
+from replication.reproductions import EARLIER, reproductions
 from replication.verification.collect import _fingerprints
+from replication.verification.receipt import Receipt, read_receipt, reference_digest
 from replication.verification.reference import (
     find_references,
     read_reference,
@@ -165,6 +167,74 @@ def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
     runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
     assert sorted(runs["experiment"]) == ["printed", "replication"]
     assert not (clone.folder / f"results/{STUDY}").exists()
+
+
+def receipt_of(project: Project, *arguments: str, succeed: bool = True) -> Receipt:
+    """What a verification writes, removed again."""
+    path = project.folder / "receipt.json"
+    output = verify(project, "--receipt", path.name, *arguments, succeed=succeed)
+    assert f"The receipt is {path.name}" in output
+    receipt = read_receipt(path)
+    path.unlink()
+    return receipt
+
+
+def test_a_receipt_tells_what_was_found(computed, tmp_path, monkeypatch):
+    monkeypatch.setitem(computed.environment, "USER", "jroe-of-the-lab")
+    monkeypatch.setitem(computed.environment, "HOME", str(tmp_path))
+    path = computed.folder / f"reproductions/{STUDY}/one.json"
+    verify(computed, "--receipt", str(path.relative_to(computed.folder)), "--by", "J. Roe")
+    ((receipt, is_current),) = reproductions(computed.folder, STUDY)
+    assert is_current
+    assert (receipt.by, receipt.level, receipt.settings) == ("J. Roe", "hash", "default")
+    assert receipt.differences == 0
+    assert {claim: found.verdict for claim, found in receipt.verdicts.items()} == {
+        "C1": "reproduced", "C2": "replicated", "C3": "contradicted",
+    }  # fmt: skip
+    assert {runs.agreement for runs in receipt.runs.values()} == {"bit for bit"}
+    assert receipt.code is None, "the copy is no repository of git"
+    text = path.read_text()
+    for private in ("jroe-of-the-lab", str(tmp_path), str(computed.folder)):
+        assert private not in text
+    assert "is there already" in verify(
+        computed, "--receipt", str(path.relative_to(computed.folder)), succeed=False
+    )
+    path.unlink()
+
+
+def test_a_receipt_of_an_emulated_processor_says_so(computed, monkeypatch):
+    monkeypatch.setitem(computed.environment, "ATEN_CPU_CAPABILITY", "default")
+    receipt = receipt_of(computed)
+    assert receipt.machine.emulated == {"ATEN_CPU_CAPABILITY": "default"}
+    assert "ATEN" not in receipt.machine.processor
+
+
+def test_a_failed_verification_has_a_receipt_too(computed):
+    file = computed.folder / f"results/{STUDY}/verdicts/C3.json"
+    with content(file, file.read_bytes().replace(b'"contradicted"', b'"replicated"')):
+        receipt = receipt_of(computed, succeed=False)
+    assert [claim for claim, found in receipt.verdicts.items() if not found.agrees] == ["C3"]
+    assert receipt.differences == 1
+    assert receipt.listed[0].quantity == "verdict on C3"
+    assert receipt.listed[0].found.startswith("replicated by 10 seeds (0 of 1 hold")
+
+
+def test_a_reference_that_is_replaced_stays_known(computed):
+    folder = reference_folder(computed.folder, STUDY)
+    known = computed.folder / f"reproductions/{STUDY}/{EARLIER}"
+    verify(computed, "--write")
+    assert not known.exists(), "the same again"
+    manifest = folder / "manifest.json"
+    digest = json.loads(manifest.read_text())["files"]["evidence.csv"]
+    with content(manifest, manifest.read_bytes().replace(digest.encode(), b"0" * 64)):
+        earlier = reference_digest(folder)
+        verify(computed, "--write")
+        assert known.read_text() == f"{earlier}\n"
+        assert reference_digest(folder) != earlier
+        manifest.write_text("{")
+        verify(computed, "--write")
+        assert known.read_text() == f"{earlier}\n"
+    known.unlink()
 
 
 def test_figures_and_verdicts_are_computed_again(computed):

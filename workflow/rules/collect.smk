@@ -5,7 +5,7 @@ from replication.report.rule import Page
 from replication.stages import contents
 
 SCORECARD = "results/{study}/verdicts.md"
-PAGE = Page(JOBS, LOCK, local)
+PAGE = Page(JOBS, LOCK, PROJECT, local)
 # What `--config study=...` names, or the studies of a plain run.
 SELECTED = checked(JOBS.selected, CHOICE)
 
@@ -46,6 +46,7 @@ rule page:
         registry=PAGE.registry,
         figures=PAGE.figures,
         templates=PAGE.templates,
+        reproductions=PAGE.reproductions,
     output:
         "results/report/{page}.html",
     log:
@@ -60,12 +61,15 @@ rule page:
         contents=PAGE.contents,
         planned=PAGE.planned,
         figures=PAGE.moved,
+        study=PAGE.study,
+        root=str(PROJECT),
         commit=lambda wildcards: commit(PROJECT),
         digest=CONFIGURATION.digest,
     message:
         "Writing the page {output} (log: {log})"
     shell:
         "{params.python:q} -m replication.report.page --registry {input.registry:q}"
+        " --study {params.study:q} --root {params.root:q}"
         " --figures {params.figures:q} --commit {params.commit:q} --digest {params.digest:q}"
         " --command 'snakemake results/report/{wildcards.page}.html'"
         " --output {output:q} {input.verdicts:q} > {log:q} 2>&1"

@@ -8,6 +8,7 @@ from snakemake.exceptions import WorkflowError
 from replication.configuration import configure
 from replication.errors import InputError
 from replication.jobs import Jobs
+from replication.report.captions import Captions
 from replication.slurm import prepare_run
 from replication.digest import code
 from replication.stages import Stage, alternatives
@@ -31,7 +32,7 @@ CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)
 JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
 # A caption of Snakemake's report sees nothing of the workflow but `config` and the job's wildcards.
-config["captions"] = JOBS.captions
+config["captions"] = Captions(JOBS)
 # What a job that trains asks a scheduler for, besides memory and time.
 ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
 

@@ -10,7 +10,9 @@ import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from replication.citation import Shown
 from replication.errors import InputError
+from replication.frames import read_csv
 from replication.registry import Registry, read_registry
 from replication.report.context import claim_views, groups
 from replication.report.sources import (
@@ -21,6 +23,7 @@ from replication.report.sources import (
     run_time,
 )
 from replication.report.typeset import number, typeset, typeset_svg
+from replication.reproductions import COLUMNS, Reproduction, reproductions
 from replication.storage import write_text
 from replication.verification.judgement import OUTCOMES, Verdict
 from replication.verification.machine import machine
@@ -32,7 +35,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 def render(
     registry: Registry,
     verdicts: dict[Path, Verdict],
-    figures: list[FigureSource],
+    shown: FigureSources,
+    verified: list[Reproduction],
     origin: dict[str, str],
     page: Path,
 ) -> str:
@@ -41,16 +45,19 @@ def render(
     Args:
         registry: what is claimed.
         verdicts: on the claims, by path.
-        figures: which ones are shown.
+        shown: which figures.
+        verified: receipts of verifications by others.
         origin: what the page came from: `commit`, `digest` of the configuration, and the `command`
             that rebuilds it.
         page: where it is to be.
 
     Raises:
-        InputError: if a verdict is missing or without a claim, or a figure cannot be read or has no
-            texts in the registry.
+        InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
+            texts in the registry, or has some that cite what is not there.
     """
-    claims = claim_views(registry, list(verdicts.values()), {figure.name for figure in figures})
+    judged = {verdict.claim: verdict for verdict in verdicts.values()}
+    names = {figure.name for figure in shown.figures}
+    claims = claim_views(registry, list(verdicts.values()), names)
     style, script = (Markup((TEMPLATES / name).read_text()) for name in ("style.css", "script.js"))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -65,10 +72,12 @@ def render(
         claims=claims,
         outcomes=OUTCOMES,
         totals=Counter(view.verdict.verdict for view in claims),
-        figures=[_figure(figure, registry, page) for figure in figures],
+        figures=[_figure(figure, registry, shown, judged, page) for figure in shown.figures],
         groups=groups(claims),
+        columns=COLUMNS,
+        reproductions=[item.row for item in verified],
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
-        labels={figure.name: registry.figures[figure.drawing].label for figure in figures},
+        labels={figure.name: registry.figures[figure.drawing].label for figure in shown.figures},
         origin=origin,
         machine=machine(),
         style=style,
@@ -78,17 +87,32 @@ def render(
     )
 
 
-def _figure(source: FigureSource, registry: Registry, page: Path) -> dict[str, Any]:
+def _figure(
+    source: FigureSource,
+    registry: Registry,
+    shown: FigureSources,
+    verdicts: dict[str, Verdict],
+    page: Path,
+) -> dict[str, Any]:
     if source.drawing not in registry.figures:
         raise InputError(
             f"the registry says nothing of the drawing '{source.drawing}' of figure"
             f" {source.name}; add it under figures"
         )
+    numbers = read_numbers(source.table, source.checksum, page)
+    texts = Shown(
+        shown.study,
+        source.name,
+        shown.settings,
+        source.n_seeds,
+        read_csv(source.table, ()),
+        verdicts.get,
+    )
     return {
         "source": source,
-        "text": registry.figures[source.drawing],
+        "text": texts.cited(registry.figures[source.drawing]),
         "picture": read_picture(source.picture),
-        "table": read_numbers(source.table, source.checksum, page),
+        "table": numbers,
         "seconds": run_time(source.benchmarks),
     }
 
@@ -100,6 +124,8 @@ def _csp_hash(text: Markup) -> str:
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
+@click.option("--study", required=True, help="Its name.")
+@click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
 @click.option("--figures", required=True, help="Figures as JSON.")
 @click.option("--commit", required=True, help="State of the code, such as git describe prints.")
 @click.option("--digest", required=True, help="SHA-256 of the configuration.")
@@ -107,13 +133,20 @@ def _csp_hash(text: Markup) -> str:
 @click.option("--output", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
 def main(
-    registry_path: Path, figures: str, output: Path, verdicts: tuple[Path, ...], **origin: str
+    registry_path: Path,
+    study: str,
+    root: Path,
+    figures: str,
+    output: Path,
+    verdicts: tuple[Path, ...],
+    **origin: str,
 ) -> None:
     """Read everything, then write the page at once."""
     registry = read_registry(registry_path)
-    shown = FigureSources.parse_json(figures, "--figures").figures
+    shown = FigureSources.parse_json(figures, "--figures")
     read = {path: read_verdict(path) for path in verdicts}
-    write_text(output, render(registry, read, shown, origin, output))
+    verified = reproductions(root, study)
+    write_text(output, render(registry, read, shown, verified, origin, output))
 
 
 if __name__ == "__main__":

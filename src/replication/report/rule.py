@@ -9,6 +9,7 @@ from typing import Any
 from replication.digest import locked_versions
 from replication.jobs import DRAWING, Jobs, StudyJobs
 from replication.report.sources import FigureSource, FigureSources
+from replication.reproductions import compared
 from replication.stages import contents
 
 PROGRAM = "replication.report.page"
@@ -22,6 +23,8 @@ class Page:
     """The table."""
     lock: Path
     """The pinned packages."""
+    root: Path
+    """The project's folder."""
     own_file: Callable[[str], Any]
     """How an input is marked that the workflow does not make."""
 
@@ -41,9 +44,17 @@ class Page:
         """What the page is made from besides."""
         return [self.own_file(path) for path in templates()]
 
+    def reproductions(self, wildcards: Any) -> list[Any]:
+        """Receipts of others, and what they are checked against."""
+        return [self.own_file(path) for path in self._reproductions(wildcards)]
+
+    def study(self, wildcards: Any) -> str:
+        """Name of the study."""
+        return self._study(wildcards).study.name
+
     def code(self, wildcards: Any) -> list[str]:
         """All code and packages that the page depends on, from the beginning."""
-        shown = self.jobs.shown(self._study(wildcards).study.name)
+        shown = self.jobs.shown(self.study(wildcards))
         paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
         packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
         return [
@@ -53,7 +64,8 @@ class Page:
 
     def contents(self, wildcards: Any) -> list[str]:
         """Digests of the files that a person edits."""
-        return contents([self._registry(wildcards), *templates()])
+        read = [self._registry(wildcards), *templates(), *self._reproductions(wildcards)]
+        return contents(read)
 
     def planned(self, wildcards: Any) -> str:
         """The figures, as Snakemake does not record what is made from `input`."""
@@ -69,8 +81,11 @@ class Page:
     def _registry(self, wildcards: Any) -> str:
         return os.path.relpath(self._study(wildcards).study.folder / "registry.yaml")
 
+    def _reproductions(self, wildcards: Any) -> list[str]:
+        return list(map(str, compared(self.root, self.study(wildcards))))
+
     def _sources(self, wildcards: Any) -> FigureSources:
-        return figure_sources(self.jobs, self._study(wildcards).study.name)
+        return figure_sources(self.jobs, self.study(wildcards))
 
 
 def templates() -> list[str]:
@@ -86,7 +101,11 @@ def figure_sources(jobs: Jobs, study: str) -> FigureSources:
         jobs: the table.
         study: name of the study.
     """
-    return FigureSources(figures=[_figure_source(jobs, below) for below in jobs.shown(study)])
+    return FigureSources(
+        figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
+        study=study,
+        settings=jobs.studies[study].settings.model_dump(mode="json"),
+    )
 
 
 def _figure_source(jobs: Jobs, below: str) -> FigureSource:
@@ -101,6 +120,7 @@ def _figure_source(jobs: Jobs, below: str) -> FigureSource:
         checksum=Path(f"results/checksums/{below}.sha256"),
         command=f"snakemake figures/{below}.pdf",
         benchmarks=_benchmarks(jobs, below, figure.picture),
+        n_seeds=len(study.seeds_behind(name)),
     )
 
 

@@ -6,7 +6,7 @@ import os
 from base64 import b64encode
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as Xml
 
 from PIL import Image
@@ -40,13 +40,19 @@ class FigureSource(Strict):
     benchmarks: dict[str, list[str]]
     """Snakemake's benchmark files of everything that it was made by: paths, with {} in place of
     these names."""
+    n_seeds: int = 0
+    """Number of seeds that it shows."""
 
 
 class FigureSources(Strict):
-    """All figures, in their order."""
+    """All figures of a study, in their order."""
 
     figures: list[FigureSource]
     """All of them."""
+    study: str
+    """Name of the study."""
+    settings: dict[str, Any]
+    """The study's section of the configuration."""
 
     @property
     def files(self) -> list[str]:
@@ -62,12 +68,10 @@ class FigureSources(Strict):
         """
         paths = map(Path, files)
         kinds = ("picture", "table", "checksum")
-        return FigureSources(
-            figures=[
-                item.model_copy(update={kind: next(paths) for kind in kinds})
-                for item in self.figures
-            ]
-        )
+        figures = [
+            item.model_copy(update={kind: next(paths) for kind in kinds}) for item in self.figures
+        ]
+        return self.model_copy(update={"figures": figures})
 
 
 class Picture(NamedTuple):

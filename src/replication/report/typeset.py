@@ -11,8 +11,8 @@ _SMALL = (
     " psi omega"
 )
 _CAPITAL = "Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega"
-_GREEK = {name: unescape(f"&{name};") for name in f"{_SMALL} {_CAPITAL}".split()}
-_NAMES = "|".join(sorted(_GREEK, key=len, reverse=True))
+GREEK = {name: unescape(f"&{name};") for name in f"{_SMALL} {_CAPITAL}".split()}
+_NAMES = "|".join(sorted(GREEK, key=len, reverse=True))
 _SYMBOL = re.compile(
     rf"""
     (?<![\w.])
@@ -77,7 +77,7 @@ def typeset_svg(text: str) -> Markup:
 
 
 def _symbol(match: re.Match[str]) -> str:
-    letter = _GREEK[match["greek"]] if match["greek"] else match["letter"]
+    letter = GREEK[match["greek"]] if match["greek"] else match["letter"]
     if not (match["greek"] or match["subscript"]):
         return match[0]
     early, late = (_PRIME * len(match[name] or "") for name in ("prime", "late_prime"))

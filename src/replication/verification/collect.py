@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from replication.digest import reach
+from replication.digest import installed_versions, reach
 from replication.errors import InputError
 from replication.frames import read_table
 from replication.jobs import Jobs, StudyJobs
@@ -106,6 +106,14 @@ def code(jobs: Jobs, study: str) -> dict[str, str]:
     for program in (*made, COMPARISON):
         modules |= reach(program).modules
     return dict(sorted(modules.items()))
+
+
+def packages(jobs: Jobs, study: str) -> dict[str, str]:
+    """Installed version of Python and of every package that a number or drawing depends on."""
+    made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
+    reached = {package for program in made for package in reach(program).packages}
+    own = {name: version for name, version in machine().items() if name != "processor"}
+    return own | installed_versions(tuple(sorted(reached - own.keys())))
 
 
 def counts(study: StudyJobs) -> set[str]:

@@ -24,11 +24,16 @@ def processor() -> str:
 
     It may be told to compute as another one would, see `INSTRUCTION_SETS`.
     """
-    emulated = [f"{name}={os.environ[name]}" for name in INSTRUCTION_SETS if name in os.environ]
-    return " ".join([_processor(), *emulated])
+    return " ".join([own_processor(), *(f"{name}={value}" for name, value in emulated().items())])
 
 
-def _processor() -> str:
+def emulated() -> dict[str, str]:
+    """What the processor is told to compute as, by the name of the environment variable."""
+    return {name: os.environ[name] for name in INSTRUCTION_SETS if name in os.environ}
+
+
+def own_processor() -> str:
+    """The processor's name and model, whatever it is told to compute as."""
     if not CPUINFO.is_file():
         return f"{platform.machine()} {platform.processor()}".strip()
     fields = (line.partition(":") for line in CPUINFO.read_text().splitlines())
@@ -38,3 +43,21 @@ def _processor() -> str:
     names = ("model name", "cpu family", "model", "stepping")
     parts = [found[name] for name in names if name in found]
     return " ".join([platform.machine(), *parts])
+
+
+def system() -> str:
+    """The operating system and its C library; neither its kernel's build nor its name."""
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:  # not a Linux, or one that does not say which
+        name = f"{platform.system()} {platform.mac_ver()[0]}".strip()
+    return ", ".join([name, *filter(None, [" ".join(platform.libc_ver()).strip()])])
+
+
+def gpu() -> str:
+    """The GPU that PyTorch computes on, and the version of CUDA."""
+    import torch  # takes a second, and few compute there
+
+    if not torch.cuda.is_available():
+        return "none here"
+    return f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"

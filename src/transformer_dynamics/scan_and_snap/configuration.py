@@ -226,6 +226,9 @@ class Settings(Strict):
             for section in ("sampling", "training"):
                 change = getattr(sensitivity.variants[variant], section)
                 data[section] |= change.model_dump(exclude_none=True)
+        # A variant that trains for a shorter time records as far as it goes.
+        training, last = data["training"], data["sampling"]["steps"]
+        training["recorded"] = [step for step in training["recorded"] if step <= last]
         return ExperimentSettings.model_validate(data)
 
 

@@ -1,0 +1,235 @@
+"""Numbers in words: captions, descriptions and documents cite the tables that figures draw.
+
+Such a text is a Jinja template. Of a figure it knows
+
+    table                            the numbers that the figure draws, as a pandas table
+    figure, settings, n_seeds        its settings, the study's section, number of its seeds
+    verdict("T1")                    the verdict on a claim, with its comparisons
+
+and every text knows
+
+    rows(table, eta_z=1)             the rows in which columns have these values, at least one
+    cell(table, "mean", eta_z=1)     the one value of a column in these rows
+    0.123 | number(2)                two significant digits; 0.123 | percent(2) is 12 %
+    [2, 3] | numbers(2)              2, 3; and with span(2) the least and the greatest, 2 to 3
+    3 | words                        a small number as a word
+
+so that another configuration gets its own numbers. `numerals` finds those that are typed all the
+same.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from replication.errors import InputError
+from replication.registry import FigureText
+from replication.report.typeset import number
+from replication.strict import unknown_key
+from replication.verification.judgement import Verdict
+
+if TYPE_CHECKING:
+    from replication.jobs import StudyJobs
+
+_WORDS = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve",
+)  # fmt: skip
+_CITED = re.compile(r"<!-- cited:\n(.*?)\n-->\n(.*?)<!-- end of cited -->", re.DOTALL)
+
+
+class _Undefined(StrictUndefined):
+    """Says which column a table lacks."""
+
+    @property
+    def _undefined_message(self) -> str:
+        if isinstance(self._undefined_obj, pd.DataFrame) and not self._undefined_hint:
+            return _no_column(self._undefined_obj, str(self._undefined_name))
+        return super()._undefined_message
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Tables can be computed with; nothing is written, and no text is run as code."""
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        if isinstance(obj, pd.DataFrame | pd.Series) and (
+            attr in {"eval", "query"} or attr.startswith("to_")
+        ):
+            return False
+        return super().is_safe_attribute(obj, attr, value)
+
+
+def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
+    """The rows of a table in which columns have given values.
+
+    Args:
+        table: any.
+        cells: value, or list of values, by column.
+
+    Raises:
+        LookupError: if it lacks a column, or no row is like that.
+    """
+    for column, wanted in cells.items():
+        if column not in table:
+            raise LookupError(_no_column(table, column))
+        found = table[table[column].isin(wanted if isinstance(wanted, list) else [wanted])]
+        if found.empty:
+            known = ", ".join(map(str, table[column].unique()))
+            raise LookupError(f"no row has {column} {wanted}; there is {known}")
+        table = found
+    return table
+
+
+def cell(table: pd.DataFrame, column: str, **cells: Any) -> Any:
+    """The one value that a column has in the rows that `rows` finds.
+
+    Raises:
+        LookupError: as `rows`, and if the column has several values there.
+    """
+    found = rows(table, **cells)
+    if column not in found:
+        raise LookupError(_no_column(table, column))
+    values = found[column].unique().tolist()
+    if len(values) != 1:
+        where = ", ".join(f"{name} {value}" for name, value in cells.items()) or "all rows"
+        raise LookupError(f"{column} has {len(values)} values in {where}; say which one")
+    return values[0]
+
+
+def words(count: int) -> str:
+    """A number up to twelve as a word."""
+    return _WORDS[count] if 0 <= count < len(_WORDS) else number(count, 9)
+
+
+def percent(value: float, digits: int = 2) -> str:
+    """A fraction in percent, with significant digits."""
+    return f"{number(100 * value, digits)} %"
+
+
+def numbers(values: Iterable[float], digits: int = 3) -> str:
+    """Several numbers, one after the other."""
+    return ", ".join(number(value, digits) for value in values)
+
+
+def span(values: Iterable[float], digits: int = 3) -> str:
+    """The least and the greatest of some numbers, `2 to 3`, or the one that all of them are."""
+    known = [value for value in values if not math.isnan(value)]
+    ends = [number(end, digits) for end in (min(known), max(known))]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def verdict_finder(find: Callable[[str], Verdict | None]) -> Callable[[str], Verdict]:
+    """What texts call `verdict`: it raises a LookupError where there is none."""
+
+    def verdict(claim: str) -> Verdict:
+        found = find(claim)
+        if found is None:
+            raise LookupError(f"there is no verdict on claim {claim}")
+        return found
+
+    return verdict
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure, and what its texts can cite."""
+
+    study: str
+    """Name of its study."""
+    name: str
+    """Its own."""
+    settings: Mapping[str, Any]
+    """The study's section of the configuration, as plain data."""
+    n_seeds: int
+    """How many seeds it shows."""
+    table: pd.DataFrame
+    """The numbers that it draws."""
+    find_verdict: Callable[[str], Verdict | None]
+    """The verdict on a claim of the study, by its number."""
+
+    @classmethod
+    def of(
+        cls,
+        study: "StudyJobs",
+        name: str,
+        table: pd.DataFrame,
+        find_verdict: Callable[[str], Verdict | None],
+    ) -> "Shown":
+        """A figure of a study; arguments as the fields."""
+        settings = study.settings.model_dump(mode="json")
+        seeds = study.seeds_behind(name)
+        return cls(study.study.name, name, settings, len(seeds), table, find_verdict)
+
+    def cited(self, text: FigureText) -> FigureText:
+        """The texts of its drawing with the numbers that they cite.
+
+        Raises:
+            InputError: if they cite what is not there.
+        """
+        known = {
+            "table": self.table,
+            "figure": self.settings["figures"][self.name],
+            "settings": self.settings,
+            "n_seeds": self.n_seeds,
+            "verdict": verdict_finder(self.find_verdict),
+        }
+        where = f"{self.study}: figure {self.name}"
+        parts = {
+            # One paragraph: what only computes leaves no gaps.
+            part: " ".join(cited(getattr(text, part), f"{where}: {part}", known).split())
+            for part in ("drawn", "caption")
+        }
+        return text.model_copy(update=parts)
+
+
+def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
+    """A text with the numbers that it cites.
+
+    Args:
+        text: a Jinja template.
+        where: what to call it in an error message.
+        known: what it can cite, by name.
+
+    Raises:
+        InputError: if it cites what is not there.
+    """
+    try:
+        return ENVIRONMENT.from_string(text).render(known)
+    except (TemplateError, LookupError, ValueError, TypeError, ArithmeticError) as error:
+        message = error.args[0] if error.args else type(error).__name__
+        raise InputError(f"{where}: cannot be cited: {message}") from error
+
+
+def cited_document(text: str, where: str, known: Mapping[str, Any]) -> str:
+    """A Markdown document with every block that cites written anew.
+
+    A block is `<!-- cited:`, the template, `-->`, what came of it, and `<!-- end of cited -->`.
+    """
+
+    def block(match: re.Match[str]) -> str:
+        shown = cited(match[1], where, known).strip()
+        return f"<!-- cited:\n{match[1]}\n-->\n{shown}\n<!-- end of cited -->"
+
+    return _CITED.sub(block, text)
+
+
+def _no_column(table: pd.DataFrame, column: str) -> str:
+    return unknown_key(column, list(map(str, table))).replace("key", "column")
+
+
+ENVIRONMENT = _Environment(undefined=_Undefined, autoescape=False)
+"""What a text can do besides."""
+ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
+ENVIRONMENT.filters |= {
+    "number": number,
+    "numbers": numbers,
+    "percent": percent,
+    "span": span,
+    "words": words,
+}

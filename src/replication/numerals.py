@@ -1,0 +1,95 @@
+"""Numbers that somebody typed where they should be cited, see `citation`."""
+
+import re
+
+from jinja2 import nodes
+
+from replication.citation import ENVIRONMENT
+from replication.report.typeset import GREEK
+
+_WORD = (
+    "(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million)"
+)
+_UNIT = (
+    "(?:classes|cores|epochs|hours|layers|minutes|of|percent|runs|seconds|seeds|times|tokens"
+    "|updates)"
+)
+_NOT_PROSE = re.compile(
+    r"<!-- (\w+): generated -->.*?<!-- end of \1 -->"
+    r"|<!-- cited:.*?-->.*?<!-- end of cited -->"
+    r"|<!-- measured by .*?-->.*?<!-- end of measured -->"
+    r"|^```.*?^```|`[^`]*`|(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
+    re.DOTALL | re.MULTILINE,
+)
+_PLACE = (
+    r"\b(?:Appendix|Assumptions?|Corollar(?:y|ies)|Definitions?|Eqs?\.|Figures?|Lemmas?|Sections?"
+    r"|Tables?|Theorems?)"
+)
+_SYMBOL = rf"(?<![\w.])(?:{'|'.join(GREEK)}|exp|ln|log|[B-HJ-Zb-z])(?:_\w+)?'*(?!\w)"
+_DIGIT = r"(?<![\w.,-])\d(?![\w%]|[.,]\d)"
+NAMES = (
+    # Figure 6, Eqs. 10-12 and 26
+    rf"{_PLACE}\s\d+\w?(?:(?:-|,\s|,?\sand\s)\d+\w?\b)*",
+    # n - 1, 1/K, 2 B_n, f^2
+    rf"(?:{_SYMBOL}(?:\s?/\s?|\s[-+]\s)|\bln\s){_DIGIT}",
+    rf"{_DIGIT}(?:\s?/\s?|\s[-+]\s|\s){_SYMBOL}",
+    rf"{_DIGIT}(?=\()",
+    r"(?<=[\w)])\^\d(?![\w.])",
+    # t_0, E6, Enwik-8
+    r"[A-Za-z][A-Za-z_]*[_-]?\d\w*",
+)
+"""What a numeral may belong to."""
+VERSIONS = (
+    r"\b[A-Z][\w-]*(?:\s[A-Z]+)?\s\d+(?:\.\d+)+\b",
+    r"\b\d+\.\d+\.\d+\b",
+    r"\barXiv:[\d.]+",
+    r"\b(?:19|20)\d\d\b",
+)
+"""Python 3.11, 2.8.0, and years: in documents, names, too."""
+
+
+def typed_in_template(template: str) -> list[str]:
+    """Numbers of a caption or a description that are typed, each with the words around it.
+
+    What the template computes is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
+    Enwik-8) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
+    """
+    return _typed(_shown_as_it_stands(template), NAMES, rf"\d|\b{_WORD}\b")
+
+
+def typed_in_document(markdown: str) -> list[str]:
+    """Numbers of a document's prose that are typed, each with the words around it.
+
+    A block that is generated, that cites, or that names the command it was measured by is no prose,
+    nor are code, links and titles in italics. Versions and years are names. A number in words
+    counts if a unit or `of` follows.
+    """
+    prose = _NOT_PROSE.sub("", markdown)
+    return _typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
+
+
+def _shown_as_it_stands(template: str) -> str:
+    """All text outside braces, and within them what is a mere number or quotation."""
+    outputs = ENVIRONMENT.parse(template).find_all(nodes.Output)
+    return "".join(_as_it_stands(node) for output in outputs for node in output.nodes)
+
+
+def _as_it_stands(node: nodes.Expr | None) -> str:
+    match node:
+        case nodes.TemplateData():
+            return node.data
+        case nodes.Const():
+            return f" {node.value} "
+        case nodes.Filter():
+            return _as_it_stands(node.node)
+        case _:
+            return ""
+
+
+def _typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:
+    plain = text
+    for name in names:
+        # As long as before, so that places in it are places in the text.
+        plain = re.sub(name, lambda match: "_" * len(match[0]), plain)
+    found = re.finditer(rf"(?:{pattern})[\w.,]*", plain, re.IGNORECASE)
+    return [" ".join(text[max(at.start() - 20, 0) : at.end() + 20].split()) for at in found]

@@ -1,0 +1,43 @@
+"""The captions of figures in Snakemake's own report."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from replication.jobs import Jobs
+    from replication.verification.judgement import Verdict
+
+
+class Captions(dict[str, str]):
+    """The caption of a figure by its path below `figures/`, without ending.
+
+    It cites what is computed, so it is made when the report asks for it, and not when jobs are
+    planned, which loads no tables.
+    """
+
+    def __init__(self, jobs: "Jobs") -> None:
+        super().__init__()
+        self._jobs = jobs
+
+    def __missing__(self, below: str) -> str:
+        """Make a caption.
+
+        Raises:
+            InputError: if it cites what is not there.
+        """
+        from replication.citation import Shown
+        from replication.frames import read_csv
+        from replication.verification.scorecard import read_verdict
+
+        study, name = self._jobs.figures[below]
+        text = study.registry.figures.get(study.figures[name].drawing)
+        if text is None:
+            return ""
+        paths = {claim: Path(path) for claim, path in study.files.verdicts.items()}
+
+        def find_verdict(claim: str) -> "Verdict | None":
+            path = paths.get(claim)
+            return read_verdict(path) if path and path.is_file() else None
+
+        table = read_csv(Path(study.table(name)), ())
+        return Shown.of(study, name, table, find_verdict).cited(text).caption

@@ -1,0 +1,194 @@
+"""Texts cite their numbers, say what they cannot cite, and type none."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import DEFAULTS, ROOT
+
+from replication.citation import Shown, cited, cited_document
+from replication.configuration import configure
+from replication.errors import InputError
+from replication.jobs import Jobs
+from replication.numerals import typed_in_document, typed_in_template
+from replication.registry import FigureText
+from replication.report.captions import Captions
+from replication.study import find_studies
+from replication.verification.judgement import Verdict
+from replication.verification.reference import figure_path, read_reference, reference_folder
+
+TABLE = pd.DataFrame({"rate": [0.5, 0.5, 1.0], "seed": [1, 2, 1], "mean": [0.1234, 0.1234, 12.0]})
+JOBS = Jobs.of(DEFAULTS, find_studies())
+FIGURES = [(study, name) for study, jobs in JOBS.studies.items() for name in jobs.figures]
+DOCUMENTS = [
+    path
+    for pattern in ("*.md", "config/*.md", "docs/*.md", "src/*/*/README.md")
+    for path in ROOT.glob(pattern)
+    # The first two are generated; a history is no result.
+    if path.name not in {"claims.md", "configuration.md", "CHANGELOG.md"}
+]
+
+
+def shown(table=TABLE, **changes):
+    """A figure of that table."""
+    found = {
+        "study": "paper", "name": "fig1", "settings": {"figures": {"fig1": {"seed": 3}}},
+        "n_seeds": 10, "table": table, "find_verdict": {}.get,
+    }  # fmt: skip
+    return Shown(**(found | changes))
+
+
+def text(caption):
+    return FigureText(label="L", title="T", drawn="A curve.", caption=caption)
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ('{{ cell(table, "mean", rate=0.5) | number(2) }}', "0.12"),
+        ('{{ cell(table, "mean", rate=0.5) | percent(3) }}', "12.3 %"),
+        ("{{ rows(table, seed=[1], rate=1).mean() | length }}", "3"),
+        ("{{ table.rate | span }} and {{ table.seed | numbers }}", "0.5 to 1 and 1, 2, 1"),
+        ("{{ rows(table, rate=1).rate | span }}", "1"),
+        ("{{ table.seed.nunique() | words }} of {{ 1500 | words }}", "two of 1,500"),
+        ("seed {{ figure.seed }} of {{ n_seeds }}", "seed 3 of 10"),
+        ("{% set top = table['mean'].max() %}\n  {{ top | number }}.", "12."),
+    ],
+)
+def test_a_caption_cites_its_table_and_settings(template, expected):
+    assert shown().cited(text(template)).caption == expected
+
+
+def test_a_caption_cites_a_verdict():
+    verdict = Verdict(claim="T1", verdict="verified", summary="All.", seeds=10, comparisons=[])
+    template = '{{ verdict("T1").verdict }} by {{ verdict("T1").seeds }}'
+    found = shown(find_verdict={"T1": verdict}.get)
+    assert found.cited(text(template)).caption == "verified by 10"
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ('{{ cell(table, "mean", rate=2) }}', "no row has rate 2; there is 0.5, 1.0"),
+        ('{{ cell(table, "mean") }}', "mean has 2 values in all rows; say which one"),
+        ('{{ cell(table, "meen", rate=1) }}', "unknown column 'meen'; did you mean 'mean'?"),
+        ('{{ cell(table, "mean", rat=1) }}', "unknown column 'rat'; did you mean 'rate'?"),
+        ("{{ table.seeds.max() }}", "unknown column 'seeds'; did you mean 'seed'?"),
+        ("{{ tabel.seed.max() }}", "'tabel' is undefined"),
+        ("{{ figure.sed }}", "'dict object' has no attribute 'sed'"),
+        ('{{ verdict("T9").verdict }}', "there is no verdict on claim T9"),
+        ("{{ table.seed.max( }}", "unexpected '}'"),
+        ("{{ table.to_csv('x.csv') }}", "access to attribute 'to_csv' of 'DataFrame' object is"),
+        ("{{ table.eval('seed') }}", "access to attribute 'eval' of 'DataFrame' object is unsafe"),
+        ("{{ ''.__class__.mro() }}", "access to attribute '__class__' of 'str' object is unsafe"),
+    ],
+)
+def test_what_cannot_be_cited_is_named(tmp_path, monkeypatch, template, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as error:
+        shown().cited(text(template))
+    assert error.value.message.startswith("paper: figure fig1: caption: cannot be cited: ")
+    assert message in error.value.message
+    assert "\n" not in error.value.message
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_document_is_written_anew_where_it_cites():
+    block = "a 1\n<!-- cited:\n{{ seeds }} seeds\n-->\nold 2\n<!-- end of cited -->\nb\n"
+    once = cited_document(block, "README.md", {"seeds": 10})
+    assert once == block.replace("old 2", "10 seeds")
+    assert cited_document(once, "README.md", {"seeds": 10}) == once
+    with pytest.raises(InputError, match=r"^README.md: cannot be cited: 'seeds' is undefined$"):
+        cited_document(block, "README.md", {})
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "Figure 6, Figures 1-6, 8 and 9, Eqs. 10 and 26, Theorem 4, Assumption 1c (erratum E5)",
+        "t_0' = K ln M / eta_Y, t_0 = 2(1 + omega_1) K ln M / eta_Y, x_1 to x_T, l_0, WikiText-2",
+        "1 - w_d, n - 1, 1/K, f^2, exp(2 B_n(t)), dashes are ln 2 / -ln(1 - eta variance)",
+        "{{ n_seeds }} seeds, {{ 'one' if n_seeds < 2 else 'several' }}, one standard deviation",
+        "{% set begin = 0.1 %}Above {{ begin }}.",
+    ],
+)
+def test_names_and_formulas_are_not_typed_numbers(template):
+    assert typed_in_template(template) == []
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "over 10 seeds", "up to 31 %", "about eta_Y^-0.75", "K = 10", "at ratio 1.", "update 1,500",
+        "Four curves", "two of the layers", "3 layers", "a 3-layer model", "Eq. 10 at 5",
+        "{{ 31 }} %", "{{ '31 %' }}", "{{ 31 | number }}", "{% if n_seeds %}31{% endif %}",
+        "2 of {{ n_seeds }}", "eta_Z 3",
+    ],
+)  # fmt: skip
+def test_typed_numbers_are_found(template):
+    assert len(typed_in_template(template)) == 1
+
+
+@pytest.mark.parametrize(
+    ("markdown", "typed"),
+    [
+        ("Python 3.11, plugin 2.8.0, NeurIPS 2023, [arXiv:1609.07843](https://a.org/1)", 0),
+        ("`10` and\n```\n11\n```\nand [a](figures/12.png)", 0),
+        ("<!-- cited:\n{{ a }}\n-->\n13\n<!-- end of cited -->", 0),
+        ("<!-- measured by make benchmark -->\n14 s\n<!-- end of measured -->", 0),
+        ("<!-- scorecard: generated -->\n15\n<!-- end of scorecard -->", 0),
+        ("1. first\n2. second", 0),
+        ("in 31 s", 1),
+        ("five seeds prove it, two ways do not", 1),
+        ("<!-- cited:\n{{ a }}\n-->\n13\n<!-- end of cited -->\n13", 1),
+    ],
+)
+def test_typed_numbers_of_a_document_are_found(markdown, typed):
+    assert len(typed_in_document(markdown)) == typed
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_document_types_a_number(path):
+    assert typed_in_document(path.read_text()) == []
+
+
+@pytest.mark.parametrize(("study", "name"), FIGURES)
+def test_every_text_is_cited_from_the_reference(study, name):
+    jobs = JOBS.studies[study]
+    reference, _ = read_reference(reference_folder(ROOT, study))
+    table = reference.tables[figure_path(name)]
+    template = jobs.registry.figures[jobs.figures[name].drawing]
+    texts = Shown.of(jobs, name, table, reference.verdicts.get).cited(template)
+    for part in (texts.drawn, texts.caption):
+        assert part
+        assert not {"{", "nan", "None"} & {*part, *part.split()}
+
+
+def test_a_caption_under_an_overlay_has_the_numbers_of_the_overlay(tmp_path, monkeypatch):
+    """The figure is called otherwise, and has other seeds and variances."""
+    monkeypatch.chdir(tmp_path)
+    overlay = {
+        "example": {
+            "experiments": {"replication": {"seeds": {"count": 7}}},
+            "figures": {"few": {"drawing": "fig2", "experiment": "replication"}},
+        }
+    }
+    studies = {"example": find_studies()["example"]}
+    jobs = Jobs.of(configure(overlay, studies), studies)
+    table = Path("figures/example/few.csv")
+    table.parent.mkdir(parents=True)
+    table.write_text("seed,variance,half_life,theory\n101,1,13,13.5\n107,0.5,26,27.4\n")
+    captions = Captions(jobs)
+    assert captions["example/few"].startswith(
+        "Updates until half of the error along a direction is gone, on 7 seeds (101 to 107); dashes"
+    )
+    # As Snakemake does with its configuration, before anything is there.
+    assert json.dumps(captions) == "{}"
+    with pytest.raises(InputError, match=r"fig2\.csv"):
+        captions["example/fig2"]
+
+
+def test_what_a_template_does_is_said_by_its_error():
+    with pytest.raises(InputError, match=r"^here: cannot be cited: division by zero$"):
+        cited("{{ 1 / 0 }}", "here", {})
