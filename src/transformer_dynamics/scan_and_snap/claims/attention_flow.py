@@ -207,9 +207,9 @@ def growth_between_bounds_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
 
 @evidence
 def overtaking_order() -> Cases:
-    """Smallest share kept of a distinct token over that of the next rarer one (Section 5).
+    """Least that a distinct token keeps beyond the next rarer one, over the largest loss.
 
-    The share kept is (c_l/c_l0)(t) over (c_l/c_l0)(0).
+    It keeps (c_l/c_l0)(t) over (c_l/c_l0)(0), and loses what this is below 1 (Section 5).
     """
     for name, flow in within(BOTH):
         yield name, _smallest_advantage(flow)
@@ -227,11 +227,11 @@ def scanning_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
     """Least margin by which Section 5's scanning is seen, population flow.
 
     Of the increments of z_ml0 and f_nl0, of the decrements of the common tokens' part of c_n, and
-    of what a distinct token keeps over what the next rarer one keeps, minus 1.
+    of what a distinct token keeps beyond the next rarer one.
     """
     for name, flow in _elsewhere(mixtures, (*ELSEWHERE, SYN_SMALL, SYN_MEDIUM)):
         margins = [float(value) for _, value in _smallest_increments(flow)]
-        margins += [-_largest_rise_of_common_mass(flow), _smallest_advantage(flow) - 1]
+        margins += [-_largest_rise_of_common_mass(flow), _smallest_advantage(flow)]
         yield name, min(margins)
 
 
@@ -404,11 +404,12 @@ def _on_distinct(classes: SequenceClasses, shares: Floats) -> Floats:
 
 
 def _smallest_advantage(flow: Flow) -> float:
-    """Smallest share kept of a distinct token over that of the next rarer one."""
+    """Least that a distinct token keeps beyond the next rarer one, over the largest loss so far."""
     c = _on_distinct(flow.classes, flow.shares)
     share = c / c[..., -1:]
     kept = share[1:] / share[0]
-    return float((kept[..., 1:] / kept[..., :-1]).min())
+    loss = 1 - kept.min(axis=-1, keepdims=True)
+    return float((np.diff(kept, axis=-1) / loss).min())
 
 
 def _largest_rise_of_common_mass(flow: Flow) -> float:
