@@ -27,7 +27,8 @@ class Statistical(Strict):
     """A test over seeds."""
 
     level: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
-    """Probability of a wrong decision among the comparisons that are corrected together (Holm)."""
+    """Probability of a wrong decision of one kind (for the claim, against it, for no effect) among
+    the comparisons that are corrected together (Holm)."""
 
 
 class Range(Strict):
@@ -88,6 +89,8 @@ class Interval(Statistical, Range):
     def _check_effect(self) -> Self:
         if self.smallest_effect and self.lower is not None and self.upper is not None:
             raise ValueError("smallest_effect is for a range with one bound; two say it themselves")
+        if self.lower is not None and self.lower == self.upper:
+            raise ValueError("no mean of seeds lies in a range whose bounds are equal")
         return self
 
 

@@ -185,7 +185,8 @@ def welch_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
 def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
     """Whether two means differ by more than a margin, the opposite of `welch_equivalence`.
 
-    P(T >= (|mean(a) - mean(b)| - margin) / sqrt(s_a^2/n + s_b^2/m)).
+    P(T >= (|mean(a) - mean(b)| - margin) / sqrt(s_a^2/n + s_b^2/m)), one-sided: as either mean may
+    be the larger one, a test takes twice this.
 
     Args:
         a: [n] one value per seed.

@@ -17,6 +17,8 @@ from replication.verification.differences import (
 from replication.verification.judgement import Verdict
 from replication.verification.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
 
+P_VALUES = ("p", "p_against", "p_none")
+
 
 def compare(
     found: Reference,
@@ -100,7 +102,7 @@ def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
     table = table.astype(dict.fromkeys(numbers, "float64"))
     if same:
         return table
-    logarithms = {name: np.log10(table[name].clip(lower=1e-300)) for name in ("p", "p_against")}
+    logarithms = {name: np.log10(table[name].clip(lower=1e-300)) for name in P_VALUES}
     return table[["cell", "decision"]].assign(**logarithms)
 
 

@@ -1,7 +1,8 @@
 """From evidence to verdicts: the declared tests of the registry, applied.
 
-A claim *holds* if every one of its comparisons passes; it is *contradicted* if one of them
-significantly fails, and has *no effect* if one of them significantly is smaller than matters.
+A claim has the verdict of its worst comparison: it *holds* if every one of them passes, is
+*contradicted* if one of them significantly fails, and has *no effect* if none does and one of them
+is significantly smaller than matters.
 Statistical tests are corrected over all comparisons of a family (Holm): the claims that one figure
 shows.
 """
@@ -51,7 +52,7 @@ OUTCOMES: dict[Outcome, str] = {
     "reproduced": "the paper's seeds give the paper's numbers, to the precision of print",
     "replicated": "independent seeds pass the declared test",
     "contradicted": "the computation, or the declared test over seeds, says otherwise",
-    "no effect": "there is no effect worth the name: it is smaller than declared to matter",
+    "no effect": "in one comparison or more the effect is too small to matter, and in none opposite",
     "inconclusive": "the seeds do not suffice to tell",
     "not tested": "not judged; the reason is given",
 }
@@ -98,8 +99,9 @@ class Verdict(Strict):
     seeds: int
     """Number of seeds behind each comparison, the smaller one of two samples; 0 for the theory."""
     resolution: float | None = None
-    """Distance from the bound, in standard deviations of one seed, at which all comparisons of the
-    claim pass together with the probability `PROBABILITY`; none for the theory."""
+    """How far inside the range, its bound moved by the smallest effect, means must lie for all
+    comparisons of the claim to pass together with the probability `PROBABILITY`, in standard
+    deviations of one seed; none for the theory."""
     comparisons: list[Comparison]
     """One per cell."""
 
@@ -272,7 +274,7 @@ def _equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
         "upper": margin,
         "effect": difference * test.margin / margin if margin else None,
         "p": welch_equivalence(ours, paper, margin),
-        "p_against": welch_beyond(ours, paper, margin),
+        "p_against": min(1, 2 * welch_beyond(ours, paper, margin)),
     }
 
 
@@ -310,7 +312,7 @@ def _summary(comparisons: list[Comparison]) -> str:
     """How many comparisons hold, and the one that is worst off."""
     holding = sum(item.decision == "holds" for item in comparisons)
     without = sum(item.decision == "none" for item in comparisons)
-    none = f", {without} show no effect worth the name" if without else ""
+    none = f", {without} without an effect worth the name" if without else ""
     worst = least_favourable(comparisons)
     interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
     least = "" if worst.lower is None else f" at least {worst.lower:.3g}"

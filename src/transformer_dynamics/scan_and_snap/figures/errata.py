@@ -1,4 +1,4 @@
-"""Findings A, B and C: where the paper's own statements do not hold."""
+"""Findings A, B and C: where the paper's premises do not hold."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Errata(OfRuns):
-    """Where the paper's own statements do not hold: findings A, B and C."""
+    """Where the paper's premises do not hold: findings A, B and C."""
 
     metric: ClassVar[Metric] = "entropy"
     title: ClassVar[str] = "Scan and Snap: findings A, B and C"
