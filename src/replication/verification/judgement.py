@@ -52,7 +52,7 @@ OUTCOMES: dict[Outcome, str] = {
     "reproduced": "the paper's seeds give the paper's numbers, to the precision of print",
     "replicated": "independent seeds pass the declared test",
     "contradicted": "the computation, or the declared test over seeds, says otherwise",
-    "no effect": "in one comparison or more the effect is too small to matter, and in none opposite",
+    "no effect": "in one comparison or more the effect is too small to matter, in none opposite",
     "inconclusive": "the seeds do not suffice to tell",
     "not tested": "not judged; the reason is given",
 }
