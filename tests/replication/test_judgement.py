@@ -118,7 +118,7 @@ def test_one_cell_without_an_effect_leaves_none_and_is_counted():
     evidence = pd.concat([seeds(-5, cell="good"), seeds(0, 0.1, cell="small")])
     verdict = judge([judged(evidence, kind="interval", upper=0, smallest_effect=1)])["T1"]
     assert verdict.verdict == "no effect"
-    assert "1 of 2 hold, 1 show no effect worth the name; the least" in verdict.summary
+    assert "1 of 2 hold, 1 without an effect worth the name; the least" in verdict.summary
     assert "'small'" in verdict.summary
 
 

@@ -17,11 +17,11 @@ from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 CLAIMS = {claim.id: claim for claim in REGISTRY.claims}
 MODULES = {"fig4": fig4, "fig5": fig5, "fig6": fig6, "recall": recall, "trajectory": trajectory}
 SEEDS = list(range(1, 11))
+NOT_REPLICATED = {"contradicted", "inconclusive", "no effect"}
 RECORDED = [0, 20, 40, 160, 320, 500]
 
-# Left out, because a model that does not move satisfies or cannot show them:
-# T14c (no gain is as much as no growth), T20b (attention does not collapse), C (entropy stays the
-# same); T15e, T20a and T20c are 0/0. T15f has its own test.
+# Left out, because a model that does not move satisfies or cannot show them: T20b (attention does
+# not collapse), C and T27e (it stays the same); T14c, T20a and T20c are 0/0. T15f has its own test.
 BY_TOKEN = ["T16b", "T17b", "T17c", "T18b", "T21a", "T21b", "T21d", "T23a", "T23b", "T11c", "T13c"]
 BY_CELL = ["T7g", "T22a", "T22b", "T22c", "T26a", "T26b"]
 
@@ -104,13 +104,13 @@ def _metric(job, name, classes, z) -> tuple[np.ndarray, dict]:
 @pytest.mark.parametrize("noise", [0, 0.02])
 @pytest.mark.parametrize("claim", [*BY_TOKEN, *BY_CELL])
 def test_untrained_attention_replicates_nothing(claim, noise):
-    assert judged(claim, untrained(claim, noise)).verdict in {"contradicted", "inconclusive"}
+    assert judged(claim, untrained(claim, noise)).verdict in NOT_REPLICATED
 
 
 @pytest.mark.parametrize("claim", BY_TOKEN)
 def test_attention_that_moves_as_claimed_is_replicated(claim):
     """Otherwise the test above would hold for a verifier that rejects everything."""
-    assert judged(claim, untrained(claim, noise=0.005, drift=2)).verdict == "replicated"
+    assert judged(claim, untrained(claim, noise=0.005, drift=3)).verdict == "replicated"
 
 
 @pytest.mark.parametrize(("claim", "loss"), [("T10b", np.log(33)), ("T21c", np.log(34))])
@@ -123,8 +123,8 @@ def test_untrained_loss_replicates_nothing(claim, loss):
     table = pd.DataFrame({"loss": loss}, index=index).reset_index()
     rates = pd.DataFrame(table.pop("cell").tolist(), columns=["eta_z", "ratio"])
     verdict = judged(claim, Measured(table.join(rates), job))
-    assert verdict.verdict in {"contradicted", "inconclusive"}
+    assert verdict.verdict in NOT_REPLICATED
 
 
 def test_a_dominant_share_that_stays_the_same_does_not_grow():
-    assert judged("T15f", untrained("T15f")).verdict != "replicated"
+    assert judged("T15f", untrained("T15f", noise=0.02)).verdict != "replicated"
