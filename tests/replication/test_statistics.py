@@ -98,7 +98,7 @@ SKEWED = {
     ),
 }
 
-AT_MOST = {5: 0.18, 10: 0.15, 100: 0.08}
+AT_MOST = {5: 0.19, 10: 0.16, 100: 0.09}
 """Share of wrong decisions at a level of 5 %, by number of seeds."""
 
 
@@ -110,7 +110,7 @@ def test_t_test_of_skewed_seeds(draw, seeds):
     That is known of the t test, and bounded here: it is why few seeds make a verdict only where the
     effect is far from the bound.
     """
-    samples = draw(np.random.default_rng(12), (DRAWS, seeds))
+    samples = draw(np.random.default_rng(12), (DRAWS // 4, seeds))
     above = np.mean([t_test_above(values, 0) <= 0.05 for values in samples])
     below = np.mean([t_test_below(values, 0) <= 0.05 for values in samples])
     assert max(above, below) < AT_MOST[seeds]
@@ -119,7 +119,7 @@ def test_t_test_of_skewed_seeds(draw, seeds):
 @pytest.mark.parametrize("seeds", [5, 10, 100])
 @pytest.mark.parametrize("draw", SKEWED.values(), ids=SKEWED)
 def test_no_effect_is_found_where_there_is_one_only_at_the_level(draw, seeds):
-    samples = draw(np.random.default_rng(13), (DRAWS, seeds))
+    samples = draw(np.random.default_rng(13), (DRAWS // 4, seeds))
     for effect in (-0.5, 0.5):
         wrong = [t_test_within(values + effect, -0.5, 0.5) <= 0.05 for values in samples]
         assert np.mean(wrong) < AT_MOST[seeds]
