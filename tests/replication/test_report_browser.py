@@ -74,7 +74,7 @@ def test_page_loads_whole(visit):
     assert page.eval_on_selector_all("img", "all => all.every(e => e.naturalWidth > 0)")
     assert page.locator(".count").all_inner_texts()[0].split("\n")[:3] == ["1", "✓", "verified"]
     numbers = page.locator(".count .number").all_inner_texts()
-    assert numbers == ["1", "1", "2", "3", "1", "1"]
+    assert numbers == ["1", "1", "1", "3", "1", "1", "1"]
     assert page.locator(".count .badge").count() == len(OUTCOMES)
     answer = page.locator(".answer").inner_text()
     assert answer.startswith("4 of 9 statements hold. 3 are contradicted, 1 inconclusive and 1 not")
