@@ -241,14 +241,14 @@ def test_the_checklist_counts_the_runs_of_the_reference(home):
 def test_the_readme_counts_every_claim_once_and_shows_the_headlines(home):
     text = (ROOT / "README.md").read_text()
     shown = text.split("<!-- scorecard: generated -->")[1].split("<!-- end of scorecard -->")[0]
-    counts, headlines = shown.strip().split("\n\n")
+    headlines, counts = shown.strip().split("\n\n")
     cells = (cell.strip() for row in counts.splitlines()[2:] for cell in row.split("|"))
     numbers = [int(cell) for cell in cells if cell.isdigit()]
     claims = [claim for study in home for claim in study.registry.claims]
     assert sum(numbers) == len(claims)
-    headed = [claim.statement for claim in claims if claim.headline]
+    headed = [claim.headline for claim in claims if claim.headline]
     assert len(headed) == len(headlines.splitlines()) - 2 == 5
-    assert all(statement in headlines for statement in headed)
+    assert all(words in headlines for words in headed)
 
 
 def test_a_readme_without_the_marks_is_refused():

@@ -191,7 +191,8 @@ PLACES = sorted(places(DEFAULT), key=str)
 def planned(data: dict[str, Any], study: str) -> Jobs:
     """The jobs of one study of a whole configuration."""
     studies = {study: find_studies()[study]} if study in find_studies() else find_studies()
-    wanted = {key: value for key, value in data.items() if key in {*studies, "computation"}}
+    others = find_studies().keys() - studies.keys()
+    wanted = {key: value for key, value in data.items() if key not in others}
     return Jobs.of(configuration_type(studies).parse(wanted, "configuration"), studies)
 
 

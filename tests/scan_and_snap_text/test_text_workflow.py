@@ -97,7 +97,8 @@ def test_figures_and_verdicts_are_made(text_project: Project):
     text = (text_project.folder / f"{VERDICTS}.md").read_text()
     assert len(card) >= len(CLAIMS)
     for claim, verdict in verdicts.items():
-        assert verdict["verdict"] in {"reproduced", "replicated", "contradicted", "inconclusive"}
+        # These are two seeds, whatever they say.
+        assert verdict["verdict"] == "not tested"
         assert f"| {claim} |" in text
 
 
