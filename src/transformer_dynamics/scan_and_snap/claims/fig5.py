@@ -50,7 +50,8 @@ def _pseudo_values(distances: Floats) -> Floats:
     """
     n = len(distances)
     means = distances.sum(axis=1) / (n - 1)
-    return (2 * (n - 1) * means - n * means.mean(axis=0)) / (n - 2) if n > 2 else means
+    pseudo = (2 * (n - 1) * means - n * means.mean(axis=0)) / (n - 2) if n > 2 else means
+    return np.asarray(pseudo)
 
 
 def _distance(first: Floats, second: Floats) -> Floats:
