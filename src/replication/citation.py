@@ -15,8 +15,9 @@ and every text knows
     3 | words                        a small number as a word
 
 so that another configuration gets its own numbers. Of what pandas and numpy can do, texts can do
-what `_COMPUTING` and `_OF_ARRAYS` list, on copies of the tables that are theirs alone; a column with
-the name of a listed method is `table["mean"]`. `numerals` finds numbers that are typed all the same.
+what `_COMPUTING` and `_OF_ARRAYS` list, on copies of the tables that are theirs alone; a column
+with the name of a listed method is `table["mean"]`. `numerals` finds numbers that are typed all the
+same.
 """
 
 import copy
@@ -33,6 +34,7 @@ import numpy as np
 import pandas as pd
 from jinja2 import StrictUndefined, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pandas.api.extensions import ExtensionArray
 from pandas.api.typing import DataFrameGroupBy, SeriesGroupBy
 from pydantic import BaseModel
 
@@ -50,21 +52,19 @@ _WORDS = (
     "twelve",
 )  # fmt: skip
 _LONGEST_LOOP = 1_000
-_REDUCING = set(
-    """
-    all any count first idxmax idxmin last max mean median min ngroups nunique prod quantile sem
-    size std sum var
-    """.split()
-)
-_COMPUTING = _REDUCING | set(
-    """
-    T abs clip columns corr cummax cummin cumsum diff div drop drop_duplicates dropna endswith eq ge
-    groupby gt head iat iloc index isin isna items iterrows itertuples le loc lt mul name names ndim
-    ne nlargest notna nsmallest nth pct_change pivot rank reset_index round set_index shape shift
-    sort_index sort_values squeeze stack startswith str sub tail tolist unique unstack value_counts
-    values xs
-    """.split()
-)
+_REDUCING = {
+    "all", "any", "count", "first", "idxmax", "idxmin", "last", "max", "mean", "median", "min",
+    "ngroups", "nunique", "prod", "quantile", "sem", "size", "std", "sum", "var",
+}  # fmt: skip
+_COMPUTING = _REDUCING | {
+    "T", "abs", "clip", "columns", "corr", "cummax", "cummin", "cumsum", "diff", "div", "drop",
+    "drop_duplicates", "dropna", "endswith", "eq", "ge", "groupby", "gt", "head", "iat", "iloc",
+    "index", "isin", "isna", "items", "iterrows", "itertuples", "le", "loc", "lt", "mul",
+    "name", "names", "ndim", "ne", "nlargest", "notna", "nsmallest", "nth", "pct_change",
+    "pivot", "rank", "reset_index", "round", "set_index", "shape", "shift", "sort_index",
+    "sort_values", "squeeze", "stack", "startswith", "str", "sub", "tail", "tolist", "unique",
+    "unstack", "value_counts", "values", "xs",
+}  # fmt: skip
 """What a text can do with a table and what is computed of it: nothing that calls a function by its
 name, runs text as code or writes."""
 _OF_ARRAYS = {"item", "ndim", "shape", "size", "tolist"}
@@ -97,7 +97,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         if isinstance(obj, BaseModel):
             return attr in type(obj).model_fields
-        if isinstance(obj, np.ndarray | np.generic):
+        if isinstance(obj, np.ndarray | np.generic | ExtensionArray):
             return attr in _OF_ARRAYS
         module = type(obj).__module__.partition(".")[0]
         # A row of itertuples is of pandas, too, but a tuple.
@@ -123,7 +123,7 @@ def _is_method(obj: Any, name: str) -> bool:
     return name in _COMPUTING and isroutine(getattr(obj, name))
 
 
-def _aggregated(groups: "SeriesGroupBy[Any]", names: list[str]) -> pd.DataFrame:
+def _aggregated(groups: "SeriesGroupBy[Any, Any]", names: list[str]) -> pd.DataFrame:
     """Columns with these numbers of every group; pandas' own `agg` calls any function by name."""
     for name in names:
         if name not in _REDUCING:

@@ -12,7 +12,7 @@ _COUNT = (
     "|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
     "|hundred|thousand"
 )
-_WORD = rf"(?:(?:{_COUNT})(?:fold)?|twice|thrice|(?:dozen|hundred|thousand|million|billion)s?)"
+_WORD = rf"(?:(?:{_COUNT})(?:fold)?|twice|thrice|dozen|million|billion)"
 _UNIT = (
     "(?:classes|cores|epochs|hours|layers|minutes|of|percent|runs|seconds|seeds|times|tokens"
     "|updates)"
@@ -33,7 +33,7 @@ _SYMBOL = rf"(?<![\w.])(?:{'|'.join(GREEK)}|exp|ln|log|[B-HJ-Zb-z])(?:_\w+)?'*(?
 _DIGIT = r"(?<![\w.,-])\d(?![\w%]|[.,]\d)"
 NAMES = (
     # Figure 6, Eqs. 10-12 and 26, but of Figure 6, 50 seeds the first alone
-    rf"{_PLACES}\s\d+\w?(?:(?:-|,\s|,?\sand\s)\d+\w?\b(?!\s{_UNIT}\b))*",
+    rf"{_PLACES}\s\d+\w?(?:(?:-|,\s|,?\sand\s)\d+\w?\b(?!\s(?!of\b){_UNIT}\b))*",
     rf"{_PLACE}\s\d+\w?(?:-\d+\w?\b)?",
     # n - 1, 1/K, 2 B_n, f^2
     rf"(?:{_SYMBOL}(?:\s?/\s?|\s[-+]\s)|\bln\s){_DIGIT}",
