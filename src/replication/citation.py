@@ -54,13 +54,13 @@ _WORDS = (
 _LONGEST_LOOP = 1_000
 _REDUCING = {
     "all", "any", "count", "first", "idxmax", "idxmin", "last", "max", "mean", "median", "min",
-    "ngroups", "nunique", "prod", "quantile", "sem", "size", "std", "sum", "var",
+    "nunique", "prod", "quantile", "sem", "size", "std", "sum", "var",
 }  # fmt: skip
 _COMPUTING = _REDUCING | {
     "T", "abs", "clip", "columns", "corr", "cummax", "cummin", "cumsum", "diff", "div", "drop",
     "drop_duplicates", "dropna", "endswith", "eq", "ge", "groupby", "gt", "head", "iat", "iloc",
     "index", "isin", "isna", "items", "iterrows", "itertuples", "le", "loc", "lt", "mul",
-    "name", "names", "ndim", "ne", "nlargest", "notna", "nsmallest", "nth", "pct_change",
+    "name", "names", "ndim", "ne", "ngroups", "nlargest", "notna", "nsmallest", "nth", "pct_change",
     "pivot", "rank", "reset_index", "round", "set_index", "shape", "shift", "sort_index",
     "sort_values", "squeeze", "stack", "startswith", "str", "sub", "tail", "tolist", "unique",
     "unstack", "value_counts", "values", "xs",
@@ -317,7 +317,8 @@ def _no_column(table: pd.DataFrame, column: str) -> str:
 
 ENVIRONMENT = _Environment(undefined=_Undefined, autoescape=False, finalize=_only_words)
 """What a text can do besides."""
-ENVIRONMENT.globals = {"rows": rows, "cell": cell, "range": _range}
+ENVIRONMENT.globals |= {"rows": rows, "cell": cell, "range": _range}
+del ENVIRONMENT.globals["lipsum"]
 ENVIRONMENT.filters |= {
     "number": number,
     "numbers": numbers,

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from conftest import DEFAULTS, ROOT
 
+from replication import generate
 from replication.checklist import Told
 from replication.citation import Shown, cited, cited_document
 from replication.configuration import configure
@@ -197,6 +199,15 @@ def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
     with pytest.raises(InputError, match=re.escape(message)):
         check_texts([told])
     check_texts([Told(jobs, None)])
+
+
+def test_the_check_of_generated_files_checks_texts(monkeypatch):
+    checked = []
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(generate, "generated_files", dict)
+    monkeypatch.setattr(generate, "check_texts", checked.extend)
+    assert CliRunner().invoke(generate.main, ["--check"]).exit_code == 0
+    assert [told.jobs.study.name for told in checked] == [*JOBS.studies]
 
 
 def test_a_document_is_written_anew_where_it_cites():
