@@ -7,7 +7,7 @@ what it says is refused.
 
 import json
 from collections import ChainMap, Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from replication.configuration import configuration_type, configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
+from replication.numerals import typed_in_template
 from replication.registry import GROUPS, Claim, to_markdown
 from replication.reproductions import COLUMNS, Reproduction, all_reproductions
 from replication.rulegraph import rulegraph
@@ -129,6 +130,25 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         "caption": caption,
         "verdict": verdict_finder(verdicts.get),
     }
+
+
+def check_texts(studies: Iterable[Told]) -> None:
+    """Cite the captions and descriptions of all figures whose table a reference keeps.
+
+    Raises:
+        InputError: if one cites what is not there, or types a number.
+    """
+    for told in studies:
+        for name, figure in told.jobs.figures.items():
+            if told.reference is None or figure_path(name) not in told.reference.tables:
+                continue
+            text = told.jobs.registry.figures[figure.drawing]
+            table = told.reference.tables[figure_path(name)]
+            Shown.of(told.jobs, name, table, told.reference.verdicts.get).cited(text)
+            for part in (text.drawn, text.caption):
+                if typed := typed_in_template(part):
+                    where = f"{told.jobs.study.name}: figure {name}"
+                    raise InputError(f"{where}: the number in '{typed[0]}' is typed; cite it")
 
 
 def _told(study: StudyJobs) -> Told:
@@ -318,9 +338,16 @@ def _type(field: Schema) -> str:
 
 
 @click.command(help=__doc__)
-@click.option("--check", is_flag=True, help="Only say which files differ, and fail if any does.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only say which files differ, and fail if any does, or a caption cannot be cited.",
+)
 def main(check: bool) -> None:
     """Write or check the generated files."""
+    if check:
+        found = find_studies()
+        check_texts(map(_told, Jobs.of(configure({}, found), found).studies.values()))
     stale = {
         Path(path): text
         for path, text in generated_files().items()
