@@ -25,7 +25,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from inspect import isroutine
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -35,7 +34,7 @@ import pandas as pd
 from jinja2 import StrictUndefined, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pandas.api.extensions import ExtensionArray
-from pandas.api.typing import DataFrameGroupBy, SeriesGroupBy
+from pandas.api.typing import DataFrameGroupBy
 from pydantic import BaseModel
 
 from replication.errors import InputError
@@ -52,11 +51,9 @@ _WORDS = (
     "twelve",
 )  # fmt: skip
 _LONGEST_LOOP = 1_000
-_REDUCING = {
+_COMPUTING = {
     "all", "any", "count", "first", "idxmax", "idxmin", "last", "max", "mean", "median", "min",
     "nunique", "prod", "quantile", "sem", "size", "std", "sum", "var",
-}  # fmt: skip
-_COMPUTING = _REDUCING | {
     "T", "abs", "clip", "columns", "corr", "cummax", "cummin", "cumsum", "diff", "div", "drop",
     "drop_duplicates", "dropna", "endswith", "eq", "ge", "groupby", "gt", "head", "iat", "iloc",
     "index", "isin", "isna", "items", "iterrows", "itertuples", "le", "loc", "lt", "mul",
@@ -90,8 +87,6 @@ class _Environment(ImmutableSandboxedEnvironment):
         """A column comes before all that pandas calls so but the methods that a text can call."""
         if attribute in _own_names(obj) and not _is_method(obj, attribute):
             return obj[attribute]
-        if attribute == "agg" and isinstance(obj, SeriesGroupBy):
-            return partial(_aggregated, obj)
         return super().getattr(obj, attribute)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -121,14 +116,6 @@ def _own_names(obj: Any) -> Iterable[Any]:
 
 def _is_method(obj: Any, name: str) -> bool:
     return name in _COMPUTING and isroutine(getattr(obj, name))
-
-
-def _aggregated(groups: "SeriesGroupBy[Any, Any]", names: list[str]) -> pd.DataFrame:
-    """Columns with these numbers of every group; pandas' own `agg` calls any function by name."""
-    for name in names:
-        if name not in _REDUCING:
-            raise LookupError(unknown_key(name, sorted(_REDUCING)).replace("key", "number"))
-    return pd.DataFrame({name: getattr(groups, name)() for name in names})
 
 
 def _range(*ends: int) -> range:

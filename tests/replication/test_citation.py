@@ -172,8 +172,6 @@ def test_whatever_fails_is_one_sentence(template, message):
         ("{% for _, row in table.iterrows() %}{{ row.empty }}{{ row.T }} {% endfor %}", "15 26"),
         ("{% for row in table.itertuples() %}{{ row.empty }} {% endfor %}", "1 2"),
         ("{{ table.index | numbers }}", "7, 8"),
-        ("{% set r = table.groupby('T').empty.agg(['first', 'max']) %}{{ r['max'] | span }}",
-         "1 to 2"),
     ],
 )  # fmt: skip
 def test_a_column_comes_before_what_pandas_calls_so(template, expected):
