@@ -1,6 +1,9 @@
 # `make figures/fig6.pdf` builds the environment and the figure, `make test` the environment and
 # passes the tests. Everything else is Snakemake: see README.md.
-PYTHON ?= python3
+# The first of these that runs the project.
+PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
+  $$each -c "import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))" 2> /dev/null \
+    && echo $$each && break; done)
 VENV := .venv
 READY := $(VENV)/.ready
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
@@ -13,7 +16,9 @@ all: $(READY)
 # The environment is rebuilt when the lock changes, not when its file is touched.
 $(READY): requirements.lock pyproject.toml
 	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
-	  echo "Installing the environment into $(VENV), which takes minutes" && \
+	  { [ -n "$(PYTHON)" ] || { echo "Python 3.11, 3.12 or 3.13 is needed; install one, or name it:" \
+	    "make PYTHON=/path/to/python3.13" >&2; exit 1; }; } && \
+  echo "Installing the environment into $(VENV), which takes minutes" && \
 	  $(PYTHON) -m venv --clear $(VENV) && \
 	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
 	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . && \

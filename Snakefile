@@ -4,15 +4,19 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
-# Used only with `--software-deployment-method apptainer`; otherwise the active environment runs.
-# The image that docs/environments.md builds, as no published one has the packages of the lock.
-container: f"{workflow.current_basedir}/transformer-dynamics.sif"
-
-
 configfile: f"{workflow.current_basedir}/config/config.yaml"
 
 
 include: "workflow/rules/jobs.smk"
+
+
+# Only where containers are asked for, as its path may have spaces; otherwise the active environment
+# runs. The image that docs/environments.md builds, as no published one has the packages of the lock.
+if IN_IMAGE:
+
+    container: f"{workflow.current_basedir}/transformer-dynamics.sif"
+
+
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/stages.smk"
 include: "workflow/rules/collect.smk"

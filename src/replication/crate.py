@@ -168,8 +168,8 @@ def _program(record: MetadataRecord) -> str:
     found = _PROGRAM.search(record.shellcmd or "")
     if found and found[1] == RUN:
         for text in record.params or ():
-            if text[1:].startswith('{"stage":'):
-                return str(json.loads(ast.literal_eval(text))["program"])
+            if text[1:].startswith('{"orders":'):
+                return str(json.loads(ast.literal_eval(text))["orders"][0]["program"])
     return found[1] if found else str(record.rule)
 
 

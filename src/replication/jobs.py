@@ -124,6 +124,12 @@ class StudyJobs:
         data = self.claims[claim].data
         return [(varied.get(item.experiment, item.experiment), item.metric) for item in data]
 
+    def batch(self, claim: str, variant: str = "") -> str:
+        """Name of the job that measures a claim: that of its module, with what it reads."""
+        module, _, _ = str(self.claims[claim].measure).partition(".")
+        experiments = dict.fromkeys(name for name, _ in self.sources(claim, variant))
+        return "-".join([module, *experiments])
+
     def family(self, claim: str, variant: str = "") -> list[str]:
         """The claims that share the correction for many tests with one, itself included.
 
@@ -201,6 +207,16 @@ class Jobs:
     def pages(self) -> dict[str, str]:
         """Name of the page of each study to the study's."""
         return {Path(study.study.page).stem: name for name, study in self.studies.items()}
+
+    @cached_property
+    def batches(self) -> dict[tuple[str, str, str], list[str]]:
+        """Paths of the files that one job makes together, by stage, study and batch."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for path, task in self.tasks.items():
+            if task.batch:
+                study = path.split("/")[1]
+                found.setdefault((task.stage, study, task.batch), []).append(path)
+        return found
 
     def shown(self, study: str) -> list[str]:
         """Paths of a study's figures below `figures/`, without ending."""

@@ -39,3 +39,14 @@ class Order(Strict):
     """What the file covers, such as 1-10,12; empty if it depends on no seed."""
     inputs: list[Input] = []
     """What it reads, in the order of the paths."""
+
+
+class Orders(Strict):
+    """What one run of the program makes, one after the other."""
+
+    orders: list[Order]
+    """One for each file."""
+
+    def to_json(self) -> str:
+        """What the program is told."""
+        return self.model_dump_json(exclude_defaults=True)

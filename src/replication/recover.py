@@ -92,7 +92,8 @@ def main(folder: str) -> None:
     # on the cluster asks again and insists on an answer.
     with suppress(SlurmSilentError):
         refuse_jobs_left(place)
-    command = [sys.executable, "-m", "snakemake", "--unlock", "--directory", str(place)]
+    workflow = ["--snakefile", str(SOURCE.parent / "Snakefile"), "--directory", str(place)]
+    command = [sys.executable, "-m", "snakemake", "--unlock", *workflow]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise InputError(f"{place}: Snakemake cannot unlock it: {done.stderr.strip()}")

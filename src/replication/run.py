@@ -1,7 +1,8 @@
-"""Run one job: `python -m replication.run --job JSON --output PATH INPUT...`.
+"""Run one job: `python -m replication.run --job JSON OUTPUT... INPUT...`.
 
-Every rule of the workflow calls this program. It reads and checks what the job reads, calls the
-study's function and writes what that returns; see `replication.study` for the functions.
+Every rule of the workflow calls this program. For every order of the job it reads and checks what
+that reads, calls the study's function and writes what it returns; see `replication.study` for the
+functions.
 """
 
 import hashlib
@@ -9,6 +10,7 @@ import importlib
 import inspect
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +18,7 @@ import click
 from pydantic import TypeAdapter
 
 from replication.errors import InputError
-from replication.order import Input, Order, Role
+from replication.order import Input, Order, Orders, Role
 from replication.provenance import Provenance, Recipe, digest, provenance
 from replication.seeds import parse_seeds
 from replication.study import Measured, Run
@@ -88,15 +90,19 @@ def parsed(function: Function, data: Any) -> Any:
 
 
 @click.command(help=__doc__)
-@click.option("--job", required=True, help="Order as JSON.")
-@click.option("--output", required=True, type=click.Path(path_type=Path))
+@click.option("--job", required=True, help="Orders as JSON, one for each output.")
 @click.option("--checksum", type=click.Path(path_type=Path), help="Digest of a figure's table.")
-@click.argument("inputs", nargs=-1, type=click.Path(path_type=Path))
-def main(job: str, output: Path, checksum: Path | None, inputs: tuple[Path, ...]) -> None:
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
+def main(job: str, checksum: Path | None, files: tuple[Path, ...]) -> None:
     """Run it."""
-    order = Order.parse_json(job, "--job")
-    work = Work(order, list(_given(order.inputs, list(inputs))), output, checksum)
-    _STAGES[order.stage](work)
+    orders = Orders.parse_json(job, "--job").orders
+    outputs, rest = files[: len(orders)], iter(files[len(orders) :])
+    numbers = [sum(item.count for item in order.inputs) for order in orders]
+    if len(files) != len(orders) + sum(numbers):
+        raise InputError(f"--job: names {len(orders) + sum(numbers)} files, got {len(files)}")
+    for order, output, number in zip(orders, outputs, numbers, strict=True):
+        given = list(_given(order.inputs, list(islice(rest, number))))
+        _STAGES[order.stage](Work(order, given, output, checksum))
 
 
 def _data(work: Work) -> None:

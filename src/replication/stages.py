@@ -12,6 +12,7 @@ from typing import Any
 
 from replication.digest import code
 from replication.jobs import Jobs
+from replication.order import Orders
 from replication.tasks import Task
 
 MADE_HERE = ("results/", "figures/")
@@ -24,31 +25,30 @@ class Stage:
 
     jobs: Jobs
     """The table."""
-    key: str
-    """Pattern of the path by which the table knows a job."""
+    keys: list[str]
+    """Patterns of the paths by which the table knows what the job makes."""
     lock: Path
     """The pinned packages."""
     own_file: Callable[[str], Any]
     """How an input is marked that the workflow does not make."""
-    pattern: str
-    """Pattern of the rule's output."""
+    pattern: str | list[str]
+    """Patterns of the rule's outputs."""
 
     def inputs(self, wildcards: Any) -> list[Any]:
-        """What the job reads, tables as printed last."""
-        task = self._task(wildcards)
+        """What the job reads, each file once, tables as printed last."""
         return [
             path if path.startswith(MADE_HERE) else self.own_file(path)
-            for path in (*task.reads, *task.published)
+            for path in dict.fromkeys(self._read(wildcards))
         ]
 
     def job(self, wildcards: Any) -> str:
         """What the program is told."""
-        return self.jobs.order(self._path(wildcards)).model_dump_json(exclude_defaults=True)
+        return Orders(orders=[self.jobs.order(path) for path in self._paths(wildcards)]).to_json()
 
     def program(self, wildcards: Any) -> list[str]:
         """The program's own module, apart from what it shares, so that a reason line is short."""
-        name = self._task(wildcards).program
-        return [item for item in self._code(wildcards) if item.startswith(f"{name}@")]
+        names = tuple(f"{task.program}@" for task in self._tasks(wildcards))
+        return [item for item in self._code(wildcards) if item.startswith(names)]
 
     def code(self, wildcards: Any) -> list[str]:
         """All other code, packages and tables as printed that the file depends on, from the start.
@@ -59,28 +59,40 @@ class Stage:
         """
         own = self.program(wildcards)
         others = [item for item in self._code(wildcards) if item not in own]
-        return others + contents(self._task(wildcards).published)
+        published = (path for task in self._tasks(wildcards) for path in task.published)
+        return others + contents(dict.fromkeys(published))
 
     def files(self, wildcards: Any, input: Any) -> str:
-        """The inputs as words of the shell; of a figure without the checksum of its table."""
-        return words(map(str, input.get("shown", input)))
+        """What each program reads, as words of the shell, wherever a storage provider has put it.
+
+        Of a figure without the checksum of its table.
+        """
+        read = self._read(wildcards)
+        places = dict(zip(dict.fromkeys(read), map(str, input.get("shown", input)), strict=True))
+        return words(places[path] for path in read)
 
     def memory(self, wildcards: Any, attempt: int) -> int:
         """In MB; more after every failure."""
-        return self._task(wildcards).memory * attempt
+        return max(task.memory for task in self._tasks(wildcards)) * attempt
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
         """Limit of the run time; more after every failure."""
-        return self._task(wildcards).minutes * attempt
+        return max(task.minutes for task in self._tasks(wildcards)) * attempt
 
-    def _path(self, wildcards: Any) -> str:
-        return self.key.format_map(dict(wildcards.items()))
+    def _paths(self, wildcards: Any) -> list[str]:
+        return [key.format_map(dict(wildcards.items())) for key in self.keys]
 
-    def _task(self, wildcards: Any) -> Task:
-        return self.jobs.tasks[self._path(wildcards)]
+    def _tasks(self, wildcards: Any) -> list[Task]:
+        return [self.jobs.tasks[path] for path in self._paths(wildcards)]
+
+    def _read(self, wildcards: Any) -> list[str]:
+        """What each program reads, one after the other."""
+        tasks = self._tasks(wildcards)
+        return [path for task in tasks for path in (*task.reads, *task.published)]
 
     def _code(self, wildcards: Any) -> list[str]:
-        return code(self.lock, tuple(self.jobs.programs(self._path(wildcards))))
+        programs = (name for path in self._paths(wildcards) for name in self.jobs.programs(path))
+        return code(self.lock, tuple(dict.fromkeys(programs)))
 
 
 def contents(paths: Iterable[str]) -> list[str]:

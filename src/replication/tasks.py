@@ -46,6 +46,8 @@ class Task(NamedTuple):
     """In MB."""
     minutes: int = 30
     """The longest that it takes."""
+    batch: str = ""
+    """Files of a stage with the same one are made by one job; none if it has its own."""
 
 
 class Tasks:
@@ -129,7 +131,8 @@ class Tasks:
         sources = self._metrics(self._jobs.sources(claim, variant), where)
         settings = {"measure": function, "uses": self._uses(found.uses, where)}
         published = self._published(found.published_table)
-        return self._small("evidence", program, function, settings, sources, published)
+        task = self._small("evidence", program, function, settings, sources, published)
+        return task._replace(batch=self._jobs.batch(claim, variant))
 
     def _verdict(self, claim: str, variant: str) -> Task:
         family = self._jobs.family(claim, variant)
@@ -138,7 +141,10 @@ class Tasks:
             for name in family
         }
         reads = tuple(self._jobs.evidence(name, variant) for name in family)
-        return self._small("verdict", JUDGE, "verdict", {"claim": claim, "tests": tests}, reads)
+        task = self._small("verdict", JUDGE, "verdict", {"claim": claim, "tests": tests}, reads)
+        alone = len(family) == 1
+        own = self._jobs.batch(claim) if alone else self._jobs.claims[claim].family
+        return task._replace(batch=variant or own)
 
     def _table(self, name: str) -> Task:
         figure = self._jobs.figures[name]

@@ -32,7 +32,7 @@ from replication.frames import read_csv, read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.marks import unknown_marks
 from replication.numerals import typed_in_template
-from replication.order import Order
+from replication.order import Order, Orders
 from replication.registry import Statistical
 from replication.run import Work, parsed
 from replication.storage import read_arrays
@@ -138,9 +138,9 @@ class Small:
 
     def arguments(self, path: str) -> list[str]:
         """What the program is given that makes a file."""
-        task, order = self.jobs.tasks[path], self.jobs.order(path)
-        job = order.model_dump_json(exclude_defaults=True)
-        return ["--job", job, "--output", str(self.output(path)), *task.reads, *task.published]
+        task, orders = self.jobs.tasks[path], Orders(orders=[self.jobs.order(path)])
+        files = (str(self.output(path)), *task.reads, *task.published)
+        return ["--job", orders.to_json(), *files]
 
     def tasks(self, *stages: str) -> Iterator[tuple[str, Task]]:
         """Path and task of every file of some stages."""

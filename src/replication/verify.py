@@ -53,7 +53,7 @@ from replication.verification.reference import (
 from replication.verification.scorecard import counts as totals
 from replication.verification.scorecard import scorecard
 
-RULES = ("table", "evidence", "verdict")
+STAGES = ("table", "evidence", "verdict")
 """What makes figures' numbers and verdicts from metrics."""
 SHOWN = 30
 """Differences that are printed; the rest stands in the file."""
@@ -266,7 +266,8 @@ def _remake(project: Project, study: str) -> None:
     if left_out:
         click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
     here = [path for name, path in made.items() if name not in left_out]
-    project.snakemake(project.configuration, here, "--forcerun", *RULES)
+    again = [path for path, task in jobs.closure(here) if task.stage in STAGES]
+    project.snakemake(project.configuration, here, "--forcerun", *again)
 
 
 def _known(current: Reference, reference: Reference) -> Reference:

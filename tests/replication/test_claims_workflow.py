@@ -11,6 +11,8 @@ from replication.study import find_studies
 
 VERDICT = "results/example/verdicts/C2.json"
 EVIDENCE = "results/example/evidence/C2.parquet"
+JUDGING = "verdict_example_fig2"
+"""The rule that judges the claims of its figure."""
 EXAMPLE = "src/transformer_dynamics/example"
 
 
@@ -46,7 +48,7 @@ def test_only_what_a_claim_depends_on_is_judged_again(judged):
     assert judged.planned(VERDICT) == {}
     claim["test"]["upper"] = 2.1
     registry.write_text(yaml.safe_dump(data))
-    assert judged.planned(VERDICT) == {"verdict": 1}
+    assert judged.planned(VERDICT) == {JUDGING: 1}
     claim["statement"] = ""
     registry.write_text(yaml.safe_dump(data))
     refused = judged.run(VERDICT, succeed=False)
@@ -58,7 +60,7 @@ def test_damaged_evidence_is_refused(judged):
     evidence, verdict = judged.folder / EVIDENCE, judged.folder / VERDICT
     whole, before = evidence.read_bytes(), verdict.read_bytes()
     evidence.write_bytes(whole[:500])
-    output = judged.run(VERDICT, "--forcerun", "verdict", succeed=False)
+    output = judged.run(VERDICT, "--forcerun", JUDGING, succeed=False)
     assert f"Error: {EVIDENCE}: truncated, damaged or not made by this project" in output
     evidence.write_bytes(whole)
     judged.run(VERDICT)

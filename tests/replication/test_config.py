@@ -142,3 +142,18 @@ def test_studies_are_chosen_by_name():
     jobs = Jobs.of(DEFAULTS, find_studies())
     both = ["example", "scan_and_snap"]
     assert jobs.selected(" example,scan_and_snap, example") == both
+
+
+@pytest.mark.parametrize(
+    "text", ["a: 1\nb: 2\na: 3\n", "x: {lower: 1, upper: 2, lower: 3}\n", "[{k: 1}, {k: 1, k: 1}]"]
+)
+def test_a_key_that_stands_twice_is_refused(tmp_path, text):
+    (tmp_path / "my.yaml").write_text(text)
+    with pytest.raises(InputError, match="my.yaml: cannot be read .the key .* stands twice"):
+        read_yaml(tmp_path / "my.yaml")
+
+
+def test_merged_and_repeated_parts_are_no_key_that_stands_twice(tmp_path):
+    text = "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: {<<: [*a, {z: 1}], x: 4}\n"
+    (tmp_path / "my.yaml").write_text(text)
+    assert read_yaml(tmp_path / "my.yaml")["b"] == {"x": 1, "y": 3}

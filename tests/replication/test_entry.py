@@ -1,5 +1,14 @@
 """What is made where no target is named, from the root and from where the catalog looks."""
 
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import FIGURE, Project
+
+from replication import recover
+
 ENTRIES = {"Snakefile": "figures", "workflow/Snakefile": "all"}
 """Each with its default target."""
 
@@ -10,3 +19,18 @@ def test_a_plain_run_draws_all_figures(project):
     for entry, target in ENTRIES.items():
         planned = project.planned("--snakefile", entry, "--cores", "1")
         assert planned == {**expected, target: 1}
+
+
+def test_a_project_may_lie_below_a_path_with_spaces(tmp_path: Path):
+    assert Project(tmp_path / "my own papers").planned(FIGURE)["figure"] == 1
+
+
+def test_a_folder_of_results_alone_is_recovered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As `--directory` makes it, without a Snakefile."""
+    monkeypatch.chdir(tmp_path)
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.input.lock").touch()
+    done = CliRunner().invoke(recover.main, [])
+    assert done.exit_code == 0, done.output
+    assert os.listdir(locks) == []

@@ -43,6 +43,24 @@ def test_make_installs_exactly_the_lock():
     assert pip_installs(rule) == INSTALLS
 
 
+def test_without_a_suitable_python_one_sentence_says_so(tmp_path):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "make", "getconf", "expr"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    (tools / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "python3").chmod(0o755)
+    done = subprocess.run(
+        ["make", "environment"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("Python 3.11, 3.12 or 3.13 is needed; install one, or name it:")
+    assert not (tmp_path / ".venv").exists()
+
+
 def test_conda_installs_python_and_the_lock():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     *packages, pip = environment["dependencies"]

@@ -13,6 +13,7 @@ from conftest import DEFAULTS
 from replication.errors import InputError
 from replication.frames import read_csv, read_table, write_csv, write_table
 from replication.jobs import Jobs
+from replication.order import Orders
 from replication.provenance import digest, provenance, recipe
 from replication.storage import read_arrays, read_own_arrays, write_arrays, write_atomically
 from replication.study import find_studies
@@ -175,9 +176,8 @@ def small_disk(tmp_path):
 def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path):
     jobs = Jobs.of(DEFAULTS, find_studies())
     path = next(path for path in jobs.tasks if path.startswith("results/example/data/"))
-    order = jobs.order(path).model_dump_json(exclude_defaults=True)
-    command = [sys.executable, "-m", "replication.run", "--job", order]
-    command += ["--output", str(small_disk / "2.npz")]
+    job = Orders(orders=[jobs.order(path)]).to_json()
+    command = [sys.executable, "-m", "replication.run", "--job", job, str(small_disk / "2.npz")]
     failed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert failed.returncode == 1
     assert "2.npz: cannot be written (No space left on device); make room" in failed.stderr

@@ -323,10 +323,9 @@ def training_process(project: Project) -> int | None:
             folder = (entry / "cwd").readlink()
         except OSError:
             continue
-        trains = any(word.startswith(b'{"stage":"runs"') for word in words)
-        if folder == project.folder and trains and b"--output" in words:
-            output = words[words.index(b"--output") + 1].decode()
-            if not (folder / output).exists():
+        if folder == project.folder and b"--job" in words:
+            job, output, *_ = (word.decode() for word in words[words.index(b"--job") + 1 :])
+            if '"stage":"runs"' in job and not (folder / output).exists():
                 return int(entry.name)
     return None
 

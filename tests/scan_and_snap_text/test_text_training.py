@@ -237,7 +237,7 @@ class Program:
         self.settings = job.model_dump(mode="json")
         inputs = [Input(role="data", count=1, recipe=self.tokens, seeds=[""])]
         told = order("runs", "runs", "train", self.settings, seeds="1", inputs=inputs)
-        self.arguments = [*told, "--output", str(self.output), str(tokens)]
+        self.arguments = [*told, str(self.output), str(tokens)]
 
     def provenance(self, seed: int) -> dict[str, Any]:
         """Of the file that it writes."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner, Result
 
-from replication.order import Input, Order
+from replication.order import Input, Order, Orders
 from replication.run import main
 from transformer_dynamics.scan_and_snap_text.output_layer import BLOCK
 from transformer_dynamics.scan_and_snap_text.settings import (
@@ -71,14 +71,14 @@ def order(stage: str, name: str, function: str, settings: object, **others: obje
         {"stage": stage, "program": f"{PACKAGE}.{name}", "function": function, "settings": settings}
         | others
     )
-    return ["--job", told.model_dump_json()]
+    return ["--job", Orders(orders=[told]).to_json()]
 
 
 def tokenised(job: TokenJob, texts: list[Path], output: Path) -> Result:
     """Number the words of two texts."""
     sources = [Input(role="source", count=2)]
     told = order("data", "tokenise", "sample", job.model_dump(), inputs=sources)
-    return CliRunner().invoke(main, [*told, "--output", str(output), *map(str, texts)])
+    return CliRunner().invoke(main, [*told, str(output), *map(str, texts)])
 
 
 def assert_one_sentence(result: Result, message: str) -> None:

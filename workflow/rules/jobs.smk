@@ -57,8 +57,8 @@ def verdicts_on(study):
     return list(JOBS.studies[study].files.verdicts.values())
 
 
-def stage(key, pattern=None):
-    return Stage(JOBS, key, LOCK, local, pattern or key)
+def stage(*keys, pattern=None):
+    return Stage(JOBS, list(keys), LOCK, local, pattern or list(keys))
 
 
 wildcard_constraints:

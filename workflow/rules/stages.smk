@@ -4,11 +4,10 @@ MADE_BY_STUDY = {
     "data": ("data/{name}.npz", "Making data {wildcards.name}"),
     "runs": ("runs/{name}.npz", "Training {wildcards.name}"),
     "metrics": ("metrics/{name}.parquet", "Measuring {wildcards.name}"),
-    "evidence": ("evidence/{name}.parquet", "Measuring claim {wildcards.name}"),
-    "verdict": ("verdicts/{name}.json", "Judging claim {wildcards.name}"),
 }
+IN_BATCHES = {"evidence": "Measuring", "verdict": "Judging"}
 TABLE = stage("figures/{figure}.csv")
-FIGURE = stage("figures/{figure}", "figures/{figure}.{kind}")
+FIGURE = stage("figures/{figure}", pattern="figures/{figure}.{kind}")
 CHECKSUM = "results/checksums/{figure}.sha256"
 
 for made, (path, doing) in MADE_BY_STUDY.items():
@@ -39,7 +38,40 @@ for made, (path, doing) in MADE_BY_STUDY.items():
         message:
             f"{doing} of {{wildcards.study}} (log: {{log}})"
         shell:
-            "{params.python:q} -m replication.run --job {params.job:q} --output {output:q}"
+            "{params.python:q} -m replication.run --job {params.job:q} {output:q}"
+            " {params.files} > {log:q} 2>&1"
+
+
+# Starting Python takes longer than most claims: those of one module are measured together, and those
+# of one figure, or of one module, judged together.
+for (made, name, batch), paths in JOBS.batches.items():
+    FILE = stage(*paths)
+    LOG = f"logs/{name}/{made}/{batch}"
+
+    rule:
+        name:
+            f"{made}_{name}_{batch}"
+        input:
+            FILE.inputs,
+        output:
+            FILE.pattern,
+        log:
+            f"{LOG}.log",
+        benchmark:
+            f"{LOG}.benchmark.tsv"
+        resources:
+            mem_mb=FILE.memory,
+            runtime=FILE.minutes,
+        params:
+            python=python,
+            program=FILE.program,
+            code=FILE.code,
+            job=FILE.job,
+            files=FILE.files,
+        message:
+            f"{IN_BATCHES[made]} the claims {batch} of {name} (log: {{log}})"
+        shell:
+            "{params.python:q} -m replication.run --job {params.job:q} {output:q}"
             " {params.files} > {log:q} 2>&1"
 
 
@@ -65,8 +97,8 @@ rule table:
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run --job {params.job:q} --output {output.table:q}"
-        " --checksum {output.checksum:q} {params.files} > {log:q} 2>&1"
+        "{params.python:q} -m replication.run --job {params.job:q} --checksum {output.checksum:q}"
+        " {output.table:q} {params.files} > {log:q} 2>&1"
 
 
 rule figure:
@@ -96,5 +128,5 @@ rule figure:
     message:
         "Drawing {output} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run --job {params.job:q} --output {output:q}"
-        " --checksum {input.checksum:q} {params.files} > {log:q} 2>&1"
+        "{params.python:q} -m replication.run --job {params.job:q} --checksum {input.checksum:q}"
+        " {output:q} {params.files} > {log:q} 2>&1"
