@@ -149,7 +149,7 @@ def test_studies_are_chosen_by_name():
 )
 def test_a_key_that_stands_twice_is_refused(tmp_path, text):
     (tmp_path / "my.yaml").write_text(text)
-    with pytest.raises(InputError, match="my.yaml: cannot be read .the key .* stands twice"):
+    with pytest.raises(InputError, match=r"my\.yaml: cannot be read \(the key .* stands twice"):
         read_yaml(tmp_path / "my.yaml")
 
 
