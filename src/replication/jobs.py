@@ -218,9 +218,13 @@ class Jobs:
                 found.setdefault((task.stage, study, task.batch), []).append(path)
         return found
 
-    def shown(self, study: str) -> list[str]:
-        """Paths of a study's figures below `figures/`, without ending."""
-        return [below for below, (jobs, _) in self.figures.items() if jobs.study.name == study]
+    def shown(self, study: str, *, costly: bool = True) -> list[str]:
+        """Paths of a study's figures below `figures/`, without ending; costly ones if asked for."""
+        return [
+            below
+            for below, (jobs, name) in self.figures.items()
+            if jobs.study.name == study and (costly or not jobs.figures[name].is_costly)
+        ]
 
     def selected(self, choice: object) -> list[str]:
         """The studies that targets without a study's name are about.

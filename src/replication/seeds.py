@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from itertools import groupby
+from math import ceil, floor, sqrt
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
@@ -49,8 +50,16 @@ def listed(seeds: Seeds) -> list[int]:
     return sorted(seeds)
 
 
-def batches(seeds: list[int], size: int) -> dict[str, tuple[int, ...]]:
-    """Successive seeds in batches of a size, by the name of a file that covers them."""
+def batches(seeds: list[int], size: int | None = None) -> dict[str, tuple[int, ...]]:
+    """Successive seeds in batches, by the name of a file that covers them.
+
+    Args:
+        seeds: ascending.
+        size: of a batch. By default the number of batches grows as the square root of that of the
+            seeds: few enough that starting them costs little, enough for several processors, and
+            the same on every machine, so that what one has made another need not make again.
+    """
+    size = size or ceil(len(seeds) / max(1, floor(2 / 3 * sqrt(len(seeds)))))
     parts = (tuple(seeds[start : start + size]) for start in range(0, len(seeds), size))
     return {format_seeds(part): part for part in parts}
 

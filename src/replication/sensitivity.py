@@ -17,6 +17,7 @@ class Sensitivity(Figure):
     """Verdicts of the claims that are judged under every variant of the experiments."""
 
     title: ClassVar[str] = "Verdicts under every variant of the experiments"
+    is_costly: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = (
         "claim", "statement", "expected", "variant", "as_baseline", "verdict", "comparisons",
         "holding", "estimate", "effect", "seeds",

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 JobSettings = TypeVar("JobSettings")
 TARGETS = frozenset({
     "data", "runs", "metrics", "evidence", "verdict", "table", "figure", "figures", "scorecard",
-    "page", "report", "verify", "reference", "provenance", "verdicts", "dataset", "datasets",
-    "index", "study", "captions",
+    "page", "report", "verify", "plain", "everything", "reference", "provenance", "verdicts",
+    "dataset", "datasets", "index", "study", "captions",
 })  # fmt: skip
 """Names with a meaning of their own on the command line or on the page."""
 
@@ -120,6 +120,8 @@ class Figure(Strict):
     """Columns of numbers that its published table has."""
     title: ClassVar[str]
     """What its file says of itself."""
+    is_costly: ClassVar[bool] = False
+    """Whether a plain `snakemake` leaves it to `snakemake everything`."""
     picture: ClassVar[str] = "svg"
     """Kind of picture on a page: `png` for heat maps, which are smaller so, and have no seams."""
     drawing: str

@@ -7,17 +7,25 @@ from click.testing import CliRunner
 from conftest import FIGURE, Project
 
 from replication import recover
+from replication.configuration import configure
+from replication.jobs import Jobs
+from replication.study import find_studies
 
-ENTRIES = {"Snakefile": "figures", "workflow/Snakefile": "all"}
+ENTRIES = {"Snakefile": "plain", "workflow/Snakefile": "all"}
 """Each with its default target."""
+JOBS = Jobs.of(configure({}, find_studies()), find_studies())
+CHEAP = [f"figures/{name}.pdf" for name in JOBS.shown("scan_and_snap") if name != "sensitivity"]
 
 
-def test_a_plain_run_draws_all_figures(project):
-    expected = project.planned("figures")
-    del expected["figures"]
+def test_a_plain_run_judges_all_claims_and_draws_what_costs_little(project):
+    wanted = project.planned("verdicts", *CHEAP)
+    del wanted["verdicts"]
     for entry, target in ENTRIES.items():
         planned = project.planned("--snakefile", entry, "--cores", "1")
-        assert planned == {**expected, target: 1}
+        assert planned == {**wanted, target: 1}
+    everything = project.planned("everything")
+    assert everything["table"] == wanted["table"] + 1
+    assert everything["page"] == 1
 
 
 def test_a_project_may_lie_below_a_path_with_spaces(tmp_path: Path):

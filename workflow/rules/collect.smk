@@ -127,9 +127,21 @@ rule verdicts:
         expand(SCORECARD, study=SELECTED),
 
 
+rule figures:
+    input:
+        expand("figures/{figure}.pdf", figure=[f for s in SELECTED for f in JOBS.shown(s)]),
+
+
 rule report:
     input:
         [STUDIES[study].page for study in SELECTED],
+
+
+rule everything:
+    input:
+        rules.figures.input,
+        rules.verdicts.input,
+        rules.report.input,
 
 
 # A target per study: its figures, its scorecard and its page.

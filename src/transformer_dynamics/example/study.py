@@ -32,8 +32,8 @@ class Settings(Strict):
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The jobs of every experiment; ten seeds take no longer than one."""
-    size, made = max(computation.seeds_per_job, 10), {}
+    """The jobs of every experiment."""
+    size, made = computation.seeds_per_job, {}
     for name, found in settings.experiments.items():
         train, parts = found.training, batches(listed(found.seeds), size).items()
         made[name] = Experiment(

@@ -36,8 +36,6 @@ class ExperimentSettings(Strict):
     """How the model is trained."""
     recall_thresholds: dict[str, Thresholds] = {}
     """By mixture, the attention thresholds at which recall is measured."""
-    seeds_per_job: Annotated[int, Field(ge=1)] | None = None
-    """How many seeds one job takes, if not `computation.seeds_per_job`; no number depends on it."""
 
     @model_validator(mode="after")
     def _check_recorded(self) -> Self:
@@ -92,8 +90,6 @@ class Variants(Strict):
     """Names of the experiments; their own settings are the variant `baseline`."""
     seeds: SeedRange
     """Seeds of every variant, other ones than the experiments' own."""
-    seeds_per_job: int = Field(default=25, ge=1)
-    """How many of these seeds one job takes; no number depends on it."""
     variants: dict[Name, Variant]
     """The variants by name; `null` in an overlay removes one."""
 

@@ -17,13 +17,9 @@ DRAWN_BESIDE = {"fig3": "lines at t_0", "fig9": "lines and dots at t_0"}
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
     """The experiments, and those of every variant as `<experiment>-<variant>`, equal ones once."""
-    own = {
-        name: found.seeds_per_job or computation.seeds_per_job
-        for name, found in settings.experiments.items()
-    }
     varied = [name for found in variants(settings).values() for name in found.experiments.values()]
-    sizes = own | dict.fromkeys(varied, settings.sensitivity.seeds_per_job)
-    return {name: _experiment(settings, computation, name, size) for name, size in sizes.items()}
+    names = dict.fromkeys([*settings.experiments, *varied])
+    return {name: _experiment(settings, computation, name) for name in names}
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
@@ -87,13 +83,11 @@ def datasets(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _experiment(
-    settings: Settings, computation: Computation, name: str, seeds_per_job: int
-) -> Experiment:
+def _experiment(settings: Settings, computation: Computation, name: str) -> Experiment:
     found, device = settings.experiment(name), computation.device
     train = settings.train_job(name, device)
     sample = train.sample_job
-    parts = batches(listed(found.seeds), seeds_per_job)
+    parts = batches(listed(found.seeds), computation.seeds_per_job)
     has_recall = {*found.mixtures} <= {*found.recall_thresholds}
     return Experiment(
         data={
