@@ -6,9 +6,11 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
     && echo $$each && break; done)
 VENV := .venv
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: all environment test portable faults recover lint format benchmark gallery lock newest audit clean
+.PHONY: all environment tools cluster test portable faults recover lint format benchmark gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -18,13 +20,23 @@ $(READY): requirements.lock pyproject.toml
 	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
 	  { [ -n "$(PYTHON)" ] || { echo "Python 3.11, 3.12 or 3.13 is needed; install one, or name it:" \
 	    "make PYTHON=/path/to/python3.13" >&2; exit 1; }; } && \
-  echo "Installing the environment into $(VENV), which takes minutes" && \
-	  $(PYTHON) -m venv --clear $(VENV) && \
-	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock && \
-	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . && \
+	  echo "Installing the environment into $(VENV), which takes minutes" && \
+	  $(PYTHON) -m venv --clear $(VENV) && $(INSTALL) -r requirements.lock && \
+	  $(INSTALL) --no-deps --no-build-isolation -e . && \
 	  sha256sum $^ > $@; fi
 
+# What tests and linters need, too.
+$(TOOLS): requirements-dev.lock $(READY)
+	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
+	  echo "Installing what the tests need" && $(INSTALL) -r requirements-dev.lock && \
+	  sha256sum requirements-dev.lock > $@; fi
+
 environment: $(READY)
+tools: $(TOOLS)
+
+# The environment with Snakemake's plugins for clusters.
+cluster: $(READY)
+	$(INSTALL) -r requirements-cluster.lock
 
 figures/%: $(READY) FORCE
 	$(RUN) snakemake $@
@@ -34,26 +46,26 @@ FORCE:
 # Many tests wait for a Snakemake of their own; a file of tests shares what it has made.
 # One process more than processors, as the tests of the cluster mostly wait.
 PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-test: $(READY)
+test: $(TOOLS)
 	$(RUN) python -m pytest --numprocesses $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Tests of what computes in float32, as other processors would: PyTorch without vector instructions,
 # and with older ones. No test may need the last digits of this machine.
 SETS = ATEN_CPU_CAPABILITY=default "ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE"
-portable: $(READY)
+portable: $(TOOLS)
 	for set in $(SETS); do \
 	  $(RUN) env $$set python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile -m numerical || exit 1; \
 	done
 
 # Kills, full disks, wrong clocks: what each costs, for docs/faults.md. It takes a while.
-faults: $(READY)
+faults: $(TOOLS)
 	$(RUN) PYTHONPATH=tests python -m faults
 
 # After a run that was killed outright; then the same command again.
 recover: $(READY)
 	$(RUN) python -m replication.recover
 
-lint: $(READY)
+lint: $(TOOLS)
 	$(RUN) ruff check
 	$(RUN) ruff format --check
 	$(RUN) mypy
@@ -63,12 +75,12 @@ lint: $(READY)
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(RUN) zizmor --offline --quiet .github/workflows
 
-format: $(READY)
+format: $(TOOLS)
 	$(RUN) ruff check --fix
 	$(RUN) ruff format
 	$(RUN) snakefmt Snakefile workflow
 
-benchmark: $(READY)
+benchmark: $(TOOLS)
 	$(RUN) python -m benchmarks
 
 # Previews for the README, from the same tables as the figures. Some take hours where their runs are
@@ -78,19 +90,23 @@ gallery: $(READY)
 	$(RUN) snakemake $(PICTURES)
 	cp $(PICTURES) docs/gallery/
 
-# Resolve anew. torch's local version (+cpu) is cut off, so that the lock fits every platform.
+# Resolve anew, each lock with all that stands in the one before. torch's local version (+cpu) is cut
+# off, so that they fit every platform.
+RESOLVE = .lock-venv/bin/pip-compile --quiet --strip-extras --no-annotate --no-header --allow-unsafe \
+  --no-emit-index-url --no-emit-find-links --no-emit-options pyproject.toml
 lock:
 	$(PYTHON) -m venv --clear .lock-venv
 	.lock-venv/bin/python -m pip install --quiet pip-tools
-	.lock-venv/bin/pip-compile --quiet --upgrade --extra dev --strip-extras --no-annotate --no-header \
-	  --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-options -o requirements.lock pyproject.toml
-	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements.lock
+	$(RESOLVE) --upgrade --extra dev -o requirements-dev.lock
+	$(RESOLVE) --constraint requirements-dev.lock --extra cluster -o requirements-cluster.lock
+	$(RESOLVE) --constraint requirements-dev.lock -o requirements.lock
+	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements*.lock
 	rm -rf .lock-venv
 
 # An environment of the newest versions of everything in the lock, to see what they would change.
 newest:
 	$(PYTHON) -m venv --clear $(VENV)
-	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements.lock)
+	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements-dev.lock)
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 
 # Known vulnerabilities of the locked versions; asks PyPI's service. Without --strict a package that
@@ -98,7 +114,7 @@ newest:
 audit:
 	$(PYTHON) -m venv --clear .lock-venv
 	.lock-venv/bin/python -m pip install --quiet pip-audit
-	.lock-venv/bin/pip-audit --strict --requirement requirements.lock --no-deps --disable-pip || \
+	.lock-venv/bin/pip-audit --strict --requirement requirements-dev.lock --no-deps --disable-pip || \
 	  { echo "A locked package has a known vulnerability, or PyPI did not answer for it, see above" >&2; exit 1; }
 	rm -rf .lock-venv
 

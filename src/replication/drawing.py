@@ -9,7 +9,8 @@ import matplotlib as mpl
 mpl.use("agg")
 
 import matplotlib.pyplot as plt
-import seaborn as sns
+import numpy as np
+from cycler import cycler
 from matplotlib.figure import Figure
 
 Value = TypeVar("Value")
@@ -41,17 +42,55 @@ VERDICT_MARKS = {
 """For those who do not tell the colours apart."""
 
 
+_SIZE, _SMALL, _GREY = 8.64, 7.92, ".15"
+# seaborn's theme "ticks" in the context "paper", at 0.9 of its size of type. Written out, as what
+# needs nothing else of seaborn is then drawn in half the time.
+_STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": _GREY,
+    "axes.labelcolor": _GREY,
+    "axes.labelsize": _SIZE,
+    "axes.linewidth": 1.0,
+    "axes.prop_cycle": cycler(
+        color=[
+            "#4C72B0", "#DD8452", "#55A868", "#C44E52", "#8172B3",
+            "#937860", "#DA8BC3", "#8C8C8C", "#CCB974", "#64B5CD",
+        ]
+    ),
+    "axes.titlesize": _SIZE,
+    "font.sans-serif": [
+        "Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif",
+    ],
+    "font.size": _SIZE,
+    "grid.color": ".8",
+    "legend.fontsize": _SMALL,
+    "legend.title_fontsize": _SIZE,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.8,
+    "lines.solid_capstyle": "round",
+    "patch.edgecolor": "w",
+    "patch.force_edgecolor": True,
+    "patch.linewidth": 0.8,
+    "text.color": _GREY,
+    **{
+        f"{axis}tick.{key}": value
+        for axis in "xy"
+        for key, value in {
+            "color": _GREY, "labelsize": _SMALL, "major.size": 4.8, "major.width": 1.0,
+            "minor.size": 3.2, "minor.width": 0.8,
+        }.items()
+    },
+    # Fonts embedded as TrueType, and files that are the same every time.
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "transformer-dynamics",
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+}  # fmt: skip
+
+
 def set_style() -> None:
-    """Small type for print, embedded TrueType fonts, files that are the same every time."""
-    sns.set_theme(context="paper", style="ticks", font_scale=0.9)
-    plt.rcParams.update(
-        {
-            "pdf.fonttype": 42,
-            "svg.hashsalt": "transformer-dynamics",
-            "figure.dpi": 100,
-            "savefig.dpi": 200,
-        }
-    )
+    """Small type for print, and files that are the same every time."""
+    plt.rcParams.update(_STYLE)
 
 
 class Style(NamedTuple):
@@ -68,7 +107,8 @@ class Style(NamedTuple):
 def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     """A style for each of the values, in their order; lines and markers repeat after the last."""
     listed = list(values)
-    colours = sns.color_palette("viridis_r", len(listed) + 1)[1:]
+    shades = np.linspace(0, 1, len(listed) + 3)[2:-1]
+    colours = [tuple(shade) for shade in mpl.colormaps["viridis_r"](shades)[:, :3].tolist()]
     styles = map(Style, colours, cycle(LINES), cycle(MARKERS))
     return list(zip(listed, styles, strict=False))
 

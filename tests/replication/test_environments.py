@@ -1,4 +1,4 @@
-"""Every environment installs exactly the lock."""
+"""Every environment installs exactly a lock."""
 
 import re
 import shlex
@@ -14,33 +14,51 @@ import yaml
 from conftest import PRODUCT
 
 ROOT = Path(__file__).parents[2]
-INSTALLS = [
-    ["-r", "requirements.lock"],
-    ["--no-deps", "--no-build-isolation", "-e", "."],
-]
-"""What every recipe passes to pip, besides options of output and of its cache."""
+LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-dev.lock")
+"""To compute, with plugins for clusters, and with what tests need; each has all of the last one."""
+OURS = ["--no-deps", "--no-build-isolation", "-e", "."]
 SILENT = {"--quiet", "--disable-pip-version-check", "--no-cache-dir"}
 
 
-def pins() -> dict[str, str]:
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
+def pins(lock: str = LOCKS[-1]) -> dict[str, str]:
+    lines = (ROOT / lock).read_text().splitlines()
     return dict(line.split("==") for line in lines if line and not line.startswith("#"))
 
 
 def pip_installs(text: str) -> list[list[str]]:
-    """Arguments of every `pip install` of a script, in their order."""
-    calls = re.findall(r"-m pip install (.*?)(?: && \\|; \\|$)", text, flags=re.MULTILINE)
+    """Arguments of every `pip install` of a script, in their order, besides how it tells of it."""
+    calls = re.findall(
+        r"(?:-m pip install|\$\(INSTALL\)) (.*?)(?: && \\|; \\|$)", text, flags=re.MULTILINE
+    )
     return [[word for word in shlex.split(call) if word not in SILENT] for call in calls]
 
 
 @pytest.mark.parametrize("recipe", ["Dockerfile", "apptainer.def"])
 def test_containers_install_exactly_the_lock(recipe):
-    assert pip_installs((ROOT / recipe).read_text()) == INSTALLS
+    assert pip_installs((ROOT / recipe).read_text()) == [["-r", LOCKS[1]], OURS]
 
 
-def test_make_installs_exactly_the_lock():
-    rule = (ROOT / "Makefile").read_text().split("$(READY): ")[1].split("\n\n")[0]
-    assert pip_installs(rule) == INSTALLS
+@pytest.mark.parametrize(
+    ("target", "installs"),
+    [
+        ("$(READY)", [["-r", LOCKS[0]], OURS]),
+        ("cluster", [["-r", LOCKS[1]]]),
+        ("$(TOOLS)", [["-r", LOCKS[2]]]),
+    ],
+)
+def test_make_installs_exactly_the_lock(target, installs):
+    rule = (ROOT / "Makefile").read_text().split(f"\n{target}: ")[1].split("\n\n")[0]
+    assert pip_installs(rule) == installs
+
+
+def test_every_lock_has_all_of_the_one_before():
+    fewer, more, most = map(pins, LOCKS)
+    assert fewer.items() < more.items() < most.items()
+
+
+def test_a_figure_needs_no_tools():
+    """Who draws a figure waits for nothing that tests and linters need."""
+    assert not {"mypy", "pytest", "playwright", "statsmodels", "kubernetes"} & {*pins(LOCKS[0])}
 
 
 def test_without_a_suitable_python_one_sentence_says_so(tmp_path):
@@ -89,11 +107,12 @@ def test_the_docker_image_has_every_folder_that_the_workflow_reads():
     assert "!results/reference" in patterns
 
 
-def test_the_lock_pins_every_package_once():
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_pins_every_package_once(lock):
+    lines = (ROOT / lock).read_text().splitlines()
     packages = [line for line in lines if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[a-z0-9._-]+==[\w.]+", line) for line in packages)
-    assert len(pins()) == len(packages)
+    assert len(pins(lock)) == len(packages)
 
 
 def test_the_lock_is_closed_under_dependencies():
