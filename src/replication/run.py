@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 from pydantic import TypeAdapter
 
-from replication.errors import InputError
+from replication.errors import InputError, UnmeasurableError
 from replication.order import Input, Order, Orders, Role
 from replication.provenance import Provenance, Recipe, digest, provenance
 from replication.seeds import parse_seeds
@@ -167,7 +167,13 @@ def _evidence(work: Work) -> None:
     from replication.frames import read_csv, write_table
 
     published = [read_csv(path, ()) for path in work.paths("published")]
-    table = work.function(*_measured(work), *published, **_uses(work))
+    try:
+        table = work.function(*_measured(work), *published, **_uses(work))
+    except UnmeasurableError as error:
+        from replication.verification.judgement import unmeasured
+
+        click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
+        table = unmeasured(error.message)
     write_table(work.output, table, work.provenance)
 
 

@@ -49,13 +49,14 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
 
     if verdict.claim != cell["claim"]:
         raise InputError(f"the verdict on {verdict.claim} was given in place of {cell['claim']}")
+    estimates = [item.estimate for item in verdict.comparisons]
     effects = [item.effect for item in verdict.comparisons if item.effect is not None]
     return {
         **cell,
         "verdict": verdict.verdict,
         "comparisons": len(verdict.comparisons),
         "holding": sum(item.decision == "holds" for item in verdict.comparisons),
-        "estimate": float(np.median([item.estimate for item in verdict.comparisons])),
+        "estimate": float(np.median(estimates)) if estimates else None,
         "effect": float(np.median(effects)) if effects else None,
         "seeds": verdict.seeds,
     }
