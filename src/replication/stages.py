@@ -13,6 +13,7 @@ from typing import Any
 from replication.digest import code
 from replication.jobs import Jobs
 from replication.order import Orders
+from replication.provenance import FORMAT
 from replication.tasks import Task
 
 MADE_HERE = ("results/", "figures/")
@@ -60,7 +61,7 @@ class Stage:
         own = self.program(wildcards)
         others = [item for item in self._code(wildcards) if item not in own]
         published = (path for task in self._tasks(wildcards) for path in task.published)
-        return others + contents(dict.fromkeys(published))
+        return [*others, *contents(dict.fromkeys(published)), f"format {FORMAT} of results"]
 
     def files(self, wildcards: Any, input: Any) -> str:
         """What each program reads, as words of the shell, wherever a storage provider has put it.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from conftest import DEFAULTS
 
@@ -103,7 +104,7 @@ def test_table_without_provenance_is_refused(tmp_path):
         ({"reads": ["f" * 16]}, "what it was made from was made otherwise"),
         ({"program": "another"}, f"program: 'another', expected '{PROGRAM}'"),
         ({"packages": {"numpy": "0.1"}}, r"packages: \{'numpy': '0\.1'\}, expected"),
-        ({"format": 0}, "format: 0, expected 1"),
+        ({"format": 1}, "format: 1, expected 2"),
         ({"code": PROVENANCE["code"] | {PROGRAM: "0" * 12}}, rf"other code of {PROGRAM}\)"),
     ],
 )
@@ -114,6 +115,35 @@ def test_what_was_made_otherwise_is_refused(tmp_path, changes, message):
     write_arrays(tmp_path / "a.npz", ARRAYS, PROVENANCE | changes)
     with pytest.raises(InputError, match=rf"a\.npz: made by another .*{message}.*delete"):
         read_arrays(tmp_path / "a.npz", RECIPE, SEEDS)
+
+
+def test_other_values_with_the_right_provenance_are_refused(tmp_path):
+    arrays, table = tmp_path / "a.npz", tmp_path / "t.parquet"
+    write_arrays(arrays, ARRAYS, PROVENANCE)
+    with np.load(arrays) as archive:
+        whole = dict(archive)
+    np.savez_compressed(arrays, allow_pickle=False, **whole)
+    assert read_arrays(arrays, RECIPE, SEEDS).keys() == ARRAYS.keys()
+    others = (
+        {"a/x": np.nextafter(whole["a/x"], 2000)},
+        {"a/x": whole["a/x"].T},
+        {"a/y": whole["a/y"].view(np.int16)},
+    )
+    for other in others:
+        np.savez_compressed(arrays, allow_pickle=False, **{**whole, **other})
+        with pytest.raises(InputError, match=r"a\.npz was changed after it was made; delete it"):
+            read_arrays(arrays, RECIPE, SEEDS)
+
+    write_table(table, TABLE, PROVENANCE)
+    record = pq.read_metadata(table).metadata
+    plain = pq.read_table(table).replace_schema_metadata({"provenance": record[b"provenance"]})
+    pq.write_table(plain, table)
+    assert read_table(table, RECIPE, SEEDS).equals(TABLE)
+    for column, values in (("entropy", [0.1, 0.3]), ("seed", [2, 1]), ("name", ["a", "c"])):
+        position = plain.column_names.index(column)
+        pq.write_table(plain.set_column(position, column, [values]), table)
+        with pytest.raises(InputError, match=r"t\.parquet was changed after it was made"):
+            read_table(table, RECIPE, SEEDS)
 
 
 def test_seeds_may_be_left_open(tmp_path):
