@@ -39,13 +39,15 @@ def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFr
         whole = path.read_bytes()
         file = pq.ParquetFile(io.BytesIO(whole))
         record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
-        plain = file.read()
-    except (OSError, KeyError, pa.ArrowException) as error:
+        found, content = without_content(record)
+        check(str(path), found, recipe, seeds)
+        refuse_changed(path, content, hashlib.sha256(_pages(whole)).hexdigest())
+        table: pd.DataFrame = file.read().to_pandas(ignore_metadata=True)
+    except InputError:
+        raise
+    except Exception as error:
+        # A damaged byte of the footer can make the reading fail in any way.
         raise unreadable(path, error) from error
-    found, content = without_content(record)
-    check(str(path), found, recipe, seeds)
-    refuse_changed(path, content, hashlib.sha256(_pages(whole)).hexdigest())
-    table: pd.DataFrame = plain.to_pandas(ignore_metadata=True)
     return table
 
 

@@ -1,4 +1,4 @@
-"""Run one job: `python -m replication.run --job JSON OUTPUT... INPUT...`.
+"""Run one job: `python -m replication.run --job FILE OUTPUT... INPUT...`.
 
 Every rule of the workflow calls this program. For every order of the job it reads and checks what
 that reads, calls the study's function and writes what it returns; see `replication.study` for the
@@ -24,6 +24,7 @@ from replication.seeds import parse_seeds
 from replication.study import Measured, Run
 
 Function = Callable[..., Any]
+_FILE = click.Path(path_type=Path)
 
 
 class Given(NamedTuple):
@@ -90,12 +91,12 @@ def parsed(function: Function, data: Any) -> Any:
 
 
 @click.command(help=__doc__)
-@click.option("--job", required=True, help="Orders as JSON, one for each output.")
-@click.option("--checksum", type=click.Path(path_type=Path), help="Digest of a figure's table.")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-def main(job: str, checksum: Path | None, files: tuple[Path, ...]) -> None:
+@click.option("--job", required=True, type=_FILE, help="Orders as JSON, one for each output.")
+@click.option("--checksum", type=_FILE, help="Digest of a figure's table.")
+@click.argument("files", nargs=-1, type=_FILE)
+def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
     """Run it."""
-    orders = Orders.parse_json(job, "--job").orders
+    orders = Orders.parse_json(_text(job), str(job)).orders
     outputs, rest = files[: len(orders)], iter(files[len(orders) :])
     numbers = [sum(item.count for item in order.inputs) for order in orders]
     if len(files) != len(orders) + sum(numbers):
@@ -103,6 +104,15 @@ def main(job: str, checksum: Path | None, files: tuple[Path, ...]) -> None:
     for order, output, number in zip(orders, outputs, numbers, strict=True):
         given = list(_given(order.inputs, list(islice(rest, number))))
         _STAGES[order.stage](Work(order, given, output, checksum))
+
+
+def _text(path: Path) -> str:
+    from replication.storage import unreadable
+
+    try:
+        return path.read_text()
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
 
 
 def _data(work: Work) -> None:

@@ -14,7 +14,7 @@ from conftest import DEFAULTS
 from replication.errors import InputError
 from replication.frames import read_csv, read_table, write_csv, write_table
 from replication.jobs import Jobs
-from replication.order import Orders
+from replication.order import Orders, Told
 from replication.provenance import digest, provenance, recipe
 from replication.storage import read_arrays, read_own_arrays, write_arrays, write_atomically
 from replication.study import find_studies
@@ -75,6 +75,22 @@ def test_flipped_byte_is_refused(tmp_path):
         # A byte that carries nothing, such as a zip entry's date.
         for name, array in ARRAYS.items():
             np.testing.assert_array_equal(found[name], array)
+
+
+def test_flipped_byte_of_a_table_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    write_table(path, TABLE, PROVENANCE)
+    whole = path.read_bytes()
+    for place in range(4, len(whole), 7):
+        content = bytearray(whole)
+        content[place] ^= 255
+        path.write_bytes(content)
+        try:
+            found = read_table(path, RECIPE, SEEDS)
+        except InputError:
+            continue
+        # A byte of the footer that carries nothing, such as a statistic.
+        pd.testing.assert_frame_equal(found, TABLE)
 
 
 def test_pickles_are_refused(tmp_path):
@@ -203,10 +219,10 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path):
+def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path, tmp_path: Path):
     jobs = Jobs.of(DEFAULTS, find_studies())
     path = next(path for path in jobs.tasks if path.startswith("results/example/data/"))
-    job = Orders(orders=[jobs.order(path)]).to_json()
+    job = str(Told(Orders(orders=[jobs.order(path)]).to_json(), tmp_path))
     command = [sys.executable, "-m", "replication.run", "--job", job, str(small_disk / "2.npz")]
     failed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert failed.returncode == 1

@@ -308,6 +308,7 @@ def test_a_killed_job_is_the_only_one_that_is_repeated(project: Project):
     output, _ = process.communicate()
     assert process.returncode != 0
     assert "Error in rule runs" in output
+    assert "Error: ended by the signal KILL" in output
     left = {path.stem for path in finished.glob("[0-9]*.npz")}
     assert 1 <= len(left) <= 2
     planned = project.planned(FIGURE)
@@ -325,7 +326,8 @@ def training_process(project: Project) -> int | None:
             continue
         if folder == project.folder and b"--job" in words:
             job, output, *_ = (word.decode() for word in words[words.index(b"--job") + 1 :])
-            if '"stage":"runs"' in job and not (folder / output).exists():
+            order = (folder / job).read_text()
+            if '"stage":"runs"' in order and not (folder / output).exists():
                 return int(entry.name)
     return None
 
@@ -357,7 +359,10 @@ def test_changed_figure_table_is_named(finished_project: Project, tmp_path: Path
     table = other.folder / TABLE
     table.write_text(table.read_text()[:300])
     output = other.run(FIGURE, succeed=False)
-    assert f"Error: {TABLE} was changed after it was made; delete it" in output
+    said = f"Error: {TABLE} was changed after it was made; delete it"
+    assert said in output
+    echoed = output[output.index("RuleException") : output.index(said)]
+    assert '"orders"' not in echoed, "what the program is told stands in a file"
     table.unlink()
     other.run(FIGURE)
     assert table.read_bytes() == (finished_project.folder / TABLE).read_bytes()
