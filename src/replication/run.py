@@ -153,7 +153,7 @@ def _table(work: Work) -> None:
 
 
 def _figure(work: Work) -> None:
-    from replication.drawing import save, set_style
+    from replication.drawing import note, save, set_style
     from replication.frames import read_csv
     from replication.storage import write_atomically
 
@@ -165,6 +165,9 @@ def _figure(work: Work) -> None:
     known = [read_csv(path, columns, numbers=columns) for path in work.paths("published")]
     set_style()
     drawn = work.function(figure, read_csv(table, figure.columns), known[0] if known else None)
+    if unlike := work.order.settings.get("unlike_published"):
+        click.echo(f"{work.output} shows no published values: {unlike}", err=True)
+        note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = work.output.suffix.removeprefix(".")
     subject = (
         f"{work.output.stem}; made from {digest(work.provenance)};"
@@ -178,6 +181,8 @@ def _evidence(work: Work) -> None:
 
     published = [read_csv(path, ()) for path in work.paths("published")]
     try:
+        if unlike := work.order.settings.get("unlike_published"):
+            raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
         table = work.function(*_measured(work), *published, **_uses(work))
     except UnmeasurableError as error:
         from replication.verification.judgement import unmeasured
