@@ -77,7 +77,12 @@ def departures(
         for now, before in zip(sources, published, strict=True)
         for difference in _differences(_made_of(study, *now), _made_of(default, *before))
     ]
-    told = list(dict.fromkeys(found))
+    # Jobs have the same setting at places of their own: `updates` and `training.updates`.
+    told = [
+        text
+        for text in dict.fromkeys(found)
+        if not any(each.endswith(f".{text}") for each in found)
+    ]
     more = [f"and {len(told) - SHOWN} more"] if len(told) > SHOWN else []
     return "; ".join([*told[:SHOWN], *more])
 
