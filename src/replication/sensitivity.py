@@ -79,8 +79,11 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
             axes.add_patch(
                 Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", linewidth=2)
             )
-            held = f"{VERDICT_MARKS[verdict]} {cell['holding']}/{cell['comparisons']}"
-            text = "=" if cell["as_baseline"] else f"{cell['estimate']:+.2g}\n{held}"
+            text = VERDICT_MARKS[verdict]
+            if cell["comparisons"]:
+                held = f"{text} {cell['holding']}/{cell['comparisons']}"
+                text = f"{cell['estimate']:+.2g}\n{held}"
+            text = "=" if cell["as_baseline"] else text
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize="small")
     labels = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
     axes.set(
