@@ -17,8 +17,6 @@ PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements.l
 DEFAULTS = configure({}, find_studies())
 FIGURE = "figures/example/fig1.pdf"
 """Of the template, which is small: what tests of the engine make."""
-TWO_JOBS = "example: {experiments: {printed: {seeds: {count: 15}}}}\n"
-"""Overlay with more seeds than the template puts into one job."""
 
 
 class Project:
@@ -81,6 +79,11 @@ class Project:
         with (self.folder / "config/quick.yaml").open("a") as stream:
             stream.write(overlay)
 
+    def make_two_jobs(self, seeds: int = 15) -> None:
+        """Give the template more seeds than it puts into one job; they count as the paper's."""
+        config = "src/transformer_dynamics/example/config.yaml"
+        self.edit(config, "{first: 1, count: 5}", f"{{first: 1, count: {seeds}}}")
+
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace the one occurrence of a text in a file."""
         file = self.folder / path
@@ -130,6 +133,6 @@ def project(tmp_path: Path) -> Project:
 def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The template's first figure, of two jobs; a test that edits it must undo the edit."""
     project = Project(tmp_path_factory.mktemp("project"))
-    project.add(TWO_JOBS)
+    project.make_two_jobs()
     project.run(FIGURE)
     return project

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from replication.errors import InputError
+from replication.errors import UnmeasurableError
 
 
 def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
@@ -21,13 +21,15 @@ def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
         Columns cell, seed, value, a row per cell and seed.
 
     Raises:
-        InputError: if a cell has fewer than two levels, or a seed lacks one of them.
+        UnmeasurableError: if there is no cell, one has fewer than two levels, or a seed lacks one.
     """
+    if table.empty:
+        raise UnmeasurableError(f"nothing was found to measure along {level}")
     found = []
     for cell, rows in table.groupby("cell", sort=False):
         wide = rows.pivot(index="seed", columns=level, values="value")
         if wide.shape[1] < 2 or wide.isna().to_numpy().any():
-            raise InputError(
+            raise UnmeasurableError(
                 f"{cell}: a change along {level} needs two or more levels, the same for all seeds"
             )
         position = np.log(wide.columns.to_numpy(np.float64))

@@ -48,6 +48,8 @@ class Job(NamedTuple):
     """Name of its rule."""
     command: str
     """What ran."""
+    told: str
+    """The document that the command names, if it names one."""
     program: str
     """Full name of the module that ran."""
     version: str
@@ -149,10 +151,12 @@ def main(output: Path) -> None:
 
 def _job(record: MetadataRecord, outputs: list[str]) -> Job:
     depends = json.dumps(record.params)
-    program = _program(record)
+    told = _told(record)
+    program = _program(record, told)
     return Job(
         rule=str(record.rule),
         command=str(record.shellcmd),
+        told=told,
         program=program,
         version=dict(_MODULE.findall(depends)).get(program, "unknown"),
         packages=dict(_PACKAGE.findall(depends)),
@@ -163,13 +167,17 @@ def _job(record: MetadataRecord, outputs: list[str]) -> Job:
     )
 
 
-def _program(record: MetadataRecord) -> str:
-    """The module that ran; where one program runs all jobs, that of the order among the params."""
+def _told(record: MetadataRecord) -> str:
+    """The orders among the params; empty if there are none."""
+    params = (text for text in record.params or () if text[1:].startswith('{"orders":'))
+    return str(ast.literal_eval(next(params, "''")))
+
+
+def _program(record: MetadataRecord, told: str) -> str:
+    """The module that ran; where one program runs all jobs, that of the first order."""
     found = _PROGRAM.search(record.shellcmd or "")
-    if found and found[1] == RUN:
-        for text in record.params or ():
-            if text[1:].startswith('{"orders":'):
-                return str(json.loads(ast.literal_eval(text))["orders"][0]["program"])
+    if found and found[1] == RUN and told:
+        return str(json.loads(told)["orders"][0]["program"])
     return found[1] if found else str(record.rule)
 
 
@@ -230,7 +238,7 @@ def _action(
         f"#{job.outputs[0]}",
         "CreateAction",
         name=f"{job.rule} of {job.outputs[0]}",
-        description=job.command,
+        description="\n".join(filter(None, (job.command, job.told))),
         instrument=tools[job.tool],
         object=[files[path] for path in job.inputs],
         result=[files[path] for path in job.outputs],

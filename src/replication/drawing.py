@@ -113,6 +113,11 @@ def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     return list(zip(listed, styles, strict=False))
 
 
+def note(figure: Figure, text: str) -> None:
+    """Write a small line below everything that is drawn."""
+    figure.text(0, 0, text, fontsize=5, va="top")
+
+
 def save(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str) -> None:
     """Write a picture that is the same every time.
 

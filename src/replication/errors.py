@@ -1,4 +1,4 @@
-"""The one error that a user is meant to read."""
+"""The errors that a user is meant to read."""
 
 import click
 
@@ -8,4 +8,12 @@ class InputError(click.ClickException):
 
     Its message says what is wrong, where, and what to do about it. A command line that raises it
     prints the message and exits with status 1.
+    """
+
+
+class UnmeasurableError(InputError):
+    """The data at hand do not say what a claim is about: too few updates, cells or seeds.
+
+    Raised by a measure or by a test, it stops nothing: the claim is not tested, and the message is
+    the reason.
     """

@@ -1,6 +1,7 @@
 """Intermediate tables and tables of figures, with the same care as in `storage`."""
 
-import json
+import hashlib
+import io
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,27 +11,50 @@ import pyarrow.parquet as pq
 
 from replication.errors import InputError
 from replication.provenance import Provenance, Recipe, check
-from replication.storage import PROVENANCE, unreadable, write_atomically, write_text
+from replication.storage import (
+    PROVENANCE,
+    refuse_changed,
+    unreadable,
+    with_content,
+    without_content,
+    write_atomically,
+    write_text,
+)
 
 
 def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None:
     """Write a table and its provenance as Parquet."""
-    plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(
-        {PROVENANCE: json.dumps(provenance, sort_keys=True)}
-    )
-    write_atomically(path, lambda stream: pq.write_table(plain, stream))
+    plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata()
+    whole = io.BytesIO()
+    with pq.ParquetWriter(whole, plain.schema) as writer:
+        writer.write_table(plain)
+        record = with_content(provenance, hashlib.sha256(whole.getvalue()).hexdigest())
+        writer.add_key_value_metadata({PROVENANCE: record})
+    write_atomically(path, lambda stream: stream.write(whole.getvalue()))
 
 
 def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFrame:
     """Read what `write_table` wrote; arguments and errors as in `read_arrays`."""
     try:
-        plain = pq.read_table(path)
-        record = (plain.schema.metadata or {})[PROVENANCE.encode()].decode()
-    except (OSError, KeyError, pa.ArrowException) as error:
+        whole = path.read_bytes()
+        file = pq.ParquetFile(io.BytesIO(whole))
+        record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
+        found, content = without_content(record)
+        check(str(path), found, recipe, seeds)
+        refuse_changed(path, content, hashlib.sha256(_pages(whole)).hexdigest())
+        table: pd.DataFrame = file.read().to_pandas(ignore_metadata=True)
+    except InputError:
+        raise
+    except Exception as error:
+        # A damaged byte of the footer can make the reading fail in any way.
         raise unreadable(path, error) from error
-    check(str(path), record, recipe, seeds)
-    table: pd.DataFrame = plain.to_pandas(ignore_metadata=True)
     return table
+
+
+def _pages(whole: bytes) -> bytes:
+    """A Parquet file up to its footer, whose length stands before the last word."""
+    footer = int.from_bytes(whole[-8:-4], "little")
+    return whole[: -8 - footer]
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:

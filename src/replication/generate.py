@@ -265,6 +265,8 @@ def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:
 
 def _number(verdict: Verdict) -> tuple[str, str]:
     """The least favourable estimate with its interval, and the range in which it has to lie."""
+    if not verdict.comparisons:
+        return "", ""
     worst = least_favourable(verdict.comparisons)
     ends = (("at least", worst.lower), ("at most", worst.upper))
     needed = " and ".join(f"{name} {end:.3g}" for name, end in ends if end is not None)

@@ -13,11 +13,12 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from replication.configuration import Configuration
+from replication.configuration import Configuration, configure
 from replication.digest import code
 from replication.errors import InputError
 from replication.order import Input, Order
 from replication.provenance import Recipe, digest, recipe
+from replication.published import without_published
 from replication.registry import Claim, Registry, read_registry
 from replication.seeds import format_seeds
 from replication.strict import unknown_key
@@ -59,6 +60,9 @@ class StudyJobs:
     """Other readings that some claims are judged under."""
     registry: Registry
     """What it claims."""
+    unlike_published: dict[str, str] = field(default_factory=dict)
+    """Of `figure NAME` and `claim NUMBER` whose settings are not those that the published values
+    are of: what differs. Such a figure shows no published values."""
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -328,6 +332,15 @@ class Jobs:
 
 
 def _of(study: Study, configuration: Configuration) -> StudyJobs:
+    parts = _parts(study, configuration)
+    default = configure({}, {study.name: study})
+    if parts.settings == default.section(study.name):
+        return parts
+    whole = default.model_copy(update={"computation": configuration.computation})
+    return without_published(parts, _parts(study, whole))
+
+
+def _parts(study: Study, configuration: Configuration) -> StudyJobs:
     settings = configuration.section(study.name)
     return StudyJobs(
         study,

@@ -1,11 +1,16 @@
-"""What a program is told: one JSON document, the same on the command line and in the records."""
+"""What a program is told: one JSON document, the same in its file and in the records."""
 
+import hashlib
+from pathlib import Path
 from typing import Any, Literal
 
 from replication.provenance import Recipe
+from replication.storage import write_text
 from replication.strict import Strict
 
 Role = Literal["source", "data", "runs", "metrics", "table", "evidence", "verdict", "published"]
+TOLD = Path(".snakemake/told")
+"""Where what programs are told is kept, beside the rest that Snakemake keeps of a run."""
 Stage = Literal["data", "runs", "metrics", "table", "figure", "evidence", "verdict"]
 
 
@@ -50,3 +55,22 @@ class Orders(Strict):
     def to_json(self) -> str:
         """What the program is told."""
         return self.model_dump_json(exclude_defaults=True)
+
+
+class Told:
+    """A document on the command line of a program, as the name of its file.
+
+    The file is written when the command is put together, on whatever machine: the document itself
+    would make the command, and what is printed when it fails, kilobytes long.
+    """
+
+    def __init__(self, document: str, folder: Path = TOLD) -> None:
+        """Of a document; the file's name follows from it."""
+        self._document = document
+        self._path = folder / f"{hashlib.sha256(document.encode()).hexdigest()[:16]}.json"
+
+    def __str__(self) -> str:
+        """The name of the file, which is there then."""
+        if not self._path.is_file() or self._path.read_text() != self._document:
+            write_text(self._path, self._document)
+        return str(self._path)

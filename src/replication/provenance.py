@@ -10,7 +10,7 @@ from replication.errors import InputError
 from replication.strict import Strict
 
 Provenance = dict[str, Any]
-FORMAT = 1
+FORMAT = 2
 """Of intermediate files; the modules that write them count for no result, this number does."""
 
 
@@ -71,19 +71,18 @@ def provenance(program: str, settings: Any, seeds: list[int], reads: list[str]) 
     }
 
 
-def check(path: str, text: str, expected: Recipe, seeds: list[int] | None) -> None:
+def check(path: str, found: Provenance, expected: Recipe, seeds: list[int] | None) -> None:
     """Refuse a file that was not made by the expected recipe for the expected seeds.
 
     Args:
         path: of the file.
-        text: the provenance that stands in it.
+        found: the provenance that stands in it.
         expected: how it should have been made.
         seeds: what it should cover; not compared if left out.
 
     Raises:
         InputError: names the file and what differs.
     """
-    found = json.loads(text)
     differences = list(_differences(found, expected))
     if seeds is not None and found.get("seeds") != seeds:
         differences.append(f"seeds are {found.get('seeds')}, expected {seeds}")

@@ -1,4 +1,4 @@
-"""Run one job: `python -m replication.run --job JSON OUTPUT... INPUT...`.
+"""Run one job: `python -m replication.run --job FILE OUTPUT... INPUT...`.
 
 Every rule of the workflow calls this program. For every order of the job it reads and checks what
 that reads, calls the study's function and writes what it returns; see `replication.study` for the
@@ -17,13 +17,14 @@ from typing import Any, NamedTuple
 import click
 from pydantic import TypeAdapter
 
-from replication.errors import InputError
+from replication.errors import InputError, UnmeasurableError
 from replication.order import Input, Order, Orders, Role
 from replication.provenance import Provenance, Recipe, digest, provenance
 from replication.seeds import parse_seeds
 from replication.study import Measured, Run
 
 Function = Callable[..., Any]
+_FILE = click.Path(path_type=Path)
 
 
 class Given(NamedTuple):
@@ -90,12 +91,12 @@ def parsed(function: Function, data: Any) -> Any:
 
 
 @click.command(help=__doc__)
-@click.option("--job", required=True, help="Orders as JSON, one for each output.")
-@click.option("--checksum", type=click.Path(path_type=Path), help="Digest of a figure's table.")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-def main(job: str, checksum: Path | None, files: tuple[Path, ...]) -> None:
+@click.option("--job", required=True, type=_FILE, help="Orders as JSON, one for each output.")
+@click.option("--checksum", type=_FILE, help="Digest of a figure's table.")
+@click.argument("files", nargs=-1, type=_FILE)
+def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
     """Run it."""
-    orders = Orders.parse_json(job, "--job").orders
+    orders = Orders.parse_json(_text(job), str(job)).orders
     outputs, rest = files[: len(orders)], iter(files[len(orders) :])
     numbers = [sum(item.count for item in order.inputs) for order in orders]
     if len(files) != len(orders) + sum(numbers):
@@ -103,6 +104,15 @@ def main(job: str, checksum: Path | None, files: tuple[Path, ...]) -> None:
     for order, output, number in zip(orders, outputs, numbers, strict=True):
         given = list(_given(order.inputs, list(islice(rest, number))))
         _STAGES[order.stage](Work(order, given, output, checksum))
+
+
+def _text(path: Path) -> str:
+    from replication.storage import unreadable
+
+    try:
+        return path.read_text()
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
 
 
 def _data(work: Work) -> None:
@@ -143,7 +153,7 @@ def _table(work: Work) -> None:
 
 
 def _figure(work: Work) -> None:
-    from replication.drawing import save, set_style
+    from replication.drawing import note, save, set_style
     from replication.frames import read_csv
     from replication.storage import write_atomically
 
@@ -155,6 +165,9 @@ def _figure(work: Work) -> None:
     known = [read_csv(path, columns, numbers=columns) for path in work.paths("published")]
     set_style()
     drawn = work.function(figure, read_csv(table, figure.columns), known[0] if known else None)
+    if unlike := work.order.settings.get("unlike_published"):
+        click.echo(f"{work.output} shows no published values: {unlike}", err=True)
+        note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = work.output.suffix.removeprefix(".")
     subject = (
         f"{work.output.stem}; made from {digest(work.provenance)};"
@@ -167,7 +180,15 @@ def _evidence(work: Work) -> None:
     from replication.frames import read_csv, write_table
 
     published = [read_csv(path, ()) for path in work.paths("published")]
-    table = work.function(*_measured(work), *published, **_uses(work))
+    try:
+        if unlike := work.order.settings.get("unlike_published"):
+            raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
+        table = work.function(*_measured(work), *published, **_uses(work))
+    except UnmeasurableError as error:
+        from replication.verification.judgement import unmeasured
+
+        click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
+        table = unmeasured(error.message)
     write_table(work.output, table, work.provenance)
 
 

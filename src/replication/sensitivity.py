@@ -50,13 +50,14 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
 
     if verdict.claim != cell["claim"]:
         raise InputError(f"the verdict on {verdict.claim} was given in place of {cell['claim']}")
+    estimates = [item.estimate for item in verdict.comparisons]
     effects = [item.effect for item in verdict.comparisons if item.effect is not None]
     return {
         **cell,
         "verdict": verdict.verdict,
         "comparisons": len(verdict.comparisons),
         "holding": sum(item.decision == "holds" for item in verdict.comparisons),
-        "estimate": float(np.median([item.estimate for item in verdict.comparisons])),
+        "estimate": float(np.median(estimates)) if estimates else None,
         "effect": float(np.median(effects)) if effects else None,
         "seeds": verdict.seeds,
     }
@@ -79,8 +80,11 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
             axes.add_patch(
                 Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", linewidth=2)
             )
-            held = f"{VERDICT_MARKS[verdict]} {cell['holding']}/{cell['comparisons']}"
-            text = "=" if cell["as_baseline"] else f"{cell['estimate']:+.2g}\n{held}"
+            text = VERDICT_MARKS[verdict]
+            if cell["comparisons"]:
+                held = f"{text} {cell['holding']}/{cell['comparisons']}"
+                text = f"{cell['estimate']:+.2g}\n{held}"
+            text = "=" if cell["as_baseline"] else text
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize="small")
     labels = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
     axes.set(

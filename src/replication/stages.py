@@ -12,7 +12,8 @@ from typing import Any
 
 from replication.digest import code
 from replication.jobs import Jobs
-from replication.order import Orders
+from replication.order import Orders, Told
+from replication.provenance import FORMAT
 from replication.tasks import Task
 
 MADE_HERE = ("results/", "figures/")
@@ -42,8 +43,12 @@ class Stage:
         ]
 
     def job(self, wildcards: Any) -> str:
-        """What the program is told."""
+        """What the program is told, for the records."""
         return Orders(orders=[self.jobs.order(path) for path in self._paths(wildcards)]).to_json()
+
+    def told(self, wildcards: Any, input: Any) -> Told:
+        """The same for the command; taking `input` keeps the file's name from the records."""
+        return Told(self.job(wildcards))
 
     def program(self, wildcards: Any) -> list[str]:
         """The program's own module, apart from what it shares, so that a reason line is short."""
@@ -60,7 +65,7 @@ class Stage:
         own = self.program(wildcards)
         others = [item for item in self._code(wildcards) if item not in own]
         published = (path for task in self._tasks(wildcards) for path in task.published)
-        return others + contents(dict.fromkeys(published))
+        return [*others, *contents(dict.fromkeys(published)), f"format {FORMAT} of results"]
 
     def files(self, wildcards: Any, input: Any) -> str:
         """What each program reads, as words of the shell, wherever a storage provider has put it.
@@ -70,6 +75,10 @@ class Stage:
         read = self._read(wildcards)
         places = dict(zip(dict.fromkeys(read), map(str, input.get("shown", input)), strict=True))
         return words(places[path] for path in read)
+
+    def outputs(self, wildcards: Any, output: Any) -> str:
+        """What the job makes, as words of the shell."""
+        return words(map(str, output))
 
     def memory(self, wildcards: Any, attempt: int) -> int:
         """In MB; more after every failure."""

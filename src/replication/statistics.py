@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
-from replication.errors import InputError
+from replication.errors import InputError, UnmeasurableError
 
 Floats = NDArray[np.float64]
 
@@ -256,7 +256,7 @@ def holm(p_values: ArrayLike) -> Floats:
 def _sample(values: ArrayLike) -> _Sample:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1 or array.size < 2:
-        raise InputError(
+        raise UnmeasurableError(
             f"a test over seeds needs a list of 2 or more values, not values of shape {array.shape}"
         )
     _check_finite(array)
@@ -301,6 +301,6 @@ def _finite(number: float, name: str) -> float:
 def _check_finite(array: Floats) -> None:
     wrong = np.count_nonzero(~np.isfinite(array))
     if wrong:
-        raise InputError(
+        raise UnmeasurableError(
             f"every value of a test must be finite, but {wrong} of {array.size} are not"
         )

@@ -1,5 +1,6 @@
 """Intermediate files: written whole or not at all, read only if they are what they claim."""
 
+import hashlib
 import json
 import os
 import secrets
@@ -17,6 +18,8 @@ Arrays = Mapping[str, NDArray[Any]]
 
 PROVENANCE = "provenance"
 """Name under which a file keeps what made it."""
+CONTENT = "content"
+"""Name under which a provenance keeps the digest of what the file holds."""
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -49,7 +52,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
     """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
-    named = {PROVENANCE: np.array(json.dumps(provenance, sort_keys=True)), **arrays}
+    record = with_content(provenance, _digest(arrays))
+    named = {PROVENANCE: np.array(record), **arrays}
     write_atomically(path, lambda stream: np.savez_compressed(stream, allow_pickle=False, **named))
 
 
@@ -62,16 +66,17 @@ def read_arrays(path: Path, recipe: Recipe, seeds: list[int] | None) -> dict[str
         seeds: what it should cover; any, if left out.
 
     Raises:
-        InputError: if the file is missing, truncated, not an `.npz`, or made otherwise.
+        InputError: if the file is missing, truncated, not an `.npz`, made otherwise, or changed
+            after it was made.
     """
-    return _read(path, lambda record: check(str(path), record, recipe, seeds))
+    return _read(path, lambda found: check(str(path), found, recipe, seeds))
 
 
 def read_own_arrays(path: Path, provenance: Provenance) -> dict[str, NDArray[Any]]:
     """Read what `write_arrays` wrote with the very same provenance; errors as in `read_arrays`."""
 
-    def same(record: str) -> None:
-        if record != json.dumps(provenance, sort_keys=True):
+    def same(found: Provenance) -> None:
+        if found != json.loads(json.dumps(provenance)):
             raise InputError(
                 f"{path}: made by another configuration or another version of the code"
             )
@@ -79,16 +84,50 @@ def read_own_arrays(path: Path, provenance: Provenance) -> dict[str, NDArray[Any
     return _read(path, same)
 
 
-def _read(path: Path, accept: Callable[[str], None]) -> dict[str, NDArray[Any]]:
+def _read(path: Path, accept: Callable[[Provenance], None]) -> dict[str, NDArray[Any]]:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            accept(str(archive[PROVENANCE]))
-            return {name: archive[name] for name in archive.files if name != PROVENANCE}
+            found, content = without_content(str(archive[PROVENANCE]))
+            accept(found)
+            arrays = {name: archive[name] for name in archive.files if name != PROVENANCE}
+            refuse_changed(path, content, _digest(arrays))
+            return arrays
     except InputError:
         raise
     except Exception as error:
         # A damaged byte can make NumPy's reading of a header fail in any way.
         raise unreadable(path, error) from error
+
+
+def _digest(arrays: Arrays) -> str:
+    """Of all names, types, shapes and values."""
+    found = hashlib.sha256()
+    for name, values in arrays.items():
+        whole = np.asarray(values)
+        found.update(f"{name} {whole.dtype.str} {whole.shape} ".encode())
+        found.update(whole.tobytes())
+    return found.hexdigest()
+
+
+def with_content(provenance: Provenance, content: str) -> str:
+    """The record of a file: what made it, and the digest of what it holds."""
+    return json.dumps({**provenance, CONTENT: content}, sort_keys=True)
+
+
+def without_content(record: str) -> tuple[Provenance, str]:
+    """A record's provenance, and the digest of what its file should hold; empty if it has none."""
+    found = json.loads(record)
+    return found, found.pop(CONTENT, "")
+
+
+def refuse_changed(path: Path, kept: str, found: str) -> None:
+    """Refuse a file that does not hold what its record says.
+
+    Raises:
+        InputError: says what to do.
+    """
+    if kept != found:
+        raise InputError(f"{path} was changed after it was made; delete it and run again")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -23,6 +23,7 @@ and `published/` (tables as printed). Its programs are modules with pure functio
     draw(figure, table, published) -> figure         figures/*.py
     <measure>(*measured, [published]) -> table       claims/*.py, the evidence of a claim
 
+A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested.
 The first parameter's type says how its settings are read. A figure or a claim that `uses` keys of
 the study's section gets them by name, too.
 """

@@ -129,7 +129,8 @@ class Tasks:
         program = self._jobs.study.program(f"claims.{module}")
         where = f"{self._study}: claim {claim}"
         sources = self._metrics(self._jobs.sources(claim, variant), where)
-        settings = {"measure": function, "uses": self._uses(found.uses, where)}
+        settings: dict[str, Any] = {"measure": function, "uses": self._uses(found.uses, where)}
+        settings |= self._unlike_published(f"claim {claim}")
         published = self._published(found.published_table)
         task = self._small("evidence", program, function, settings, sources, published)
         return task._replace(batch=self._jobs.batch(claim, variant))
@@ -160,8 +161,10 @@ class Tasks:
     def _figure(self, name: str) -> Task:
         """The picture, of whatever kind."""
         figure = self._jobs.figures[name]
+        settings: dict[str, Any] = {"figure": figure.model_dump(mode="json")}
+        settings |= self._unlike_published(f"figure {name}")
         task = self._small(
-            "figure", type(figure).__module__, "draw", {"figure": figure.model_dump(mode="json")},
+            "figure", type(figure).__module__, "draw", settings,
             (self._jobs.table(name),), self._published(figure.published),
         )  # fmt: skip
         return task._replace(seeds=self._jobs.seeds_behind(name))
@@ -198,6 +201,10 @@ class Tasks:
 
     def _published(self, name: str | None) -> tuple[str, ...]:
         return (os.path.relpath(self._jobs.study.folder / "published" / name),) if name else ()
+
+    def _unlike_published(self, what: str) -> dict[str, str]:
+        found = self._jobs.unlike_published.get(what)
+        return {"unlike_published": found} if found else {}
 
     def _cells(self) -> list[dict[str, Any]]:
         return [

@@ -138,7 +138,9 @@ class Folder:
 
     def build(self, *extra):
         verdicts = sorted(map(str, (self.path / "verdicts").iterdir()))
-        figures = json.dumps({"figures": self.figures, "study": "paper", "settings": SETTINGS})
+        figures = str(self.path / "figures.json")
+        told = {"figures": self.figures, "study": "paper", "settings": SETTINGS}
+        Path(figures).write_text(json.dumps(told))
         read_registry.cache_clear()
         return CliRunner().invoke(
             main,

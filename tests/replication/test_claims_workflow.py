@@ -13,6 +13,7 @@ VERDICT = "results/example/verdicts/C2.json"
 EVIDENCE = "results/example/evidence/C2.parquet"
 JUDGING = "verdict_example_fig2"
 """The rule that judges the claims of its figure."""
+REFUSING = "from replication.errors import InputError, UnmeasurableError\n"
 EXAMPLE = "src/transformer_dynamics/example"
 
 
@@ -71,3 +72,32 @@ def test_claim_on_an_unknown_experiment_is_refused(project):
     project.edit(f"{EXAMPLE}/registry.yaml", "{experiment: printed,", "{experiment: prnted,")
     output = project.run(VERDICT, succeed=False)
     assert "unknown key 'prnted'; did you mean 'printed'?" in output
+
+
+def test_a_claim_that_cannot_be_measured_stops_nothing_else(project):
+    """The other claims of its module and of its figure, the scorecard and the page are made."""
+    reason = "the training must record update 9"
+    learning = f"{EXAMPLE}/claims/learning.py"
+    project.edit(learning, "import pandas as pd\n", f"import pandas as pd\n{REFUSING}")
+    project.edit(
+        learning, "    ratios = ", f'    raise UnmeasurableError("{reason}")\n    ratios = '
+    )
+    page = "results/report/example.html"
+    project.run(page, "results/example/verdicts.md")
+    record = json.loads((project.folder / VERDICT).read_text())
+    assert (record["verdict"], record["summary"]) == ("not tested", reason)
+    other = json.loads((project.folder / VERDICT.replace("C2", "C3")).read_text())
+    assert other["verdict"] == "contradicted"
+    card = (project.folder / "results/example/verdicts.md").read_text()
+    assert f"| not tested | {reason} |" in card
+    assert f"<b>Why not:</b> {reason}." in (project.folder / page).read_text()
+    said = project.verify("--study", "example", succeed=False)
+    assert f"verdict on C2 is not tested ({reason}), expected replicated by 10 seeds" in said
+    assert "C3 " in said
+
+
+def test_an_error_of_a_measure_stops(project):
+    learning = f"{EXAMPLE}/claims/learning.py"
+    project.edit(learning, "import pandas as pd\n", f"import pandas as pd\n{REFUSING}")
+    project.edit(learning, "    ratios = ", '    raise InputError("no such file")\n    ratios = ')
+    assert "Error: no such file" in project.run(VERDICT, succeed=False)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from replication.errors import InputError
 from replication.registry import Test
 from replication.statistics import holm, resolution, t_test_above, t_test_below, t_test_within
-from replication.verification.judgement import Judged, judge
+from replication.verification.judgement import Judged, judge, unmeasured
 
 RNG = np.random.default_rng(0)
 
@@ -185,24 +185,39 @@ def test_the_order_of_rows_does_not_matter(order):
     ("evidence", "message"),
     [
         (seeds(0).drop(columns="seed"), "claim T1: its evidence lacks seed"),
-        (seeds(0).head(0), "claim T1: its evidence is empty"),
-        (seeds(0, n=2).head(1), "claim T1, a: a test over seeds needs"),
-        (seeds(np.nan), "must be finite"),
         (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one cell"),
         (seeds(0).assign(value="fast"), "claim T1: a value of its evidence is no number"),
         (seeds(0).assign(cell=["a", None] * 5), "claim T1: a row of its evidence has no cell"),
         (seeds(0).replace({"seed": {3: np.nan}}), "claim T1: a row of its evidence has no seed"),
         (both(0, 0), "claim T1: only an equivalence compares samples"),
-        (
-            pd.concat([seeds(0), seeds(0, n=9, cell="b")]),
-            "claim T1: its cells have different numbers of seeds",
-        ),
     ],
 )
 def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
     with pytest.raises(InputError) as error:
         judge([judged(evidence, kind="interval", upper=0)])
     assert message in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("evidence", "reason"),
+    [
+        (unmeasured("the training must record update 9"), "the training must record update 9"),
+        (seeds(0).head(0), "nothing was found to measure"),
+        (seeds(0, n=2).head(1), "in 'a' a test over seeds needs a list of 2 or more values"),
+        (seeds(np.nan), "in 'a' every value of a test must be finite"),
+        (
+            pd.concat([seeds(0), seeds(0, n=9, cell="b")]),
+            "its cells have different numbers of seeds",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_is_not_tested_and_counts_for_no_other_claim(evidence, reason):
+    test = {"kind": "interval", "upper": 0}
+    other = judged(seeds(-1), "T2", **test)
+    found = judge([judged(evidence, **test), other])
+    assert found["T2"] == judge([other])["T2"]
+    assert (found["T1"].verdict, found["T1"].comparisons) == ("not tested", [])
+    assert found["T1"].summary.startswith(reason)
 
 
 def test_a_value_that_is_not_a_number_is_refused():

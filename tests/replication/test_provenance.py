@@ -139,7 +139,9 @@ def test_actions_name_command_code_and_packages(computed):
         for action in entities(data, "CreateAction").values()
         if action["name"] == f"figure of {FIGURE}"
     ]
-    assert " -m replication.run --job " in action["description"]
+    command, told = action["description"].splitlines()
+    assert " -m replication.run --job " in command
+    assert json.loads(told)["orders"][0]["function"] == "draw"
     tool = everything[action["instrument"]["@id"]]
     assert tool["name"] == "transformer_dynamics.example.figures.fig1"
     assert len(tool["softwareVersion"]) == 12

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from conftest import DEFAULTS
 
 from replication.errors import InputError
 from replication.frames import read_csv, read_table, write_csv, write_table
 from replication.jobs import Jobs
-from replication.order import Orders
+from replication.order import Orders, Told
 from replication.provenance import digest, provenance, recipe
 from replication.storage import read_arrays, read_own_arrays, write_arrays, write_atomically
 from replication.study import find_studies
@@ -76,6 +77,22 @@ def test_flipped_byte_is_refused(tmp_path):
             np.testing.assert_array_equal(found[name], array)
 
 
+def test_flipped_byte_of_a_table_is_refused(tmp_path):
+    path = tmp_path / "t.parquet"
+    write_table(path, TABLE, PROVENANCE)
+    whole = path.read_bytes()
+    for place in range(4, len(whole), 7):
+        content = bytearray(whole)
+        content[place] ^= 255
+        path.write_bytes(content)
+        try:
+            found = read_table(path, RECIPE, SEEDS)
+        except InputError:
+            continue
+        # A byte of the footer that carries nothing, such as a statistic.
+        pd.testing.assert_frame_equal(found, TABLE)
+
+
 def test_pickles_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", provenance=np.array([object()]), allow_pickle=True)
     with pytest.raises(InputError, match="not made by this project"):
@@ -103,7 +120,7 @@ def test_table_without_provenance_is_refused(tmp_path):
         ({"reads": ["f" * 16]}, "what it was made from was made otherwise"),
         ({"program": "another"}, f"program: 'another', expected '{PROGRAM}'"),
         ({"packages": {"numpy": "0.1"}}, r"packages: \{'numpy': '0\.1'\}, expected"),
-        ({"format": 0}, "format: 0, expected 1"),
+        ({"format": 1}, "format: 1, expected 2"),
         ({"code": PROVENANCE["code"] | {PROGRAM: "0" * 12}}, rf"other code of {PROGRAM}\)"),
     ],
 )
@@ -114,6 +131,35 @@ def test_what_was_made_otherwise_is_refused(tmp_path, changes, message):
     write_arrays(tmp_path / "a.npz", ARRAYS, PROVENANCE | changes)
     with pytest.raises(InputError, match=rf"a\.npz: made by another .*{message}.*delete"):
         read_arrays(tmp_path / "a.npz", RECIPE, SEEDS)
+
+
+def test_other_values_with_the_right_provenance_are_refused(tmp_path):
+    arrays, table = tmp_path / "a.npz", tmp_path / "t.parquet"
+    write_arrays(arrays, ARRAYS, PROVENANCE)
+    with np.load(arrays) as archive:
+        whole = dict(archive)
+    np.savez_compressed(arrays, allow_pickle=False, **whole)
+    assert read_arrays(arrays, RECIPE, SEEDS).keys() == ARRAYS.keys()
+    others = (
+        {"a/x": np.nextafter(whole["a/x"], 2000)},
+        {"a/x": whole["a/x"].T},
+        {"a/y": whole["a/y"].view(np.int16)},
+    )
+    for other in others:
+        np.savez_compressed(arrays, allow_pickle=False, **{**whole, **other})
+        with pytest.raises(InputError, match=r"a\.npz was changed after it was made; delete it"):
+            read_arrays(arrays, RECIPE, SEEDS)
+
+    write_table(table, TABLE, PROVENANCE)
+    record = pq.read_metadata(table).metadata
+    plain = pq.read_table(table).replace_schema_metadata({"provenance": record[b"provenance"]})
+    pq.write_table(plain, table)
+    assert read_table(table, RECIPE, SEEDS).equals(TABLE)
+    for column, values in (("entropy", [0.1, 0.3]), ("seed", [2, 1]), ("name", ["a", "c"])):
+        position = plain.column_names.index(column)
+        pq.write_table(plain.set_column(position, column, [values]), table)
+        with pytest.raises(InputError, match=r"t\.parquet was changed after it was made"):
+            read_table(table, RECIPE, SEEDS)
 
 
 def test_seeds_may_be_left_open(tmp_path):
@@ -173,10 +219,10 @@ def small_disk(tmp_path):
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path):
+def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path, tmp_path: Path):
     jobs = Jobs.of(DEFAULTS, find_studies())
     path = next(path for path in jobs.tasks if path.startswith("results/example/data/"))
-    job = Orders(orders=[jobs.order(path)]).to_json()
+    job = str(Told(Orders(orders=[jobs.order(path)]).to_json(), tmp_path))
     command = [sys.executable, "-m", "replication.run", "--job", job, str(small_disk / "2.npz")]
     failed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert failed.returncode == 1

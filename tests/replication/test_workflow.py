@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import FIGURE, TWO_JOBS, Project, counted
+from conftest import FIGURE, Project, counted
 
 from replication.configuration import configure
 from replication.frames import write_table
@@ -177,7 +177,7 @@ def test_an_edit_counts_whatever_its_time(finished_project: Project, edit):
 def copied(project: Project, folder: Path, *names: str) -> Project:
     """A fresh project with what another one has made."""
     other = Project(folder)
-    other.add(TWO_JOBS)
+    other.make_two_jobs()
     for name in names or ("results", "figures", ".snakemake"):
         shutil.copytree(project.folder / name, other.folder / name)
     return other
@@ -271,7 +271,7 @@ def test_bytes_do_not_depend_on_cores_batches_or_interruptions(
     one_core = Project(tmp_path / "one")
     interrupted = Project(tmp_path / "interrupted")
     for project in (one_core, interrupted):
-        project.add(TWO_JOBS)
+        project.make_two_jobs()
     one_core.run(FIGURE, "--cores", "1")
     assert one_core.files("results", "figures") == expected
 
@@ -286,7 +286,8 @@ def test_bytes_do_not_depend_on_cores_batches_or_interruptions(
 
 def test_seeds_per_job_changes_no_number(finished_project: Project, tmp_path: Path):
     batched = Project(tmp_path)
-    batched.add(TWO_JOBS + "computation: {seeds_per_job: 20}\n")
+    batched.make_two_jobs()
+    batched.add("computation: {seeds_per_job: 20}\n")
     assert "Training printed/1-15 of example" in batched.run(FIGURE)
     for path in (TABLE, FIGURE):
         assert (batched.folder / path).read_bytes() == (finished_project.folder / path).read_bytes()
@@ -298,7 +299,7 @@ def test_seeds_per_job_changes_no_number(finished_project: Project, tmp_path: Pa
 
 
 def test_a_killed_job_is_the_only_one_that_is_repeated(project: Project):
-    project.add(TWO_JOBS.replace("15", "25"))
+    project.make_two_jobs(25)
     process = project.start(FIGURE, "--cores", "1")
     finished = project.folder / RUNS
     # Kill the training job that follows the first finished one.
@@ -308,6 +309,7 @@ def test_a_killed_job_is_the_only_one_that_is_repeated(project: Project):
     output, _ = process.communicate()
     assert process.returncode != 0
     assert "Error in rule runs" in output
+    assert "Error: ended by the signal KILL" in output
     left = {path.stem for path in finished.glob("[0-9]*.npz")}
     assert 1 <= len(left) <= 2
     planned = project.planned(FIGURE)
@@ -325,7 +327,8 @@ def training_process(project: Project) -> int | None:
             continue
         if folder == project.folder and b"--job" in words:
             job, output, *_ = (word.decode() for word in words[words.index(b"--job") + 1 :])
-            if '"stage":"runs"' in job and not (folder / output).exists():
+            order = (folder / job).read_text()
+            if '"stage":"runs"' in order and not (folder / output).exists():
                 return int(entry.name)
     return None
 
@@ -357,7 +360,10 @@ def test_changed_figure_table_is_named(finished_project: Project, tmp_path: Path
     table = other.folder / TABLE
     table.write_text(table.read_text()[:300])
     output = other.run(FIGURE, succeed=False)
-    assert f"Error: {TABLE} was changed after it was made; delete it" in output
+    said = f"Error: {TABLE} was changed after it was made; delete it"
+    assert said in output
+    echoed = output[output.index("RuleException") : output.index(said)]
+    assert '"orders"' not in echoed, "what the program is told stands in a file"
     table.unlink()
     other.run(FIGURE)
     assert table.read_bytes() == (finished_project.folder / TABLE).read_bytes()

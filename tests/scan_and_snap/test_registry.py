@@ -14,7 +14,7 @@ from replication.configuration import configure
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.order import Orders
+from replication.order import Orders, Told
 from replication.registry import BEYOND, SHOWN, THEORY, Quote, Registry, read_registry, to_markdown
 from replication.run import main
 from replication.study import find_studies
@@ -42,7 +42,8 @@ def evidence(claim: str, folder: Path, **changes: object) -> pd.DataFrame:
     jobs = Jobs.of(configure({STUDY.name: changes}, studies), studies)
     order = jobs.order(jobs.studies[STUDY.name].files.evidence[claim])
     output = folder / "evidence.parquet"
-    main(["--job", Orders(orders=[order]).to_json(), str(output)], standalone_mode=False)
+    told = Told(Orders(orders=[order]).to_json(), folder)
+    main(["--job", str(told), str(output)], standalone_mode=False)
     return pq.read_table(output).to_pandas()
 
 

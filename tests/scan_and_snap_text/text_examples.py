@@ -2,11 +2,12 @@
 
 import hashlib
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 from click.testing import CliRunner, Result
 
-from replication.order import Input, Order, Orders
+from replication.order import Input, Order, Orders, Told
 from replication.run import main
 from transformer_dynamics.scan_and_snap_text.output_layer import BLOCK
 from transformer_dynamics.scan_and_snap_text.settings import (
@@ -71,7 +72,7 @@ def order(stage: str, name: str, function: str, settings: object, **others: obje
         {"stage": stage, "program": f"{PACKAGE}.{name}", "function": function, "settings": settings}
         | others
     )
-    return ["--job", Orders(orders=[told]).to_json()]
+    return ["--job", str(Told(Orders(orders=[told]).to_json(), Path(mkdtemp())))]
 
 
 def tokenised(job: TokenJob, texts: list[Path], output: Path) -> Result:

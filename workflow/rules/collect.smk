@@ -2,12 +2,16 @@
 # computed, described; and the targets that a user asks for.
 from replication.report.commit import commit
 from replication.report.rule import Page
-from replication.stages import contents
+from replication.stages import contents, words
 
 SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
 # What `--config study=...` names, or the studies of a plain run.
 SELECTED = checked(JOBS.selected, CHOICE)
+
+
+def read_verdicts(wildcards, input):
+    return words(input.verdicts)
 
 
 rule scorecard:
@@ -32,12 +36,13 @@ rule scorecard:
             LOCK, verdicts_on(wildcards.study), "replication.verification.scorecard"
         ),
         registry=lambda wildcards: contents([registry(wildcards)]),
+        verdicts=read_verdicts,
     message:
         "Bringing the verdicts of {wildcards.study} together (log: {log})"
     shell:
         "{params.python:q} -m replication.verification.scorecard --registry {input.registry:q}"
-        " --parquet {output.parquet:q} --markdown {output.markdown:q} {input.verdicts:q}"
-        " > {log:q} 2>&1"
+        " --parquet {output.parquet:q} --markdown {output.markdown:q} {params.verdicts}"
+        + LOGGED
 
 
 rule page:
@@ -62,6 +67,7 @@ rule page:
         planned=PAGE.planned,
         figures=PAGE.moved,
         study=PAGE.study,
+        verdicts=read_verdicts,
         root=str(PROJECT),
         commit=lambda wildcards: commit(PROJECT),
         digest=CONFIGURATION.digest,
@@ -72,7 +78,7 @@ rule page:
         " --study {params.study:q} --root {params.root:q}"
         " --figures {params.figures:q} --commit {params.commit:q} --digest {params.digest:q}"
         " --command 'snakemake results/report/{wildcards.page}.html'"
-        " --output {output:q} {input.verdicts:q} > {log:q} 2>&1"
+        " --output {output:q} {params.verdicts}" + LOGGED
 
 
 rule verify:

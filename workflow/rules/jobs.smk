@@ -45,6 +45,13 @@ def python(wildcards, input):
     return "python" if IN_IMAGE else sys.executable
 
 
+# Where the output of a program goes. A signal ends it without a word, so that is written for it.
+LOGGED = (
+    " > {log:q} 2>&1 || {{ code=$?; [ $code -le 128 ] ||"
+    ' echo "Error: ended by the signal $(kill -l $code)" >> {log:q}; exit $code; }}'
+)
+
+
 def category(wildcards):
     return JOBS.figures[wildcards.figure][0].registry.title
 

@@ -34,12 +34,13 @@ for made, (path, doing) in MADE_BY_STUDY.items():
             program=FILE.program,
             code=FILE.code,
             job=FILE.job,
+            told=FILE.told,
             files=FILE.files,
         message:
             f"{doing} of {{wildcards.study}} (log: {{log}})"
         shell:
-            "{params.python:q} -m replication.run --job {params.job:q} {output:q}"
-            " {params.files} > {log:q} 2>&1"
+            "{params.python:q} -m replication.run --job {params.told:q} {output:q}"
+            " {params.files}" + LOGGED
 
 
 # Starting Python takes longer than most claims: those of one module are measured together, and those
@@ -67,12 +68,14 @@ for (made, name, batch), paths in JOBS.batches.items():
             program=FILE.program,
             code=FILE.code,
             job=FILE.job,
+            told=FILE.told,
+            outputs=FILE.outputs,
             files=FILE.files,
         message:
             f"{IN_BATCHES[made]} the claims {batch} of {name} (log: {{log}})"
         shell:
-            "{params.python:q} -m replication.run --job {params.job:q} {output:q}"
-            " {params.files} > {log:q} 2>&1"
+            "{params.python:q} -m replication.run --job {params.told:q} {params.outputs} {params.files}"
+            + LOGGED
 
 
 rule table:
@@ -93,12 +96,13 @@ rule table:
         program=TABLE.program,
         code=TABLE.code,
         job=TABLE.job,
+        told=TABLE.told,
         files=TABLE.files,
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run --job {params.job:q} --checksum {output.checksum:q}"
-        " {output.table:q} {params.files} > {log:q} 2>&1"
+        "{params.python:q} -m replication.run --job {params.told:q} --checksum {output.checksum:q}"
+        " {output.table:q} {params.files}" + LOGGED
 
 
 rule figure:
@@ -124,9 +128,10 @@ rule figure:
         program=FIGURE.program,
         code=FIGURE.code,
         job=FIGURE.job,
+        told=FIGURE.told,
         files=FIGURE.files,
     message:
         "Drawing {output} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run --job {params.job:q} --checksum {input.checksum:q}"
-        " {output:q} {params.files} > {log:q} 2>&1"
+        "{params.python:q} -m replication.run --job {params.told:q} --checksum {input.checksum:q}"
+        " {output:q} {params.files}" + LOGGED

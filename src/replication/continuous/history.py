@@ -5,6 +5,7 @@ holds of its runs of the lowest seed that was computed. So the history stays sma
 depends on the processor.
 """
 
+import math
 from datetime import datetime
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def verdict_rows(found: Reference) -> pd.DataFrame:
     rows = []
     for claim, verdict in found.verdicts.items():
         values = [item.estimate for item in verdict.comparisons]
-        rows.append((claim, verdict.verdict, verdict.seeds, len(values), min(values), max(values)))
+        ends = (min(values), max(values)) if values else (math.nan, math.nan)
+        rows.append((claim, verdict.verdict, verdict.seeds, len(values), *ends))
     return pd.DataFrame(rows, columns=list(VERDICTS[len(RUN) :]))
 
 

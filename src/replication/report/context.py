@@ -79,9 +79,7 @@ def groups(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
 
 def _claim_view(claim: Claim, judged: Verdict | None, drawn: set[str]) -> ClaimView:
     summary = f"{judged.summary}." if judged else str(claim.not_tested)
-    verdict = judged or Verdict(
-        claim=claim.id, verdict="not tested", summary=summary, seeds=0, comparisons=[]
-    )
+    verdict = judged or Verdict.without_evidence(claim.id, summary)
     texts = (claim.id, claim.statement, claim.where, verdict.verdict, summary)
     plain = " ".join([*texts, claim.note or "", claim.figure or ""])
     return ClaimView(

@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -126,7 +126,7 @@ def _csp_hash(text: Markup) -> str:
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
 @click.option("--study", required=True, help="Its name.")
 @click.option("--root", required=True, type=click.Path(path_type=Path), help="Project's folder.")
-@click.option("--figures", required=True, help="Figures as JSON.")
+@click.option("--figures", required=True, type=click.File(), help="Figures as JSON.")
 @click.option("--commit", required=True, help="State of the code, such as git describe prints.")
 @click.option("--digest", required=True, help="SHA-256 of the configuration.")
 @click.option("--command", required=True, help="What rebuilds the page.")
@@ -136,14 +136,14 @@ def main(
     registry_path: Path,
     study: str,
     root: Path,
-    figures: str,
+    figures: TextIO,
     output: Path,
     verdicts: tuple[Path, ...],
     **origin: str,
 ) -> None:
     """Read everything, then write the page at once."""
     registry = read_registry(registry_path)
-    shown = FigureSources.parse_json(figures, "--figures")
+    shown = FigureSources.parse_json(figures.read(), figures.name)
     read = {path: read_verdict(path) for path in verdicts}
     verified = reproductions(root, study)
     write_text(output, render(registry, read, shown, verified, origin, output))

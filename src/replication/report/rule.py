@@ -8,6 +8,7 @@ from typing import Any
 
 from replication.digest import locked_versions
 from replication.jobs import DRAWING, Jobs, StudyJobs
+from replication.order import Told
 from replication.report.sources import FigureSource, FigureSources
 from replication.reproductions import compared
 from replication.stages import contents
@@ -71,9 +72,9 @@ class Page:
         """The figures, as Snakemake does not record what is made from `input`."""
         return self._sources(wildcards).model_dump_json()
 
-    def moved(self, wildcards: Any, input: Any) -> str:
+    def moved(self, wildcards: Any, input: Any) -> Told:
         """The figures, where a storage provider has put them."""
-        return self._sources(wildcards).at(input.figures).model_dump_json()
+        return Told(self._sources(wildcards).at(input.figures).model_dump_json())
 
     def _study(self, wildcards: Any) -> StudyJobs:
         return self.jobs.studies[self.jobs.pages[wildcards.page]]

@@ -15,7 +15,7 @@ from replication.verification.differences import (
     Tolerances,
     differences,
 )
-from replication.verification.judgement import Verdict
+from replication.verification.judgement import Comparison, Verdict
 from replication.verification.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
 
 P_VALUES = ("p", "p_against", "p_none")
@@ -52,7 +52,7 @@ def compare(
 
 
 def missing(place: str, there: Reference, expected: Expected) -> Iterator[Difference]:
-    """What is not there.
+    """What is not there; of a claim that could not be measured, no evidence is due.
 
     Args:
         place: what to call it.
@@ -61,13 +61,17 @@ def missing(place: str, there: Reference, expected: Expected) -> Iterator[Differ
     """
     evidence = there.tables.get(EVIDENCE, pd.DataFrame(columns=["claim"]))
     keys = list(expected.runs)
+    without = {claim for claim, said in there.verdicts.items() if not said.comparisons}
     known = there.tables.get(FINGERPRINTS, expected.runs.head(0))[keys].drop_duplicates()
     runs = expected.runs.merge(known, on=keys, how="left", indicator=True)
     absent = runs[runs["_merge"] == "left_only"].groupby("experiment").size()
     for name in (
         *sorted(expected.tables - there.tables.keys()),
         *(f"verdict on {claim}" for claim in sorted(expected.claims - there.verdicts.keys())),
-        *(f"evidence of {claim}" for claim in sorted(expected.claims - set(evidence["claim"]))),
+        *(
+            f"evidence of {claim}"
+            for claim in sorted(expected.claims - without - set(evidence["claim"]))
+        ),
         *(f"{number} runs of {experiment}" for experiment, number in absent.items()),
     ):
         yield Difference(place, name, "there", "missing")
@@ -107,7 +111,8 @@ def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
 
     The other numbers follow from the evidence, which is compared value by value.
     """
-    table = pd.DataFrame([item.model_dump() for item in verdict.comparisons])
+    cells = [item.model_dump() for item in verdict.comparisons]
+    table = pd.DataFrame(cells, columns=[*Comparison.model_fields])
     numbers = table.columns.difference(["cell", "decision"])
     table = table.astype(dict.fromkeys(numbers, "float64"))
     if same:

@@ -2,7 +2,7 @@
 
 A claim has the verdict of its worst comparison: it *holds* if every one of them passes, is
 *contradicted* if one of them significantly fails, and has *no effect* if none does and one of them
-is significantly smaller than matters.
+is significantly smaller than matters. One that the data at hand do not decide is *not tested*.
 Statistical tests are corrected over all comparisons of a family (Holm): the claims that one figure
 shows.
 """
@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pydantic import Field
 
-from replication.errors import InputError
+from replication.errors import InputError, UnmeasurableError
 from replication.registry import Bounds, Equivalence, Interval, Published, Statistical, Test
 from replication.statistics import (
     holm,
@@ -38,6 +38,8 @@ FEWEST_SEEDS = 5
 """With fewer a standard deviation is known so badly that a test says little about other seeds."""
 PROBABILITY = 0.9
 """With which a claim passes at its resolution."""
+UNMEASURED = "unmeasured"
+"""The one column of evidence that could not be measured; its one value says why."""
 Outcome = Literal[
     "verified",
     "reproduced",
@@ -97,13 +99,19 @@ class Verdict(Strict):
     summary: str
     """One sentence."""
     seeds: int
-    """Number of seeds behind each comparison, the smaller one of two samples; 0 for the theory."""
+    """Number of seeds behind each comparison, the smaller one of two samples; 0 for the theory and
+    for what could not be measured."""
     resolution: float | None = None
     """How far inside the range, its bound moved by the smallest effect, means must lie for all
     comparisons of the claim to pass together with the probability `PROBABILITY`, in standard
     deviations of one seed; none for the theory."""
     comparisons: list[Comparison]
-    """One per cell."""
+    """One per cell; none if the claim could not be measured."""
+
+    @classmethod
+    def without_evidence(cls, claim: str, reason: str) -> "Verdict":
+        """Of a claim that is not tested, for a reason."""
+        return cls(claim=claim, verdict="not tested", summary=reason, seeds=0, comparisons=[])
 
 
 class Judged(NamedTuple):
@@ -114,7 +122,7 @@ class Judged(NamedTuple):
     test: Test
     """How it is judged."""
     evidence: pd.DataFrame
-    """What was measured; columns as the test states."""
+    """What was measured, columns as the test states; or what `unmeasured` returned."""
 
 
 class Family(Strict):
@@ -124,6 +132,11 @@ class Family(Strict):
     """Number of the one that is judged."""
     tests: Annotated[dict[str, Test], Field(min_length=1)]
     """How each is judged, by its number, in the order of their evidence."""
+
+
+def unmeasured(reason: str) -> pd.DataFrame:
+    """In place of evidence, why there is none."""
+    return pd.DataFrame({UNMEASURED: [reason]})
 
 
 def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
@@ -140,6 +153,9 @@ def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     """Judge the claims whose p values are corrected together, those for and against apart.
 
+    A claim that could not be measured, or whose evidence is too little for its test, is not tested
+    and counts for nothing in the correction of the others.
+
     Args:
         family: the claims.
 
@@ -147,16 +163,25 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
         The verdicts by number of the claim.
 
     Raises:
-        InputError: if evidence lacks a column, is empty or has too few seeds.
+        InputError: if evidence lacks a column, or is not what the test is about.
     """
-    compared = [list(_compare(judged)) for judged in family]
+    compared: list[list[Numbers]] = []
+    untested: dict[str, str] = {}
+    for judged in family:
+        try:
+            compared.append(list(_compare(judged)))
+        except UnmeasurableError as error:
+            compared.append([])
+            untested[judged.claim] = error.message
     for name in ("p", "p_against", "p_none"):
         tested = [cell for cells in compared for cell in cells if name in cell]
         for cell, p in zip(tested, holm([cell[name] for cell in tested]), strict=True):
             cell[name] = float(p)
     size = sum("p" in cell for cells in compared for cell in cells)
     return {
-        judged.claim: _verdict(judged, cells, size)
+        judged.claim: Verdict.without_evidence(judged.claim, untested[judged.claim])
+        if judged.claim in untested
+        else _verdict(judged, cells, size)
         for judged, cells in zip(family, compared, strict=True)
     }
 
@@ -203,18 +228,22 @@ def _parts(evidence: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _compare(judged: Judged) -> Iterator[Numbers]:
     """Of every cell the numbers of its `Comparison`, with raw p values, or the decision."""
+    if UNMEASURED in judged.evidence:
+        raise UnmeasurableError(str(judged.evidence[UNMEASURED].item()))
     compare, columns = _KINDS[type(judged.test)]
     missing = sorted(set(columns) - set(judged.evidence.columns))
     if missing:
         raise InputError(f"claim {judged.claim}: its evidence lacks {', '.join(missing)}")
     if judged.evidence.empty:
-        raise InputError(f"claim {judged.claim}: its evidence is empty")
+        raise UnmeasurableError("nothing was found to measure")
     if not pd.api.types.is_numeric_dtype(judged.evidence["value"]):
         raise InputError(f"claim {judged.claim}: a value of its evidence is no number")
     _check_seeds(judged)
     for cell, rows in judged.evidence.groupby("cell", sort=False):
         try:
             yield {"cell": str(cell), **compare(judged.test, rows)}
+        except UnmeasurableError as error:
+            raise UnmeasurableError(f"in '{cell}' {error.message}") from error
         except InputError as error:
             raise InputError(f"claim {judged.claim}, {cell}: {error.message}") from error
 
@@ -230,7 +259,7 @@ def _check_seeds(judged: Judged) -> None:
         if part.duplicated(["cell", "seed"]).any():
             raise InputError(f"claim {judged.claim}: a seed has several values in one cell")
         if len(set(part.groupby("cell")["seed"].nunique())) > 1:
-            raise InputError(f"claim {judged.claim}: its cells have different numbers of seeds")
+            raise UnmeasurableError("its cells have different numbers of seeds")
 
 
 def _bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:

@@ -113,9 +113,9 @@ class Judgement(Strict):
     """How many of them hold."""
     decisions: Digest
     """Of what each comparison says, by its cell."""
-    lowest: float
-    """The least estimate of a comparison."""
-    highest: float
+    lowest: float | None
+    """The least estimate of a comparison; none if the claim could not be measured."""
+    highest: float | None
     """The largest."""
     agrees: Annotated[bool, Field(strict=True)]
     """Whether the verdict, its seeds and what each comparison says are the reference's."""
@@ -132,8 +132,8 @@ class Judgement(Strict):
         short = _in_short(verdict)
         return cls(
             **short,
-            lowest=min(estimates),
-            highest=max(estimates),
+            lowest=min(estimates, default=None),
+            highest=max(estimates, default=None),
             agrees=reference is not None and short == _in_short(reference),
         )
 

@@ -13,7 +13,7 @@ from replication.errors import InputError
 from replication.registry import Test
 from replication.storage import unreadable, write_text
 from replication.strict import Strict
-from replication.verification.judgement import Judged, Verdict, judge
+from replication.verification.judgement import UNMEASURED, Judged, Verdict, judge
 
 MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
@@ -146,12 +146,14 @@ def read_numbers(path: Path) -> pd.DataFrame:
 
 
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The evidence of all claims as one table with the columns `EVIDENCE_COLUMNS`."""
+    """The evidence of all claims that could be measured as one table, see `EVIDENCE_COLUMNS`."""
     tables = [
         table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
         for claim, table in evidence.items()
+        if UNMEASURED not in table
     ]
-    return pd.concat([table.astype(_NUMBERS) for table in tables], ignore_index=True)
+    empty = pd.DataFrame(columns=list(EVIDENCE_COLUMNS))
+    return pd.concat([table.astype(_NUMBERS) for table in tables or [empty]], ignore_index=True)
 
 
 def run_keys(runs: pd.DataFrame) -> list[str]:

@@ -43,9 +43,7 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
     for claim in registry.claims:
         said = claim.model_dump(include={*COLUMNS})
         reason = claim.not_tested or "not judged"
-        verdict = found.get(claim.id) or Verdict(
-            claim=claim.id, verdict="not tested", summary=reason, seeds=0, comparisons=[]
-        )
+        verdict = found.get(claim.id) or Verdict.without_evidence(claim.id, reason)
         rows.append(
             {
                 **{name: text or "" for name, text in said.items()},

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from replication.contrasts import change_along
-from replication.errors import InputError
+from replication.errors import UnmeasurableError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Measured,
     after_training,
@@ -45,7 +45,7 @@ def change_below(entropy: Measured) -> pd.DataFrame:
     table = _after_training(entropy)
     table = table[table["ratio"] <= THRESHOLD]
     if table["ratio"].nunique() < 2:
-        raise InputError(f"two ratios up to {THRESHOLD} are needed to see a change")
+        raise UnmeasurableError(f"two ratios up to {THRESHOLD} are needed to see a change")
     return change_with_ratio(table, num_last="num_last")
 
 
@@ -82,7 +82,9 @@ def change_after(long: Measured, authors: Measured) -> pd.DataFrame:
     keys = ["eta_z", "ratio", "seed"]
     wide = long.table.pivot(index=keys, columns="iteration", values="entropy")
     if authors.job.sampling.steps not in wide:
-        raise InputError(f"the long training must record update {authors.job.sampling.steps}")
+        raise UnmeasurableError(
+            f"the long training must record update {authors.job.sampling.steps}"
+        )
     change: pd.Series = wide[wide.columns.max()] - wide[authors.job.sampling.steps]
     return labelled(change.rename("value").reset_index(), eta_z="eta_Z", ratio="eta_Y/eta_Z")
 
@@ -91,7 +93,9 @@ def _beside_print(reference: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """Every printed cell with what was found for it."""
     both = reference.merge(found, on=[*CELL], how="left", indicator=True)
     if (both["_merge"] != "both").any():
-        raise InputError("the runs lack cells of Figure 6 that are printed; train all of them")
+        raise UnmeasurableError(
+            "the runs lack cells of Figure 6 that are printed; train all of them"
+        )
     return both
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from replication.errors import InputError
+from replication.errors import UnmeasurableError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Floats,
     Measured,
@@ -110,7 +110,7 @@ def growth_of_the_movement(attention: Measured) -> pd.DataFrame:
     logarithmically in time, 1 if it moves at a steady speed, below 0 if it comes to rest.
 
     Raises:
-        InputError: if fewer than three records lie past t_0.
+        UnmeasurableError: if fewer than three records lie past t_0.
     """
     found, starts = _past_the_transition(attention)
     times = np.log(np.maximum(found.iterations, 1))
@@ -193,7 +193,8 @@ def _past_the_transition(attention: Measured) -> tuple[Runs, list[int]]:
     """The runs with t_0 of `FIRST_TRANSITION` or more, and the first record at or past it.
 
     Raises:
-        InputError: if there is no such cell, no record near t_0, or fewer than three past it.
+        UnmeasurableError: if there is no such cell, no record near t_0, or fewer than three past
+            it.
     """
     found = runs(attention)
     (mixture,) = attention.job.mixtures.values()
@@ -202,11 +203,13 @@ def _past_the_transition(attention: Measured) -> tuple[Runs, list[int]]:
     t_0 = np.array([snapping_start(eta_y, size, num_classes) for eta_y in rates])
     late = t_0 >= FIRST_TRANSITION
     if not late.any():
-        raise InputError(f"t_0 is below {FIRST_TRANSITION} updates at all rates; add lower ones")
+        raise UnmeasurableError(
+            f"t_0 is below {FIRST_TRANSITION} updates at all rates; add lower ones"
+        )
     starts = np.searchsorted(found.iterations, t_0[late])
     for start, time in zip(starts, t_0[late], strict=True):
         if start > len(found.iterations) - 3 or found.iterations[start] > 1.1 * time + 1:
-            raise InputError(
+            raise UnmeasurableError(
                 f"t_0 = {time:.3g}; a record there and two past it are needed: record more"
             )
     array, cells = found.array[:, :, late], found.cells[late].reset_index(drop=True)

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from replication.contrasts import change_along
-from replication.errors import InputError
+from replication.errors import UnmeasurableError
 from replication.study import Measured
 
 KEYS = ["corpus", "model", "learning_rate", "seed"]
@@ -42,7 +42,7 @@ def against_rate(*dynamics: Measured[Any]) -> pd.DataFrame:
     table = pd.concat(tables, ignore_index=True)
     shared = set.intersection(*(set(part["iteration"]) for part in tables))
     if not shared:
-        raise InputError("the experiments record no common update")
+        raise UnmeasurableError("the experiments record no common update")
     rows = table[table["iteration"] == max(shared)].rename(columns={"entropy": "value"})
     cells = rows["corpus"] + f", after {max(shared)} updates"
     return change_along(rows.assign(cell=cells), "learning_rate")
