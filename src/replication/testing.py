@@ -32,7 +32,7 @@ from replication.frames import read_csv, read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.marks import unknown_marks
 from replication.numerals import typed_in_template
-from replication.order import Order, Orders, Told
+from replication.order import TOLD, Order, Orders, Told
 from replication.registry import Statistical
 from replication.run import Work, parsed
 from replication.storage import read_arrays
@@ -141,7 +141,7 @@ class Small:
         """What the program is given that makes a file."""
         task, orders = self.jobs.tasks[path], Orders(orders=[self.jobs.order(path)])
         files = (str(self.output(path)), *task.reads, *task.published)
-        return ["--job", str(Told(orders.to_json())), *files]
+        return ["--job", str(Told(orders.to_json(), self.folder.resolve() / TOLD)), *files]
 
     def tasks(self, *stages: str) -> Iterator[tuple[str, Task]]:
         """Path and task of every file of some stages."""

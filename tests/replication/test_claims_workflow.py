@@ -1,10 +1,11 @@
 """Claims in the workflow: from metrics to verdicts, and what goes wrong."""
 
 import json
+import shutil
 
 import pytest
 import yaml
-from conftest import DEFAULTS, Project
+from conftest import DEFAULTS, ROOT, Project
 
 from replication.jobs import Jobs
 from replication.study import find_studies
@@ -91,6 +92,7 @@ def test_a_claim_that_cannot_be_measured_stops_nothing_else(project):
     card = (project.folder / "results/example/verdicts.md").read_text()
     assert f"| not tested | {reason} |" in card
     assert f"<b>Why not:</b> {reason}." in (project.folder / page).read_text()
+    shutil.copytree(ROOT / "results/reference", project.folder / "results/reference")
     said = project.verify("--study", "example", succeed=False)
     assert f"verdict on C2 is not tested ({reason}), expected replicated by 10 seeds" in said
     assert "C3 " in said
