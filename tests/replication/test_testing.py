@@ -32,15 +32,17 @@ def test_that_jobs_are_plain_data(small, monkeypatch):
 
 @pytest.fixture
 def other_runs(small):
-    """As if the runs of five seeds had differed from those of one in their last digit."""
-    path = small.folder / small.parts.run("printed", "1-2")
-    content = path.read_bytes()
-    with np.load(path) as arrays:
-        made_by, _ = without_content(str(arrays[PROVENANCE]))
-        changed = np.nextafter(arrays["weights"], 1)
-    write_arrays(path, {"weights": changed}, made_by)
+    """As if the runs of some seeds had differed from those of one in their last digit."""
+    paths = [small.folder / path for path, _ in small.tasks("runs") if "printed" in path]
+    contents = [path.read_bytes() for path in paths]
+    for path in paths:
+        with np.load(path) as arrays:
+            made_by, _ = without_content(str(arrays[PROVENANCE]))
+            changed = np.nextafter(arrays["weights"], 1)
+        write_arrays(path, {"weights": changed}, made_by)
     yield
-    path.write_bytes(content)
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
 
 
 def test_that_same_seed_same_bytes(small, other_runs):
