@@ -3,14 +3,16 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replication.digest import check_function
 from replication.errors import InputError
 from replication.order import Stage
+from replication.printed import check_printed
 from replication.provenance import digest
 from replication.sensitivity import Sensitivity
-from replication.strict import Strict, unknown_key
+from replication.strict import Strict, shown, unknown_key
 from replication.study import Experiment, Job
 
 if TYPE_CHECKING:
@@ -88,8 +90,8 @@ class Tasks:
             )
         if len(stem(path)) > LONGEST_NAME:
             raise InputError(
-                f"the file name {stem(path)[:20]}... is too long; use successive seeds or a"
-                " smaller computation.seeds_per_job"
+                f"the file name {stem(path)[:20]}... is too long; shorten the names in the"
+                " configuration, or use successive seeds or a smaller computation.seeds_per_job"
             )
         check_function(task.program, task.function)
         self._made[path] = task
@@ -130,7 +132,7 @@ class Tasks:
         where = f"{self._study}: claim {claim}"
         sources = self._metrics(self._jobs.sources(claim, variant), where)
         settings = {"measure": function, "uses": self._uses(found.uses, where)}
-        published = self._published(found.published_table)
+        published = self._published(found.published_table, f"{where} > published_table")
         task = self._small("evidence", program, function, settings, sources, published)
         return task._replace(batch=self._jobs.batch(claim, variant))
 
@@ -160,9 +162,13 @@ class Tasks:
     def _figure(self, name: str) -> Task:
         """The picture, of whatever kind."""
         figure = self._jobs.figures[name]
+        where = f"configuration: {self._study} > figures > {name} > published"
+        if figure.published is not None and not figure.published_columns:
+            raise InputError(f"{where}: drawing '{figure.drawing}' shows no table; remove the key")
+        published = self._published(figure.published, where, figure.published_columns)
         task = self._small(
             "figure", type(figure).__module__, "draw", {"figure": figure.model_dump(mode="json")},
-            (self._jobs.table(name),), self._published(figure.published),
+            (self._jobs.table(name),), published,
         )  # fmt: skip
         return task._replace(seeds=self._jobs.seeds_behind(name))
 
@@ -196,8 +202,29 @@ class Tasks:
                 raise InputError(f"{where}: uses: {unknown_key(key, list(known))}")
         return self._jobs.settings.model_dump(mode="json", include=set(keys)) if keys else {}
 
-    def _published(self, name: str | None) -> tuple[str, ...]:
-        return (os.path.relpath(self._jobs.study.folder / "published" / name),) if name else ()
+    def _published(
+        self, name: str | None, where: str, columns: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
+        if name is None:
+            return ()
+        folder = self._jobs.study.folder / "published"
+        path = Path(os.path.normpath(folder / name))
+        below = os.path.relpath(path)
+        if not (Path(name).is_absolute() or path.is_relative_to(folder)):
+            raise InputError(
+                f"{where}: {shown(name)} is not in {os.path.relpath(folder)}; put the file there,"
+                " or give its absolute path"
+            )
+        if set("{}") & set(str(path)) or not str(path).isprintable():
+            raise InputError(
+                f"{where}: {shown(name)} has characters that mean something else to Snakemake;"
+                " rename the file"
+            )
+        try:
+            check_printed(Path(below), columns)
+        except InputError as error:
+            raise InputError(f"{where}: {error.message}") from error
+        return (below,)
 
     def _cells(self) -> list[dict[str, Any]]:
         return [

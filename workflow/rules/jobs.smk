@@ -5,7 +5,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from replication.configuration import configure
+from replication.configuration import configure, read_overlay
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.report.captions import Captions
@@ -26,6 +26,11 @@ def checked(function, *arguments):
     except InputError as error:
         raise WorkflowError(error.message)
 
+
+# Snakemake has read them, but takes 010 for 8, and of a key that stands twice the last value.
+if workflow.modifier.is_main_snakefile():
+    for overlay in workflow.overwrite_configfiles:
+        checked(read_overlay, overlay)
 
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
