@@ -32,8 +32,8 @@ class _Loader(Loader):
         """Refuse a number that is not written in base 10, or plainly in another one."""
         if BASE_8_OR_60.fullmatch(node.value):
             raise yaml.YAMLError(
-                f"{_line(node)}: YAML reads {node.value} as {self._number(node):g}; write it without"
-                " a leading 0 and without a colon, or in quotes if it is text"
+                f"{_line(node)}: YAML reads {node.value} as {self._number(node):g}; write it"
+                " without a leading 0 and without a colon, or in quotes if it is text"
             )
         return self._number(node)
 

@@ -27,7 +27,8 @@ def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
             missing = [name for name in columns if name not in (table.fieldnames or ())]
             if missing:
                 raise InputError(
-                    f"{path}: lacks the column(s) {', '.join(missing)}; name a table that has them, or add them"
+                    f"{path}: lacks the column(s) {', '.join(missing)}; add them, or name another"
+                    " table"
                 )
             for row in table:
                 _check_row(row, columns, f"{path}, line {table.line_num}")

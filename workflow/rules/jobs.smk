@@ -13,6 +13,7 @@ from replication.slurm import prepare_run
 from replication.digest import code
 from replication.stages import Stage, alternatives
 from replication.study import find_studies
+from replication.targets import KINDS, refuse_target, unknown_targets
 
 PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
 LOCK = PROJECT / "requirements.lock"
@@ -42,6 +43,20 @@ config["captions"] = Captions(JOBS)
 ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
 
 
+def refuse_unknown_targets():
+    """Say what was meant; Snakemake does not. In somebody else's workflow more rules may follow."""
+    started_here = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
+    if not (started_here and workflow.modifier.is_main_snakefile()):
+        return
+    for word in unknown_targets(sys.argv[1:], can_be_made):
+        refuse_target(JOBS, word, [rule.name for rule in workflow.rules])
+
+
+def can_be_made(target):
+    made = (rule.is_producer(os.path.relpath(target)) for rule in workflow.rules)
+    return workflow.is_rule(target) or os.path.exists(target) or any(made)
+
+
 def python(wildcards, input):
     """The Python that runs Snakemake, whether its environment is activated or not.
 
@@ -69,5 +84,5 @@ def stage(*keys, pattern=None):
 wildcard_constraints:
     study="|".join(STUDIES),
     figure=alternatives(JOBS.figures),
-    kind="pdf|png|svg",
+    kind="|".join(KINDS),
     name=".+",
