@@ -22,10 +22,12 @@ class _Loader(Loader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Refuse a key that stands twice, as its first value would be lost."""
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        seen = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and keys.count(key.value) > 1 and key.value != "<<":
-                raise yaml.YAMLError(f"the key {key.value} stands twice, again in {_line(key)}")
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in seen:
+                    raise yaml.YAMLError(f"the key {key.value} stands twice, again in {_line(key)}")
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
 
     def construct_number(self, node: yaml.ScalarNode) -> float:
@@ -59,5 +61,9 @@ def read_yaml(path: Path) -> Any:
     try:
         with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_Loader)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({' '.join(str(error).split())}); correct it"
+        ) from error

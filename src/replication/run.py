@@ -25,6 +25,8 @@ from replication.seeds import parse_seeds
 from replication.study import Measured, Run
 
 Function = Callable[..., Any]
+OF_MEMORY = ("out of memory", "allocate memory", "array is too big", "maximum allowed")
+"""Words of NumPy and PyTorch about what is too large."""
 
 
 class Given(NamedTuple):
@@ -106,7 +108,7 @@ def main(job: str, checksum: Path | None, files: tuple[Path, ...]) -> None:
         work = Work(order, given, output, checksum)
         try:
             _STAGES[order.stage](work)
-        except (MemoryError, RuntimeError) as error:
+        except (MemoryError, RuntimeError, ValueError) as error:
             if not _is_of_memory(error):
                 raise
             raise InputError(
@@ -116,9 +118,9 @@ def main(job: str, checksum: Path | None, files: tuple[Path, ...]) -> None:
 
 
 def _is_of_memory(error: Exception) -> bool:
-    """PyTorch has no type of its own for a processor's memory."""
+    """Neither NumPy nor PyTorch has a type of error for all of them."""
     said = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in said or "allocate memory" in said
+    return isinstance(error, MemoryError) or any(words in said for words in OF_MEMORY)
 
 
 def _largest(work: Work) -> list[str]:

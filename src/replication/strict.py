@@ -14,6 +14,8 @@ from replication.errors import InputError
 T = TypeVar("T")
 LONGEST_SHOWN = 60
 """Characters of a wrong value, or of a name, that an error shows."""
+LARGEST = 2**63 - 1
+"""Of whole numbers; what computes has no more bits."""
 MOST_SHOWN = 10
 """Wrong values that one error names."""
 
@@ -115,9 +117,10 @@ def _first(lines: list[str]) -> str:
 
 
 def _misread(given: Any, read: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[Any, str]]:
-    """Where a truth value was read as a number, or something else as a truth value.
+    """Where a truth value was read as a number, something else as one, or a number is too large.
 
-    Pydantic takes 1, 'yes' and 'off' for one. 'true' and 'false' may be text, as on a command line.
+    Pydantic takes 1, 'yes' and 'off' for a truth value. 'true' and 'false' may be text, as on a
+    command line.
     """
     if isinstance(read, BaseModel):
         read = dict(read)
@@ -131,6 +134,8 @@ def _misread(given: Any, read: Any, path: tuple[object, ...] = ()) -> Iterator[t
         yield path, f"write true or false, without quotes (given: {shown(repr(given))})"
     elif isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
         yield path, f"must be a number (given: {given})"
+    elif isinstance(read, int) and abs(read) > LARGEST:
+        yield path, f"must be between -{LARGEST} and {LARGEST}"
 
 
 def _message(detail: ErrorDetails) -> str:
@@ -141,4 +146,6 @@ def _message(detail: ErrorDetails) -> str:
         known = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
         said = unknown_key(str(context["tag"]), known).replace("unknown key", "unknown value")
         return f"{context['discriminator']}: {said.replace('known keys', 'known values')}"
+    if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+        return "must be a mapping of keys to values"
     return str(detail["msg"]).removeprefix("Value error, ")

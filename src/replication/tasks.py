@@ -97,6 +97,8 @@ class Tasks:
         self._made[path] = task
 
     def _data(self, job: Job) -> Task:
+        for path in job.reads:
+            _check_characters(path, f"configuration: {self._study}")
         return self._task("data", "sample", job, job.reads)
 
     def _experiment(self, name: str, experiment: Experiment) -> None:
@@ -150,7 +152,7 @@ class Tasks:
 
     def _table(self, name: str) -> Task:
         figure = self._jobs.figures[name]
-        where = f"configuration: {self._study}: figure {name}"
+        where = f"configuration: {self._study} > figures > {name}"
         uses = self._uses(figure.uses, where)
         reads = self._metrics(figure.sources(), where)
         if isinstance(figure, Sensitivity):
@@ -215,11 +217,7 @@ class Tasks:
                 f"{where}: {shown(name)} is not in {os.path.relpath(folder)}; put the file there,"
                 " or give its absolute path"
             )
-        if set("{}") & set(str(path)) or not str(path).isprintable():
-            raise InputError(
-                f"{where}: {shown(name)} has characters that mean something else to Snakemake;"
-                " rename the file"
-            )
+        _check_characters(str(path), where)
         try:
             check_printed(Path(below), columns)
         except InputError as error:
@@ -239,6 +237,14 @@ class Tasks:
             }
             for claim, variant in self._jobs.varied_cells
         ]
+
+
+def _check_characters(path: str, where: str) -> None:
+    if set("{}") & set(path) or not path.isprintable():
+        raise InputError(
+            f"{where}: the path {path!r} has characters that mean something else to Snakemake;"
+            " rename the file or its folder"
+        )
 
 
 def stem(path: str) -> str:
