@@ -113,7 +113,7 @@ OVERLAYS = {
     DRAWN % "x: {drawing: heatmap}": "unknown value 'heatmap'; known values: errata, fig1,",
     DRAWN % "x: {drawing: fig12, experiment: random_start}":
         "add experiments > random_start > recall_thresholds > syn_medium_5: {first: ",
-    DRAWN % "x: {drawing: fig12, experiment: fig4_replication-baseline}":
+    DRAWN % "x: {drawing: fig12, experiment: fig4_replication-baseline, next_tokens_per_query: 1}":
         "add experiments > fig4_replication > recall_thresholds > syn_small: {first: ",
     DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
              " iterations: [0, 7, 8]}"):
