@@ -28,9 +28,10 @@ def checked(function, *arguments):
         raise WorkflowError(error.message)
 
 
-# Snakemake has read them, but takes 010 for 8, and of a key that stands twice the last value.
+# Snakemake has read them, but takes 010 for 8, and of a key that stands twice the last value. A pipe
+# cannot be read again.
 if workflow.modifier.is_main_snakefile():
-    for overlay in workflow.overwrite_configfiles:
+    for overlay in filter(Path.is_file, workflow.overwrite_configfiles):
         checked(read_overlay, overlay)
 
 STUDIES = checked(find_studies)
