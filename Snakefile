@@ -39,6 +39,10 @@ for study in JOBS.studies.values():
         include: path
 
 
+# Only here are all rules known.
+checked(refuse_unknown_targets)
+
+
 onstart:
     checked(prepare_run, Path.cwd(), workflow.executor_plugin)
     CONFIGURATION.write(Path("results/config.yaml"))

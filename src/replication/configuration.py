@@ -1,17 +1,29 @@
-"""The whole configuration: what is common to all studies, and one section per study."""
+"""The whole configuration: what is common to all studies, and one section per study.
+
+`python -m replication.configuration OVERLAY...` says whether overlays can be used.
+"""
 
 import hashlib
+import re
+from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import click
 import yaml
 from pydantic import Field, create_model
 
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.storage import write_text
-from replication.strict import Strict
-from replication.study import Study
+from replication.strict import Strict, shown
+from replication.study import Study, find_studies
+
+LONGEST_NAME = 80
+"""Of what a configuration names; names of files are made of two or three."""
+PERIODIC = re.compile(r"(.+?)\1{19}")
+"""What Snakemake takes for a rule that feeds itself, in the name of a file."""
 
 
 class Computation(Strict):
@@ -78,7 +90,36 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
     Raises:
         InputError: names what is wrong.
     """
-    return configuration_type(studies).parse(merged(defaults(studies), changes), "configuration")
+    settings = merged(defaults(studies), changes)
+    read = configuration_type(studies).parse(settings, "configuration")
+    for path in _names(read.model_dump()):
+        if len(path[-1]) > LONGEST_NAME or PERIODIC.search(path[-1]):
+            raise InputError(
+                f"configuration: {' > '.join(map(shown, path))}: a name has at most {LONGEST_NAME}"
+                " characters, and does not repeat the same ones twenty times; shorten it"
+            )
+    return read
+
+
+def _names(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every key, after those that lead to it."""
+    for key, value in data.items() if isinstance(data, dict) else ():
+        yield (*path, str(key))
+        yield from _names(value, (*path, str(key)))
+
+
+def read_overlay(path: Path) -> dict[str, Any]:
+    """Read an overlay.
+
+    Raises:
+        InputError: if it is no YAML, or has no keys.
+    """
+    changes = read_yaml(path)
+    if not isinstance(changes, dict):
+        raise InputError(
+            f"{path}: has no sections; write the name of a study and what differs in it"
+        )
+    return changes
 
 
 def merged(data: Any, changes: Any) -> Any:
@@ -89,3 +130,20 @@ def merged(data: Any, changes: Any) -> Any:
     if not (isinstance(data, dict) and isinstance(changes, dict)):
         return changes
     return data | {key: merged(data.get(key), value) for key, value in changes.items()}
+
+
+@click.command(help=__doc__)
+@click.argument("overlays", nargs=-1, required=True, type=click.Path(path_type=Path))
+def main(overlays: tuple[Path, ...]) -> None:
+    """Merge and check them, as Snakemake would."""
+    from replication.jobs import Jobs
+
+    studies = find_studies()
+    changes: dict[str, Any] = reduce(merged, map(read_overlay, overlays), {})
+    changes.pop("study", None)
+    Jobs.of(configure(changes, studies), studies)
+    click.echo("Nothing is wrong with this configuration.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,5 +1,6 @@
 """YAML documents that people write."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +13,43 @@ try:
 except ImportError:  # a build of PyYAML without libyaml
     from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
+BASE_8_OR_60 = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
+"""Numbers that YAML 1.1 reads as nobody means them: 010 is 8, 1:30 is 90."""
+
 
 class _Loader(Loader):
-    """Refuses what YAML lets pass: of a key that stands twice the first value would be lost."""
+    """Refuses what YAML lets pass, and would read otherwise than it is meant."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        """Refuse a key that stands twice, as its first value would be lost."""
+        seen = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and keys.count(key.value) > 1 and key.value != "<<":
-                line = key.start_mark.line + 1
-                raise yaml.YAMLError(f"the key {key.value} stands twice, again in line {line}")
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in seen:
+                    raise yaml.YAMLError(f"the key {key.value} stands twice, again in {_line(key)}")
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def construct_number(self, node: yaml.ScalarNode) -> float:
+        """Refuse a number that is not written in base 10, or plainly in another one."""
+        if BASE_8_OR_60.fullmatch(node.value):
+            raise yaml.YAMLError(
+                f"{_line(node)}: YAML reads {node.value} as {self._number(node):g}; write it"
+                " without a leading 0 and without a colon, or in quotes if it is text"
+            )
+        return self._number(node)
+
+    def _number(self, node: yaml.ScalarNode) -> float:
+        is_int = node.tag.endswith(":int")
+        return self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
+
+
+for kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", _Loader.construct_number)
+
+
+def _line(node: yaml.Node) -> str:
+    return f"line {node.start_mark.line + 1}"
 
 
 def read_yaml(path: Path) -> Any:
@@ -32,7 +59,11 @@ def read_yaml(path: Path) -> Any:
         InputError: if the file is not there, or is no YAML.
     """
     try:
-        with path.open() as stream:
+        with path.open(encoding="utf-8") as stream:
             return yaml.load(stream, Loader=_Loader)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())})") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({' '.join(str(error).split())}); correct it"
+        ) from error

@@ -62,11 +62,11 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 
-def read_csv(path: Path, columns: Iterable[str], numbers: Iterable[str] = ()) -> pd.DataFrame:
-    """Read a table that has at least the given columns, and numbers only in some of them.
+def read_csv(path: Path, columns: Iterable[str]) -> pd.DataFrame:
+    """Read a table that has at least the given columns.
 
     Raises:
-        InputError: if it cannot be read, is empty, lacks a column or has text in a number's place.
+        InputError: if it cannot be read, is empty or lacks a column.
     """
     try:
         table = pd.read_csv(path)
@@ -79,7 +79,4 @@ def read_csv(path: Path, columns: Iterable[str], numbers: Iterable[str] = ()) ->
         )
     if table.empty:
         raise InputError(f"{path}: has no rows; correct it or make it again")
-    texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
-    if texts:
-        raise InputError(f"{path}: has text among the numbers of {', '.join(texts)}; correct it")
     return table

@@ -185,16 +185,22 @@ class Jobs:
         """The table of a configuration.
 
         Raises:
-            InputError: if a study's parts do not fit together, or two studies make the same file.
+            InputError: if a study's parts do not fit together, or two make the same file, or one
+                of the same name but for upper and lower case.
         """
         jobs = cls(
             configuration, {name: _of(study, configuration) for name, study in studies.items()}
         )
+        # Some file systems take FIG1 and fig1 for the same.
+        made: dict[str, tuple[str, str]] = {}
         for study in jobs.studies.values():
             for path, task in Tasks(study).all():
-                if path in jobs.tasks:
+                name = study.study.name
+                other, owner = made.setdefault(path.casefold(), (path, name))
+                if (other, owner) != (path, name):
                     raise InputError(
-                        f"{path}: two studies make this file; rename one in {study.study.name}"
+                        f"configuration: {name}: {path} cannot be told from {other} of {owner};"
+                        " rename one of the two"
                     )
                 jobs.tasks[path] = task
             for name in study.figures:

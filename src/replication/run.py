@@ -19,12 +19,15 @@ from pydantic import TypeAdapter
 
 from replication.errors import InputError, UnmeasurableError
 from replication.order import Input, Order, Orders, Role
+from replication.printed import check_printed
 from replication.provenance import Provenance, Recipe, digest, provenance
 from replication.seeds import parse_seeds
 from replication.study import Measured, Run
 
 Function = Callable[..., Any]
 _FILE = click.Path(path_type=Path)
+OF_MEMORY = ("out of memory", "allocate memory", "array is too big", "maximum allowed")
+"""Words of NumPy and PyTorch about what is too large."""
 
 
 class Given(NamedTuple):
@@ -103,7 +106,39 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
         raise InputError(f"--job: names {len(orders) + sum(numbers)} files, got {len(files)}")
     for order, output, number in zip(orders, outputs, numbers, strict=True):
         given = list(_given(order.inputs, list(islice(rest, number))))
-        _STAGES[order.stage](Work(order, given, output, checksum))
+        work = Work(order, given, output, checksum)
+        try:
+            _STAGES[order.stage](work)
+        except (MemoryError, RuntimeError, ValueError) as error:
+            if not _is_of_memory(error):
+                raise
+            raise InputError(
+                f"{output}: does not fit into memory; the largest of its settings are"
+                f" {', '.join(_largest(work))}: lower them, or let a job take fewer seeds"
+            ) from error
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Neither NumPy nor PyTorch has a type of error for all of them."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or any(words in said for words in OF_MEMORY)
+
+
+def _largest(work: Work) -> list[str]:
+    """The settings that decide the size: whole numbers and lengths of lists, by their keys."""
+    sizes = {"seeds": len(work.seeds), **dict(_sizes(work.order.settings))}
+    large = sorted(sizes.items(), key=lambda item: item[1], reverse=True)[:3]
+    return [f"{path} ({size})" for path, size in large]
+
+
+def _sizes(data: Any, path: str = "") -> Iterator[tuple[str, int]]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _sizes(value, f"{path} > {key}" if path else key)
+    elif isinstance(data, list):
+        yield path, len(data)
+    elif isinstance(data, int) and not isinstance(data, bool):
+        yield path, data
 
 
 def _text(path: Path) -> str:
@@ -161,8 +196,7 @@ def _figure(work: Work) -> None:
     if work.checksum:
         refuse_changed(table, work.checksum)
     figure = parsed(work.function, work.order.settings["figure"])
-    columns = figure.published_columns
-    known = [read_csv(path, columns, numbers=columns) for path in work.paths("published")]
+    known = _printed(work, figure.published_columns)
     set_style()
     drawn = work.function(figure, read_csv(table, figure.columns), known[0] if known else None)
     if unlike := work.order.settings.get("unlike_published"):
@@ -177,13 +211,12 @@ def _figure(work: Work) -> None:
 
 
 def _evidence(work: Work) -> None:
-    from replication.frames import read_csv, write_table
+    from replication.frames import write_table
 
-    published = [read_csv(path, ()) for path in work.paths("published")]
     try:
         if unlike := work.order.settings.get("unlike_published"):
             raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
-        table = work.function(*_measured(work), *published, **_uses(work))
+        table = work.function(*_measured(work), *_printed(work), **_uses(work))
     except UnmeasurableError as error:
         from replication.verification.judgement import unmeasured
 
@@ -290,6 +323,16 @@ def _measured(work: Work) -> list[Any]:
         elif item.role == "verdict":
             found.append(read_verdict(item.path))
     return found
+
+
+def _printed(work: Work, columns: tuple[str, ...] = ()) -> list[Any]:
+    """Tables as printed, read and checked, as they may have changed since jobs were planned."""
+    from replication.frames import read_csv
+
+    paths = work.paths("published")
+    for path in paths:
+        check_printed(path, columns)
+    return [read_csv(path, columns) for path in paths]
 
 
 def _uses(work: Work) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Typed settings that refuse what they do not know."""
 
 import difflib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, Self, TypeVar
 
@@ -11,11 +12,17 @@ from pydantic_core import ErrorDetails
 from replication.errors import InputError
 
 T = TypeVar("T")
+LONGEST_SHOWN = 60
+"""Characters of a wrong value, or of a name, that an error shows."""
+LARGEST = 2**63 - 1
+"""Of whole numbers; what computes has no more bits."""
+MOST_SHOWN = 10
+"""Wrong values that one error names."""
 
 
 def distinct(values: list[T]) -> list[T]:
     """Refuse a list in which a value is repeated."""
-    repeated = sorted({str(value) for value in values if values.count(value) > 1})
+    repeated = sorted(shown(value) for value, times in Counter(values).items() if times > 1)
     if repeated:
         raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
     return values
@@ -53,9 +60,13 @@ class Strict(BaseModel):
             InputError: one line per value that is wrong, each with its path of keys.
         """
         try:
-            return cls.model_validate(data)
+            read = cls.model_validate(data)
         except ValidationError as error:
             raise InputError(describe(error, where)) from None
+        wrong = [f"{_place(where, path)}: {said}" for path, said in _misread(data, dict(read))]
+        if wrong:
+            raise InputError(_first(wrong))
+        return read
 
     @classmethod
     def parse_json(cls, text: str, where: str) -> Self:
@@ -66,24 +77,65 @@ class Strict(BaseModel):
             raise InputError(describe(error, where)) from None
 
 
+def shown(value: object) -> str:
+    """A value or a name in an error: in one line, and not all of a long one."""
+    text = str(value)
+    text = text if text.isprintable() else repr(text)[1:-1]
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 def unknown_key(key: str, known: list[str]) -> str:
     """Say that `key` is unknown and which known key was probably meant."""
-    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    # Two words that share just half of their letters are not meant for one another.
+    close = difflib.get_close_matches(key[:LONGEST_SHOWN], known, n=1, cutoff=0.65)
     hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
-    return f"unknown key '{key}'; {hint}"
+    return f"unknown key '{shown(key)}'; {hint}"
 
 
 def describe(error: ValidationError, where: str) -> str:
     """One line per wrong value of a pydantic error: place, path of keys, what is wrong."""
     lines = []
     for detail in error.errors(include_url=False):
-        steps = [str(part) for part in detail["loc"]]
-        # The name of the chosen kind follows its key; where both are the same, one is enough.
-        path = " > ".join(step for step, _ in groupby(steps))
         given = detail["input"]
-        shown = "" if isinstance(given, Mapping | list) else f" (given: {given!r})"
-        lines.append(f"{where}: {path + ': ' if path else ''}{_message(detail)}{shown}")
-    return "\n".join(lines)
+        said = "" if isinstance(given, Mapping | list) else f" (given: {shown(repr(given))})"
+        lines.append(f"{_place(where, detail['loc'])}: {_message(detail)}{said}")
+    return _first(lines)
+
+
+def _place(where: str, path: Iterable[object]) -> str:
+    """Names of the keys that lead to a value.
+
+    The name of the chosen kind follows its key; where both are the same, one is enough.
+    """
+    keys = " > ".join(step for step, _ in groupby(map(shown, path)))
+    return f"{where}: {keys}" if keys else where
+
+
+def _first(lines: list[str]) -> str:
+    more = len(lines) - MOST_SHOWN
+    return "\n".join(lines[:MOST_SHOWN] + ([f"and {more} more"] if more > 0 else []))
+
+
+def _misread(given: Any, read: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[Any, str]]:
+    """Where a truth value was read as a number, something else as one, or a number is too large.
+
+    Pydantic takes 1, 'yes' and 'off' for a truth value. 'true' and 'false' may be text, as on a
+    command line.
+    """
+    if isinstance(read, BaseModel):
+        read = dict(read)
+    if isinstance(given, Mapping) and isinstance(read, Mapping):
+        for key in filter(read.__contains__, given):
+            yield from _misread(given[key], read[key], (*path, key))
+    elif isinstance(given, list) and isinstance(read, list | tuple) and len(given) == len(read):
+        for index, both in enumerate(zip(given, read, strict=True)):
+            yield from _misread(*both, (*path, index))
+    elif isinstance(read, bool) and not isinstance(given, bool) and given not in {"true", "false"}:
+        yield path, f"write true or false, without quotes (given: {shown(repr(given))})"
+    elif isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
+        yield path, f"must be a number (given: {given})"
+    elif isinstance(read, int) and abs(read) > LARGEST:
+        yield path, f"must be between -{LARGEST} and {LARGEST}"
 
 
 def _message(detail: ErrorDetails) -> str:
@@ -94,4 +146,6 @@ def _message(detail: ErrorDetails) -> str:
         known = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
         said = unknown_key(str(context["tag"]), known).replace("unknown key", "unknown value")
         return f"{context['discriminator']}: {said.replace('known keys', 'known values')}"
+    if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+        return "must be a mapping of keys to values"
     return str(detail["msg"]).removeprefix("Value error, ")

@@ -128,7 +128,8 @@ class Figure(Strict):
     drawing: str
     """Which drawing; its texts in the registry have this name."""
     published: str | None = None
-    """Table of published values that is drawn, too: a file of the study's folder `published`."""
+    """Table of published values that is drawn, too: a file of the study's folder `published`, or
+    the absolute path of another CSV."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Experiment and metric of each table that it is made of; none if it is theory."""

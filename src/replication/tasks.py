@@ -3,14 +3,16 @@
 import os
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replication.digest import check_function
 from replication.errors import InputError
 from replication.order import Stage
+from replication.printed import check_printed
 from replication.provenance import digest
 from replication.sensitivity import Sensitivity
-from replication.strict import Strict, unknown_key
+from replication.strict import Strict, shown, unknown_key
 from replication.study import Experiment, Job
 
 if TYPE_CHECKING:
@@ -88,13 +90,15 @@ class Tasks:
             )
         if len(stem(path)) > LONGEST_NAME:
             raise InputError(
-                f"the file name {stem(path)[:20]}... is too long; use successive seeds or a"
-                " smaller computation.seeds_per_job"
+                f"the file name {stem(path)[:20]}... is too long; shorten the names in the"
+                " configuration, or use successive seeds or a smaller computation.seeds_per_job"
             )
         check_function(task.program, task.function)
         self._made[path] = task
 
     def _data(self, job: Job) -> Task:
+        for path in job.reads:
+            _check_characters(path, f"configuration: {self._study}")
         return self._task("data", "sample", job, job.reads)
 
     def _experiment(self, name: str, experiment: Experiment) -> None:
@@ -131,7 +135,7 @@ class Tasks:
         sources = self._metrics(self._jobs.sources(claim, variant), where)
         settings: dict[str, Any] = {"measure": function, "uses": self._uses(found.uses, where)}
         settings |= self._unlike_published(f"claim {claim}")
-        published = self._published(found.published_table)
+        published = self._published(found.published_table, f"{where} > published_table")
         task = self._small("evidence", program, function, settings, sources, published)
         return task._replace(batch=self._jobs.batch(claim, variant))
 
@@ -149,7 +153,7 @@ class Tasks:
 
     def _table(self, name: str) -> Task:
         figure = self._jobs.figures[name]
-        where = f"configuration: {self._study}: figure {name}"
+        where = f"configuration: {self._study} > figures > {name}"
         uses = self._uses(figure.uses, where)
         reads = self._metrics(figure.sources(), where)
         if isinstance(figure, Sensitivity):
@@ -161,11 +165,14 @@ class Tasks:
     def _figure(self, name: str) -> Task:
         """The picture, of whatever kind."""
         figure = self._jobs.figures[name]
+        where = f"configuration: {self._study} > figures > {name} > published"
+        if figure.published is not None and not figure.published_columns:
+            raise InputError(f"{where}: drawing '{figure.drawing}' shows no table; remove the key")
         settings: dict[str, Any] = {"figure": figure.model_dump(mode="json")}
         settings |= self._unlike_published(f"figure {name}")
         task = self._small(
-            "figure", type(figure).__module__, "draw", settings,
-            (self._jobs.table(name),), self._published(figure.published),
+            "figure", type(figure).__module__, "draw", settings, (self._jobs.table(name),),
+            self._published(figure.published, where, figure.published_columns),
         )  # fmt: skip
         return task._replace(seeds=self._jobs.seeds_behind(name))
 
@@ -199,8 +206,25 @@ class Tasks:
                 raise InputError(f"{where}: uses: {unknown_key(key, list(known))}")
         return self._jobs.settings.model_dump(mode="json", include=set(keys)) if keys else {}
 
-    def _published(self, name: str | None) -> tuple[str, ...]:
-        return (os.path.relpath(self._jobs.study.folder / "published" / name),) if name else ()
+    def _published(
+        self, name: str | None, where: str, columns: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
+        if name is None:
+            return ()
+        folder = self._jobs.study.folder / "published"
+        path = Path(os.path.normpath(folder / name))
+        below = os.path.relpath(path)
+        if not (Path(name).is_absolute() or path.is_relative_to(folder)):
+            raise InputError(
+                f"{where}: {shown(name)} is not in {os.path.relpath(folder)}; put the file there,"
+                " or give its absolute path"
+            )
+        _check_characters(str(path), where)
+        try:
+            check_printed(Path(below), columns)
+        except InputError as error:
+            raise InputError(f"{where}: {error.message}") from error
+        return (below,)
 
     def _unlike_published(self, what: str) -> dict[str, str]:
         found = self._jobs.unlike_published.get(what)
@@ -219,6 +243,14 @@ class Tasks:
             }
             for claim, variant in self._jobs.varied_cells
         ]
+
+
+def _check_characters(path: str, where: str) -> None:
+    if set("{}") & set(path) or not path.isprintable():
+        raise InputError(
+            f"{where}: the path {path!r} has characters that mean something else to Snakemake;"
+            " rename the file or its folder"
+        )
 
 
 def stem(path: str) -> str:

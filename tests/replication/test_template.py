@@ -100,7 +100,12 @@ def test_a_name_with_another_meaning_is_refused(with_new_paper, name):
         ("registry.yaml", "learning.last_over_first", "learning.last", "has no function last; it"),
         ("runs.py", "def train(", "def train((", "runs.py, line 12: "),
         ("study.py", "import Random", "import Randon", "mypaper: cannot be imported: cannot"),
-        ("config.yaml", "experiment: printed", "experiment: print", "mypaper: figure fig1: exp"),
+        (
+            "config.yaml",
+            "experiment: printed",
+            "experiment: print",
+            "mypaper > figures > fig1: exp",
+        ),
         ("registry.yaml", "metric: half_life", "metric: life", "mypaper: claim C2: metric of"),
     ],
 )

@@ -394,6 +394,11 @@ def test_foreign_table_is_named(finished_project: Project, tmp_path: Path):
         ),
         ("exampel: {}", "did you mean 'example'?"),
         ("example: {figures: {fig1: {experiment: prnted}}}", "did you mean 'printed'?"),
+        (
+            "example: {experiments: {printed: {training: {updates: 010}}}}",
+            "config/quick.yaml: cannot be read (line 1: YAML reads 010 as 8",
+        ),
+        ("example: {figures: {fig1: {published: .}}}", "fig1 > published: "),
     ],
 )
 def test_wrong_configuration_stops_before_anything_runs(project: Project, overlay, message):
@@ -402,6 +407,16 @@ def test_wrong_configuration_stops_before_anything_runs(project: Project, overla
     assert message in output
     assert "Traceback" not in output
     assert not (project.folder / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "meant"),
+    [("figures/example/fig11.jpg", "figures/example/fig1.pdf"), ("verfy", "verify")],
+)
+def test_what_was_meant_by_a_target_is_said(project: Project, target, meant):
+    output = project.run(target, succeed=False)
+    assert f"{target}: nothing makes it; did you mean {meant}?" in output
+    assert "Traceback" not in output
 
 
 def test_every_profile_schedules_quickly():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from replication.configuration import configure
+from replication.configuration import configure, read_overlay
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.report.captions import Captions
@@ -13,6 +13,7 @@ from replication.slurm import prepare_run
 from replication.digest import code
 from replication.stages import Stage, alternatives
 from replication.study import find_studies
+from replication.targets import KINDS, refuse_target, unknown_targets
 
 PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
 LOCK = PROJECT / "requirements.lock"
@@ -27,6 +28,12 @@ def checked(function, *arguments):
         raise WorkflowError(error.message)
 
 
+# Snakemake has read them, but takes 010 for 8, and of a key that stands twice the last value. A pipe
+# cannot be read again.
+if workflow.modifier.is_main_snakefile():
+    for overlay in filter(Path.is_file, workflow.overwrite_configfiles):
+        checked(read_overlay, overlay)
+
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)
@@ -35,6 +42,20 @@ JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
 config["captions"] = Captions(JOBS)
 # What a job that trains asks a scheduler for, besides memory and time.
 ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
+
+
+def refuse_unknown_targets():
+    """Say what was meant; Snakemake does not. In somebody else's workflow more rules may follow."""
+    started_here = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
+    if not (started_here and workflow.modifier.is_main_snakefile()):
+        return
+    for word in unknown_targets(sys.argv[1:], can_be_made):
+        refuse_target(JOBS, word, [rule.name for rule in workflow.rules])
+
+
+def can_be_made(target):
+    made = (rule.is_producer(os.path.relpath(target)) for rule in workflow.rules)
+    return workflow.is_rule(target) or os.path.exists(target) or any(made)
 
 
 def python(wildcards, input):
@@ -71,5 +92,5 @@ def stage(*keys, pattern=None):
 wildcard_constraints:
     study="|".join(STUDIES),
     figure=alternatives(JOBS.figures),
-    kind="pdf|png|svg",
+    kind="|".join(KINDS),
     name=".+",

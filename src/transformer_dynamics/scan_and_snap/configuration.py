@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from replication.errors import InputError
 from replication.seeds import SeedRange, Seeds, listed
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, distinct, unknown_key
@@ -21,6 +22,8 @@ from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metr
 from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+MOST_NUMBERS = 10**9
+"""In one array: several GB, which is more than a job may take."""
 
 
 class ExperimentSettings(Strict):
@@ -36,6 +39,13 @@ class ExperimentSettings(Strict):
     """How the model is trained."""
     recall_thresholds: dict[str, Thresholds] = {}
     """By mixture, the attention thresholds at which recall is measured."""
+
+    @field_validator("training", mode="before")
+    @classmethod
+    def _refuse_eta_y(cls, training: Any) -> Any:
+        if isinstance(training, dict) and "eta_y" in training:
+            raise ValueError("unknown key 'eta_y'; set ratio, as eta_Y = ratio x eta_Z")
+        return training
 
     @model_validator(mode="after")
     def _check_recorded(self) -> Self:
@@ -123,6 +133,8 @@ class Settings(Strict):
 
     @model_validator(mode="after")
     def _check_references(self) -> Self:
+        for name, mixture in self.mixtures.items():
+            _check_mixture(f"mixtures > {name}", mixture)
         for name, experiment in self.experiments.items():
             where = f"experiments > {name}"
             _check_known(experiment.mixtures, self.mixtures, f"{where} > mixtures")
@@ -134,7 +146,7 @@ class Settings(Strict):
         for name, variant in product(varied, self.sensitivity.variants):
             self._varied(name, variant)
         for name, figure in self.figures.items():
-            if isinstance(figure, OfRuns) and figure.experiment in self.experiments:
+            if isinstance(figure, OfRuns) and self._has(figure.experiment):
                 self._check_runs(name, figure)
             elif isinstance(figure, Fig1):
                 _check_known([figure.mixture], self.mixtures, f"figures > {name} > mixture")
@@ -153,12 +165,13 @@ class Settings(Strict):
                 )
 
     def _check_runs(self, name: str, figure: OfRuns) -> None:
-        experiment = self.experiments[figure.experiment]
+        experiment = self.experiment(figure.experiment)
         mixtures = [self.mixtures[mixture] for mixture in experiment.mixtures]
         where = f"figures > {name}: experiment '{figure.experiment}'"
+        source = f"experiments > {figure.experiment.partition('-')[0]}"
         if isinstance(figure, Fig2 | Fig4 | Fig5):
             if figure.seed not in listed(experiment.seeds):
-                raise ValueError(f"{where} has no seed {figure.seed}")
+                raise ValueError(f"{where} has no seed {figure.seed}; set the figure's seed")
             shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
                 raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
@@ -166,7 +179,10 @@ class Settings(Strict):
             recorded = {*experiment.training.recorded, experiment.sampling.steps}
             absent = sorted(set(figure.iterations) - recorded)
             if absent:
-                raise ValueError(f"{where} does not record update {absent[0]}")
+                raise ValueError(
+                    f"{where} does not record update {absent[0]}; add {_listed(absent[:10])} to"
+                    f" {source} > training > recorded, or set figures > {name} > iterations"
+                )
         if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
             raise ValueError(f"{where} must have the one ratio 1")
         if isinstance(figure, TheoryVsTraining | Errata) and len(mixtures) > 1:
@@ -184,7 +200,16 @@ class Settings(Strict):
                 raise ValueError(f"{where} has two mixtures of the same num_last, one panel each")
             without = set(experiment.mixtures) - set(experiment.recall_thresholds)
             if figure.metric == "recall" and without:
-                raise ValueError(f"{where} has no recall_thresholds for '{min(without)}'")
+                raise ValueError(
+                    f"{where} has no recall_thresholds for '{min(without)}'; add {source} >"
+                    f" recall_thresholds > {min(without)}: {{first: ..., last: ..., count: 11}}"
+                )
+
+    def _has(self, experiment: str) -> bool:
+        """Whether there is an experiment, or a variant of one."""
+        base, _, variant = experiment.partition("-")
+        known = {"", "baseline", *self.sensitivity.variants}
+        return base in self.experiments and variant in known
 
     def train_job(self, experiment: str, device: Literal["cpu", "cuda"]) -> TrainJob:
         """The training job of an experiment; its sampling job is part of it."""
@@ -226,6 +251,50 @@ class Settings(Strict):
         training, last = data["training"], data["sampling"]["steps"]
         training["recorded"] = [step for step in training["recorded"] if step <= last]
         return ExperimentSettings.model_validate(data)
+
+
+def _check_mixture(where: str, mixture: Mixture) -> None:
+    # The decoder has K M numbers.
+    if mixture.num_classes * mixture.vocabulary_size > MOST_NUMBERS:
+        raise ValueError(
+            f"{where}: K M, classes times tokens, is more than {MOST_NUMBERS:,}, which fits into no"
+            " memory; lower num_last, next_tokens_per_query or the number of weights"
+        )
+
+
+def check_size(where: str, job: TrainJob, seeds: int, seeds_per_job: int) -> None:
+    """Refuse an experiment for which no memory is large enough.
+
+    Args:
+        where: keys that lead to it.
+        job: how it is trained.
+        seeds: how many it has.
+        seeds_per_job: how many of them are trained by one job.
+
+    Raises:
+        InputError: names the keys that decide.
+    """
+    sampling, cells = job.sampling, len(job.training.cells) * len(job.recorded)
+    sequences = sampling.steps * sampling.batch_size
+    for mixture in job.mixtures.values():
+        kinds = len(mixture.common_weights) + len(mixture.distinct_weights)
+        # The authors' stream holds every token of a seed, the independent one counts of each kind.
+        drawn = sampling.sequence_length if sampling.stream == "authors" else kinds
+        attention = mixture.num_classes * mixture.num_contextual
+        for size, keys in (
+            (sequences * drawn, "sampling > steps, batch_size or sequence_length"),
+            (sequences * kinds * seeds_per_job, "seeds_per_job, or sampling > steps or batch_size"),
+            (cells * attention * seeds, "training > recorded, eta_z or ratio, or the seeds"),
+        ):
+            if size > MOST_NUMBERS:
+                raise InputError(
+                    f"{where}: makes more than {MOST_NUMBERS:,} numbers at once, which fit into no"
+                    f" memory; lower {keys}"
+                )
+
+
+def _listed(values: Iterable[object]) -> str:
+    return ", ".join(map(str, values))
 
 
 def _check_known(names: Iterable[str], known: Collection[str], where: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from replication.configuration import Computation
 from replication.seeds import SeedRange, batches, listed
 from replication.study import Experiment, Job, Variant
-from transformer_dynamics.scan_and_snap.configuration import Settings
+from transformer_dynamics.scan_and_snap.configuration import Settings, check_size
 from transformer_dynamics.scan_and_snap.measure_settings import METRICS
 
 FIGURES = "figures"
@@ -88,6 +88,8 @@ def _experiment(settings: Settings, computation: Computation, name: str) -> Expe
     train = settings.train_job(name, device)
     sample = train.sample_job
     parts = batches(listed(found.seeds), computation.seeds_per_job)
+    where = f"configuration: scan_and_snap > experiments > {name.replace('-', ', as variant ')}"
+    check_size(where, train, sum(map(len, parts.values())), max(map(len, parts.values())))
     has_recall = {*found.mixtures} <= {*found.recall_thresholds}
     return Experiment(
         data={

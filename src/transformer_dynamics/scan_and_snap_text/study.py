@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from replication.configuration import Computation
 
 FIGURES = "figures"
+MOST_NUMBERS = 10**9
+"""In one array: several GB, which is more than a job may take."""
+MOST_POSITIONS = 10**12
+"""That one run is trained on; thousands of times what the paper's largest takes."""
 DRAWN_BESIDE = {"wikitext_dynamics": "means over seeds"}
 
 
@@ -80,6 +84,7 @@ class Settings(Strict):
                 if corpus not in self.corpora:
                     known = unknown_key(corpus, list(self.corpora))
                     raise ValueError(f"{where} > corpora: {known}")
+            _check_size(where, experiment)
             # Names of files have six digits of the rate.
             rates = [f"rate{rate:g}" for rate in experiment.learning_rates]
             for rate in rates:
@@ -116,6 +121,34 @@ class Settings(Strict):
         for corpus in (name for experiment in shown.values() for name in experiment.corpora):
             if corpus not in figure.panels:
                 raise ValueError(f"{where} > panels: corpus '{corpus}' has none; add its title")
+
+
+def _check_size(where: str, experiment: TextExperiment) -> None:
+    """Refuse what no memory is large enough for, or no life long enough."""
+    training, shown = experiment.training, experiment.evaluation
+    chunk = training.chunk_length
+    maps = shown.batch_size * shown.sampled_chunks * chunk**2 * (len(training.recorded) + 1)
+    sizes = {
+        "training > batch_size or chunk_length": training.batch_size * chunk**2,
+        "evaluation > batch_size or sampled_chunks, or training > recorded": maps,
+    }
+    for name, model in experiment.models.items():
+        layer = model.width * (4 * model.width + 2 * model.hidden)
+        held = training.batch_size * chunk * (model.width + model.hidden)
+        sizes[f"models > {name} > layers, width or hidden"] = model.layers * layer
+        sizes[f"models > {name} > layers or width, or training > batch_size"] = model.layers * held
+    for keys, size in sizes.items():
+        if size > MOST_NUMBERS:
+            raise ValueError(
+                f"{where}: makes more than {MOST_NUMBERS:,} numbers at once, which fit into no"
+                f" memory; lower {keys}"
+            )
+    rounds = training.updates or training.epochs or 1
+    if rounds * training.batch_size * chunk > MOST_POSITIONS:
+        raise ValueError(
+            f"{where}: would train on more than {MOST_POSITIONS:,} positions; lower"
+            f" training > {'updates' if training.updates else 'epochs'}"
+        )
 
 
 def experiments(settings: Settings, computation: "Computation") -> dict[str, Experiment]:

@@ -11,8 +11,8 @@ from transformer_dynamics.scan_and_snap.measure_settings import Metric
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-Points = Annotated[int, Field(ge=2)]
-Size = Annotated[int, Field(ge=4)]
+Points = Annotated[int, Field(ge=2, le=100_000)]
+Size = Annotated[int, Field(ge=4, le=10**9)]
 SequenceClass = Annotated[int, Field(ge=1)]
 CELL = ["num_last", "eta_z", "ratio"]
 """Columns that tell the values of one seed of a sweep apart."""

@@ -24,15 +24,15 @@ class Errata(OfRuns):
     columns: ClassVar[tuple[str, ...]] = ("panel", "curve", "x", "y", "y_std", "n_seeds")
     drawing: Literal["errata"]
     """Which drawing."""
-    num_classes: int = Field(ge=2)
+    num_classes: int = Field(ge=2, le=1000)
     """K of finding A."""
     vocabulary_size: Size
     """M of finding A."""
     correlations: list[Annotated[float, Field(gt=0, lt=1)]] = Field(min_length=1)
     """rho = f_n.f_n' of finding A, equal for all pairs."""
-    passes: int = Field(ge=1)
+    passes: int = Field(ge=1, le=100_000)
     """Length of finding A, in updates of each class at eta_Y = 1."""
-    num_last: list[Annotated[int, Field(ge=1)]] = Field(min_length=1)
+    num_last: list[Annotated[int, Field(ge=1, le=1000)]] = Field(min_length=1)
     """Numbers of query tokens of finding B, two next tokens each."""
     eta_z: Positive
     """Learning rate of Z of the runs shown for finding C."""

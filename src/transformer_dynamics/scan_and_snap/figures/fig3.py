@@ -20,7 +20,7 @@ class Fig3(Figure):
     columns: ClassVar[tuple[str, ...]] = ("eta_y", "eta_z", "t", "growth_factor")
     drawing: Literal["fig3"]
     """Which drawing."""
-    num_classes: int = Field(ge=1)
+    num_classes: int = Field(ge=1, le=10**9)
     """K."""
     vocabulary_size: Size
     """M."""

@@ -21,7 +21,7 @@ class Fig8Panel(Strict):
     """M."""
     eta_y: PositiveList
     """Learning rates of Y, a curve each."""
-    last_step: int = Field(ge=1)
+    last_step: int = Field(ge=1, le=100_000)
     """Number of updates."""
 
 

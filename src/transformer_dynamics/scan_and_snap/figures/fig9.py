@@ -34,7 +34,7 @@ class Fig9(Figure):
     columns: ClassVar[tuple[str, ...]] = ("panel", "eta_y", "eta_z", "t", "growth_bound")
     drawing: Literal["fig9"]
     """Which drawing."""
-    num_classes: int = Field(ge=1)
+    num_classes: int = Field(ge=1, le=10**9)
     """K, which the paper does not state."""
     c0: Positive
     """C_0, which the paper does not state."""

@@ -1,0 +1,65 @@
+"""What a user may ask for, and what was meant by a name that nothing makes."""
+
+import difflib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from replication.errors import InputError
+from replication.jobs import Jobs
+
+KINDS = ("pdf", "png", "svg")
+"""Of pictures; beside them stands the CSV of the numbers."""
+
+
+def unknown_targets(arguments: list[str], is_known: Callable[[str], bool]) -> list[str]:
+    """The targets on Snakemake's command line that nothing makes.
+
+    Rules are read before Snakemake tells them its targets, so its parser is asked again; that
+    takes a moment, and only where a word may be one.
+
+    Args:
+        arguments: those of the command line.
+        is_known: whether a rule makes a target.
+    """
+    if all(word.startswith("-") or is_known(word) for word in arguments):
+        return []
+    from snakemake.cli import get_argument_parser
+
+    known, _ = get_argument_parser().parse_known_args(arguments)
+    return [target for target in map(str, known.targets) if not is_known(target)]
+
+
+def refuse_target(jobs: Jobs, target: str, rules: Iterable[str]) -> None:
+    """Say what was probably meant by a target that no rule makes; nothing, if that is unknown.
+
+    Args:
+        jobs: what can be made.
+        target: the file or the rule that was asked for.
+        rules: names of the rules.
+
+    Raises:
+        InputError: names what comes closest.
+    """
+    suffix = Path(target).suffix
+    kind = suffix.lower().removeprefix(".")
+    word = target.removesuffix(suffix).casefold()
+    figures = {
+        name.casefold(): f"figures/{name}.{kind if kind in {*KINDS, 'csv'} else 'pdf'}"
+        for name in jobs.figures
+    }
+    is_figure = target.startswith("figures/")
+    if is_figure:
+        known, word = figures, word.removeprefix("figures/")
+    elif target.startswith("results/"):
+        known, word = {path: path for path in jobs.tasks}, target
+    else:
+        paths = {f"figures/{name}": path for name, path in figures.items()}
+        known = {rule: rule for rule in rules} | figures | paths
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
+    if close:
+        meant = known[close[0]]
+        kinds = f" (a figure can be {', '.join(KINDS)} or, its numbers, csv)"
+        also = kinds if meant.startswith("figures/") else ""
+        raise InputError(f"{target}: nothing makes it; did you mean {meant}?{also}")
+    if is_figure:
+        raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
