@@ -10,11 +10,13 @@ configfile: f"{workflow.current_basedir}/config/config.yaml"
 include: "workflow/rules/jobs.smk"
 
 
-# Only where containers are asked for, as its path may have spaces; otherwise the active environment
-# runs. The image that docs/environments.md builds, as no published one has the packages of the lock.
-if IN_IMAGE:
+# Used only with `--software-deployment-method apptainer`; otherwise the active environment runs. The
+# image that docs/environments.md builds, as no published one has the packages of the lock. Its path
+# must have no spaces, so that where it has some and no image is asked for none is named.
+IMAGE = f"{workflow.current_basedir}/transformer-dynamics.sif"
+if IN_IMAGE or not any(map(str.isspace, IMAGE)):
 
-    container: f"{workflow.current_basedir}/transformer-dynamics.sif"
+    container: IMAGE
 
 
 include: "workflow/rules/datasets.smk"
