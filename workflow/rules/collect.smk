@@ -10,10 +10,6 @@ PAGE = Page(JOBS, LOCK, PROJECT, local)
 SELECTED = checked(JOBS.selected, CHOICE)
 
 
-def read_verdicts(wildcards, input):
-    return words(input.verdicts)
-
-
 rule scorecard:
     input:
         verdicts=lambda wildcards: verdicts_on(wildcards.study),
@@ -36,13 +32,12 @@ rule scorecard:
             LOCK, verdicts_on(wildcards.study), "replication.verification.scorecard"
         ),
         registry=lambda wildcards: contents([registry(wildcards)]),
-        verdicts=read_verdicts,
+        verdicts=lambda wildcards, input: words(input.verdicts),
     message:
         "Bringing the verdicts of {wildcards.study} together (log: {log})"
     shell:
         "{params.python:q} -m replication.verification.scorecard --registry {input.registry:q}"
-        " --parquet {output.parquet:q} --markdown {output.markdown:q} {params.verdicts}"
-        + LOGGED
+        f" --parquet {{output.parquet:q}} --markdown {{output.markdown:q}} {{params.verdicts}}{LOGGED}"
 
 
 rule page:
@@ -67,7 +62,7 @@ rule page:
         planned=PAGE.planned,
         figures=PAGE.moved,
         study=PAGE.study,
-        verdicts=read_verdicts,
+        verdicts=lambda wildcards, input: words(input.verdicts),
         root=str(PROJECT),
         commit=lambda wildcards: commit(PROJECT),
         digest=CONFIGURATION.digest,
@@ -78,7 +73,7 @@ rule page:
         " --study {params.study:q} --root {params.root:q}"
         " --figures {params.figures:q} --commit {params.commit:q} --digest {params.digest:q}"
         " --command 'snakemake results/report/{wildcards.page}.html'"
-        " --output {output:q} {params.verdicts}" + LOGGED
+        f" --output {{output:q}} {{params.verdicts}}{LOGGED}"
 
 
 rule verify:
@@ -135,7 +130,9 @@ rule verdicts:
 
 rule figures:
     input:
-        expand("figures/{figure}.pdf", figure=[f for s in SELECTED for f in JOBS.shown(s)]),
+        expand(
+            "figures/{figure}.pdf", figure=[f for s in SELECTED for f in JOBS.shown(s)]
+        ),
 
 
 rule report:

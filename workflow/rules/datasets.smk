@@ -22,4 +22,4 @@ for fetched in checked(find_datasets, [study.folder for study in STUDIES.values(
             "Fetching {output} (log: {log})"
         shell:
             "{params.python:q} -m replication.fetch --settings {params.archive:q}"
-            " --folder {params.folder:q} --offline {params.offline:q}" + LOGGED
+            f" --folder {{params.folder:q}} --offline {{params.offline:q}}{LOGGED}"

@@ -40,7 +40,7 @@ for made, (path, doing) in MADE_BY_STUDY.items():
             f"{doing} of {{wildcards.study}} (log: {{log}})"
         shell:
             "{params.python:q} -m replication.run --job {params.told:q} {output:q}"
-            " {params.files}" + LOGGED
+            f" {{params.files}}{LOGGED}"
 
 
 # Starting Python takes longer than most claims: those of one module are measured together, and those
@@ -74,8 +74,7 @@ for (made, name, batch), paths in JOBS.batches.items():
         message:
             f"{IN_BATCHES[made]} the claims {batch} of {name} (log: {{log}})"
         shell:
-            "{params.python:q} -m replication.run --job {params.told:q} {params.outputs} {params.files}"
-            + LOGGED
+            f"{{params.python:q}} -m replication.run --job {{params.told:q}} {{params.outputs}} {{params.files}}{LOGGED}"
 
 
 rule table:
@@ -102,7 +101,7 @@ rule table:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
         "{params.python:q} -m replication.run --job {params.told:q} --checksum {output.checksum:q}"
-        " {output.table:q} {params.files}" + LOGGED
+        f" {{output.table:q}} {{params.files}}{LOGGED}"
 
 
 rule figure:
@@ -134,4 +133,4 @@ rule figure:
         "Drawing {output} (log: {log})"
     shell:
         "{params.python:q} -m replication.run --job {params.told:q} --checksum {input.checksum:q}"
-        " {output:q} {params.files}" + LOGGED
+        f" {{output:q}} {{params.files}}{LOGGED}"
