@@ -80,7 +80,9 @@ OVERLAYS = {
     RUN % "seeds: {count: 100000000000}": "printed > seeds > count: Input should be less than",
     SWEEP % "sampling: {steps: 1000000000000000}": "syn_medium: makes more than 1,000,000,000",
     SWEEP % "sampling: {batch_size: 100000000000}": "lower sampling > steps, batch_size",
-    SWEEP % "seeds_per_job: 1000000, seeds: {count: 1000000}": "lower seeds_per_job",
+    SWEEP % "seeds: {count: 1000000}": "lower training > recorded, eta_z or ratio, or the seeds",
+    "computation: {seeds_per_job: 1000000}\n" + SWEEP
+    % "seeds: {count: 1000000}": "lower computation.seeds_per_job, or sampling > steps or batch",
     MIXTURE % "num_last: 1000000000": "mixtures > syn_small: K M, classes times tokens",
     "scan_and_snap: {sensitivity: {variants: {batch_16: {sampling: {batch_size: 1000000000000}}}}}":
         "experiments > fig4_replication, as variant batch_16: makes more than",

@@ -283,7 +283,10 @@ def check_size(where: str, job: TrainJob, seeds: int, seeds_per_job: int) -> Non
         attention = mixture.num_classes * mixture.num_contextual
         for size, keys in (
             (sequences * drawn, "sampling > steps, batch_size or sequence_length"),
-            (sequences * kinds * seeds_per_job, "seeds_per_job, or sampling > steps or batch_size"),
+            (
+                sequences * kinds * seeds_per_job,
+                "computation.seeds_per_job, or sampling > steps or batch_size",
+            ),
             (cells * attention * seeds, "training > recorded, eta_z or ratio, or the seeds"),
         ):
             if size > MOST_NUMBERS:
