@@ -36,9 +36,9 @@ from keyword import iskeyword
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
 from replication.digest import SOURCE, is_module
@@ -130,6 +130,12 @@ class Figure(Strict):
     published: str | None = None
     """Table of published values that is drawn, too: a file of the study's folder `published`, or
     the absolute path of another CSV."""
+
+    @model_validator(mode="after")
+    def _check_published(self) -> Self:
+        if self.published is not None and not self.published_columns:
+            raise ValueError(f"published: drawing '{self.drawing}' shows no table; remove the key")
+        return self
 
     def sources(self) -> list[tuple[str, str]]:
         """Experiment and metric of each table that it is made of; none if it is theory."""

@@ -166,8 +166,6 @@ class Tasks:
         """The picture, of whatever kind."""
         figure = self._jobs.figures[name]
         where = f"configuration: {self._study} > figures > {name} > published"
-        if figure.published is not None and not figure.published_columns:
-            raise InputError(f"{where}: drawing '{figure.drawing}' shows no table; remove the key")
         settings: dict[str, Any] = {"figure": figure.model_dump(mode="json")}
         settings |= self._unlike_published(f"figure {name}")
         task = self._small(

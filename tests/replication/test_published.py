@@ -1,5 +1,7 @@
 """Published values are shown, and judged, only beside the settings that they are of."""
 
+import shutil
+
 import pytest
 from matplotlib.figure import Figure as Drawing
 
@@ -55,9 +57,11 @@ def test_another_figure_with_the_published_table_is_of_other_settings_too():
     assert told == "seeds: 101-110 instead of 1-5"
 
 
-def test_a_table_that_no_default_figure_has_is_taken_as_it_is():
-    figure = {"drawing": "fig1", "experiment": "replication", "published": "mine.csv"}
-    assert published(jobs({"figures": {"mine": figure}}))["mine"] == "mine.csv"
+def test_a_table_that_no_default_figure_has_is_taken_as_it_is(tmp_path):
+    own = tmp_path / "mine.csv"
+    shutil.copy(find_studies()["example"].folder / "published/fig1.csv", own)
+    figure = {"drawing": "fig1", "experiment": "replication", "published": str(own)}
+    assert published(jobs({"figures": {"mine": figure}}))["mine"] == str(own)
 
 
 def test_what_is_told_is_short():
