@@ -103,7 +103,7 @@ def test_the_documentation_names_every_key_and_where_its_default_stands():
         place = study.folder.relative_to(ROOT) / "config.yaml"
         assert f"## `{name}`" in text
         assert f"Defaults: `{place}`." in text
-    assert "| `computation.seeds_per_job` | integer ≥ 1 | `1` |" in text
+    assert "| `computation.seeds_per_job` | integer ≥ 1 or null | `None` |" in text
     assert "| `example.experiments.<name>.training.updates` | integer ≥ 1 | required |" in text
 
 

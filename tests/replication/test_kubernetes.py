@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import FIGURE, TWO_JOBS, Project
+from conftest import FIGURE, Project
 
 from replication.study import find_studies
 
@@ -25,7 +25,7 @@ def test_dry_run_plans_the_jobs_of_a_local_run(project: Project, targets: list[s
 def test_storage_keeps_the_same_bytes(finished_project: Project, tmp_path: Path) -> None:
     kept = tmp_path / "kept in storage"
     project = Project(tmp_path / "project")
-    project.add(TWO_JOBS)
+    project.make_two_jobs()
     project.run(FIGURE, *storage(kept), "--shared-fs-usage", "none")
     expected = finished_project.files("figures", "results/example", "results/checksums")
     assert {name for name in expected if not (kept / name).is_file()} == set()
