@@ -14,19 +14,28 @@ and every text knows
     [2, 3] | numbers(2)              2, 3; and with span(2) the least and the greatest, 2 to 3
     3 | words                        a small number as a word
 
-so that another configuration gets its own numbers. `numerals` finds those that are typed all the
+so that another configuration gets its own numbers. Of what pandas and numpy can do, texts can do
+what `_COMPUTING` and `_OF_ARRAYS` list, on copies of the tables that are theirs alone; a column
+with the name of a listed method is `table["mean"]`. `numerals` finds numbers that are typed all the
 same.
 """
 
+import copy
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from inspect import isroutine
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pandas.api.extensions import ExtensionArray
+from pandas.api.typing import DataFrameGroupBy
+from pydantic import BaseModel
 
 from replication.errors import InputError
 from replication.registry import FigureText
@@ -41,6 +50,23 @@ _WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve",
 )  # fmt: skip
+_LONGEST_LOOP = 1_000
+_COMPUTING = {
+    "all", "any", "count", "first", "idxmax", "idxmin", "last", "max", "mean", "median", "min",
+    "nunique", "prod", "quantile", "sem", "size", "std", "sum", "var",
+    "T", "abs", "clip", "columns", "corr", "cummax", "cummin", "cumsum", "diff", "div", "drop",
+    "drop_duplicates", "dropna", "endswith", "eq", "ge", "groupby", "gt", "head", "iat", "iloc",
+    "index", "isin", "isna", "items", "iterrows", "itertuples", "le", "loc", "lt", "mul",
+    "name", "names", "ndim", "ne", "ngroups", "nlargest", "notna", "nsmallest", "nth", "pct_change",
+    "pivot", "rank", "reset_index", "round", "set_index", "shape", "shift", "sort_index",
+    "sort_values", "squeeze", "stack", "startswith", "str", "sub", "tail", "tolist", "unique",
+    "unstack", "value_counts", "values", "xs",
+}  # fmt: skip
+"""What a text can do with a table and what is computed of it: nothing that calls a function by its
+name, runs text as code or writes."""
+_OF_ARRAYS = {"item", "ndim", "shape", "size", "tolist"}
+"""And with an array, whose other methods write into the one that they are given."""
+_PLAIN = (str, int, float, list, tuple, dict)
 _CITED = re.compile(r"<!-- cited:\n(.*?)\n-->\n(.*?)<!-- end of cited -->", re.DOTALL)
 
 
@@ -57,12 +83,56 @@ class _Undefined(StrictUndefined):
 class _Environment(ImmutableSandboxedEnvironment):
     """Tables can be computed with; nothing is written, and no text is run as code."""
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """A column comes before all that pandas calls so but the methods that a text can call."""
+        if attribute in _own_names(obj) and not _is_method(obj, attribute):
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        if isinstance(obj, pd.DataFrame | pd.Series) and (
-            attr in {"eval", "query"} or attr.startswith("to_")
-        ):
-            return False
-        return super().is_safe_attribute(obj, attr, value)
+        if isinstance(obj, BaseModel):
+            return attr in type(obj).model_fields
+        if isinstance(obj, np.ndarray | np.generic | ExtensionArray):
+            return attr in _OF_ARRAYS
+        module = type(obj).__module__.partition(".")[0]
+        # A row of itertuples is of pandas, too, but a tuple.
+        if module == "pandas" and not isinstance(obj, tuple):
+            return attr in _COMPUTING
+        plain = isinstance(obj, _PLAIN) or module == "jinja2"
+        return plain and super().is_safe_attribute(obj, attr, value)
+
+
+def _own_names(obj: Any) -> Iterable[Any]:
+    """Names of columns, or of what stands in a row."""
+    match obj:
+        case pd.DataFrame():
+            return list(obj)
+        case DataFrameGroupBy():
+            return list(obj.obj)
+        case pd.Series():
+            return list(obj.index)
+    return []
+
+
+def _is_method(obj: Any, name: str) -> bool:
+    return name in _COMPUTING and isroutine(getattr(obj, name))
+
+
+def _range(*ends: int) -> range:
+    found = range(*ends)
+    if len(found) > _LONGEST_LOOP:
+        raise ValueError(f"a loop over {len(found)} numbers is longer than {_LONGEST_LOOP}")
+    return found
+
+
+def _only_words(value: Any) -> Any:
+    """Refuse to show what is neither text nor a number: a method whose brackets were forgotten."""
+    if isinstance(value, str | Number | np.bool_ | Undefined):
+        return value
+    if isroutine(value):
+        name = getattr(value, "__name__", "this")
+        raise TypeError(f"{name} is a method without its brackets; a column is table['{name}']")
+    raise TypeError(f"a {type(value).__name__} is neither text nor a number")
 
 
 def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
@@ -200,10 +270,13 @@ def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
         InputError: if it cites what is not there.
     """
     try:
-        return ENVIRONMENT.from_string(text).render(known)
-    except (TemplateError, LookupError, ValueError, TypeError, ArithmeticError) as error:
-        message = error.args[0] if error.args else type(error).__name__
-        raise InputError(f"{where}: cannot be cited: {message}") from error
+        # Its own copies: what one text does to a table no other text sees.
+        return ENVIRONMENT.from_string(text).render(copy.deepcopy(dict(known)))
+    except InputError:
+        raise
+    except Exception as error:
+        # Whatever a template does wrong, pandas and Jinja raise all kinds of errors for it.
+        raise InputError(f"{where}: cannot be cited: {_sentence(error)}") from error
 
 
 def cited_document(text: str, where: str, known: Mapping[str, Any]) -> str:
@@ -219,13 +292,20 @@ def cited_document(text: str, where: str, known: Mapping[str, Any]) -> str:
     return _CITED.sub(block, text)
 
 
+def _sentence(error: Exception) -> str:
+    """The first line of what an error says."""
+    told = next((part for part in error.args if isinstance(part, str) and part.strip()), "")
+    return (told.strip() or repr(error)).splitlines()[0]
+
+
 def _no_column(table: pd.DataFrame, column: str) -> str:
     return unknown_key(column, list(map(str, table))).replace("key", "column")
 
 
-ENVIRONMENT = _Environment(undefined=_Undefined, autoescape=False)
+ENVIRONMENT = _Environment(undefined=_Undefined, autoescape=False, finalize=_only_words)
 """What a text can do besides."""
-ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
+ENVIRONMENT.globals |= {"rows": rows, "cell": cell, "range": _range}
+del ENVIRONMENT.globals["lipsum"]
 ENVIRONMENT.filters |= {
     "number": number,
     "numbers": numbers,

@@ -7,7 +7,7 @@ what it says is refused.
 
 import json
 from collections import ChainMap, Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,19 @@ from replication.configuration import configuration_type, configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
-from replication.registry import GROUPS, Claim, to_markdown
+from replication.numerals import typed_in_template
+from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical, to_markdown
 from replication.reproductions import COLUMNS, Reproduction, all_reproductions
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
 from replication.study import find_studies
-from replication.verification.judgement import OUTCOMES, Verdict, least_favourable
+from replication.verification.judgement import (
+    FEWEST_SEEDS,
+    OUTCOMES,
+    PROBABILITY,
+    Verdict,
+    least_favourable,
+)
 from replication.verification.reference import (
     MANIFEST,
     figure_path,
@@ -62,6 +69,7 @@ _GRAPH = "figures/fig6"
 """What the example of a rule graph is of."""
 
 _SCORECARD = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
+_NOT_HOLDING = ("contradicted", "no effect", "inconclusive")
 _REPRODUCTIONS = ("<!-- reproductions: generated -->", "<!-- end of reproductions -->")
 
 _BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
@@ -128,7 +136,29 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
         "caption": caption,
         "verdict": verdict_finder(verdicts.get),
+        "level": Statistical.model_fields["level"].default,
+        "fewest_seeds": FEWEST_SEEDS,
+        "probability": PROBABILITY,
     }
+
+
+def check_texts(studies: Iterable[Told]) -> None:
+    """Cite the captions and descriptions of all figures whose table a reference keeps.
+
+    Raises:
+        InputError: if one cites what is not there, or types a number.
+    """
+    for told in studies:
+        for name, figure in told.jobs.figures.items():
+            if told.reference is None or figure_path(name) not in told.reference.tables:
+                continue
+            text = told.jobs.registry.figures[figure.drawing]
+            table = told.reference.tables[figure_path(name)]
+            Shown.of(told.jobs, name, table, told.reference.verdicts.get).cited(text)
+            for part in (text.drawn, text.caption):
+                if typed := typed_in_template(part):
+                    where = f"{told.jobs.study.name}: figure {name}"
+                    raise InputError(f"{where}: the number in '{typed[0]}' is typed; cite it")
 
 
 def _told(study: StudyJobs) -> Told:
@@ -166,7 +196,9 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
         if told.reference
         for claim in told.jobs.registry.claims
     ]
-    return _between(_SCORECARD, readme, [*_headlines(verdicts), "", *_counts(verdicts)])
+    parts = (_headlines(verdicts), _not_holding(verdicts), _counts(verdicts))
+    lines = [line for part in parts if part for line in (*part, "")]
+    return _between(_SCORECARD, readme, lines[:-1])
 
 
 def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
@@ -205,20 +237,39 @@ def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
 
 def _headlines(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
     """The claims that stand for the others, as the lines of a table."""
-    rows = (
-        (claim.headline, f"**{verdict.verdict}**", *_number(verdict), str(claim.quantity), claim.id)
+    return _with_numbers(
+        (claim.headline, claim, verdict)
         for claim, verdict in verdicts
         if claim.headline and verdict
     )
-    return table(("claim", "verdict", "found", "claimed", "what is measured", "id"), rows)
+
+
+def _not_holding(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
+    """The claims of the paper that were judged and do not hold, if any, as lines."""
+    found = [
+        (claim.statement, claim, verdict)
+        for claim, verdict in verdicts
+        if verdict and claim.group in (SHOWN, THEORY) and verdict.verdict in _NOT_HOLDING
+    ]
+    return ["These claims of the paper did not pass:", "", *_with_numbers(found)] if found else []
+
+
+def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:
+    """Claims, each with its words, as the lines of a table."""
+    rows = (
+        (words, f"**{verdict.verdict}**", *_number(verdict), str(claim.quantity), claim.id)
+        for words, claim, verdict in claims
+    )
+    return table(("claim", "verdict", "found", "needed", "what is measured", "id"), rows)
 
 
 def _number(verdict: Verdict) -> tuple[str, str]:
-    """The least favourable estimate, and the range that it is claimed to be in."""
+    """The least favourable estimate with its interval, and the range in which it has to lie."""
     worst = least_favourable(verdict.comparisons)
     ends = (("at least", worst.lower), ("at most", worst.upper))
-    claimed = " and ".join(f"{name} {end:.3g}" for name, end in ends if end is not None)
-    return f"{worst.estimate:.3g}", claimed
+    needed = " and ".join(f"{name} {end:.3g}" for name, end in ends if end is not None)
+    interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
+    return f"{worst.estimate:.3g}{interval}", needed
 
 
 def _to_yaml(data: Any) -> str:
@@ -318,9 +369,16 @@ def _type(field: Schema) -> str:
 
 
 @click.command(help=__doc__)
-@click.option("--check", is_flag=True, help="Only say which files differ, and fail if any does.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only say which files differ, and fail if any does, or a caption cannot be cited.",
+)
 def main(check: bool) -> None:
     """Write or check the generated files."""
+    if check:
+        found = find_studies()
+        check_texts(map(_told, Jobs.of(configure({}, found), found).studies.values()))
     stale = {
         Path(path): text
         for path, text in generated_files().items()

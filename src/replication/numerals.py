@@ -7,9 +7,12 @@ from jinja2 import nodes
 from replication.citation import ENVIRONMENT
 from replication.report.typeset import GREEK
 
-_WORD = (
-    "(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|hundred|thousand|million)"
+_COUNT = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    "|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    "|hundred|thousand"
 )
+_WORD = rf"(?:(?:{_COUNT})(?:fold)?|twice|thrice|dozen|million|billion)"
 _UNIT = (
     "(?:classes|cores|epochs|hours|layers|minutes|of|percent|runs|seconds|seeds|times|tokens"
     "|updates)"
@@ -25,11 +28,13 @@ _PLACE = (
     r"\b(?:Appendix|Assumptions?|Corollar(?:y|ies)|Definitions?|Eqs?\.|Figures?|Lemmas?|Sections?"
     r"|Tables?|Theorems?)"
 )
+_PLACES = r"\b(?:Assumptions|Corollaries|Definitions|Eqs\.|Figures|Lemmas|Sections|Tables|Theorems)"
 _SYMBOL = rf"(?<![\w.])(?:{'|'.join(GREEK)}|exp|ln|log|[B-HJ-Zb-z])(?:_\w+)?'*(?!\w)"
 _DIGIT = r"(?<![\w.,-])\d(?![\w%]|[.,]\d)"
 NAMES = (
-    # Figure 6, Eqs. 10-12 and 26
-    rf"{_PLACE}\s\d+\w?(?:(?:-|,\s|,?\sand\s)\d+\w?\b)*",
+    # Figure 6, Eqs. 10-12 and 26, but of Figure 6, 50 seeds the first alone
+    rf"{_PLACES}\s\d+\w?(?:(?:-|,\s|,?\sand\s)\d+\w?\b(?!\s(?!of\b){_UNIT}\b))*",
+    rf"{_PLACE}\s\d+\w?(?:-\d+\w?\b)?",
     # n - 1, 1/K, 2 B_n, f^2
     rf"(?:{_SYMBOL}(?:\s?/\s?|\s[-+]\s)|\bln\s){_DIGIT}",
     rf"{_DIGIT}(?:\s?/\s?|\s[-+]\s|\s){_SYMBOL}",
@@ -69,7 +74,7 @@ def typed_in_document(markdown: str) -> list[str]:
 
 
 def _shown_as_it_stands(template: str) -> str:
-    """All text outside braces, and within them what is a mere number or quotation."""
+    """All text outside braces, and within them what is a mere number, -12, or quotation."""
     outputs = ENVIRONMENT.parse(template).find_all(nodes.Output)
     return "".join(_as_it_stands(node) for output in outputs for node in output.nodes)
 
@@ -78,18 +83,21 @@ def _as_it_stands(node: nodes.Expr | None) -> str:
     match node:
         case nodes.TemplateData():
             return node.data
-        case nodes.Const():
-            return f" {node.value} "
         case nodes.Filter():
             return _as_it_stands(node.node)
+        case nodes.Expr():
+            try:
+                return f" {node.as_const()} "
+            except nodes.Impossible:
+                return ""
         case _:
             return ""
 
 
 def _typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:
-    plain = text
+    # Each sign stays in its place, so that places in it are places in the text: ½ is a digit, too.
+    plain = "".join("1" if not at.isascii() and at.isnumeric() else at for at in text)
     for name in names:
-        # As long as before, so that places in it are places in the text.
         plain = re.sub(name, lambda match: "_" * len(match[0]), plain)
     found = re.finditer(rf"(?:{pattern})[\w.,]*", plain, re.IGNORECASE)
     return [" ".join(text[max(at.start() - 20, 0) : at.end() + 20].split()) for at in found]

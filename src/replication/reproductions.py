@@ -1,5 +1,6 @@
 """Receipts of verifications by others: kept in git, checked against the reference, tabulated."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,8 @@ from replication.verification.reference import (
 )
 
 FOLDER = "reproductions"
+NAME = re.compile(r"\d{4}-\d\d-\d\d-[\w.-]+\.json", re.ASCII)
+"""Of a receipt's file."""
 EARLIER = "earlier_references.txt"
 """Beside a study's receipts: digests of the references that it had before, one per line."""
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
@@ -70,13 +73,18 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     if not paths:
         return []
     if study not in (known := find_references(root)):
-        raise InputError(f"{folder}: {unknown_key(study, known).replace('key', 'study')}")
+        told = unknown_key(study, known).replace("known keys", "studies").replace("key", "study")
+        raise InputError(f"{folder}: {told}")
     place = reference_folder(root, study)
     present, reference = reference_digest(place), read_reference(place)[0]
     earlier = _earlier(folder)
-    found = []
+    found: list[Reproduction] = []
     for path in paths:
+        if path.is_symlink() or not NAME.fullmatch(path.name):
+            raise InputError(f"{path}: name the file <date>-<processor>.json, 2026-01-31-epyc.json")
         receipt = read_receipt(path)
+        if any(receipt == other.receipt for other in found):
+            raise InputError(f"{path}: is there twice; delete one")
         if receipt.study != study:
             raise InputError(f"{path}: is of the study {receipt.study}; move it to that folder")
         if receipt.reference == present:
@@ -133,6 +141,13 @@ def check(path: Path, receipt: Receipt, reference: Reference) -> None:
                 f"{path}: says that the runs of {name} are the reference's bit for bit, but they"
                 f" are not; {REMEDY}"
             )
+    whole = receipt.level == "full" and receipt.settings == "default" and not receipt.differences
+    absent = reference.verdicts.keys() - receipt.verdicts.keys()
+    if whole and absent:
+        raise InputError(
+            f"{path}: verified everything without a difference, but tells no verdict on"
+            f" {min(absent)}; {REMEDY}"
+        )
 
 
 def record_earlier(root: Path, study: str, earlier: str) -> None:

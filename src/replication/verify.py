@@ -9,6 +9,7 @@ full    computes everything from nothing, in a folder of its own
 """
 
 import math
+import os
 import random
 import subprocess
 import sys
@@ -31,6 +32,7 @@ from replication.frames import write_csv
 from replication.jobs import Jobs, StudyJobs
 from replication.reproductions import record_earlier
 from replication.study import Study, find_studies
+from replication.tasks import LONGEST_NAME
 from replication.verification.collect import collect, counts, depends, expected, families, settings
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import Difference
@@ -126,8 +128,8 @@ def main(
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
     for new in (found, receipt):
-        if new and new.exists():
-            raise InputError(f"{new}: is there already; delete it or name another one")
+        if new:
+            _check_new(new)
     signature = Signature.parse({"by": by}, "--by")
     studies = find_studies()
     whole = configure({}, studies)
@@ -159,6 +161,15 @@ def main(
         click.echo(f"The receipt is {receipt}")
     if rows:
         raise InputError(f"{len(rows)} differences from the reference; all are in {output}")
+
+
+def _check_new(path: Path) -> None:
+    """Refuse, before anything is computed, what cannot be written in the end."""
+    if os.path.lexists(path):
+        raise InputError(f"{path}: is there already; delete it or name another one")
+    folder = next(above for above in path.absolute().parents if above.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK) or len(path.name) > LONGEST_NAME:
+        raise InputError(f"{path}: cannot be written; name a file that can")
 
 
 def write_results(project: Project, study: str) -> None:
@@ -307,7 +318,9 @@ def _report(
         figures = sum(name.startswith("figures/") for name in current.tables)
         runs = len(current.tables.get(FINGERPRINTS, ()))
         found = f"{figures} figures, {len(current.verdicts)} verdicts, {runs} fingerprints of runs"
-        click.echo(f"Equal to the reference: {found}.")
+        same = current.depends["machine"] == reference.depends["machine"]
+        within = "" if same else ", within the tolerance across processors"
+        click.echo(f"Equal to the reference: {found}{within}.")
     elif not rows:
         click.echo("Nothing is computed here; the reference itself is whole.")
     for place, quantity, was, now, difference, tolerance in rows[:SHOWN]:

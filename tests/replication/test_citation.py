@@ -1,15 +1,20 @@
 """Texts cite their numbers, say what they cannot cite, and type none."""
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from conftest import DEFAULTS, ROOT
 
+from replication import generate
+from replication.checklist import Told
 from replication.citation import Shown, cited, cited_document
 from replication.configuration import configure
 from replication.errors import InputError
+from replication.generate import check_texts
 from replication.jobs import Jobs
 from replication.numerals import typed_in_document, typed_in_template
 from replication.registry import FigureText
@@ -94,6 +99,115 @@ def test_what_cannot_be_cited_is_named(tmp_path, monkeypatch, template, message)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "template",
+    [
+        """table.agg("eval", expr="@inspect.os.system('id > x')")""",
+        "table.agg('to_csv', path_or_buf='x')", "table.groupby('seed').agg('to_csv', 'x')",
+        "table.groupby('seed').rate.agg(['to_csv'])", "table.apply('to_csv', path_or_buf='x')",
+        "table.transform('to_pickle', path='x')", "table.style.to_html('x')",
+        "table.values.tofile('x')", "table.rate.iloc[0].tofile('x')", "table.rate.map(range)",
+        "table.pipe(range)", "table.query('seed > 1')", "table['eval']('seed')",
+        "(table | attr('to_csv'))('x')", "([table] | map(attribute='to_csv') | first)('x')",
+        "'{0.style}'.format(table)", "table.pop('rate')", "table.update(table)",
+        "table.insert(0, 'a', 1)", "table.columns.values.max(none, table.columns.values)",
+        "verdict('T1').parse_file('x')", "verdict('T1').model_dump()", "rows.__globals__",
+        "lipsum(n=100000)",
+    ],
+)  # fmt: skip
+def test_no_text_writes_or_runs_code(tmp_path, monkeypatch, template):
+    monkeypatch.chdir(tmp_path)
+    table = TABLE.copy()
+    verdict = Verdict(claim="T1", verdict="verified", summary="All.", seeds=10, comparisons=[])
+    with pytest.raises(InputError, match=r"unsafe|unknown|undefined"):
+        shown(table, find_verdict={"T1": verdict}.get).cited(text(f"{{{{ {template} }}}}"))
+    pd.testing.assert_frame_equal(table, TABLE)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_what_a_text_does_to_a_table_no_other_sees():
+    table = TABLE.copy()
+    template = (
+        "{% set gone = table.drop(columns='rate', inplace=true) %}{{ table.columns | length }}"
+    )
+    figure = shown(table)
+    assert [figure.cited(text(template)).caption for _ in range(2)] == ["2", "2"]
+    block = f"<!-- cited:\n{template}\n-->\n\n<!-- end of cited -->\n"
+    assert cited_document(2 * block, "a", {"table": table}).count("-->\n2\n") == 2
+    pd.testing.assert_frame_equal(table, TABLE)
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ cell(1, 'mean') }}", "argument of type 'int' is not"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "maximum recursion depth exceeded"),
+        ("{{ 'a' * 9223372036854775000 }}", "MemoryError()"),
+        ("{{ 'a'.join(1) }}", "can only join an iterable"),
+        ("{{ cell(1, 'mean', rate=1) }}", "is not iterable"),
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+         "a loop over 99999 numbers is longer than 1000"),
+        ("{{ 10.0 ** 400 }}", "Numerical result out of range"),
+        ("{{ table.rate.max }}", "max is a method without its brackets"),
+        ("{{ table.mean }}", "mean is a method without its brackets; a column is table['mean']"),
+        ("{{ table.rate }}", "a Series is neither text nor a number"),
+        ("{{ table.loc }}", "a _LocIndexer is neither text nor a number"),
+        ("{{ none }}", "a NoneType is neither text nor a number"),
+    ],
+)  # fmt: skip
+def test_whatever_fails_is_one_sentence(template, message):
+    with pytest.raises(InputError) as error:
+        shown().cited(text(template))
+    assert error.value.message.startswith("paper: figure fig1: caption: cannot be cited: ")
+    assert message in error.value.message
+    assert "\n" not in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ table.empty.max() }} {{ table.style.max() }} {{ table.T.max() }}", "2 4 6"),
+        ("{{ table.groupby('T').empty.sum() | span }}", "1 to 2"),
+        ("{% for _, row in table.iterrows() %}{{ row.empty }}{{ row.T }} {% endfor %}", "15 26"),
+        ("{% for row in table.itertuples() %}{{ row.empty }} {% endfor %}", "1 2"),
+        ("{{ table.index | numbers }}", "7, 8"),
+    ],
+)  # fmt: skip
+def test_a_column_comes_before_what_pandas_calls_so(template, expected):
+    table = pd.DataFrame({"empty": [1, 2], "style": [3, 4], "T": [5, 6], "index": [7, 8]})
+    assert shown(table).cited(text(template)).caption == expected
+
+
+@pytest.mark.parametrize(
+    ("caption", "message"),
+    [
+        ("Of {{ table.half_lives.max() }}.", "example: figure fig2: caption: cannot be cited: unk"),
+        ("Of {{ table.half_life.max( }}.", "example: figure fig2: caption: cannot be cited: unexp"),
+        ("Of 31 seeds.", "example: figure fig2: the number in 'Of 31 seeds.' is typed; cite it"),
+    ],
+)
+def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
+    jobs = JOBS.studies["example"]
+    told = Told(jobs, read_reference(reference_folder(ROOT, "example"))[0])
+    check_texts([told])
+    text = jobs.registry.figures["fig2"]
+    spoilt = text.model_copy(update={"caption": caption})
+    monkeypatch.setitem(jobs.registry.figures, "fig2", spoilt)
+    with pytest.raises(InputError, match=re.escape(message)):
+        check_texts([told])
+    check_texts([Told(jobs, None)])
+
+
+def test_the_check_of_generated_files_checks_texts(monkeypatch):
+    checked = []
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(generate, "generated_files", dict)
+    monkeypatch.setattr(generate, "check_texts", checked.extend)
+    assert CliRunner().invoke(generate.main, ["--check"]).exit_code == 0
+    assert [told.jobs.study.name for told in checked] == [*JOBS.studies]
+
+
 def test_a_document_is_written_anew_where_it_cites():
     block = "a 1\n<!-- cited:\n{{ seeds }} seeds\n-->\nold 2\n<!-- end of cited -->\nb\n"
     once = cited_document(block, "README.md", {"seeds": 10})
@@ -111,6 +225,7 @@ def test_a_document_is_written_anew_where_it_cites():
         "1 - w_d, n - 1, 1/K, f^2, exp(2 B_n(t)), dashes are ln 2 / -ln(1 - eta variance)",
         "{{ n_seeds }} seeds, {{ 'one' if n_seeds < 2 else 'several' }}, one standard deviation",
         "{% set begin = 0.1 %}Above {{ begin }}.",
+        "½ B_n, f², hundreds, {{ -n_seeds }}, {{ n_seeds - 1 }}, Eq. 10, Figures 7 and 10 of it",
     ],
 )
 def test_names_and_formulas_are_not_typed_numbers(template):
@@ -123,7 +238,10 @@ def test_names_and_formulas_are_not_typed_numbers(template):
         "over 10 seeds", "up to 31 %", "about eta_Y^-0.75", "K = 10", "at ratio 1.", "update 1,500",
         "Four curves", "two of the layers", "3 layers", "a 3-layer model", "Eq. 10 at 5",
         "{{ 31 }} %", "{{ '31 %' }}", "{{ 31 | number }}", "{% if n_seeds %}31{% endif %}",
-        "2 of {{ n_seeds }}", "eta_Z 3",
+        "2 of {{ n_seeds }}", "eta_Z 3", "{{ -12 }}", "{{ 3 * 4 }}", "{{ -n_seeds | number }} 12",
+        "Figure 1, 50 seeds", "Figures 1 and 2, 50 seeds", "thirteen", "forty", "ninety", "a dozen",
+        "a hundred", "a thousand", "a billion", "twice as fast", "thrice", "threefold", "tenfold",
+        "½ of them", "2½", "Ⅳ", "³", "٣",
     ],
 )  # fmt: skip
 def test_typed_numbers_are_found(template):
@@ -140,6 +258,8 @@ def test_typed_numbers_are_found(template):
         ("<!-- scorecard: generated -->\n15\n<!-- end of scorecard -->", 0),
         ("1. first\n2. second", 0),
         ("in 31 s", 1),
+        ("thirteen seeds, a dozen runs, 1½ s", 3),
+        ("a dozen ways, twice", 0),
         ("five seeds prove it, two ways do not", 1),
         ("<!-- cited:\n{{ a }}\n-->\n13\n<!-- end of cited -->\n13", 1),
     ],

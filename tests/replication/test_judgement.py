@@ -162,6 +162,16 @@ def test_effect_of_seeds_that_agree_is_not_a_number_of_rounding():
     assert numbers(evidence, kind="interval", lower=0).effect is None
 
 
+def test_seeds_that_do_not_differ_make_no_verdict():
+    same = seeds(2).assign(value=0.1 + 0.2)
+    evidence = pd.concat([seeds(9, cell="b"), same])
+    verdict = judge([judged(evidence, kind="interval", lower=0)])["T1"]
+    assert verdict.verdict == "not tested"
+    assert verdict.summary.startswith("the seeds of 'a' do not differ; 2 of 2 hold")
+    pair = pd.concat([same.assign(sample="ours"), same.assign(sample="paper", value=0.3)])
+    assert judge([judged(pair, kind="equivalence", margin=1)])["T1"].verdict == "not tested"
+
+
 @settings(deadline=None)
 @given(st.permutations(range(10)))
 def test_the_order_of_rows_does_not_matter(order):
@@ -179,6 +189,10 @@ def test_the_order_of_rows_does_not_matter(order):
         (seeds(0, n=2).head(1), "claim T1, a: a test over seeds needs"),
         (seeds(np.nan), "must be finite"),
         (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one cell"),
+        (seeds(0).assign(value="fast"), "claim T1: a value of its evidence is no number"),
+        (seeds(0).assign(cell=["a", None] * 5), "claim T1: a row of its evidence has no cell"),
+        (seeds(0).replace({"seed": {3: np.nan}}), "claim T1: a row of its evidence has no seed"),
+        (both(0, 0), "claim T1: only an equivalence compares samples"),
         (
             pd.concat([seeds(0), seeds(0, n=9, cell="b")]),
             "claim T1: its cells have different numbers of seeds",

@@ -15,7 +15,10 @@ from conftest import DEFAULTS, FIGURE, ROOT, Project
 from replication import crate
 from replication.generate import with_scorecard
 from replication.jobs import Jobs
+from replication.registry import SHOWN, THEORY
 from replication.study import find_studies
+from replication.verification.judgement import Verdict
+from replication.verification.reference import read_reference, reference_folder
 
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"
 ENTITIES = "https://bioschemas.org/"
@@ -241,7 +244,7 @@ def test_the_checklist_counts_the_runs_of_the_reference(home):
 def test_the_readme_counts_every_claim_once_and_shows_the_headlines(home):
     text = (ROOT / "README.md").read_text()
     shown = text.split("<!-- scorecard: generated -->")[1].split("<!-- end of scorecard -->")[0]
-    headlines, counts = shown.strip().split("\n\n")
+    headlines, *failing, counts = shown.strip().split("\n\n")
     cells = (cell.strip() for row in counts.splitlines()[2:] for cell in row.split("|"))
     numbers = [int(cell) for cell in cells if cell.isdigit()]
     claims = [claim for study in home for claim in study.registry.claims]
@@ -249,6 +252,18 @@ def test_the_readme_counts_every_claim_once_and_shows_the_headlines(home):
     headed = [claim.headline for claim in claims if claim.headline]
     assert len(headed) == len(headlines.splitlines()) - 2 == 5
     assert all(words in headlines for words in headed)
+    assert not any(claim.headline for claim in claims if claim.group not in (SHOWN, THEORY))
+    verdicts: dict[str, Verdict] = {}
+    for study in home:
+        verdicts |= read_reference(reference_folder(ROOT, study.study.name))[0].verdicts
+    named = [row.split("|")[-2].strip() for row in "\n".join(failing).splitlines()[3:]]
+    assert named == [
+        claim.id
+        for claim in claims
+        if claim.group in (SHOWN, THEORY)
+        and claim.id in verdicts
+        and verdicts[claim.id].verdict in {"contradicted", "no effect", "inconclusive"}
+    ]
 
 
 def test_a_readme_without_the_marks_is_refused():

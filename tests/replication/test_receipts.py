@@ -43,6 +43,7 @@ from replication.verification.reference import FINGERPRINTS, read_reference, ref
 from replication.verify import main
 
 STUDY = Path(FIGURE).parent.name
+ONE = "2026-01-31-epyc.json"
 BY = "J. Roe, https://orcid.org/0000-0002-1825-0097"
 JOBS = Jobs.of(DEFAULTS, find_studies())
 REFERENCE = read_reference(reference_folder(ROOT, STUDY))[0]
@@ -68,7 +69,7 @@ def with_runs(runs):
 def root(tmp_path):
     """A project with the reference of the template and one receipt."""
     shutil.copytree(reference_folder(ROOT, STUDY), reference_folder(tmp_path, STUDY))
-    write_receipt(tmp_path / FOLDER / STUDY / "one.json", told())
+    write_receipt(tmp_path / FOLDER / STUDY / ONE, told())
     return tmp_path
 
 
@@ -156,7 +157,7 @@ def test_a_text_that_only_divides_stays():
 
 def test_a_receipt_names_neither_folder_nor_computer_nor_user(root, monkeypatch):
     monkeypatch.setenv("USER", "jroe-of-the-lab")
-    text = (root / FOLDER / STUDY / "one.json").read_text()
+    text = (root / FOLDER / STUDY / ONE).read_text()
     words = set(re.findall(r"[\w.-]+", text))
     assert not {socket.gethostname(), getpass.getuser(), "jroe-of-the-lab"} & words
     assert not any(str(folder) in text for folder in (ROOT, Path.cwd(), Path.home(), root))
@@ -246,11 +247,19 @@ def rewritten(**changes):
         (rewritten(runs__printed__digest="0" * 16), "runs of printed are the reference's bit for"),
         (rewritten(runs__printed__seeds="1-4"), "runs of printed are the reference's bit for bit"),
         (rewritten(runs__printed__seeds="all"), "seeds 'all': write them like"),
+        (rewritten(runs__printed__seeds="1-1000000002"), "more than 1000000 seeds"),
+        (rewritten(runs__printed__seeds="1-10,999"), "runs of printed are the reference's bit for"),
+        (rewritten(runs__printed__number=1000), "runs of printed are the reference's bit for bit"),
+        (rewritten(verdicts={}), "tells no verdict on C1"),
+        (rewritten(verdicts__C1__agrees="yes"), "agrees: Input should be a valid boolean"),
+        (rewritten(by="Eve\r# Hacked"), "by: must be one line of printable letters"),
+        (rewritten(by="\u202eeve"), "by: must be one line of printable letters"),
+        (rewritten(by=" "), "by: must be one line of printable letters"),
         (rewritten(runs__printed__number=0), "number: Input should be greater than or equal to 1"),
     ],
 )  # fmt: skip
 def test_a_damaged_or_tampered_receipt_is_refused_in_one_sentence(root, change, message):
-    path = root / FOLDER / STUDY / "one.json"
+    path = root / FOLDER / STUDY / ONE
     path.write_text(change(path.read_text()))
     with pytest.raises(InputError, match=re.escape(message)) as error:
         all_reproductions(root)
@@ -259,7 +268,7 @@ def test_a_damaged_or_tampered_receipt_is_refused_in_one_sentence(root, change, 
 
 
 def test_a_claim_or_experiment_that_there_is_not_is_refused(root):
-    path = root / FOLDER / STUDY / "one.json"
+    path = root / FOLDER / STUDY / ONE
     receipt = told()
     for part, message in (("verdicts", "no verdict on X1"), ("runs", "no runs of X1")):
         items = getattr(receipt, part)
@@ -275,11 +284,22 @@ def test_what_is_no_receipt_of_a_study_is_refused(root):
         all_reproductions(root)
 
 
+def test_a_file_of_another_name_and_the_same_receipt_twice_are_refused(root):
+    own = root / FOLDER / STUDY / ONE
+    again = own.with_name("2026-02-01-other.json")
+    shutil.copy(own, again)
+    with pytest.raises(InputError, match="is there twice; delete one"):
+        reproductions(root, STUDY)
+    again.rename(own.with_name("copy of one.json"))
+    with pytest.raises(InputError, match="name the file <date>-<processor>"):
+        reproductions(root, STUDY)
+
+
 def test_a_verdict_that_agrees_cannot_be_called_different(root):
     difference = Difference("results", "a", "1", "2")
     receipt = told(differences=[difference]).model_dump(mode="json")
     receipt["verdicts"]["C1"]["agrees"] = False
-    write_receipt(root / FOLDER / STUDY / "one.json", Receipt.parse(receipt, "receipt"))
+    write_receipt(root / FOLDER / STUDY / ONE, Receipt.parse(receipt, "receipt"))
     with pytest.raises(InputError, match="C1 does not agree with the reference, but it does;"):
         reproductions(root, STUDY)
 
@@ -330,6 +350,18 @@ def test_a_receipt_of_nothing_or_of_two_studies_is_refused(root, monkeypatch, ar
     assert not Path("receipt.json").exists()
 
 
+@pytest.mark.parametrize("name", ["README.md", "x" * 300, "README.md/receipt.json"])
+def test_a_receipt_that_cannot_be_written_is_refused_before_anything_is_computed(
+    root, monkeypatch, name
+):
+    monkeypatch.chdir(root)
+    Path("README.md").touch()
+    done = CliRunner().invoke(main, ["--study", STUDY, "--level", "full", "--receipt", name])
+    assert done.exit_code == 1
+    assert isinstance(done.exception, SystemExit | InputError)
+    assert "is there already" in done.output or "cannot be written" in done.output
+
+
 # Where they are shown
 
 
@@ -341,7 +373,7 @@ def test_emulation_and_disagreement_are_marked(root, monkeypatch):
     receipt = told(found(verdicts=verdicts), [Difference("results", "verdict on C3", "a", "b")])
     assert receipt.machine.emulated == {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE"}
     assert "ATEN" not in receipt.machine.processor
-    write_receipt(root / FOLDER / STUDY / "two.json", receipt)
+    write_receipt(root / FOLDER / STUDY / "2026-02-01-other.json", receipt)
     rows = [
         dict(zip(COLUMNS, item.row, strict=True))
         for item in sorted(all_reproductions(root), key=lambda item: item.receipt.differences)
@@ -376,7 +408,7 @@ def test_the_page_shows_those_of_its_study(tmp_path, monkeypatch):
     page = Folder(tmp_path)
     assert "None has been sent in yet." in page.html()
     shutil.copytree(reference_folder(ROOT, STUDY), reference_folder(tmp_path, "paper"))
-    write_receipt(tmp_path / FOLDER / "paper/one.json", receipt)
+    write_receipt(tmp_path / FOLDER / "paper" / ONE, receipt)
     html = page.html()
     cells = re.findall(r"<td>(.*?)</td>", html.split('id="reproductions"')[1])
     assert cells[: len(COLUMNS)][-3:] == ["3 of 3 agree", "15 bit for bit", BY]

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import DEFAULTS
@@ -110,6 +111,34 @@ def test_sentence_and_numbers_of_a_verdict_are_kept_too(reference):
     numbers = verdict.model_copy(update={"comparisons": [moved]})
     listed = rows(changed(reference, verdicts={"T1": numbers}), reference)
     assert [row["quantity"] for row in listed] == ["estimate in row 1 (a, holds)"]
+
+
+def test_what_the_references_own_evidence_says_is_the_same_on_every_processor(reference):
+    verdict = reference.verdicts["T1"]
+    moved = verdict.comparisons[0].model_copy(update={"low": -9.0})
+    for part, quantity in (
+        ({"comparisons": [moved]}, "low in row 1 (a, holds)"),
+        ({"resolution": 1e-4}, "resolution in row 1"),
+        ({"summary": "All is well."}, "verdict on T1"),
+    ):
+        edited = changed(reference, verdicts={"T1": verdict.model_copy(update=part)})
+        found = elsewhere(changed(reference, verdicts={}))
+        assert [row["quantity"] for row in rows(found, edited)] == [quantity]
+
+
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_equals_no_number(reference, wrong):
+    wild = FIGURE.assign(entropy_mean=wrong)
+    found = elsewhere(with_table(reference, "figures/fig6.csv", wild))
+    assert len(rows(found, reference)) == 2
+    assert rows(found, with_table(reference, "figures/fig6.csv", wild)) == []
+
+
+def test_printed_numbers_are_the_same_on_every_processor():
+    printed = pd.DataFrame({"value": [1.0, 2.0, 3.0], "published": [1.0, 2.0, 3.0]})
+    found = printed.assign(published=[1.0, 2.0001, 3.0])
+    (row,) = differences("a", found, printed, ACROSS_PROCESSORS)
+    assert row.quantity == "published in row 2"
 
 
 def test_an_effect_counts_on_the_same_processor_only(reference):

@@ -26,7 +26,7 @@ from replication.verify import _with_removals
 
 STUDY = Path(FIGURE).parent.name
 SOURCE = f"src/transformer_dynamics/{STUDY}"
-EQUAL = "Equal to the reference: 2 figures, 3 verdicts, 15 fingerprints of runs."
+EQUAL = "Equal to the reference: 2 figures, 3 verdicts, 15 fingerprints of runs"
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def test_a_missing_reference_is_one_sentence(clone):
 
 def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
     output = verify(clone, "--level", "seed", "--draw", "3", "--found", "found")
-    assert "Equal to the reference: 0 figures, 0 verdicts, 2 fingerprints of runs." in output
+    assert "Equal to the reference: 0 figures, 0 verdicts, 2 fingerprints of runs" in output
     runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
     assert sorted(runs["experiment"]) == ["printed", "replication"]
     assert not (clone.folder / f"results/{STUDY}").exists()

@@ -211,16 +211,17 @@ def adam() -> Measured:
 def test_distance_between_rates(adam):
     """On distinct tokens ONE to HALF is 1/2, ONE to FLAT = QUARTER 2/3, HALF to FLAT 1/3.
 
-    Between rates: 5/12, 1/3, 0. Between seeds 3-7, 3-9, 7-9: 1/4, 1/4, 0 and 1/2, 7/12, 1/3.
+    Between rates: 5/12, 1/3, 0. Between seeds 3-7, 3-9, 7-9: 1/4, 1/4, 0 and 1/2, 7/12, 1/3, of
+    which a seed's pseudo-value is the sum of all minus twice that without the seed.
     """
     cell = "rates 0.1 and 0.5"
     expect(
         fig5.distance_between_rates(adam),
         ("seed",),
         {
-            (cell, 3): 5 / 12 - (1 / 4 + 13 / 24) / 2,
-            (cell, 7): 1 / 3 - (1 / 8 + 5 / 12) / 2,
-            (cell, 9): 0 - (1 / 8 + 11 / 24) / 2,
+            (cell, 3): 5 / 12 - (1 / 2 - 0 + 17 / 12 - 2 / 3) / 2,
+            (cell, 7): 1 / 3 - (1 / 2 - 1 / 2 + 17 / 12 - 7 / 6) / 2,
+            (cell, 9): 0 - (1 / 2 - 1 / 2 + 17 / 12 - 1) / 2,
         },
     )
 

@@ -162,7 +162,7 @@ def test_steps_of_the_remaining_share():
     )
 
 
-TIMES = [0, 5, 10, 20, 40, 80, 160]
+TIMES = [0, 4, 8, 16, 32, 64, 128]
 CELLS = {2: "eta_Z 0.5, eta_Y/eta_Z 2", 4: "eta_Z 0.5, eta_Y/eta_Z 4"}
 
 
@@ -182,12 +182,12 @@ def moving(motions: dict) -> Measured:
 
 
 def test_growth_of_the_movement():
-    """t_0 is 14.3 at eta_Y = 1, so that update 20 is the first past it, and 7.2 at eta_Y = 2.
+    """t_0 is 14.3 at eta_Y = 1, so that update 16 is the first past it, and 7.2 at eta_Y = 2.
 
     From there on every interval is a doubling: motion that stays the same is logarithmic.
     """
-    assert 10 < snapping_start(1, 11, 2) < 20
-    assert 5 < snapping_start(2, 11, 2) < 10
+    assert 8 < snapping_start(1, 11, 2) < 16
+    assert 4 < snapping_start(2, 11, 2) < 8
     motions = {
         (3, 2): [1e-3, 1e-3, 1e-3, 0.01, 0.01, 0.01],  # logarithmic
         (3, 4): [1e-3, 1e-3, 0.001, 0.002, 0.004, 0.008],  # at a steady speed
@@ -215,10 +215,28 @@ def test_motion_after_over_before():
     )
 
 
-def test_records_past_the_transition_must_be_three():
-    runs = {(3, 0.1, 1): {t: [P, P] for t in TIMES}}  # t_0 is 143
-    with pytest.raises(InputError, match="t_0 = 143, but three records past it are needed"):
+@pytest.mark.parametrize(
+    ("eta_z", "message"),
+    [
+        (0.1, "t_0 = 143; a record there and two past it are needed"),
+        (0.7, "t_0 = 20.4; a record there"),
+        (3, "t_0 is below 5 updates at all rates"),
+    ],
+)
+def test_records_at_the_transition_are_needed(eta_z: float, message: str):
+    runs = {(3, eta_z, 1): {t: [P, P] for t in TIMES}}
+    with pytest.raises(InputError, match=message):
         trajectory.growth_of_the_movement(on_classes("attention", runs))
+
+
+def test_rates_without_a_time_before_the_transition_are_left_out():
+    cell = [[P, P]] * 2 + [[[P[0] - 0.01, *P[1:4], P[4] + 0.01], P]]
+    motions = {
+        (3, eta_z, 1): {t: cell[min(k, 2)] if k < 3 else [P, P] for k, t in enumerate(TIMES)}
+        for eta_z in (2, 3)
+    }
+    found = trajectory.motion_after_over_before(on_classes("attention", motions))
+    assert found["cell"].tolist() == ["eta_Z 2, eta_Y/eta_Z 1"]
 
 
 def test_change_of_common_mass():
@@ -241,9 +259,8 @@ def test_change_of_common_mass():
     )
 
 
-def test_exponent_of_the_turn():
+def turning(powers: dict) -> Measured:
     """B_n = t^2/(t^2 + T^2) turns at a fixed part of T, which is a power of eta_Y."""
-    powers = {("a", 3): -0.5, ("a", 7): -1, ("b", 3): 0, ("b", 7): -0.75}
     times = np.arange(0, 1001, 3)
     rows = [
         {"mixture": name, "seed": seed, "eta_z": 0.5, "ratio": ratio, "iteration": t}
@@ -256,11 +273,23 @@ def test_exponent_of_the_turn():
             "relative_gain": t,
         }.items()
     ]
-    table = trajectory.exponent_of_the_turn(
-        Measured(shuffled(rows), changed("phase_transition", "growth", steps=1000))
-    )
-    # Interpolated, not picked from the grid: the seeds' own powers within a hundredth.
+    return Measured(shuffled(rows), changed("phase_transition", "growth", steps=1000))
+
+
+def test_exponent_of_the_turn():
+    """Interpolated, not picked from the grid: the seeds' own powers within a hundredth."""
+    powers = {("a", 3): -0.5, ("a", 7): -1, ("b", 3): 0, ("b", 7): -0.75}
+    table = trajectory.exponent_of_the_turn(turning(powers))
     assert by(table, "seed") == pytest.approx(powers, abs=0.01)
+
+
+def test_exponents_of_the_papers_data_and_of_ours_are_kept_apart():
+    measured = turning({("syn_a", 3): -1, ("wide", 3): -0.5})
+    paper, ours = (
+        trajectory.exponent_in_the_paper(measured),
+        trajectory.exponent_elsewhere(measured),
+    )
+    assert (paper["cell"].tolist(), ours["cell"].tolist()) == (["syn_a"], ["wide"])
 
 
 def test_lead_of_the_initial_winner():

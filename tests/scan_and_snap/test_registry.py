@@ -14,7 +14,7 @@ from replication.configuration import configure
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.registry import Quote, Registry, read_registry, to_markdown
+from replication.registry import BEYOND, SHOWN, THEORY, Quote, Registry, read_registry, to_markdown
 from replication.run import main
 from replication.study import find_studies
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
@@ -100,11 +100,20 @@ def test_table_has_every_claim(registry):
 @pytest.mark.parametrize("registry", PAPER, ids=["synthetic", "text"])
 def test_what_the_paper_claims_stands_there_in_its_words(registry):
     for claim in registry.claims:
-        ours = claim.group == "findings of this replication"
-        assert ours or claim.kind == "erratum" or claim.quote
+        assert claim.group == BEYOND or claim.kind == "erratum" or claim.quote
     quote = {"words": "word " * 26, "place": "Abstract"}
     with pytest.raises(ValidationError, match="a quote has at most 25 words"):
         Quote.model_validate(quote)
+
+
+def test_a_lemma_that_a_figure_shows_is_theory_and_what_needs_data_is_not():
+    groups = {claim.id: claim.group for claim in REGISTRY.claims}
+    assert {groups[name] for name in ("T1", "T6a", "T19e")} == {THEORY}
+    assert {groups[name] for name in ("T7g", "T21a", "T22d")} == {SHOWN}
+    assert groups["P1"] == BEYOND
+    (untested, *_) = (claim for claim in REGISTRY.claims if claim.not_tested and claim.quote)
+    shown = untested.model_copy(update={"kind": "claim", "figure": "fig6"})
+    assert (shown.group, shown.model_copy(update={"figure": None}).group) == (SHOWN, THEORY)
 
 
 def test_every_check_exists():

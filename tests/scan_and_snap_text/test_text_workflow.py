@@ -58,7 +58,7 @@ def overlay(folder: Path) -> dict[str, Any]:
                 "wikitext_switches": switches,
                 "wikitext_one_rate": varied,
                 "wikitext_no_dropout": varied | {"training": training | {"recorded": [0, 10]}},
-                "wikitext_weak_clip": varied,
+                "wikitext_weaker_clip": varied,
                 "wikitext_rates": rates,
                 "wikitext_rates_early": early,
                 "own_rates": own,

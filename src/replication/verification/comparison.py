@@ -9,6 +9,7 @@ from replication.verification.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
     LOGARITHM_OF_P,
+    SAME_EVIDENCE,
     SAME_PROCESSOR,
     Difference,
     Tolerances,
@@ -39,8 +40,9 @@ def compare(
     same = found.depends["machine"] == reference.depends["machine"]
     for name in changed:
         yield Difference(name, "content", "as it was made", "changed by hand")
-    yield from _verdicts("reference, judged again", judged_again, reference, same)
-    yield from _verdicts("results", found.verdicts, reference, same)
+    yield from _verdicts("reference, judged again", judged_again, reference, SAME_EVIDENCE)
+    own = SAME_PROCESSOR if same else LOGARITHM_OF_P
+    yield from _verdicts("results", found.verdicts, reference, own)
     yield from _tables(found, reference, same, counts)
     for kind in ("settings", "code"):
         now, before = found.depends[kind], reference.depends[kind]
@@ -75,9 +77,13 @@ def _verdicts(
     place: str,
     verdicts: dict[str, Verdict],
     reference: Reference,
-    same: bool,
+    tolerances: Tolerances,
 ) -> Iterator[Difference]:
-    """The word, the sentence and every number of each verdict."""
+    """The word and every number of each verdict, and its sentence.
+
+    From other evidence, that of another processor, the sentence may have other digits.
+    """
+    same = tolerances is not LOGARITHM_OF_P
     for claim, verdict in verdicts.items():
         known = reference.verdicts.get(claim)
         if known is None:
@@ -88,8 +94,12 @@ def _verdicts(
             yield Difference(place, f"verdict on {claim}", _told(known), _told(verdict))
         else:
             now, before = (_comparisons(each, same) for each in (verdict, known))
-            tolerances = SAME_PROCESSOR if same else LOGARITHM_OF_P
             yield from differences(f"{place}, comparisons of {claim}", now, before, tolerances)
+            now, before = (
+                pd.DataFrame({"resolution": [each.resolution]}, dtype="float64")
+                for each in (verdict, known)
+            )
+            yield from differences(f"{place}, verdict on {claim}", now, before, SAME_EVIDENCE)
 
 
 def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:

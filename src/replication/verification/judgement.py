@@ -179,6 +179,10 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
     if seeds < FEWEST_SEEDS:
         few = f"{seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}; {verdict.summary}"
         return verdict.model_copy(update={"verdict": "not tested", "summary": few})
+    same = [item.cell for item in comparisons if item.effect is None]
+    if same:
+        constant = f"the seeds of '{same[0]}' do not differ; {verdict.summary}"
+        return verdict.model_copy(update={"verdict": "not tested", "summary": constant})
     error = sum(1 / size for size in samples) ** 0.5
     dof, level = sum(samples) - len(samples), judged.test.level / tested_together
     found = resolution(error, dof, level, len(cells), PROBABILITY)
@@ -205,6 +209,8 @@ def _compare(judged: Judged) -> Iterator[Numbers]:
         raise InputError(f"claim {judged.claim}: its evidence lacks {', '.join(missing)}")
     if judged.evidence.empty:
         raise InputError(f"claim {judged.claim}: its evidence is empty")
+    if not pd.api.types.is_numeric_dtype(judged.evidence["value"]):
+        raise InputError(f"claim {judged.claim}: a value of its evidence is no number")
     _check_seeds(judged)
     for cell, rows in judged.evidence.groupby("cell", sort=False):
         try:
@@ -215,6 +221,11 @@ def _compare(judged: Judged) -> Iterator[Numbers]:
 
 def _check_seeds(judged: Judged) -> None:
     """One value per seed, and the same number of seeds in every cell of a sample."""
+    for name in ("cell", "seed", "sample"):
+        if name in judged.evidence and judged.evidence[name].isna().any():
+            raise InputError(f"claim {judged.claim}: a row of its evidence has no {name}")
+    if "sample" in judged.evidence and not isinstance(judged.test, Equivalence):
+        raise InputError(f"claim {judged.claim}: only an equivalence compares samples")
     for part in _parts(judged.evidence):
         if part.duplicated(["cell", "seed"]).any():
             raise InputError(f"claim {judged.claim}: a seed has several values in one cell")
@@ -272,7 +283,7 @@ def _equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
         **welch_interval(ours, paper, 1 - test.level)._asdict(),
         "lower": -margin,
         "upper": margin,
-        "effect": difference * test.margin / margin if margin else None,
+        "effect": difference * test.margin / margin if _spreads(ours, paper) else None,
         "p": welch_equivalence(ours, paper, margin),
         "p_against": min(1, 2 * welch_beyond(ours, paper, margin)),
     }
@@ -359,5 +370,9 @@ def _only(rows: pd.DataFrame, column: str) -> float:
 
 def _standardised(values: Floats) -> float | None:
     """Mean in standard deviations of one seed; none if all seeds agree."""
-    spread, mean = float(values.std(ddof=1)), float(values.mean())
-    return mean / spread if spread > 1e-12 * abs(mean) else None
+    return float(values.mean() / values.std(ddof=1)) if _spreads(values) else None
+
+
+def _spreads(*samples: Floats) -> bool:
+    """Whether seeds differ by more than rounding."""
+    return any(np.ptp(values) > 1e-12 * np.abs(values).max() for values in samples)

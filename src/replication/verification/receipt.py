@@ -28,6 +28,8 @@ LISTED = 50
 """Differences that a receipt lists; it counts all."""
 LONGEST = 300
 """Letters of a text."""
+MOST_SEEDS = 1_000_000
+"""Of an experiment."""
 REMEDY = "write it anew with `python -m replication.verify --receipt`"
 FOLDER_NAME = re.compile(r"(?<![\w.:/~])(?:/[^/\s]+/|~[\w.-]*/|\.\./)")
 """Where the name of a folder outside the project begins."""
@@ -39,7 +41,17 @@ def _without_folder(text: str) -> str:
     return text
 
 
+def _printable(text: str) -> str:
+    if text.strip() != text or not text.isprintable():
+        raise ValueError("must be one line of printable letters without spaces around it")
+    return text
+
+
 def _seeds(text: str) -> str:
+    # Before a range is written out: a receipt comes from strangers.
+    ranges = re.findall(r"(\d{1,10})-(\d{1,10})", text)
+    if sum(int(last) - int(first) for first, last in ranges) > MOST_SEEDS:
+        raise ValueError(f"more than {MOST_SEEDS} seeds")
     try:
         parse_seeds(text)
     except InputError as error:
@@ -48,7 +60,9 @@ def _seeds(text: str) -> str:
 
 
 Text = Annotated[str, Field(max_length=LONGEST), AfterValidator(_without_folder)]
-Word = Annotated[Text, Field(pattern=r"^[^<>\[\]|`\\\n]*$")]
+Word = Annotated[
+    Text, Field(min_length=1, pattern=r"^[^<>\[\]|`\\&]*$"), AfterValidator(_printable)
+]
 """What is shown where people read it, so without marks of HTML and Markdown."""
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Level = Literal["hash", "figure", "seed", "full"]
@@ -103,7 +117,7 @@ class Judgement(Strict):
     """The least estimate of a comparison."""
     highest: float
     """The largest."""
-    agrees: bool
+    agrees: Annotated[bool, Field(strict=True)]
     """Whether the verdict, its seeds and what each comparison says are the reference's."""
 
     @classmethod
@@ -132,7 +146,7 @@ class Judgement(Strict):
 class Runs(Strict):
     """The fingerprints of an experiment's runs in short."""
 
-    seeds: Annotated[str, AfterValidator(_seeds)]
+    seeds: Annotated[str, Field(max_length=10_000), AfterValidator(_seeds)]
     """Those that were run, as `1-10,12`."""
     number: int = Field(ge=1)
     """How many runs: of a seed there can be several."""
@@ -153,8 +167,11 @@ class Runs(Strict):
         return cls(seeds=seeds, number=len(runs), digest=_runs_digest(runs), agreement=agreement)
 
     def are_those_of(self, runs: pd.DataFrame) -> bool:
-        """Whether the same seeds of an experiment's fingerprints have the same bits."""
-        return self.digest == _runs_digest(runs[runs["seed"].isin(parse_seeds(self.seeds))])
+        """Whether an experiment's fingerprints have these seeds, with the same bits."""
+        seeds = parse_seeds(self.seeds)
+        same = runs[runs["seed"].isin(seeds)]
+        known = len(same) == self.number and same["seed"].nunique() == len(seeds)
+        return known and self.digest == _runs_digest(same)
 
 
 class Listed(Strict):

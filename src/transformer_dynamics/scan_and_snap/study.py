@@ -56,7 +56,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """Two seeds and one variant; few updates where none is a time of the theory."""
     ten: dict[str, Any] = {"sampling": {"steps": 10}, "training": {"recorded": [0, 5]}}
     twenty = {"sampling": {"steps": 20}, "training": {"recorded": [5, 10]}}
-    past_t_0 = {"sampling": {"steps": 400}, "training": {"recorded": [0, 100, 200, 300]}}
+    past_t_0 = {"sampling": {"steps": 400}, "training": {"recorded": [0, 7, 11, 102, 200, 300]}}
     own = {"four_stages": {}, "after_the_transition": past_t_0, "long_training": twenty}
     shown, two = {"iterations": [0, 5, 10]}, {"seeds": {"count": 2}}
     return {

@@ -18,6 +18,10 @@ from transformer_dynamics.scan_and_snap.claims.arrays import (
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
 from transformer_dynamics.scan_and_snap.turning import turn
 
+FIRST_TRANSITION = 5
+"""Least t_0, in updates, that leaves a time before it."""
+OF_THE_PAPER = "syn_"
+"""How the names of the paper's mixtures begin."""
 LARGEST_ERROR = 0.2
 """Error up to which the loss stands for it."""
 
@@ -154,6 +158,18 @@ def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
     return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
 
 
+def exponent_in_the_paper(growth: Measured) -> pd.DataFrame:
+    """The exponent of the turn in the mixtures of the paper."""
+    table = exponent_of_the_turn(growth)
+    return table[table["cell"].str.startswith(OF_THE_PAPER)]
+
+
+def exponent_elsewhere(growth: Measured) -> pd.DataFrame:
+    """The exponent of the turn in the mixtures that are ours."""
+    table = exponent_of_the_turn(growth)
+    return table[~table["cell"].str.startswith(OF_THE_PAPER)]
+
+
 def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     """How the lead of the token with the larger initial attention grows, against its P(l|n).
 
@@ -174,18 +190,27 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
 
 
 def _past_the_transition(attention: Measured) -> tuple[Runs, list[int]]:
-    """The runs, and for every cell the number of the first record at or past t_0."""
+    """The runs with t_0 of `FIRST_TRANSITION` or more, and the first record at or past it.
+
+    Raises:
+        InputError: if there is no such cell, no record near t_0, or fewer than three past it.
+    """
     found = runs(attention)
     (mixture,) = attention.job.mixtures.values()
-    starts = []
-    for eta_z, ratio in found.cells.itertuples(index=False):
-        start = snapping_start(eta_z * ratio, mixture.vocabulary_size, mixture.num_classes)
-        starts.append(int(np.searchsorted(found.iterations, start)))
-        if starts[-1] > len(found.iterations) - 3:
+    size, num_classes = mixture.vocabulary_size, mixture.num_classes
+    rates = found.cells["eta_z"] * found.cells["ratio"]
+    t_0 = np.array([snapping_start(eta_y, size, num_classes) for eta_y in rates])
+    late = t_0 >= FIRST_TRANSITION
+    if not late.any():
+        raise InputError(f"t_0 is below {FIRST_TRANSITION} updates at all rates; add lower ones")
+    starts = np.searchsorted(found.iterations, t_0[late])
+    for start, time in zip(starts, t_0[late], strict=True):
+        if start > len(found.iterations) - 3 or found.iterations[start] > 1.1 * time + 1:
             raise InputError(
-                f"t_0 = {start:.3g}, but three records past it are needed; record more"
+                f"t_0 = {time:.3g}; a record there and two past it are needed: record more"
             )
-    return found, starts
+    array, cells = found.array[:, :, late], found.cells[late].reset_index(drop=True)
+    return found._replace(array=array, cells=cells), starts.tolist()
 
 
 def _by_rates(values: Floats, of: Runs) -> pd.DataFrame:
