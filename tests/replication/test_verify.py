@@ -182,7 +182,7 @@ def receipt_of(project: Project, *arguments: str, succeed: bool = True) -> Recei
 def test_a_receipt_tells_what_was_found(computed, tmp_path, monkeypatch):
     monkeypatch.setitem(computed.environment, "USER", "jroe-of-the-lab")
     monkeypatch.setitem(computed.environment, "HOME", str(tmp_path))
-    path = computed.folder / f"reproductions/{STUDY}/one.json"
+    path = computed.folder / f"reproductions/{STUDY}/2026-01-31-here.json"
     verify(computed, "--receipt", str(path.relative_to(computed.folder)), "--by", "J. Roe")
     ((receipt, is_current),) = reproductions(computed.folder, STUDY)
     assert is_current
