@@ -33,9 +33,17 @@ from replication.jobs import Jobs, StudyJobs
 from replication.reproductions import record_earlier
 from replication.study import Study, find_studies
 from replication.tasks import LONGEST_NAME
-from replication.verification.collect import collect, counts, depends, expected, families, settings
+from replication.verification.collect import (
+    collect,
+    counts,
+    depends,
+    expected,
+    families,
+    others,
+    settings,
+)
 from replication.verification.comparison import compare, missing
-from replication.verification.differences import ACROSS_PROCESSORS, OTHER_SEEDS, Difference
+from replication.verification.differences import Difference
 from replication.verification.issue import Verified, issue
 from replication.verification.receipt import Level, Signature, reference_digest, write_receipt
 from replication.verification.reference import (
@@ -218,11 +226,10 @@ def _verify(project: Project, study: str, level: str, draw: int, keep: Path | No
     if keep:
         _write_found(keep, current)
     again = judge_again(reference.tables[EVIDENCE], families(default))
-    others = OTHER_SEEDS if jobs.registry.amplifies_rounding else ACROSS_PROCESSORS
     rows = [
         *missing("reference", reference, expected(default)),
         *(Difference("results", path, "readable", why) for path, why in refused.items()),
-        *compare(current, reference, changed, again, counts(jobs), others),
+        *compare(current, reference, changed, again, counts(jobs), others(jobs)),
         *missing("results", current, due if level == "full" else _begun(due, current, level)),
     ]
     _report(jobs, current, reference, rows)

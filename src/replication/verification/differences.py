@@ -40,8 +40,8 @@ SAME_PROCESSOR = Tolerances("same processor", 0, 0, 0, 0)
 """The same processor, packages and seeds give the same bits."""
 
 FLOAT32 = 2.0**-23
-"""What float32 keeps of 1: a loss near 0 is a difference of logits, and rounded as they are. Without
-vector instructions some losses of 1e-5 differed by a quarter of this."""
+"""What float32 keeps of 1. A loss near 0 is a difference of logits, and rounded as they are:
+without vector instructions some losses of 1e-5 differed by a quarter of this."""
 
 ACROSS_PROCESSORS = Tolerances("across processors", 5e-3, 1e-3, 5e-4, FLOAT32)
 """Other vector instructions add in another order. Between AMD EPYC 25/1/1 and Intel Xeon 6/207/2 no
@@ -53,12 +53,12 @@ threshold moves. Few do at once, so that the mean of a column hardly moves."""
 
 OTHER_SEEDS = Tolerances("other seeds", 10, 1e-3, 5e-4, FLOAT32)
 """Long training can amplify rounding until a run is as far from that of another processor as from
-that of another seed: so are their means over seeds, of which see `STANDARD_ERRORS`; where a table has
-no seeds, as that of the weights of one run, which sum to 1, the mean stays. Between the same two
-processors numbers of 1,500 updates on text were up to 8 standard deviations of their column apart,
-and such a mean by less than a millionth."""
+that of another seed: so are their means over seeds, of which see `STANDARD_ERRORS`; where a table
+has no seeds, as that of the weights of one run, which sum to 1, the mean stays. Between the same
+two processors numbers of 1,500 updates on text were up to 8 standard deviations of their column
+apart, and such a mean by less than a millionth."""
 STANDARD_ERRORS = 7
-"""That two means over five seeds differ by so much of their standard error happens once in 9,000."""
+"""Two means over five seeds are so many of their standard errors apart once in 9,000 times."""
 
 LOGARITHM_OF_P = Tolerances("logarithm of p", 0, 0, 0.05, 0.03)
 """Where all seeds nearly agree, p is 1e-25 or less and differed by half of itself."""
