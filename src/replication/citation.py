@@ -90,6 +90,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         return super().getattr(obj, attribute)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Fields of a model, what computes of tables and arrays, and of plain values all safe."""
         if isinstance(obj, BaseModel):
             return attr in type(obj).model_fields
         if isinstance(obj, np.ndarray | np.generic | ExtensionArray):

@@ -289,6 +289,9 @@ class Registry(Strict):
     compared_as_counts: list[str] = []
     """Drawings and claims whose numbers jump as counts do: on another processor the comparison with
     the reference allows them more."""
+    amplifies_rounding: bool = False
+    """Whether training does, until a run on another processor is as far from the reference as that
+    of another seed, and is compared so."""
 
     @model_validator(mode="after")
     def _check_ids(self) -> Self:

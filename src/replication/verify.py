@@ -33,7 +33,15 @@ from replication.jobs import Jobs, StudyJobs
 from replication.reproductions import record_earlier
 from replication.study import Study, find_studies
 from replication.tasks import LONGEST_NAME
-from replication.verification.collect import collect, counts, depends, expected, families, settings
+from replication.verification.collect import (
+    collect,
+    counts,
+    depends,
+    expected,
+    families,
+    others,
+    settings,
+)
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import Difference
 from replication.verification.issue import Verified, issue
@@ -221,7 +229,7 @@ def _verify(project: Project, study: str, level: str, draw: int, keep: Path | No
     rows = [
         *missing("reference", reference, expected(default)),
         *(Difference("results", path, "readable", why) for path, why in refused.items()),
-        *compare(current, reference, changed, again, counts(jobs)),
+        *compare(current, reference, changed, again, counts(jobs), others(jobs)),
         *missing("results", current, due if level == "full" else _begun(due, current, level)),
     ]
     _report(jobs, current, reference, rows)

@@ -13,7 +13,12 @@ from replication.registry import Interval, Registry
 from replication.study import find_studies
 from replication.verification.collect import counts, expected
 from replication.verification.comparison import compare, missing
-from replication.verification.differences import ACROSS_PROCESSORS, SAME_PROCESSOR, differences
+from replication.verification.differences import (
+    ACROSS_PROCESSORS,
+    OTHER_SEEDS,
+    SAME_PROCESSOR,
+    differences,
+)
 from replication.verification.judgement import Judged, judge
 from replication.verification.machine import machine
 from replication.verification.reference import (
@@ -282,6 +287,31 @@ def test_what_jumps_as_a_count_does_may_differ_more_on_another_processor(referen
     all_of_them = elsewhere(with_table(reference, "figures/fig6.csv", recall + 0.05))
     (row,) = compare(all_of_them, whole, [], {}, counts={"figures/fig6.csv"})
     assert row.quantity == "mean of recall"
+
+
+def test_where_training_amplifies_rounding_another_processor_is_like_other_seeds(reference):
+    levels = pd.DataFrame({"entropy": np.linspace(0, 1, 100)})
+    others = levels.sample(frac=1, random_state=1).reset_index(drop=True)
+    whole = with_table(reference, "figures/fig6.csv", levels)
+    found = with_table(reference, "figures/fig6.csv", others)
+    assert len([*compare(elsewhere(found), whole, [], {}, others=OTHER_SEEDS)]) == 0
+    assert len([*compare(elsewhere(found), whole, [], {})]) > 50
+    assert len([*compare(found, whole, [], {}, others=OTHER_SEEDS)]) > 50, "not here"
+    zero = elsewhere(with_table(reference, "figures/fig6.csv", levels * 0))
+    (row,) = compare(zero, whole, [], {}, others=OTHER_SEEDS)
+    assert (row.quantity, row.tolerance) == ("mean of entropy", "other seeds")
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("replicated", 0), ("inconclusive", 0), ("contradicted", 1), ("no effect", 1)],
+)
+def test_other_seeds_may_leave_open_what_seeds_decided(reference, word, number):
+    verdict = reference.verdicts["T1"].model_copy(update={"verdict": word})
+    found = elsewhere(changed(reference, verdicts={"T1": verdict}))
+    assert len([*compare(found, reference, [], {}, others=OTHER_SEEDS)]) == number
+    fewer = changed(found, verdicts={"T1": verdict.model_copy(update={"seeds": 4})})
+    assert len([*compare(fewer, reference, [], {}, others=OTHER_SEEDS)]) == 1
 
 
 def test_a_column_that_is_off_as_a_whole_is_named(reference):

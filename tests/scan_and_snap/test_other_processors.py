@@ -8,7 +8,7 @@ from conftest import DEFAULTS, ROOT
 
 from replication.jobs import Jobs
 from replication.study import find_studies
-from replication.verification.collect import counts
+from replication.verification.collect import counts, others
 from replication.verification.comparison import compare
 from replication.verification.reference import EVIDENCE, Reference, read_reference, reference_folder
 
@@ -24,7 +24,9 @@ def places(study: str, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]
         verdicts={},
         depends=reference.depends | {"machine": {"processor": "another"}},
     )
-    return {row.place for row in compare(found, reference, [], {}, counts(STUDIES[study]))}
+    jobs = STUDIES[study]
+    found_differences = compare(found, reference, [], {}, counts(jobs), others(jobs))
+    return {row.place for row in found_differences}
 
 
 def moved(column: str, by: float) -> Callable[[pd.DataFrame], pd.DataFrame]:

@@ -11,7 +11,7 @@ import yaml
 from conftest import Project
 from text_examples import markov_text
 
-FIGURES = ("fig7", "fig10", "wikitext_dynamics")
+FIGURES = ("fig7", "fig10", "wikitext_dynamics", "wikitext_sensitivity")
 CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T25a")
 TABLES = ("figures/fig7.csv", "figures/fig10.csv", "figures/wikitext_dynamics.csv")
 SMALL = {"width": 8, "hidden": 8}
@@ -43,6 +43,7 @@ def overlay(folder: Path) -> dict[str, Any]:
     without = ("no_positions", "no_feed_forward", "no_residual", "attention_only")
     switches = early | {"models": dict.fromkeys(without, SMALL), "seeds": [1, 2]}
     del switches["learning_rates"]
+    varied = maps | {"models": {"one_layer": SMALL}}
     own = rates | {"corpora": ["own"], "models": {"one_layer": {"layers": 1, **SMALL}}}
     own |= {"learning_rates": [3.0]}
     own |= {"training": training | {"updates": None, "epochs": 1, "dropout": 0.1}, "seeds": [7]}
@@ -55,6 +56,8 @@ def overlay(folder: Path) -> dict[str, Any]:
             "experiments": {
                 "wikitext_maps": maps,
                 "wikitext_switches": switches,
+                "wikitext_one_rate": varied,
+                "wikitext_no_dropout": varied | {"training": training | {"recorded": [0, 10]}},
                 "wikitext_rates": rates,
                 "wikitext_rates_early": early,
                 "own_rates": own,

@@ -11,6 +11,7 @@ from replication.errors import InputError
 from replication.frames import read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.provenance import digest
+from replication.verification.differences import ACROSS_PROCESSORS, OTHER_SEEDS, Tolerances
 from replication.verification.machine import machine
 from replication.verification.reference import (
     EVIDENCE,
@@ -121,6 +122,11 @@ def counts(study: StudyJobs) -> set[str]:
     names = set(study.registry.compared_as_counts)
     figures = (name for name, figure in study.figures.items() if figure.drawing in names)
     return {*(names & study.claims.keys()), *map(figure_path, figures)}
+
+
+def others(study: StudyJobs) -> Tolerances:
+    """How far all other numbers of a study may be off on another processor."""
+    return OTHER_SEEDS if study.registry.amplifies_rounding else ACROSS_PROCESSORS
 
 
 def families(study: StudyJobs) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Results against the reference, quantity by quantity."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,7 @@ from replication.verification.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
     LOGARITHM_OF_P,
+    OTHER_SEEDS,
     SAME_EVIDENCE,
     SAME_PROCESSOR,
     Difference,
@@ -19,6 +20,8 @@ from replication.verification.judgement import Comparison, Verdict
 from replication.verification.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
 
 P_VALUES = ("p", "p_against", "p_none")
+DECIDED = ("replicated", "contradicted", "no effect")
+"""Verdicts over seeds of which a mean can have only one; the others say that nothing is decided."""
 
 
 def compare(
@@ -27,6 +30,7 @@ def compare(
     changed: list[str],
     judged_again: dict[str, Verdict],
     counts: Collection[str] = (),
+    others: Tolerances = ACROSS_PROCESSORS,
 ) -> Iterator[Difference]:
     """Every difference between what is there and the reference.
 
@@ -36,14 +40,22 @@ def compare(
         changed: files of the reference that were changed after it was made.
         judged_again: the verdicts that follow from the reference's evidence.
         counts: tables and claims whose numbers are compared like counts.
+        others: of all other numbers, if another processor computed them.
     """
     same = found.depends["machine"] == reference.depends["machine"]
     for name in changed:
         yield Difference(name, "content", "as it was made", "changed by hand")
     yield from _verdicts("reference, judged again", judged_again, reference, SAME_EVIDENCE)
-    own = SAME_PROCESSOR if same else LOGARITHM_OF_P
-    yield from _verdicts("results", found.verdicts, reference, own)
-    yield from _tables(found, reference, same, counts)
+    if not same and others is OTHER_SEEDS:
+        yield from _opposite_verdicts(found.verdicts, reference)
+    else:
+        own = SAME_PROCESSOR if same else LOGARITHM_OF_P
+        yield from _verdicts("results", found.verdicts, reference, own)
+
+    def allowed(name: str) -> Tolerances:
+        return SAME_PROCESSOR if same else COUNTS if name in counts else others
+
+    yield from _tables(found, reference, allowed)
     for kind in ("settings", "code"):
         now, before = found.depends[kind], reference.depends[kind]
         for name in sorted(now | before):
@@ -106,6 +118,22 @@ def _verdicts(
             yield from differences(f"{place}, verdict on {claim}", now, before, SAME_EVIDENCE)
 
 
+def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> Iterator[Difference]:
+    """Those that differ by more than that the seeds of one of the two do not suffice to tell."""
+    for claim, verdict in verdicts.items():
+        known = reference.verdicts.get(claim)
+        if (
+            known is None
+            or verdict.seeds != known.seeds
+            or (
+                verdict.verdict != known.verdict
+                and (verdict.verdict in DECIDED) == (known.verdict in DECIDED)
+            )
+        ):
+            told = "none" if known is None else _told(known)
+            yield Difference("results", f"verdict on {claim}", told, _told(verdict))
+
+
 def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
     """One row per cell; from another processor decisions and p alone, the latter as logarithms.
 
@@ -127,7 +155,7 @@ def _told(verdict: Verdict) -> str:
 
 
 def _tables(
-    found: Reference, reference: Reference, same: bool, counts: Collection[str]
+    found: Reference, reference: Reference, allowed: Callable[[str], Tolerances]
 ) -> Iterator[Difference]:
     """Evidence and fingerprints by claim and experiment, for those that are computed."""
     for name, table in found.tables.items():
@@ -136,14 +164,15 @@ def _tables(
             yield Difference(name, "table", "none", "computed")
         elif name == FINGERPRINTS and {*table} <= {*known}:
             keys = run_keys(table)
+            same = allowed(name) is SAME_PROCESSOR
             columns = known.columns if same else known.columns.drop("digest")
             runs = table[keys].merge(known, on=keys, how="left").reindex(columns=columns)
             found_runs = table.reindex(columns=columns)
-            yield from _parts(name, "experiment", found_runs, runs, same, ())
+            yield from _parts(name, "experiment", found_runs, runs, allowed)
         elif name == EVIDENCE:
-            yield from _parts(name, "claim", table, known, same, counts)
+            yield from _parts(name, "claim", table, known, allowed)
         else:
-            yield from differences(name, table, known, _tolerances(name, same, counts))
+            yield from differences(name, table, known, allowed(name))
 
 
 def _parts(
@@ -151,18 +180,10 @@ def _parts(
     key: str,
     found: pd.DataFrame,
     reference: pd.DataFrame,
-    same: bool,
-    counts: Collection[str],
+    allowed: Callable[[str], Tolerances],
 ) -> Iterator[Difference]:
     for part, rows in found.groupby(key, sort=False):
         now, known = (
             each.reset_index(drop=True) for each in (rows, reference[reference[key] == part])
         )
-        tolerances = _tolerances(str(part), same, counts)
-        yield from differences(f"{name}, {key} {part}", now, known, tolerances)
-
-
-def _tolerances(name: str, same: bool, counts: Collection[str]) -> Tolerances:
-    if same:
-        return SAME_PROCESSOR
-    return COUNTS if name in counts else ACROSS_PROCESSORS
+        yield from differences(f"{name}, {key} {part}", now, known, allowed(str(part)))

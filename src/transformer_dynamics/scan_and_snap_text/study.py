@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import Field, model_validator
 
+from replication.sensitivity import Sensitivity
 from replication.strict import Strict, unknown_key
-from replication.study import Experiment, Figure, FiguresOf, Job
+from replication.study import Experiment, Figure, FiguresOf, Job, Variant
 from transformer_dynamics.scan_and_snap_text.experiments import (
     TextExperiment,
     TextMeasureJob,
@@ -66,6 +67,15 @@ class CorpusFiles(Strict):
         return tuple(str(Path(self.folder) / file.name) for file in (self.train, self.valid))
 
 
+class OtherReading(Strict):
+    """A variant of experiments."""
+
+    title: str
+    """Its name in figures."""
+    experiments: dict[Name, Name]
+    """Name of an experiment to that of the one which stands in for it."""
+
+
 class Settings(Strict):
     """Figures 7 and 10 of Scan and Snap: training on real text."""
 
@@ -73,8 +83,10 @@ class Settings(Strict):
     """The corpora by name."""
     experiments: dict[Name, TextExperiment]
     """The experiments by name."""
-    figures: Annotated[dict[Name, Figure], FiguresOf(__package__)]
+    figures: Annotated[dict[Name, Figure], FiguresOf(__package__, Sensitivity)]
     """The figures by name: `figures/<name>.pdf`."""
+    variants: dict[Name, OtherReading]
+    """The variants by name, under which claims with `sensitivity` are judged, too."""
 
     @model_validator(mode="after")
     def _check_references(self) -> "Self":
@@ -90,6 +102,11 @@ class Settings(Strict):
             for rate in rates:
                 if rates.count(rate) > 1:
                     raise ValueError(f"{where} > learning_rates: two have the name {rate}")
+        for variant, reading in self.variants.items():
+            for name in (*reading.experiments, *reading.experiments.values()):
+                if name not in self.experiments:
+                    known = unknown_key(name, list(self.experiments))
+                    raise ValueError(f"variants > {variant} > experiments: {known}")
         for name, figure in self.figures.items():
             sources = [source for source, _ in figure.sources()]
             shown = {
@@ -198,6 +215,15 @@ def _experiment(
             for metric, job in measures.items()
         },
     )
+
+
+def variants(settings: Settings) -> dict[str, Variant]:
+    """The experiments as they are, and every other reading."""
+    readings = {
+        name: Variant(found.title, dict(found.experiments))
+        for name, found in settings.variants.items()
+    }
+    return {"baseline": Variant("as published", {}), **readings}
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
