@@ -1,0 +1,52 @@
+"""Time left, from what jobs took."""
+
+import logging
+from pathlib import Path
+
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from replication import progress
+from replication.progress import TimeLeft, expected, read_recorded
+
+RECORDED = {"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0}
+
+
+def test_a_job_is_expected_to_take_what_it_took(tmp_path):
+    here = tmp_path / "here.benchmark.tsv"
+    here.write_text("s\tcpu_time\n50\t7.5\n60\t8.5\n")
+    assert expected(str(here), RECORDED) == 8
+    here.write_text("s\th:m:s\n50\t0:00:50\n")
+    assert expected(str(here), RECORDED) == progress.UNKNOWN
+    assert expected("logs/a/runs/x/6-10.benchmark.tsv", RECORDED) == 30
+    assert expected("logs/a/runs/x/11-15.benchmark.tsv", RECORDED) == 20, "as those beside it"
+    assert expected("logs/b/runs/x/1.benchmark.tsv", RECORDED) == progress.UNKNOWN
+    assert expected("", RECORDED) == progress.UNKNOWN, "a job that measures nothing"
+
+
+def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
+    now = [100.0]
+    said: list[str] = []
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.logger, "info", lambda message, extra: said.append(message))
+    jobs = [(1, "logs/a/data/x"), (2, "logs/a/runs/x/1-5"), (3, "logs/a/runs/x/6-10")]
+    handler = TimeLeft([(job, f"{path}.benchmark.tsv") for job, path in jobs], RECORDED)
+
+    def finish(job: int, seconds: float) -> None:
+        now[0] += seconds
+        for event in (
+            {"event": LogEvent.JOB_FINISHED, "job_id": job},
+            {"event": LogEvent.PROGRESS},
+        ):
+            handler.emit(logging.makeLogRecord(event))
+
+    handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
+    assert said == [], "nothing is known before a job has ended"
+    finish(1, 4)
+    finish(2, 20)
+    finish(3, 60)
+    assert said == ["about 01:20 left", "about 01:00 left"]
+
+
+def test_what_was_recorded_is_readable():
+    recorded = read_recorded(Path(__file__).parents[2] / "workflow/seconds.csv")
+    assert all(job.startswith("logs/") and seconds > 0 for job, seconds in recorded.items())
