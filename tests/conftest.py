@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -83,6 +83,11 @@ class Project:
         """Give the template more seeds than it puts into one job; they count as the paper's."""
         config = "src/transformer_dynamics/example/config.yaml"
         self.edit(config, "{first: 1, count: 5}", f"{{first: 1, count: {seeds}}}")
+
+    def one_seed_per_job(self) -> Self:
+        """Give the quick configuration many jobs."""
+        self.add("computation: {seeds_per_job: 1}\n")
+        return self
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace the one occurrence of a text in a file."""

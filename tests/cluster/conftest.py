@@ -22,5 +22,10 @@ def slurm(installed: None) -> Iterator[Slurm]:
 
 
 @pytest.fixture
+def project(project: Project) -> Project:
+    return project.one_seed_per_job()
+
+
+@pytest.fixture
 def cluster_project(project: Project, slurm: Slurm) -> ClusterProject:
     return ClusterProject(project, slurm)

@@ -193,13 +193,17 @@ class Slurm:
                     found.append(process)
         return sorted(found, key=lambda process: process.info["name"] != "slurmstepd")
 
-    def program(self, order: str) -> psutil.Process | None:
-        """A process that carries out an order in a job, of which the beginning is known."""
+    def program(self, folder: str) -> psutil.Process | None:
+        """A process of a job that makes a file in a folder."""
         for process in self.processes_of_jobs():
             with suppress(psutil.Error):
                 name, *words = process.cmdline() or [""]
                 is_python = Path(name).name.startswith("python")
-                if is_python and any(word.startswith(order) for word in words):
+                if (
+                    is_python
+                    and "--job" in words
+                    and words[words.index("--job") + 2].startswith(folder)
+                ):
                     return process
         return None
 

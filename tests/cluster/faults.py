@@ -13,8 +13,8 @@ from faults.outcome import Fault, Outcome
 from cluster.daemons import SECONDS_UNTIL_NODE_IS_LOST, Job, running_slurm, wait_until, why_not
 from cluster.runs import FIGURE, ClusterProject, Run, small_results
 
-TRAINING = '{"stage":"runs"'
-"""How the order of a program that trains begins."""
+RUNS = "results/scan_and_snap/runs/"
+"""What a program that trains makes."""
 WHERE = f"Slurm, {FIGURE}, small"
 ONE_AT_A_TIME = ("--set-resources", "data:mem_mb=9000")
 """Options under which one of the first two jobs must wait on the node of the tests."""
@@ -124,7 +124,7 @@ def training_job(project: ClusterProject, number: signal.Signals | None = None) 
     found: list[psutil.Process] = []
 
     def runs() -> bool:
-        process = project.slurm.program(TRAINING)
+        process = project.slurm.program(RUNS)
         found.extend([process] if process else [])
         return bool(process)
 

@@ -27,7 +27,7 @@ SOONER = (
 def small_results() -> dict[str, bytes]:
     """All files of a small run of Figure 6 on this machine, without Slurm."""
     with tempfile.TemporaryDirectory() as folder:
-        project = Project(Path(folder))
+        project = Project(Path(folder)).one_seed_per_job()
         project.run(FIGURE)
         return project.files("results", "figures")
 

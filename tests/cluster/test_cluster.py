@@ -10,10 +10,6 @@ from cluster.daemons import Slurm
 from cluster.faults import controller_killed, slurm_lost
 from cluster.runs import FIGURE, SOONER, ClusterProject, Run, small_results
 
-OVERLAY = "batches.yaml"
-# Seeds are batched, so that the paper's scale takes 7 jobs instead of 23.
-BATCHES = "computation: {seeds_per_job: 5}\n"
-IN_BATCHES = ("--configfile", OVERLAY)
 RULES = {"data": 2, "runs": 2, "metrics": 1, "table": 1, "figure": 1}
 
 
@@ -22,10 +18,8 @@ def test_slurm_gives_the_bytes_of_one_machine(
 ):
     """The paper's own scale: 10 seeds, 100 updates, 64 cells."""
     here = Project(tmp_path_factory.mktemp("here"))
-    for project in (here, cluster_project):
-        (project.folder / OVERLAY).write_text(BATCHES)
-    here.run(FIGURE, *IN_BATCHES, quick=False)
-    output = cluster_project.submit(*IN_BATCHES, quick=False).succeed()
+    here.run(FIGURE, quick=False)
+    output = cluster_project.submit(quick=False).succeed()
 
     files = cluster_project.files("results", "figures")
     expected = here.files("results", "figures")

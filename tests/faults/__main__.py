@@ -25,7 +25,7 @@ def main(names: tuple[str, ...]) -> None:
             continue
         with tempfile.TemporaryDirectory() as folder:
             try:
-                outcome = fault(Project(Path(folder)))
+                outcome = fault(Project(Path(folder)).one_seed_per_job())
             except AssertionError as error:
                 failed.append(name)
                 click.echo(f"{name}: {error}", err=True)

@@ -175,7 +175,7 @@ def lasting_project() -> Project:
     """A copy of the project that is there until this process ends."""
     folder = tempfile.mkdtemp(prefix="undisturbed-")
     atexit.register(shutil.rmtree, folder)
-    return Project(Path(folder))
+    return Project(Path(folder)).one_seed_per_job()
 
 
 def copy_finished(source: Path, project: Project) -> None:

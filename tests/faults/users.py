@@ -74,7 +74,7 @@ def settle(project: Project, ledger: Ledger, runs: list[Run], quick: bool) -> fl
 def two_clones(project: Project, quick: bool = True) -> Outcome:
     """The same targets at the same time in two copies of the project, side by side."""
     expected = undisturbed(quick)
-    clones = [Project(project.folder / name) for name in ("one", "other")]
+    clones = [Project(project.folder / name).one_seed_per_job() for name in ("one", "other")]
     runs = [Run(clone, FIGURE, quick=quick) for clone in clones]
     ledgers = [Ledger(clone.folder, expected) for clone in clones]
     recoveries = []

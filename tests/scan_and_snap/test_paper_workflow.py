@@ -20,7 +20,7 @@ TRAINS = {"runs": 2, **MEASURES}
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Figure 6, small; a test that edits the project must undo the edit."""
-    project = Project(tmp_path_factory.mktemp("drawn"))
+    project = Project(tmp_path_factory.mktemp("drawn")).one_seed_per_job()
     project.run(FIGURE)
     return project
 
@@ -60,7 +60,7 @@ def test_every_figure_is_planned(drawn: Project):
 
 def test_divergence_is_named(project: Project):
     project.edit("config/quick.yaml", "eta_z: [0.5, 3]", "eta_z: [0.5, 1.0e+38]")
-    output = project.run("results/scan_and_snap/runs/syn_medium/1.npz", succeed=False)
+    output = project.run("results/scan_and_snap/runs/syn_medium/1-2.npz", succeed=False)
     assert "training diverged: mixture 'syn_medium_1', seed 1, eta_z 1e+38" in output
 
 
@@ -88,7 +88,7 @@ scan_and_snap:
     table = pd.read_csv(project.folder / "figures/own.csv")
     assert table["num_last"].tolist() == [2, 2]
     assert table["stream"].tolist() == ["independent"] * 2
-    with np.load(project.folder / "results/scan_and_snap/data/own/5.npz") as archive:
+    with np.load(project.folder / "results/scan_and_snap/data/own/5-6.npz") as archive:
         assert {f"own/{field}" for field in Sequences._fields} < set(archive.files)
 
 

@@ -46,9 +46,13 @@ ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
 
 
 def refuse_unknown_targets():
-    """Say what was meant; Snakemake does not. In somebody else's workflow more rules may follow."""
+    """Say what was meant; Snakemake does not. In somebody else's workflow more rules may follow.
+
+    Files in a storage have other names there than on the command line.
+    """
     started_here = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
-    if not (started_here and workflow.modifier.is_main_snakefile()):
+    is_stored = workflow.storage_settings.default_storage_provider
+    if is_stored or not (started_here and workflow.modifier.is_main_snakefile()):
         return
     for word in unknown_targets(sys.argv[1:], can_be_made):
         refuse_target(JOBS, word, [rule.name for rule in workflow.rules])
