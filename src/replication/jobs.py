@@ -80,7 +80,7 @@ class StudyJobs:
         return StudySettings(claims=self.settings.claims, texts=self.settings.texts)
 
     def text(self, figure: str) -> FigureText | None:
-        """What is said of a figure: a user's own words, or those of its drawing; none if neither."""
+        """What is said of a figure: a user's own words, or those of its drawing, if any."""
         drawing = self.figures[figure].drawing
         return self.own.texts.get(figure) or self.registry.figures.get(drawing)
 

@@ -1,18 +1,33 @@
 """What a paper claims, what holds each claim, and what had to be assumed."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from replication.documents import read_yaml
 from replication.markdown import table
 from replication.strict import Strict, distinct, unknown_key
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-Number = Annotated[str, Field(pattern=r"^[A-Z]\d*[a-z]?$")]
+
+
+def _number(text: str) -> str:
+    if not re.fullmatch(NUMBER, text):
+        raise ValueError(
+            "a claim's number is a capital letter, digits if any, and one more letter if need be,"
+            " such as T22a"
+        )
+    return text
+
+
+NUMBER = r"[A-Z][0-9]*[a-z]?"
+Number = Annotated[
+    str, AfterValidator(_number), Field(json_schema_extra={"pattern": f"^{NUMBER}$"})
+]
 """Of a claim, a letter first."""
 LONGEST_QUOTE = 25
 """Words."""
