@@ -18,7 +18,7 @@ from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.storage import write_text
 from replication.strict import Strict, shown
-from replication.study import Study, find_studies
+from replication.study import Study, StudySettings, find_studies
 
 LONGEST_NAME = 80
 """Of what a configuration names; names of files are made of two or three."""
@@ -57,7 +57,7 @@ class Configuration(Strict):
         if not path.is_file() or path.read_text() != text:
             write_text(path, text)
 
-    def section(self, study: str) -> Strict:
+    def section(self, study: str) -> StudySettings:
         """The section of one study."""
         return getattr(self, study)  # type: ignore[no-any-return]
 

@@ -25,7 +25,7 @@ from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical, to_m
 from replication.reproductions import COLUMNS, Reproduction, all_reproductions
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
-from replication.study import find_studies
+from replication.study import StudySettings, find_studies
 from replication.verification.judgement import (
     FEWEST_SEEDS,
     OUTCOMES,
@@ -52,6 +52,11 @@ whole. `<name>` stands for a name of your choice. What is required has its defau
 `config.yaml`, so that an overlay may leave it out; what all studies share stands in
 `config/config.yaml`. With `config/config.schema.json` an editor checks an overlay. The merged
 configuration of a run is written to `results/config.yaml`.
+"""
+
+_ADDED = """\
+In the section of every study: claims and texts of your own, beside those of its registry.
+[An example](../CONTRIBUTING.md#a-claim-of-your-own-one-file).\
 """
 
 _CODECHECK_HEADER = """\
@@ -313,13 +318,23 @@ def _of_overlays(schema: Any) -> Any:
 def _sections(schema: Schema, studies: list[Told]) -> Iterator[str]:
     """The lines of a table for every section of the configuration."""
     places = {told.name: told.place / "config.yaml" for told in studies}
+    models = schema["$defs"]
+    common: Schema = {}
     for name, section in schema["properties"].items():
-        model = schema["$defs"][_model(section)]
+        model = models[_model(section)]
         place = places.get(name, "config/config.yaml")
-        yield from ("", f"## `{name}`", "", f"{model['description']} Defaults: `{place}`.", "")
-        rows = _rows(model, schema["$defs"], f"{name}.")
-        yield from table(("key", "type", "default", "meaning"), rows)
+        own = dict(model["properties"])
+        if name in places:
+            common = {key: own.pop(key) for key in StudySettings.model_fields}
+        head = f"{model['description']} Defaults: `{place}`."
+        yield from _section(name, head, _rows({**model, "properties": own}, models, f"{name}."))
+    yield from _section("<study>", _ADDED, _rows({"properties": common}, models, "<study>."))
     yield ""
+
+
+def _section(name: str, head: str, rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield from ("", f"## `{name}`", "", head, "")
+    yield from table(("key", "type", "default", "meaning"), rows)
 
 
 def _rows(schema: Schema, models: dict[str, Schema], prefix: str) -> Iterator[tuple[str, ...]]:

@@ -19,10 +19,10 @@ from replication.errors import InputError
 from replication.order import Input, Order
 from replication.provenance import Recipe, digest, recipe
 from replication.published import without_published
-from replication.registry import Claim, Registry, read_registry
+from replication.registry import Claim, FigureText, Registry, read_registry
 from replication.seeds import format_seeds
 from replication.strict import unknown_key
-from replication.study import Experiment, Figure, Study, Variant
+from replication.study import Experiment, Figure, Study, StudySettings, Variant
 from replication.tasks import Task, Tasks, stem
 
 DRAWING = "replication.drawing"
@@ -59,7 +59,7 @@ class StudyJobs:
     variants: dict[str, Variant]
     """Other readings that some claims are judged under."""
     registry: Registry
-    """What it claims."""
+    """What it claims, and what a user claims besides."""
     unlike_published: dict[str, str] = field(default_factory=dict)
     """Of `figure NAME` and `claim NUMBER` whose settings are not those that the published values
     are of: what differs. Such a figure shows no published values."""
@@ -73,6 +73,16 @@ class StudyJobs:
     def figures(self) -> dict[str, Figure]:
         """Its figures by name."""
         return self.settings.figures  # type: ignore[no-any-return]
+
+    @cached_property
+    def own(self) -> StudySettings:
+        """What a user adds to its registry."""
+        return StudySettings(claims=self.settings.claims, texts=self.settings.texts)
+
+    def text(self, figure: str) -> FigureText | None:
+        """What is said of a figure: a user's own words, or those of its drawing, if any."""
+        drawing = self.figures[figure].drawing
+        return self.own.texts.get(figure) or self.registry.figures.get(drawing)
 
     @cached_property
     def files(self) -> StudyFiles:
@@ -129,7 +139,12 @@ class StudyJobs:
         return [(varied.get(item.experiment, item.experiment), item.metric) for item in data]
 
     def batch(self, claim: str, variant: str = "") -> str:
-        """Name of the job that measures a claim: that of its module, with what it reads."""
+        """Name of the job that measures a claim: that of its module, with what it reads.
+
+        Of a user's own, a job of its own, so that it reruns no other.
+        """
+        if self.claims[claim].kind == "own":
+            return f"own-{claim}"
         module, _, _ = str(self.claims[claim].measure).partition(".")
         experiments = dict.fromkeys(name for name, _ in self.sources(claim, variant))
         return "-".join([module, *experiments])
@@ -348,10 +363,32 @@ def _of(study: Study, configuration: Configuration) -> StudyJobs:
 
 def _parts(study: Study, configuration: Configuration) -> StudyJobs:
     settings = configuration.section(study.name)
+    registry = read_registry(study.folder / "registry.yaml")
+    _check_own(settings, registry, f"configuration: {study.name}")
     return StudyJobs(
         study,
         settings,
         study.experiments(settings, configuration.computation),
         study.variants(settings),
-        read_registry(study.folder / "registry.yaml"),
+        registry.with_own(settings.claims),
     )
+
+
+def _check_own(settings: Any, registry: Registry, where: str) -> None:
+    """Refuse claims and texts of a user's own in the place of others, or of no figure."""
+    figures = list(settings.figures)
+    taken = {claim.id for claim in registry.claims}
+    for number, claim in settings.claims.items():
+        place = f"{where} > claims > {number}"
+        if number in taken:
+            raise InputError(f"{place}: the registry has a claim of this number; take another")
+        if claim.figure and claim.figure not in figures:
+            raise InputError(f"{place} > figure: {unknown_key(claim.figure, figures)}")
+    for name in settings.texts:
+        place = f"{where} > texts > {name}"
+        if name in registry.figures:
+            raise InputError(
+                f"{place}: the registry has texts of this figure; give the figure another name"
+            )
+        if name not in figures:
+            raise InputError(f"{place}: {unknown_key(name, figures)}")

@@ -26,8 +26,8 @@ def without_published(study: "StudyJobs", default: "StudyJobs") -> "StudyJobs":
 
     Args:
         study: the jobs of a configuration.
-        default: those of the study's defaults. A published table that no figure of theirs has is
-            taken as it is.
+        default: those of the study's defaults. A published table that no figure or claim of theirs
+            has is taken as it is.
     """
     unlike: dict[str, str] = {}
     for name, figure in study.figures.items():
@@ -39,10 +39,15 @@ def without_published(study: "StudyJobs", default: "StudyJobs") -> "StudyJobs":
         if candidates and all(candidates):
             unlike[f"figure {name}"] = min(candidates, key=len)
     for name, claim in study.claims.items():
-        if claim.published_table:
-            sources = study.sources(name)
-            if found := departures(study, default, sources, sources):
-                unlike[f"claim {name}"] = found
+        others = [name] if name in default.claims else list(default.claims)
+        candidates = [
+            departures(study, default, study.sources(name), default.sources(other))
+            for other in others
+            if claim.published_table
+            and default.claims[other].published_table == claim.published_table
+        ]
+        if candidates and all(candidates):
+            unlike[f"claim {name}"] = min(candidates, key=len)
     figures = {
         name: figure.model_copy(update={"published": None})
         if f"figure {name}" in unlike

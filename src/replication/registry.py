@@ -1,26 +1,44 @@
 """What a paper claims, what holds each claim, and what had to be assumed."""
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from replication.documents import read_yaml
 from replication.markdown import table
 from replication.strict import Strict, distinct, unknown_key
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+def _number(text: str) -> str:
+    if not re.fullmatch(NUMBER, text):
+        raise ValueError(
+            "a claim's number is a capital letter, digits if any, and one more letter if need be,"
+            " such as T22a"
+        )
+    return text
+
+
+NUMBER = r"[A-Z][0-9]*[a-z]?"
+Number = Annotated[
+    str, AfterValidator(_number), Field(json_schema_extra={"pattern": f"^{NUMBER}$"})
+]
+"""Of a claim, a letter first."""
 LONGEST_QUOTE = 25
 """Words."""
-GROUPS = SHOWN, THEORY, ERRATA, BEYOND = (
+GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
     "the paper's claims about its figures and training",
     "the paper's theory",
     "errata of the paper",
     "further statements, tried here",
+    "a user's own claims",
 )
-"""What claims are about; the last are statements that the paper does not make."""
+"""What claims are about; the last two are statements that the paper does not make."""
 
 
 class Statistical(Strict):
@@ -133,13 +151,9 @@ class Quote(Strict):
         return self
 
 
-class Claim(Strict):
-    """One statement of the paper, or about it."""
+class Statement(Strict):
+    """What is stated, and how it is judged."""
 
-    id: Annotated[str, Field(pattern=r"^[A-Z]\d*[a-z]?$")]
-    """Its number here, a letter first."""
-    kind: Literal["claim", "erratum", "finding"] = "claim"
-    """Whether the paper claims it, or it is about what the paper prints, or goes beyond it."""
     where: Text
     """Where the paper states it."""
     figure: Text | None = None
@@ -166,37 +180,63 @@ class Claim(Strict):
     """How it is judged."""
     why: Text | None = None
     """Why the test's range, margin or smallest effect is what the claim is about."""
-    headline: Text | None = None
-    """In plain words, if it is one of the few that stand at the head of a summary."""
-    sensitivity: bool = False
-    """Whether it is also judged under every variant of the experiments."""
     not_tested: Text | None = None
     """Why it is not judged."""
     note: Text | None = None
     """What a reader should know to understand the verdict."""
-    checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
-    """Tests that hold the code behind it, as file.function."""
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
+        if wrong := self._wrong():
+            raise ValueError(wrong)
+        return self
+
+    def _wrong(self) -> str:
+        """What it lacks; empty if it is whole."""
         parts = (self.quantity, self.expected, self.measure, self.test)
         missing = [part is None for part in parts]
         if any(missing) if self.not_tested is None else not all(missing):
-            raise ValueError(
-                f"{self.id}: a claim has quantity, expected, measure and test, or says why it is"
-                " not_tested"
-            )
-        if self.headline and not self.test:
-            raise ValueError(f"{self.id}: a headline is for a claim with a test")
+            return "a claim has quantity, expected, measure and test, or says why it is not_tested"
         if self.test and not self.why:
-            raise ValueError(f"{self.id}: a test needs a reason for its range or margin: why")
+            return "a test needs a reason for its range or margin: why"
         if isinstance(self.test, Statistical) and not self.data:
-            raise ValueError(f"{self.id}: a test over seeds needs data")
-        return self
+            return "a test over seeds needs data"
+        return ""
+
+
+class OwnClaim(Statement):
+    """One that a user adds by an overlay."""
+
+    where: Text = "not in the paper"
+    """Where the paper states it, if it does."""
+
+
+class Claim(Statement):
+    """One statement of the paper, or about it."""
+
+    id: Number
+    """Its number here."""
+    kind: Literal["claim", "erratum", "finding", "own"] = "claim"
+    """Whether the paper claims it, or it is about what the paper prints, or goes beyond it; one of
+    an overlay is `own`, see `OwnClaim`."""
+    headline: Text | None = None
+    """In plain words, if it is one of the few that stand at the head of a summary."""
+    sensitivity: bool = False
+    """Whether it is also judged under every variant of the experiments."""
+    checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
+    """Tests that hold the code behind it, as file.function."""
+
+    def _wrong(self) -> str:
+        wrong = super()._wrong()
+        if self.headline and not self.test:
+            wrong = "a headline is for a claim with a test"
+        return wrong and f"{self.id}: {wrong}"
 
     @property
     def group(self) -> str:
         """What it is about, one of `GROUPS`, as verdicts on them mean something else."""
+        if self.kind == "own":
+            return OWN
         if self.kind == "erratum":
             return ERRATA
         if self.kind == "finding" or not self.quote:
@@ -210,9 +250,11 @@ class Claim(Strict):
         """Claims of one family share the correction for many tests.
 
         These are the claims of a figure about a direction or a size. Agreement with the paper's own
-        numbers is a question of its own.
+        numbers is a question of its own. Those of a user change no verdict on the others.
         """
-        return self.figure if self.figure and isinstance(self.test, Interval) else self.id
+        if self.figure and isinstance(self.test, Interval):
+            return f"own-{self.figure}" if self.kind == "own" else self.figure
+        return self.id
 
 
 class FigureText(Strict):
@@ -304,7 +346,18 @@ class Registry(Strict):
         for claim in self.claims:
             if claim.figure and claim.figure not in self.figures:
                 raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
+            if claim.kind == "own":
+                raise ValueError(f"{claim.id}: claims of kind own stand in an overlay")
         return self
+
+    def with_own(self, claims: Mapping[str, OwnClaim]) -> "Registry":
+        """The same with a user's claims after the others.
+
+        Args:
+            claims: by number, none of which the registry has.
+        """
+        own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
+        return self.model_copy(update={"claims": [*self.claims, *own]})
 
 
 @cache

@@ -2,8 +2,8 @@
 
 A study is one folder of a package beside the engine. Its `study.py` has
 
-    Settings                                 its section of the configuration, a `Strict`, with
-                                             `figures` by name, see `FiguresOf`
+    Settings                                 its section of the configuration, `StudySettings`
+                                             with `figures` by name, see `FiguresOf`
     experiments(settings, computation)       its jobs: experiments by name
     one_seed(settings, random)               overlay that leaves one seed of every experiment
     variants(settings)                       optional: other readings that claims are tried under
@@ -43,6 +43,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from replication.digest import SOURCE, is_module
 from replication.errors import InputError
+from replication.registry import FigureText, Number, OwnClaim
 from replication.strict import Strict
 
 if TYPE_CHECKING:
@@ -142,6 +143,15 @@ class Figure(Strict):
         return []
 
 
+class StudySettings(Strict):
+    """Base of a study's section of the configuration: what an overlay adds to its registry."""
+
+    claims: dict[Number, OwnClaim] = {}
+    """Claims of your own by number, such as `U1`, that the study's measures judge."""
+    texts: dict[str, FigureText] = {}
+    """What the page says of figures of your own, by name."""
+
+
 class FiguresOf:
     """Marks a mapping of figures by name: of each, `drawing` says which of the study's it is.
 
@@ -226,7 +236,7 @@ class Study:
         return Path(str(self.module.__file__)).parent
 
     @property
-    def settings(self) -> type[Strict]:
+    def settings(self) -> type[StudySettings]:
         """Type of its section of the configuration."""
         return self.module.Settings  # type: ignore[no-any-return]
 
@@ -334,6 +344,8 @@ def find_studies(source: Path = SOURCE) -> dict[str, Study]:
         for part in ("Settings", "experiments", "one_seed"):
             if not hasattr(module, part):
                 raise InputError(f"{path}: has no {part}; see replication/study.py")
+        if not issubclass(module.Settings, StudySettings):
+            raise InputError(f"{path}: its Settings are no StudySettings; see replication/study.py")
         if "figures" not in module.Settings.model_fields:
             raise InputError(f"{path}: its Settings have no figures; see replication/study.py")
         found[name] = Study(name, module)

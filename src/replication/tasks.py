@@ -129,15 +129,26 @@ class Tasks:
 
     def _evidence(self, claim: str, variant: str) -> Task:
         found = self._jobs.claims[claim]
-        module, _, function = str(found.measure).partition(".")
-        program = self._jobs.study.program(f"claims.{module}")
         where = f"{self._study}: claim {claim}"
+        if found.kind == "own":
+            where = f"configuration: {self._study} > claims > {claim}"
+        program, function = self._measure(str(found.measure), where)
         sources = self._metrics(self._jobs.sources(claim, variant), where)
         settings: dict[str, Any] = {"measure": function, "uses": self._uses(found.uses, where)}
         settings |= self._unlike_published(f"claim {claim}")
         published = self._published(found.published_table, f"{where} > published_table")
         task = self._small("evidence", program, function, settings, sources, published)
         return task._replace(batch=self._jobs.batch(claim, variant))
+
+    def _measure(self, name: str, where: str) -> tuple[str, str]:
+        """Module and function of a measure."""
+        module, _, function = name.partition(".")
+        try:
+            program = self._jobs.study.program(f"claims.{module}")
+            check_function(program, function)
+        except InputError as error:
+            raise InputError(f"{where} > measure: {error.message}") from error
+        return program, function
 
     def _verdict(self, claim: str, variant: str) -> Task:
         family = self._jobs.family(claim, variant)

@@ -222,7 +222,7 @@ def _verify(project: Project, study: str, level: str, draw: int, keep: Path | No
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
     else:
-        current = _known(current, reference)
+        current, due = _known(current, reference), _also_of(due, expected(default))
     if keep:
         _write_found(keep, current)
     again = judge_again(reference.tables[EVIDENCE], families(default))
@@ -232,7 +232,7 @@ def _verify(project: Project, study: str, level: str, draw: int, keep: Path | No
         *compare(current, reference, changed, again, counts(jobs), others(jobs)),
         *missing("results", current, due if level == "full" else _begun(due, current, level)),
     ]
-    _report(jobs, current, reference, rows)
+    _report(default, current, reference, rows)
     return Verified(study, current, reference, rows)
 
 
@@ -286,11 +286,22 @@ def _known(current: Reference, reference: Reference) -> Reference:
         click.echo(f"Not in the reference: {', '.join(added)}")
     known = {name: digest for name, digest in digests.items() if name not in added}
     tables = {name: table for name, table in current.tables.items() if name in reference.tables}
-    if FINGERPRINTS in tables:
-        runs = tables[FINGERPRINTS]
-        keep = [f"experiment {name}" not in added for name in runs["experiment"]]
-        tables[FINGERPRINTS] = runs[keep].reset_index(drop=True)
-    return replace(current, tables=tables, depends=current.depends | {"settings": known})
+    for name, kind in ((FINGERPRINTS, "experiment"), (EVIDENCE, "claim")):
+        if name in tables:
+            keep = [f"{kind} {part}" not in added for part in tables[name][kind]]
+            tables[name] = tables[name][keep].reset_index(drop=True)
+    verdicts = {
+        claim: verdict
+        for claim, verdict in current.verdicts.items()
+        if f"claim {claim}" not in added
+    }
+    return Reference(tables, verdicts, current.depends | {"settings": known})
+
+
+def _also_of(due: Expected, default: Expected) -> Expected:
+    """Of what should be there that which the defaults have, too."""
+    runs = due.runs[due.runs["experiment"].isin(default.runs["experiment"])]
+    return Expected(due.tables & default.tables, due.claims & default.claims, runs)
 
 
 def _begun(due: Expected, current: Reference, level: str) -> Expected:

@@ -94,7 +94,6 @@ REGISTRY = {
     "claims": [claim(*row) for row in CLAIMS],
     "assumptions": [{"figures": ["fig6"], "text": "Momentum 0.9", "why": "From the log."}],
 }
-SETTINGS = {"figures": {name: {"drawing": name} for name in ("fig1", "fig6")}}
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300pt" height="99pt"><path d="M0 0h9"/></svg>'
 TEXT = {"label": "L", "title": "Title", "drawn": "Two curves that fall.", "caption": "Of eta_Y."}
 
@@ -126,6 +125,9 @@ class Folder:
             for name, picture in (("fig1", "fig1.svg"), ("fig6", "fig6.png"))
         ]  # fmt: skip
 
+        self.settings = {"figures": {name: {"drawing": name} for name in ("fig1", "fig6")}}
+        self.own = {}
+
     texts = {}
     page = property(lambda self: self.path / "results/report/index.html")
 
@@ -139,7 +141,9 @@ class Folder:
     def build(self, *extra):
         verdicts = sorted(map(str, (self.path / "verdicts").iterdir()))
         figures = str(self.path / "figures.json")
-        told = {"figures": self.figures, "study": "paper", "settings": SETTINGS}
+        told = {
+            "figures": self.figures, "study": "paper", "settings": self.settings, "own": self.own,
+        }  # fmt: skip
         Path(figures).write_text(json.dumps(told))
         read_registry.cache_clear()
         return CliRunner().invoke(

@@ -25,6 +25,11 @@ NEW = (
     " updates: 3, problem: {variances: [1, 2], samples: 3, noise: 0}}}}}"
 )
 FIGURE = "example: {figures: {%s}}"
+OWN = (
+    "example: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
+    " measure: learning.last_over_first, data: [{experiment: printed, metric: half_life}],"
+    " test: {kind: interval, lower: 1}, %s}}}"
+)
 PUBLISHED = FIGURE % "fig1: {published: %s}"
 SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
 RATES = SWEEP % "training: {%s}"
@@ -120,6 +125,27 @@ OVERLAYS = {
     DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
              " iterations: [0, 7, 8]}"):
         "add 7, 8 to experiments > fig4_replication > training > recorded",
+    # Claims and texts of one's own
+    OWN.replace("U1", "C1") % "note: N": "claims > C1: the registry has a claim of this number;",
+    OWN.replace("U1", "mine") % "note: N": "claims > mine > [key]: a claim's number is a capital",
+    OWN.replace("statement: S, ", "") % "note: N": "claims > U1 > statement: Field required",
+    OWN.replace(" why: W,", "") % "note: N": "claims > U1: a test needs a reason for its range",
+    OWN.replace(".last_over", ".lst_over") % "note: N":
+        "claims/learning.py: has no function lst_over_first; it has as_printed, last_over_first",
+    OWN.replace("learning.", "os.") % "note: N": "example: has no module claims.os, which a job or",
+    OWN.replace("learning.", "../x.") % "note: N": "measure: String should match pattern",
+    OWN.replace("printed", "prnted") % "note: N": "claims > U1: experiment: unknown key 'prnted'",
+    OWN.replace("half_life", "halflife") % "note: N": "unknown key 'halflife'; did you mean 'half_",
+    OWN.replace("interval", "bound") % "note: N": "'bound'; did you mean 'bounds'?",
+    OWN % "figure: fig9": "claims > U1 > figure: unknown key 'fig9'; did you mean 'fig2'?",
+    OWN % "kind: finding": "claims > U1: unknown key 'kind'; known keys: where, figure,",
+    OWN % "sensitivity: true": "claims > U1: unknown key 'sensitivity'",
+    OWN % "published_table: none.csv": "claims > U1 > published_table: src/transformer_dynamics/",
+    "example: {claims: [{id: U1}]}": "example > claims: must be a mapping",
+    "example: {texts: {fig3: {label: L, title: T, drawn: D, caption: C}}}":
+        "example > texts > fig3: unknown key 'fig3'; did you mean",
+    "example: {texts: {fig2: {label: L, title: T, drawn: D, caption: C}}}":
+        "example > texts > fig2: the registry has texts of this figure; give the figure another",
     # Tables as printed
     PUBLISHED % "/etc/passwd": "fig1 > published: ",
     PUBLISHED % ROOT: "is no file; name a CSV with columns variance, update, error_mean",

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from conftest import ROOT, Project
 
@@ -70,9 +72,13 @@ def test_the_files_behind_a_figure_are_there_and_few():
     assert all((ROOT / path).is_file() for path in listed)
 
 
-def test_a_figure_of_an_existing_drawing_is_one_file(copy):
+def test_a_figure_of_an_existing_drawing_is_one_file_and_a_claim_on_it_another(copy):
     assert copy.follow("A figure of an existing drawing") == {"slow.yaml"}
     assert (copy.folder / "figures/example/slow.pdf").is_file()
+    copy.shell("git add --all")
+    assert copy.follow("A claim of your own") == {"mine.yaml"}
+    verdict = json.loads((copy.folder / "results/example/verdicts/U1.json").read_text())
+    assert (verdict["verdict"], verdict["seeds"]) == ("replicated", 10)
 
 
 def test_a_new_figure_is_two_files_and_a_new_claim_two(copy):
@@ -84,6 +90,15 @@ def test_a_new_figure_is_two_files_and_a_new_claim_two(copy):
     assert copy.follow("A new claim") == {registry, f"{EXAMPLE}/claims/learning.py"}
     verdict = json.loads((copy.folder / "results/example/verdicts/C4.json").read_text())
     assert verdict["verdict"] == "replicated"
+
+
+def test_a_new_metric_is_two_files(copy):
+    edited = {f"{EXAMPLE}/study.py", f"{EXAMPLE}/measures.py"}
+    assert copy.follow("A new metric") == edited
+    table = pd.read_parquet(copy.folder / "results/example/metrics/replication/distance.parquet")
+    assert list(table) == ["seed", "update", "distance"]
+    first = table[table["update"] == 0]["distance"]
+    np.testing.assert_allclose(first, 2, err_msg="four directions of which nothing is learned")
 
 
 def test_a_new_paper_is_its_folder(copy):

@@ -1,5 +1,6 @@
 # By study: the scorecard, the page, the comparison with the reference and its renewal; what was
 # computed, described; and the targets that a user asks for.
+from replication.order import Told
 from replication.report.commit import commit
 from replication.report.rule import Page
 from replication.stages import contents, words
@@ -32,11 +33,14 @@ rule scorecard:
             LOCK, verdicts_on(wildcards.study), "replication.verification.scorecard"
         ),
         registry=lambda wildcards: contents([registry(wildcards)]),
+        own=own,
+        told=lambda wildcards, input: Told(own(wildcards)),
         verdicts=lambda wildcards, input: words(input.verdicts),
     message:
         "Bringing the verdicts of {wildcards.study} together (log: {log})"
     shell:
         "{params.python:q} -m replication.verification.scorecard --registry {input.registry:q}"
+        " --own {params.told:q}"
         f" --parquet {{output.parquet:q}} --markdown {{output.markdown:q}} {{params.verdicts}}{LOGGED}"
 
 

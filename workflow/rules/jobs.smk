@@ -86,6 +86,10 @@ def registry(wildcards):
     return local(os.path.relpath(STUDIES[wildcards.study].folder / "registry.yaml"))
 
 
+def own(wildcards):
+    return JOBS.studies[wildcards.study].own.model_dump_json(exclude_defaults=True)
+
+
 def verdicts_on(study):
     return list(JOBS.studies[study].files.verdicts.values())
 

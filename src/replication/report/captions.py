@@ -30,7 +30,7 @@ class Captions(dict[str, str]):
         from replication.verification.scorecard import read_verdict
 
         study, name = self._jobs.figures[below]
-        text = study.registry.figures.get(study.figures[name].drawing)
+        text = study.text(name)
         if text is None:
             return ""
         paths = {claim: Path(path) for claim, path in study.files.verdicts.items()}

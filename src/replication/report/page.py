@@ -53,9 +53,11 @@ def render(
 
     Raises:
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
-            texts in the registry, or has some that cite what is not there.
+            texts, or has some that cite what is not there.
     """
+    registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
+    figures = [_figure(figure, registry, shown, judged, page) for figure in shown.figures]
     names = {figure.name for figure in shown.figures}
     claims = claim_views(registry, list(verdicts.values()), names)
     style, script = (Markup((TEMPLATES / name).read_text()) for name in ("style.css", "script.js"))
@@ -71,13 +73,13 @@ def render(
         registry=registry,
         claims=claims,
         outcomes=OUTCOMES,
-        totals=Counter(view.verdict.verdict for view in claims),
-        figures=[_figure(figure, registry, shown, judged, page) for figure in shown.figures],
+        totals=Counter(view.verdict.verdict for view in claims if view.claim.kind != "own"),
+        figures=figures,
         groups=groups(claims),
         columns=COLUMNS,
         reproductions=[item.row for item in verified],
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
-        labels={figure.name: registry.figures[figure.drawing].label for figure in shown.figures},
+        labels={figure["source"].name: figure["text"].label for figure in figures},
         origin=origin,
         machine=machine(),
         style=style,
@@ -94,7 +96,9 @@ def _figure(
     verdicts: dict[str, Verdict],
     page: Path,
 ) -> dict[str, Any]:
-    if source.drawing not in registry.figures:
+    own = shown.own.texts.get(source.name)
+    text = own or registry.figures.get(source.drawing)
+    if text is None:
         raise InputError(
             f"the registry says nothing of the drawing '{source.drawing}' of figure"
             f" {source.name}; add it under figures"
@@ -110,7 +114,8 @@ def _figure(
     )
     return {
         "source": source,
-        "text": texts.cited(registry.figures[source.drawing]),
+        "text": texts.cited(text),
+        "is_borrowed": own is None and source.name != source.drawing,
         "picture": read_picture(source.picture),
         "table": numbers,
         "seconds": run_time(source.benchmarks),

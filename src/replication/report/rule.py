@@ -106,6 +106,7 @@ def figure_sources(jobs: Jobs, study: str) -> FigureSources:
         figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
+        own=jobs.studies[study].own,
     )
 
 

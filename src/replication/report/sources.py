@@ -15,6 +15,7 @@ from replication.frames import read_csv
 from replication.run import refuse_changed
 from replication.storage import unreadable
 from replication.strict import Strict
+from replication.study import StudySettings
 
 EMBEDDED = 256 * 1024
 """Bytes up to which a table is part of the page; a larger one is linked."""
@@ -53,6 +54,8 @@ class FigureSources(Strict):
     """Name of the study."""
     settings: dict[str, Any]
     """The study's section of the configuration."""
+    own: StudySettings = StudySettings()
+    """What a user adds to the study's registry."""
 
     @property
     def files(self) -> list[str]:

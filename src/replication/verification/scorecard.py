@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import TextIO
 
 import click
 import pandas as pd
@@ -11,11 +12,12 @@ from replication.markdown import table
 from replication.provenance import provenance
 from replication.registry import Registry, read_registry
 from replication.storage import unreadable, write_text
+from replication.study import StudySettings
 from replication.verification.judgement import OUTCOMES, Outcome, Verdict
 
 COLUMNS = (
-    "claim", "where", "figure", "statement", "expected", "published", "verdict", "summary", "seeds",
-    "comparisons", "holding", "note",
+    "claim", "kind", "where", "figure", "statement", "expected", "published", "verdict", "summary",
+    "seeds", "comparisons", "holding", "note",
 )  # fmt: skip
 
 
@@ -62,28 +64,40 @@ def counts(card: pd.DataFrame) -> dict[Outcome, int]:
 
 
 def to_markdown(registry: Registry, card: pd.DataFrame) -> str:
-    """The scorecard as Markdown: how many claims have each verdict, and one line per claim."""
-    totals = [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in counts(card).items() if n]
+    """The scorecard as Markdown: how many claims have each verdict, and one line per claim.
+
+    A user's own claims have a table of their own, and are not counted.
+    """
+    is_own = card["kind"] == "own"
+    judged = counts(card[~is_own])
+    totals = [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in judged.items() if n]
+    header = ("id", "paper", "claim", "verdict", "result", "note")
     columns = ["claim", "where", "statement", "verdict", "summary", "note"]
+    own = table(header, card[is_own][columns].to_numpy())
     lines = [
         f"# Verdicts on {registry.title}",
         "",
         *table(("verdict", "claims", "meaning"), totals),
         "",
-        *table(("id", "paper", "claim", "verdict", "result", "note"), card[columns].to_numpy()),
+        *table(header, card[~is_own][columns].to_numpy()),
         "",
+        *(("## A user's own claims, not counted above", "", *own, "") if is_own.any() else ()),
     ]
     return "\n".join(lines)
 
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
+@click.option("--own", required=True, type=click.File(), help="What a user adds to it, as JSON.")
 @click.option("--parquet", required=True, type=click.Path(path_type=Path))
 @click.option("--markdown", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
-def main(registry_path: Path, parquet: Path, markdown: Path, verdicts: tuple[Path, ...]) -> None:
+def main(
+    registry_path: Path, own: TextIO, parquet: Path, markdown: Path, verdicts: tuple[Path, ...]
+) -> None:
     """Write the table and the text."""
-    registry = read_registry(registry_path)
+    added = StudySettings.parse_json(own.read(), own.name)
+    registry = read_registry(registry_path).with_own(added.claims)
     card = scorecard(registry, [read_verdict(path) for path in verdicts])
     made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])
     write_table(parquet, card, made_by)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from replication.configuration import Computation
 from replication.seeds import SeedRange, batches, listed
 from replication.strict import Strict
-from replication.study import Experiment, Figure, FiguresOf, Job
+from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
 from transformer_dynamics.example.settings import MeasureJob, TrainJob
 
 METRICS = ("error", "half_life", "fingerprint")
@@ -22,7 +22,7 @@ class ExperimentSettings(Strict):
     """Data and training."""
 
 
-class Settings(Strict):
+class Settings(StudySettings):
     """An invented paper: gradient descent learns large directions first."""
 
     experiments: dict[str, ExperimentSettings]

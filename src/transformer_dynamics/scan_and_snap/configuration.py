@@ -10,7 +10,7 @@ from replication.errors import InputError
 from replication.seeds import SeedRange, Seeds, listed
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, distinct, unknown_key
-from replication.study import Figure, FiguresOf
+from replication.study import Figure, FiguresOf, StudySettings
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
 from transformer_dynamics.scan_and_snap.figures.errata import Errata
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
@@ -119,7 +119,7 @@ class Variants(Strict):
         return self
 
 
-class Settings(Strict):
+class Settings(StudySettings):
     """Tian, Wang, Chen, Du: Scan and Snap (NeurIPS 2023)."""
 
     mixtures: dict[Name, Mixture]

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, unknown_key
-from replication.study import Experiment, Figure, FiguresOf, Job, Variant
+from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings, Variant
 from transformer_dynamics.scan_and_snap_text.experiments import (
     TextExperiment,
     TextMeasureJob,
@@ -76,7 +76,7 @@ class OtherReading(Strict):
     """Name of an experiment to that of the one which stands in for it."""
 
 
-class Settings(Strict):
+class Settings(StudySettings):
     """Figures 7 and 10 of Scan and Snap: training on real text."""
 
     corpora: dict[Name, CorpusFiles]
