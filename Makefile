@@ -10,7 +10,7 @@ TOOLS := $(VENV)/.tools
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: all environment tools cluster test portable faults recover lint format benchmark gallery lock newest audit clean
+.PHONY: all environment tools cluster test portable campaigns faults recover lint format benchmark gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -56,6 +56,10 @@ portable: $(TOOLS)
 	for set in $(SETS); do \
 	  $(RUN) env $$set python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile -m numerical || exit 1; \
 	done
+
+# Tests that mostly wait: the workflow on a real Slurm, kills and full disks.
+campaigns: $(TOOLS)
+	$(RUN) python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile -m campaign
 
 # Kills, full disks, wrong clocks: what each costs, for docs/faults.md. It takes a while.
 faults: $(TOOLS)

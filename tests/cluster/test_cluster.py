@@ -10,6 +10,8 @@ from cluster.daemons import Slurm
 from cluster.faults import controller_killed, slurm_lost
 from cluster.runs import FIGURE, SOONER, ClusterProject, Run, small_results
 
+pytestmark = pytest.mark.campaign
+
 RULES = {"data": 2, "runs": 2, "metrics": 1, "table": 1, "figure": 1}
 
 

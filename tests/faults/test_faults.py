@@ -11,6 +11,7 @@ import pytest
 from faults import disks, signals, users
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("fault", "options"),
     [
