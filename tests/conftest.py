@@ -1,13 +1,20 @@
 """Fixtures that several test files share."""
 
+import importlib
+import logging
 import os
+import runpy
 import shutil
 import subprocess
 import sys
+import tempfile
+import traceback
+import warnings
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import pytest
+import snakemake.cli  # noqa: F401  what `forked` has at hand
 
 from replication.configuration import configure
 from replication.study import find_studies
@@ -17,6 +24,57 @@ PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements.l
 DEFAULTS = configure({}, find_studies())
 FIGURE = "figures/example/fig1.pdf"
 """Of the template, which is small: what tests of the engine make."""
+
+
+def forked(
+    module: str, words: list[str], folder: Path, environment: dict[str, str]
+) -> tuple[int, str]:
+    """Exit status and output of `python -m module words` in a copy of this process.
+
+    To import Snakemake takes longer than what it does with a small project. The project's own
+    modules are imported anew, from its folder.
+    """
+    with tempfile.TemporaryFile("w+") as stream, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of threads; the copy has none of them
+        if not (child := os.fork()):
+            _run_and_exit(module, words, folder, environment, stream.fileno())
+        _, status = os.waitpid(child, 0)
+        stream.seek(0)
+        return os.waitstatus_to_exitcode(status), stream.read()
+
+
+def _run_and_exit(
+    module: str, words: list[str], folder: Path, environment: dict[str, str], stream: int
+) -> NoReturn:
+    code: object = 0
+    try:
+        os.setsid()
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        for number in (1, 2):
+            os.dup2(stream, number)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1) for number in (1, 2))
+        sys.argv = [module, *words]
+        sys.path.insert(0, str(folder / "src"))
+        for name in [*sys.modules]:
+            if name.partition(".")[0] in {"replication", "transformer_dynamics"}:
+                del sys.modules[name]
+        importlib.invalidate_caches()
+        logging.getLogger().handlers.clear()
+        warnings.resetwarnings()
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code
+        if isinstance(code, str):
+            print(code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else bool(code))
 
 
 class Project:
@@ -35,9 +93,11 @@ class Project:
             "PATH": f"{python_bin}{os.pathsep}{os.environ['PATH']}",
         }
 
+    def options(self, *arguments: str, quick: bool = True) -> list[str]:
+        return [*arguments, *(["--configfile", "config/quick.yaml"] if quick else [])]
+
     def command(self, *arguments: str, quick: bool = True) -> list[str]:
-        overlay = ["--configfile", "config/quick.yaml"] if quick else []
-        return [sys.executable, "-m", "snakemake", *arguments, *overlay]
+        return [sys.executable, "-m", "snakemake", *self.options(*arguments, quick=quick)]
 
     def start(self, *arguments: str, quick: bool = True) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -52,23 +112,16 @@ class Project:
 
     def run(self, *arguments: str, quick: bool = True, succeed: bool = True) -> str:
         """What Snakemake prints."""
-        process = self.start(*arguments, quick=quick)
-        output, _ = process.communicate()
-        assert (process.returncode == 0) == succeed, output
-        return output
+        return self._forked("snakemake", self.options(*arguments, quick=quick), succeed)
 
     def verify(self, *arguments: str, succeed: bool = True) -> str:
         """What the verification prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "replication.verify", *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode == 0) == succeed, done.stdout + done.stderr
-        return done.stdout + done.stderr
+        return self._forked("replication.verify", [*arguments], succeed)
+
+    def _forked(self, module: str, words: list[str], succeed: bool) -> str:
+        code, output = forked(module, words, self.folder, self.environment)
+        assert (code == 0) == succeed, output
+        return output
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """Rule name to number of jobs that a dry run plans."""
