@@ -46,7 +46,7 @@ class Measured(NamedTuple):
     output: str
 
 
-def overlay(seeds: int, seeds_per_job: int, settings: dict[str, Any]) -> str:
+def overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any]) -> str:
     """A configuration with an experiment of ten mixtures, as YAML."""
     mixtures = {
         f"scale_{num_last}": {
@@ -93,14 +93,14 @@ def jobs(output: str) -> int:
     return next(int(line.split()[1]) for line in output.splitlines() if line.startswith("total "))
 
 
-def planning_rows(seeds: int, seeds_per_job: int) -> Iterator[Row]:
+def planning_rows(seeds: int, seeds_per_job: int | None) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         copy_workflow(Path(folder))
         configuration = overlay(seeds, seeds_per_job, PAPER)
         done = snakemake(Path(folder), configuration, "--dry-run", "--printshellcmds")
     commands = [line for line in done.output.splitlines() if " -m replication.run " in line]
     longest = max(len(line.encode()) for line in commands)
-    what = f"dry run, {seeds:,} seeds, {seeds_per_job} per job"
+    what = f"dry run, {seeds:,} seeds, {seeds_per_job or 'by itself many'} per job"
     yield what, f"{done.seconds:.0f} s, {done.peak:.0f} MiB", f"{jobs(done.output):,} jobs"
     share = longest / LONGEST
     yield f"{what}: longest command", f"{longest:,} bytes", f"{share:.0%} of the limit of Linux"
@@ -144,7 +144,7 @@ def main(seeds: int, run_seeds: int) -> None:
     show(
         "",
         planning_rows(seeds, 1),
-        planning_rows(seeds, 100),
+        planning_rows(seeds, None),
         running_rows(run_seeds, 1),
         running_rows(10 * run_seeds, 100),
         disk_rows(),
