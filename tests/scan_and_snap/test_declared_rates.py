@@ -40,6 +40,8 @@ EVIDENCE_OF = {
     for claim, table in reference.tables[EVIDENCE].groupby("claim")
 }
 REPLICATIONS = 100
+FEWEST_RESAMPLED = 10
+"""Seeds."""
 
 of_claims = pytest.mark.parametrize("key", STATISTICAL, ids=" ".join)
 
@@ -118,12 +120,15 @@ def test_a_wrong_claim_is_seldom_said_to_hold(key):
     """At the edge of its range, with the spreads and the skewness of the seeds as they are.
 
     The level is that of normal seeds. Of ten skewed ones a t test errs several times as often, as
-    in T20b, where two seeds in ten are far off; its mean is far inside all the same.
+    in T20b, where two seeds in ten are far off; its mean is far inside all the same. Fewer seeds do
+    not show how skewed they are, so normal ones stand in for them: of five, drawn again from
+    themselves, one normal sample in ten would seem to err in a quarter of all cases.
     """
     rng = np.random.default_rng(3)
     test, wrong = CLAIMS[key].test, 0
+    weights = resampled if REFERENCES[key[0]].verdicts[key[1]].seeds >= FEWEST_RESAMPLED else honest
     for _ in range(REPLICATIONS):
-        (found,) = judge([Judged(key[1], test, drawn(key, resampled(rng), True))]).values()
+        (found,) = judge([Judged(key[1], test, drawn(key, weights(rng), True))]).values()
         wrong += any(item.decision == "holds" for item in found.comparisons)
     most = 8 * test.level if key[1] == "T20b" else 2 * test.level
     assert wrong <= most * REPLICATIONS + 3 * np.sqrt(test.level * REPLICATIONS), wrong

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import DEFAULTS, ROOT
@@ -10,7 +11,13 @@ from replication.jobs import Jobs
 from replication.study import find_studies
 from replication.verification.collect import counts, others
 from replication.verification.comparison import compare
-from replication.verification.reference import EVIDENCE, Reference, read_reference, reference_folder
+from replication.verification.reference import (
+    EVIDENCE,
+    FINGERPRINTS,
+    Reference,
+    read_reference,
+    reference_folder,
+)
 
 STUDIES = Jobs.of(DEFAULTS, find_studies()).studies
 TEXT, SYNTHETIC = "scan_and_snap_text", "scan_and_snap"
@@ -27,6 +34,41 @@ def places(study: str, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]
     jobs = STUDIES[study]
     found_differences = compare(found, reference, [], {}, counts(jobs), others(jobs))
     return {row.place for row in found_differences}
+
+
+def scaled(by: float, *columns: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    return lambda table: table.assign(**{column: table[column] * by for column in columns})
+
+
+def exchanged(one: str, other: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """The numbers of two models, one in the place of the other."""
+
+    def exchange(table: pd.DataFrame) -> pd.DataFrame:
+        names = table["model"].replace({one: other, other: one})
+        changed = table.assign(model=names).sort_values(["model", "seed", "iteration"])
+        return changed.set_axis(
+            table.sort_values(["model", "seed", "iteration"]).index
+        ).sort_index()
+
+    return exchange
+
+
+def of_other_seeds(table: pd.DataFrame) -> pd.DataFrame:
+    """As far from a table as other seeds are, but for what no update has touched."""
+    random = np.random.default_rng(1)
+    labels = ("claim", "cell", "model", "iteration", "experiment", "mixture")
+    same = [name for name in labels if name in table]
+    trained = table["iteration"] > 0 if "iteration" in table else True
+    kept = ("learning_rate", "published", "sample", "first_loss")
+    for name in table.select_dtypes("float").columns.difference(kept):
+        spread = table.groupby(same)[name].transform("std").fillna(0)
+        table[name] += random.standard_normal(len(table)) * spread * trained
+    return table
+
+
+@pytest.mark.parametrize("name", ["figures/wikitext_dynamics.csv", FINGERPRINTS, EVIDENCE])
+def test_where_rounding_is_amplified_numbers_as_of_other_seeds_are_taken(name):
+    assert places(TEXT, name, of_other_seeds) == set()
 
 
 def moved(column: str, by: float) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -50,6 +92,22 @@ def against_t26a(evidence: pd.DataFrame) -> pd.DataFrame:
         pytest.param(
             TEXT, "figures/wikitext_dynamics.csv", moved("entropy_share", 0.049),
             id="wikitext_dynamics",
+        ),
+        pytest.param(
+            TEXT, "figures/wikitext_dynamics.csv", scaled(1.05, "entropy", "entropy_share"),
+            id="dropout while attention is measured",
+        ),
+        pytest.param(
+            TEXT, "figures/wikitext_dynamics.csv", scaled(1.44, "entropy"), id="bits for nats"
+        ),
+        pytest.param(
+            TEXT, "figures/wikitext_dynamics.csv", exchanged("one_layer", "three_layers"),
+            id="one depth for the other",
+        ),
+        pytest.param(TEXT, "figures/fig10.csv", scaled(1.1, "learning_rate"), id="other rates"),
+        pytest.param(
+            TEXT, "figures/fig7.csv", lambda table: table.assign(attention=1 / 35),
+            id="uniform attention in Figure 7",
         ),
         pytest.param(SYNTHETIC, "figures/fig11.csv", moved("recall_mean", 0.049), id="fig11"),
         pytest.param(SYNTHETIC, EVIDENCE, against_t26a, id="T26a"),

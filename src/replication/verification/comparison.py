@@ -8,6 +8,7 @@ import pandas as pd
 from replication.verification.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
+    DECIDED,
     LOGARITHM_OF_P,
     OTHER_SEEDS,
     SAME_EVIDENCE,
@@ -20,8 +21,6 @@ from replication.verification.judgement import Comparison, Verdict
 from replication.verification.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
 
 P_VALUES = ("p", "p_against", "p_none")
-DECIDED = ("replicated", "contradicted", "no effect")
-"""Verdicts over seeds of which a mean can have only one; the others say that nothing is decided."""
 
 
 def compare(
