@@ -391,6 +391,8 @@ def test_what_is_compared_as_counts_is_there():
 
 
 def test_an_emulated_instruction_set_is_another_processor(monkeypatch):
+    for name in ("ATEN_CPU_CAPABILITY", "MKL_CBWR"):
+        monkeypatch.delenv(name, raising=False)
     own = machine()["processor"]
     monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
     assert machine()["processor"] == f"{own} ATEN_CPU_CAPABILITY=default"

@@ -135,8 +135,10 @@ def differences(
             continue
         if name in numbers:
             allowed = SAME_EVIDENCE if name in CONSTANTS else tolerances
-            compared = _like_other_seeds if allowed is OTHER_SEEDS else _apart
-            yield from compared(place, name, found, reference, list(labels), allowed)
+            if allowed is OTHER_SEEDS:
+                yield from _like_other_seeds(place, name, found, reference, list(labels))
+            else:
+                yield from _apart(place, name, found, reference, list(labels), allowed)
             continue
         a, b = reference[name], found[name]
         equal = (a == b).fillna(False) | (a.isna() & b.isna())
@@ -170,20 +172,16 @@ def _apart(
             quantity = _told(f"{name} in row {row + 1}", reference.loc[row, labels])
             yield Difference(place, quantity, str(a[row]), str(b[row]), gap[row], tolerances.name)
         was, now = float(a[finite].mean()), float(b[finite].mean())
-        allowed = _allowed(tolerances, tolerances.shift * spread, was, now)
         is_seen = wrong.any() or (of_seeds and "seed" in labels)
-        if not is_seen and abs(now - was) > allowed:
+        if not is_seen:
             quantity = _told(f"mean of {name}", kind)
-            yield Difference(place, quantity, str(was), str(now), abs(now - was), tolerances.name)
+            yield from _means_apart(
+                place, quantity, was, now, tolerances, tolerances.shift * spread
+            )
 
 
 def _like_other_seeds(
-    place: str,
-    name: str,
-    found: pd.DataFrame,
-    reference: pd.DataFrame,
-    labels: list[str],
-    tolerances: Tolerances,
+    place: str, name: str, found: pd.DataFrame, reference: pd.DataFrame, labels: list[str]
 ) -> Iterator[Difference]:
     """The same where training amplifies rounding: single values, and means over seeds.
 
@@ -192,7 +190,7 @@ def _like_other_seeds(
     trained = np.full(len(reference), name != UNTRAINED)
     if "iteration" in reference:
         trained &= reference["iteration"].to_numpy() > 0
-    for part, allowed in ((~trained, ACROSS_PROCESSORS), (trained, tolerances)):
+    for part, allowed in ((~trained, ACROSS_PROCESSORS), (trained, OTHER_SEEDS)):
         if part.any():
             yield from _apart(place, name, found.loc[part], reference.loc[part], labels, allowed)
     same = [label for label in (*labels, *CONSTANTS) if label != "seed" and label in reference]
@@ -204,10 +202,19 @@ def _like_other_seeds(
         ]
         was, now = (float(means.mean()) for means in by_seed)
         errors = (float(means.std()) / math.sqrt(means.count()) for means in by_seed)
-        apart = _allowed(tolerances, STANDARD_ERRORS * math.hypot(*errors), was, now)
-        if len(by_seed[0]) > 1 and abs(now - was) > apart:
+        if len(by_seed[0]) > 1:
             quantity = _told(f"mean of {name} over seeds", kind)
-            yield Difference(place, quantity, str(was), str(now), abs(now - was), tolerances.name)
+            of_errors = STANDARD_ERRORS * math.hypot(*errors)
+            yield from _means_apart(place, quantity, was, now, OTHER_SEEDS, of_errors)
+
+
+def _means_apart(
+    place: str, quantity: str, was: float, now: float, tolerances: Tolerances, of_spread: float
+) -> Iterator[Difference]:
+    """The difference of two means, if it is more than it may be."""
+    gap = abs(now - was)
+    if gap > _allowed(tolerances, of_spread, was, now):
+        yield Difference(place, quantity, str(was), str(now), gap, tolerances.name)
 
 
 def _allowed(tolerances: Tolerances, of_spread: float, a: ArrayLike, b: ArrayLike) -> Floats:
