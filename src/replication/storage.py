@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,15 @@ def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
     """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
     record = with_content(provenance, _digest(arrays))
     named = {PROVENANCE: np.array(record), **arrays}
-    write_atomically(path, lambda stream: np.savez_compressed(stream, allow_pickle=False, **named))
+
+    def write(stream: IO[bytes]) -> None:
+        # As `np.savez_compressed`, but ten times faster for a tenth more room.
+        with ZipFile(stream, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, values in named.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)
+
+    write_atomically(path, write)
 
 
 def read_arrays(path: Path, recipe: Recipe, seeds: list[int] | None) -> dict[str, NDArray[Any]]:

@@ -1,17 +1,21 @@
-"""What the rule of the page takes from the table of jobs."""
+"""What the rule of the page takes from the table of jobs.
+
+What loads pandas is loaded where a page is made: a figure's run need not wait for it.
+"""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from replication.digest import locked_versions
 from replication.jobs import DRAWING, Jobs, StudyJobs
 from replication.order import Told
-from replication.report.sources import FigureSource, FigureSources
-from replication.reproductions import compared
 from replication.stages import contents
+
+if TYPE_CHECKING:
+    from replication.report.sources import FigureSource, FigureSources
 
 PROGRAM = "replication.report.page"
 
@@ -83,9 +87,11 @@ class Page:
         return os.path.relpath(self._study(wildcards).study.folder / "registry.yaml")
 
     def _reproductions(self, wildcards: Any) -> list[str]:
+        from replication.reproductions import compared
+
         return list(map(str, compared(self.root, self.study(wildcards))))
 
-    def _sources(self, wildcards: Any) -> FigureSources:
+    def _sources(self, wildcards: Any) -> "FigureSources":
         return figure_sources(self.jobs, self.study(wildcards))
 
 
@@ -95,13 +101,15 @@ def templates() -> list[str]:
     return sorted(map(str, folder.glob("*.*")))
 
 
-def figure_sources(jobs: Jobs, study: str) -> FigureSources:
+def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
     """All figures of a study, from the table of jobs.
 
     Args:
         jobs: the table.
         study: name of the study.
     """
+    from replication.report.sources import FigureSources
+
     return FigureSources(
         figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
         study=study,
@@ -110,8 +118,10 @@ def figure_sources(jobs: Jobs, study: str) -> FigureSources:
     )
 
 
-def _figure_source(jobs: Jobs, below: str) -> FigureSource:
+def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
     """One figure, by its path below `figures/` without ending."""
+    from replication.report.sources import FigureSource
+
     study, name = jobs.figures[below]
     figure = study.figures[name]
     return FigureSource(
