@@ -15,7 +15,11 @@ from transformer_dynamics.scan_and_snap.initialization import uniform
 from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
-from transformer_dynamics.scan_and_snap.streams import sample
+from transformer_dynamics.scan_and_snap.streams import (
+    _released_probabilities,
+    _search,
+    sample,
+)
 from transformer_dynamics.scan_and_snap.training import train
 
 SAMPLING = Sampling(stream="authors", steps=4, batch_size=32, sequence_length=128)
@@ -140,3 +144,17 @@ def test_independent_stream_agrees_with_the_authors():
     differ = stats.ttest_ind(authors, shifted, equal_var=False).pvalue
     assert agree.min() > alpha
     assert differ.min() < alpha
+
+
+def test_tokens_are_those_that_a_search_finds():
+    # Bounds and their neighbours among the draws, where one comparison could decide wrongly.
+    cumulative = np.cumsum(_released_probabilities()).astype(np.float64)
+    cumulative /= cumulative[-1]
+    ends = np.arange(257) / 256
+    exact = np.concatenate(
+        [cumulative, np.nextafter(cumulative, 0), np.nextafter(cumulative, 1), ends]
+    )
+    random_draws, ends = np.random.default_rng(0).random(10_000), np.arange(256) / 256
+    drawn = np.concatenate([exact[exact < 1], random_draws, ends])
+    assert np.diff(cumulative, prepend=0).min() > 1 / 256
+    np.testing.assert_array_equal(_search(cumulative, drawn), np.searchsorted(cumulative, drawn))

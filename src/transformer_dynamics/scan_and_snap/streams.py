@@ -52,7 +52,7 @@ def _sample_authors(mixture: Mixture, sampling: Sampling, seed: int) -> Sequence
     _words(words, 2 * mixture.vocabulary_size**2)
     cumulative = np.cumsum(_released_probabilities())
     cumulative /= cumulative[-1]
-    tokens = np.searchsorted(cumulative.astype(np.float64), _uniform(words, total * length))
+    tokens = _search(cumulative.astype(np.float64), _uniform(words, total * length))
     size = len(cumulative)
     cell = np.repeat(np.arange(total) * size, length) + tokens
     return _batches(classes, np.bincount(cell, minlength=total * size), sampling)
@@ -67,6 +67,17 @@ def _uniform(generator: np.random.RandomState, count: int) -> NDArray[np.float64
     words = _words(generator, 2 * count).reshape(count, 2).astype(np.uint64)
     bits = (words[:, 0] << np.uint64(32) | words[:, 1]) & np.uint64(2**53 - 1)
     return bits.astype(np.float64) * 2.0**-53
+
+
+def _search(cumulative: NDArray[np.float64], drawn: NDArray[np.float64]) -> NDArray[np.intp]:
+    """What `np.searchsorted` finds, several times faster, for probabilities above 1/256.
+
+    An interval of that width then holds one bound at most, so that one comparison decides.
+    """
+    intervals = 256
+    found = np.searchsorted(cumulative, np.arange(intervals) / intervals)
+    tokens = found[(drawn * intervals).astype(np.intp)]
+    return tokens + (drawn > cumulative[tokens])
 
 
 def _released_probabilities() -> NDArray[np.float32]:
