@@ -56,7 +56,7 @@ configuration of a run is written to `results/config.yaml`.
 
 _ADDED = """\
 In the section of every study: claims and texts of your own, beside those of its registry.
-[An example](../CONTRIBUTING.md#a-claim-of-your-own-one-file).\
+[An example](extend.md#a-claim-of-your-own-one-file).\
 """
 
 _CODECHECK_HEADER = """\

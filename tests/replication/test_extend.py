@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md shows: it is applied as it stands, and its commands are run."""
+"""The examples of docs/extend.md, as they stand, and the files that CONTRIBUTING.md names."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from conftest import ROOT, Project
 
 from replication.registry import read_registry
 
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 EXAMPLE = "src/transformer_dynamics/example"
 
 
-def section(title: str) -> str:
+def section(document: str, title: str) -> str:
     """The text below a heading, up to the next one."""
-    found = re.search(rf"^##+ {title}.*?\n(.*?)(?=^##+ |\Z)", TEXT, re.DOTALL | re.MULTILINE)
-    assert found, f"CONTRIBUTING.md has no heading {title}"
+    text = (ROOT / document).read_text()
+    found = re.search(rf"^##+ {title}.*?\n(.*?)(?=^##+ |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, f"{document} has no heading {title}"
     return found[1]
 
 
@@ -49,7 +49,7 @@ class Copy(Project):
 
     def follow(self, title: str) -> set[str]:
         """Do what a section shows, and return the files that it edits."""
-        text = section(title)
+        text = section("docs/extend.md", title)
         for overlay in blocks(text, "yaml"):
             name = overlay.splitlines()[0].removeprefix("# ")
             (self.folder / name).write_text(overlay)
@@ -67,7 +67,8 @@ def copy(tmp_path):
 
 
 def test_the_files_behind_a_figure_are_there_and_few():
-    listed = re.findall(r"^\d+\. `(.*?)`", section("How fig6.pdf comes to be"), re.MULTILINE)
+    text = section("CONTRIBUTING.md", "How fig6.pdf comes to be")
+    listed = re.findall(r"^\d+\. `(.*?)`", text, re.MULTILINE)
     assert 0 < len(listed) <= 12
     assert all((ROOT / path).is_file() for path in listed)
 
