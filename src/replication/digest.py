@@ -213,7 +213,19 @@ def _tree_digest(tree: ast.Module) -> str:
         body = getattr(node, "body", None)
         if isinstance(body, list):
             node.body = [child for child in body if not _is_bare_string(child)]  # type: ignore[attr-defined]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:12] if tree.body else ""
+    return hashlib.sha256(repr(_shape(tree)).encode()).hexdigest()[:12] if tree.body else ""
+
+
+def _shape(node: object) -> object:
+    """What `ast.dump` shows, without what is empty: versions of Python differ in that."""
+    if isinstance(node, list):
+        return [_shape(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return node
+    fields = [
+        (name, _shape(value)) for name, value in ast.iter_fields(node) if value not in (None, [])
+    ]
+    return type(node).__name__, fields
 
 
 def _is_bare_string(node: ast.AST) -> bool:
