@@ -133,7 +133,7 @@ def merged(data: Any, changes: Any) -> Any:
 
 
 @click.command(help=__doc__)
-@click.argument("overlays", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("overlays", nargs=-1, type=click.Path(path_type=Path))
 def main(overlays: tuple[Path, ...]) -> None:
     """Merge and check them, as Snakemake would."""
     from replication.jobs import Jobs

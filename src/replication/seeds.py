@@ -13,6 +13,8 @@ from replication.strict import Strict, distinct
 
 MOST_SEEDS = 2**32 - 2
 """Seeds of 32 bits, and room for a constant that some code adds to them."""
+MOST_BATCHES = 20_000
+"""Of one experiment; Snakemake plans some hundred jobs a second."""
 Seed = Annotated[int, Field(ge=0, lt=MOST_SEEDS, strict=True)]
 
 
@@ -58,8 +60,16 @@ def batches(seeds: list[int], size: int | None = None) -> dict[str, tuple[int, .
         size: of a batch. By default the number of batches grows as the square root of that of the
             seeds: few enough that starting them costs little, enough for several processors, and
             the same on every machine, so that what one has made another need not make again.
+
+    Raises:
+        InputError: if there are more batches than can be planned.
     """
     size = size or ceil(len(seeds) / max(1, floor(2 / 3 * sqrt(len(seeds)))))
+    if len(seeds) > MOST_BATCHES * size:
+        raise InputError(
+            f"configuration: computation > seeds_per_job: {size} of {len(seeds):,} seeds are more"
+            f" than {MOST_BATCHES:,} jobs; raise it"
+        )
     parts = (tuple(seeds[start : start + size]) for start in range(0, len(seeds), size))
     return {format_seeds(part): part for part in parts}
 

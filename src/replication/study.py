@@ -188,13 +188,18 @@ class FiguresOf:
     def _with_defaults(self, figures: Any) -> Any:
         if not isinstance(figures, dict):
             return figures
-        missing = {
-            drawing: {"drawing": drawing}
+        complete = (
+            drawing
             for drawing, figure in self._types.items()
-            if drawing not in figures
-            and not any(item.is_required() for item in figure.model_fields.values())
+            if not any(item.is_required() for item in figure.model_fields.values())
+        )
+        # An overlay may name no more than what it changes in one of them.
+        given = {drawing: figures.get(drawing, {}) for drawing in complete}
+        return figures | {
+            drawing: {"drawing": drawing} | changes
+            for drawing, changes in given.items()
+            if isinstance(changes, dict)
         }
-        return figures | missing
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler

@@ -86,6 +86,8 @@ OVERLAYS = {
     SWEEP % "sampling: {steps: 1000000000000000}": "syn_medium: makes more than 1,000,000,000",
     SWEEP % "sampling: {batch_size: 100000000000}": "lower sampling > steps, batch_size",
     SWEEP % "seeds: {count: 1000000}": "lower training > recorded, eta_z or ratio, or the seeds",
+    "computation: {seeds_per_job: 1}\n" + SWEEP
+    % "seeds: {count: 1000000}": "computation > seeds_per_job: 1 of 1,000,000 seeds are more than",
     "computation: {seeds_per_job: 1000000}\n" + SWEEP
     % "seeds: {count: 1000000}": "lower computation.seeds_per_job, or sampling > steps or batch",
     MIXTURE % "num_last: 1000000000": "mixtures > syn_small: K M, classes times tokens",
@@ -192,6 +194,7 @@ def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
     (tmp_path / "broken.yaml").write_bytes(b"\x80\x00")
     for names, status, said in (
         (["good.yaml"], 0, "Nothing is wrong"),
+        ([], 0, "Nothing is wrong"),
         (["good.yaml", "broken.yaml"], 1, "broken.yaml: cannot be read ('utf-8' codec"),
         (["none.yaml"], 1, "none.yaml: cannot be read (No such file or directory); name another"),
     ):

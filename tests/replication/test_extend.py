@@ -14,6 +14,12 @@ from conftest import ROOT, Project
 from replication.registry import read_registry
 
 EXAMPLE = "src/transformer_dynamics/example"
+CHECK = """
+from pathlib import Path
+from replication.study import find_studies
+from replication.testing import check_study
+check_study(find_studies()["example"], Path("checked"))
+"""
 
 
 def section(document: str, title: str) -> str:
@@ -91,6 +97,7 @@ def test_a_new_figure_is_two_files_and_a_new_claim_two(copy):
     assert copy.follow("A new claim") == {registry, f"{EXAMPLE}/claims/learning.py"}
     verdict = json.loads((copy.folder / "results/example/verdicts/C4.json").read_text())
     assert verdict["verdict"] == "replicated"
+    copy.shell(f"python -c '{CHECK}'")
 
 
 def test_a_new_metric_is_two_files(copy):

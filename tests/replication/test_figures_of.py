@@ -18,6 +18,8 @@ class WithDefaults(Figure):
     title: ClassVar[str] = "With defaults"
     drawing: Literal["with_defaults"] = "with_defaults"
     """Which drawing."""
+    seeds: list[int] = [1]
+    """Something that can be changed."""
 
 
 class Same(Figure):
@@ -42,6 +44,11 @@ def test_the_drawing_says_which_figure_of_the_folder_it_is():
 
 def test_a_figure_that_needs_no_settings_is_there_by_itself():
     assert Settings.parse({"figures": {}}, "").figures == {"with_defaults": WithDefaults()}
+
+
+def test_an_overlay_names_only_what_it_changes_in_it():
+    changed = Settings.parse({"figures": {"with_defaults": {"seeds": [2]}}}, "").figures
+    assert changed == {"with_defaults": WithDefaults(seeds=[2])}
 
 
 def test_an_unknown_drawing_is_named():

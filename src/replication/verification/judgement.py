@@ -233,7 +233,10 @@ def _compare(judged: Judged) -> Iterator[Numbers]:
     compare, columns = _KINDS[type(judged.test)]
     missing = sorted(set(columns) - set(judged.evidence.columns))
     if missing:
-        raise InputError(f"claim {judged.claim}: its evidence lacks {', '.join(missing)}")
+        raise InputError(
+            f"claim {judged.claim}: what its measure returns lacks {', '.join(missing)}; a test of"
+            f" the kind {judged.test.kind} needs the columns {', '.join(columns)}"
+        )
     if judged.evidence.empty:
         raise UnmeasurableError("nothing was found to measure")
     if not pd.api.types.is_numeric_dtype(judged.evidence["value"]):
