@@ -384,7 +384,7 @@ def _check_own(settings: Any, registry: Registry, where: str) -> None:
             raise InputError(f"{place}: the registry has a claim of this number; take another")
         if claim.figure and claim.figure not in figures:
             raise InputError(f"{place} > figure: {unknown_key(claim.figure, figures)}")
-    for name in settings.texts:
+    for name, text in settings.texts.items():
         place = f"{where} > texts > {name}"
         if name in registry.figures:
             raise InputError(
@@ -392,3 +392,15 @@ def _check_own(settings: Any, registry: Registry, where: str) -> None:
             )
         if name not in figures:
             raise InputError(f"{place}: {unknown_key(name, figures)}")
+        for key in ("drawn", "caption"):
+            _check_template(getattr(text, key), f"{place} > {key}")
+
+
+def _check_template(text: str, where: str) -> None:
+    """Refuse what is no template before anything is computed for it."""
+    from jinja2 import Environment, TemplateSyntaxError
+
+    try:
+        Environment().parse(text)
+    except TemplateSyntaxError as error:
+        raise InputError(f"{where}: line {error.lineno} cannot be read: {error.message}") from error

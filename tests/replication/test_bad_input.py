@@ -146,6 +146,9 @@ OVERLAYS = {
     "example: {claims: [{id: U1}]}": "example > claims: must be a mapping",
     "example: {texts: {fig3: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig3: unknown key 'fig3'; did you mean",
+    "example:\n  figures: {mine: {drawing: fig1, experiment: printed}}\n"
+    "  texts: {mine: {label: L, title: T, drawn: D, caption: 'Of {{ n_seeds.'}}":
+        "example > texts > mine > caption: line 1 cannot be read: expected name",
     "example: {texts: {fig2: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig2: the registry has texts of this figure; give the figure another",
     # Tables as printed

@@ -26,7 +26,9 @@ def checked(function, *arguments):
     try:
         return function(*arguments)
     except InputError as error:
-        raise WorkflowError(error.message)
+        overlays = ", ".join(map(str, workflow.overwrite_configfiles))
+        is_merged = overlays and error.message.startswith("configuration")
+        raise WorkflowError(f"{error.message} (in {overlays})" if is_merged else error.message)
 
 
 # Snakemake has read them, but takes 010 for 8, and of a key that stands twice the last value. A pipe
