@@ -28,7 +28,9 @@ def checked(function, *arguments):
     except InputError as error:
         overlays = ", ".join(map(str, workflow.overwrite_configfiles))
         is_merged = overlays and error.message.startswith("configuration")
-        raise WorkflowError(f"{error.message} (in {overlays})" if is_merged else error.message)
+        raise WorkflowError(
+            f"{error.message} (in {overlays})" if is_merged else error.message
+        )
 
 
 # Snakemake has read them, but takes 010 for 8, and of a key that stands twice the last value. A pipe
