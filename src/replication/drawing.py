@@ -66,6 +66,7 @@ _STYLE: dict[Any, Any] = {
     ],
     "font.size": _SIZE,
     "grid.color": ".8",
+    "hatch.linewidth": 0.5,
     "legend.fontsize": _SMALL,
     "legend.title_fontsize": _SMALL,
     "lines.linewidth": 1.2,

@@ -150,8 +150,11 @@ class Settings(Strict):
                 self._check_runs(name, figure)
             elif isinstance(figure, Fig1):
                 _check_known([figure.mixture], self.mixtures, f"figures > {name} > mixture")
-                if self.mixtures[figure.mixture].num_classes < 2:
-                    raise ValueError(f"figures > {name} > mixture: needs two sequence classes")
+                if self.mixtures[figure.mixture].num_classes < figure.num_classes:
+                    raise ValueError(
+                        f"figures > {name} > mixture: must have {figure.num_classes} sequence"
+                        " classes; set the figure's num_classes"
+                    )
         return self
 
     def _check_stream(self, where: str, experiment: ExperimentSettings) -> None:
@@ -172,7 +175,7 @@ class Settings(Strict):
         if isinstance(figure, Fig2 | Fig4 | Fig5):
             if figure.seed not in listed(experiment.seeds):
                 raise ValueError(f"{where} has no seed {figure.seed}; set the figure's seed")
-            shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
+            shown = [figure.sequence_class] if isinstance(figure, Fig5) else figure.sequence_classes
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
                 raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
         if isinstance(figure, Fig4 | Fig5):
