@@ -12,7 +12,6 @@ from transformer_dynamics.scan_and_snap.measure_settings import METRICS
 
 FIGURES = "figures"
 DEFAULT = True
-DRAWN_BESIDE = {"fig3": "lines at t_0", "fig9": "lines and dots at t_0"}
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
