@@ -48,7 +48,7 @@ EXPERIMENT = "scan_and_snap.experiments.syn_medium"
         ),
         ("scan_and_snap.figures.new", {"experiment": "syn_medium"}, "key 'drawing' is missing"),
         ("scan_and_snap.figures.fig6.next_tokens_per_query", 3, "has 2 next tokens per query"),
-        ("scan_and_snap.figures.errata.eta_z", 7, "has no eta_z 7"),
+        ("scan_and_snap.figures.findings.eta_z", 7, "has no eta_z 7"),
         (
             f"{EXPERIMENT}.recall_thresholds.syn_medium_1",
             {"first": 0.2, "last": 0.1, "count": 3},

@@ -12,11 +12,11 @@ from replication.sensitivity import Sensitivity
 from replication.strict import Strict, distinct, unknown_key
 from replication.study import Figure, FiguresOf
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
-from transformer_dynamics.scan_and_snap.figures.errata import Errata
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2
 from transformer_dynamics.scan_and_snap.figures.fig4 import Fig4
 from transformer_dynamics.scan_and_snap.figures.fig5 import Fig5
+from transformer_dynamics.scan_and_snap.figures.findings import Findings
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric, Thresholds
 from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
@@ -188,9 +188,9 @@ class Settings(Strict):
                 )
         if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
             raise ValueError(f"{where} must have the one ratio 1")
-        if isinstance(figure, TheoryVsTraining | Errata) and len(mixtures) > 1:
+        if isinstance(figure, TheoryVsTraining | Findings) and len(mixtures) > 1:
             raise ValueError(f"{where} must have one mixture")
-        if isinstance(figure, Errata) and figure.eta_z not in experiment.training.eta_z:
+        if isinstance(figure, Findings) and figure.eta_z not in experiment.training.eta_z:
             raise ValueError(f"{where} has no eta_z {figure.eta_z:g}")
         if isinstance(figure, OfSweep):
             others = {mixture.next_tokens_per_query for mixture in mixtures}

@@ -61,7 +61,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             name: own.get(name, ten) | (two if isinstance(found.seeds, SeedRange) else {})
             for name, found in settings.experiments.items()
         },
-        "figures": figures | {"errata": {"first_update": 5}},
+        "figures": figures | {"findings": {"first_update": 5}},
         "sensitivity": two | {"variants": dict.fromkeys([*settings.sensitivity.variants][1:])},
     }
 

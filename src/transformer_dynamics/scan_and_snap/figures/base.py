@@ -1,7 +1,7 @@
 """What the settings of several figures share."""
 
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -54,6 +54,36 @@ def token_bars(
     colour, hatch = TOKEN_STYLES[kind]
     face, edge = (colour, "black") if filled else ("white", colour)
     axes.bar(at, heights, color=face, edgecolor=edge, hatch=hatch, linewidth=0.3, label=label)
+
+
+def dodged(
+    axes: "Axes", x: "ArrayLike", mean: "ArrayLike", std: "ArrayLike", place: tuple[int, int],
+    **style: Any,
+) -> None:  # fmt: skip
+    """Points with bars, moved aside on paper, so that those of several curves can be seen.
+
+    The data stay what they are.
+
+    Args:
+        axes: where to draw.
+        x: [N] where the points belong.
+        mean: [N] the points.
+        std: [N] half the lengths of the bars; NaN for none.
+        place: which of how many curves it is.
+        style: as `errorbar` takes it.
+    """
+    import numpy as np
+    from matplotlib.transforms import ScaledTranslation
+
+    index, count = place
+    points = 2 * (index - (count - 1) / 2)
+    aside = ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
+    axes.errorbar(x, mean, std, transform=axes.transData + aside, **style)
+    # What is moved does not count for the limits.
+    middle, spread = np.asarray(mean, np.float64), np.nan_to_num(np.asarray(std, np.float64))
+    for end in (middle - spread, middle + spread):
+        axes.update_datalim(np.column_stack([x, end]))
+    axes.margins(x=0.1)
 
 
 def legend_below(drawing: "Drawing", columns: int | None = None) -> None:

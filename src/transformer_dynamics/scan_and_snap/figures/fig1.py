@@ -68,9 +68,9 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     strips = table["sequence_class"].nunique()
     drawing = plt.figure(figsize=(WIDTH, 0.8 + 0.66 * strips), layout="constrained")
-    left, right = drawing.subfigures(1, 2, width_ratios=[1, 1.25])
-    _model(left.subplots())
-    _strips(right, table)
+    parts = drawing.subfigures(1, 2, squeeze=False, width_ratios=[1, 1.25])[0]
+    _model(parts[0].subplots())
+    _strips(parts[1], table)
     return drawing
 
 

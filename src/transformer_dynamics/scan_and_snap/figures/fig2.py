@@ -109,8 +109,8 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
             _panel(axes, of_class[of_class["stage"] == stage], start)
         row[0].set_ylabel(rf"$n_{n}$:  $\tilde{{c}}_{{l|n_{n}}}$")
     updates = table.groupby("stage")["iteration"].first()
-    for axes, stage, time, update in zip(panels[0], STAGES, times, updates, strict=True):
-        axes.set_title(f"{stage}\n{time}, update {update}", fontsize="small")
+    for axes, name, time, update in zip(panels[0], STAGES, times, updates, strict=True):
+        axes.set_title(f"{name}\n{time}, update {update}", fontsize="small")
     for axes in panels[-1]:
         axes.set_xlabel("Token #")
     legend_below(drawing, columns=3)

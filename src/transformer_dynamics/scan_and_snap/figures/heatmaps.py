@@ -88,7 +88,8 @@ def name_groups(axes: "Axes", rows: "pd.DataFrame") -> None:
 
 def _groups(rows: "pd.DataFrame") -> "pd.DataFrame":
     """First and middle column of each group of tokens."""
+    import pandas as pd
+
     tokens = rows.drop_duplicates("token").sort_values("token").reset_index()
-    place = tokens.index.to_series().groupby(tokens["group"], sort=False)
-    groups = place.agg(first="min", middle="mean")
-    return groups.assign(middle=groups["middle"] + 0.5)
+    places = tokens.assign(place=tokens.index).groupby("group", sort=False)["place"]
+    return pd.DataFrame({"first": places.min(), "middle": places.mean() + 0.5})
