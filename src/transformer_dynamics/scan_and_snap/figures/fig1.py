@@ -79,12 +79,12 @@ def _model(axes: "Axes") -> None:
     axes.set(xlim=(0, 10), ylim=(-1.9, 7.6), title="(a) One-layer transformer")
     axes.set_axis_off()
     frame = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": "black"}
-    arrow = {"arrowstyle": "->", "color": "black", "shrinkA": 10, "shrinkB": 12}
+    arrow = {"arrowstyle": "->", "color": "black", "shrinkA": 14, "shrinkB": 16}
     middle = 5
     layers = {
-        2.7: r"$b_{tT}\propto\exp(z_{m,x_t})$,   $t<T$",
-        4.8: r"$f=X^\top b_T\,/\,\|X^\top b_T\|_2$",
-        6.9: r"$\mathrm{softmax}(Y^\top f)$ predicts $x_{T+1}$",
+        2.7: "Self-attention\n" r"$b_{tT}\propto\exp(z_{m,x_t})$,   $t<T$",
+        4.8: "Normalization\n" r"$f=X^\top b_T\,/\,\|X^\top b_T\|_2$",
+        6.9: "Decoding and softmax\n" r"$\mathrm{softmax}(Y^\top f)$ predicts $x_{T+1}=n$",
     }
     tokens = {0.8: "$x_1$", 2.6: "$x_2$", 5.4: "$x_{T-1}$", 8.6: "$x_T=m$"}
     query = max(tokens)

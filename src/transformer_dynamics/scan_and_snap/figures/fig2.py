@@ -22,14 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 STAGES = (
-    "(a) Initial\ncondition",
+    "(a) Initialization\n",
     "(b) Common token\nsuppression",
-    "(c) Winners\nemergence",
+    "(c) Winners-\ntake-all",
     "(d) Attention\nfrozen",
 )
 """As the paper calls them."""
-DIRECTIONS = {"at or above": True, "below": False}
-"""Where a token is against its start, and whether its bar is filled."""
 
 
 class Fig2(OfRuns):
@@ -38,7 +36,7 @@ class Fig2(OfRuns):
     metric: ClassVar[Metric] = "unnormalised_attention"
     title: ClassVar[str] = "Scan and Snap, Figure 2: four stages of training"
     columns: ClassVar[tuple[str, ...]] = (
-        "seed", "sequence_class", "stage", "iteration", "token", "kind", "against_start",
+        "seed", "sequence_class", "stage", "iteration", "token", "kind", "start",
         "unnormalised_attention",
     )  # fmt: skip
     drawing: Literal["fig2"]
@@ -78,11 +76,8 @@ def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     rows = rows[rows["unnormalised_attention"] > 0].assign(stage=rows["iteration"].map(stages))
     rows = rows.sort_values(["sequence_class", "stage", "token"], ignore_index=True)
     kind = rows["token"].lt(len(mixture.common_weights)).map({True: "common", False: "distinct"})
-    token = rows.groupby(["sequence_class", "token"])["unnormalised_attention"]
-    below = (rows["unnormalised_attention"] < token.transform("first")).map(
-        {filled is False: direction for direction, filled in DIRECTIONS.items()}
-    )
-    return rows.assign(kind=kind, against_start=below)[list(figure.columns)]
+    of_token = rows.groupby(["sequence_class", "token"])["unnormalised_attention"]
+    return rows.assign(kind=kind, start=of_token.transform("first"))[list(figure.columns)]
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
@@ -104,10 +99,9 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     )
     for row, n in zip(panels, classes, strict=True):
         of_class = table[table["sequence_class"] == n]
-        start = of_class[of_class["stage"] == 0]
         for stage, axes in enumerate(row):
-            _panel(axes, of_class[of_class["stage"] == stage], start)
-        row[0].set_ylabel(rf"$n_{n}$:  $\tilde{{c}}_{{l|n_{n}}}$")
+            _panel(axes, of_class[of_class["stage"] == stage])
+        row[0].set_ylabel(rf"class $(m,n_{n})$" "\n" rf"$\tilde{{c}}_{{l|n_{n}}}$")
     updates = table.groupby("stage")["iteration"].first()
     for axes, name, time, update in zip(panels[0], STAGES, times, updates, strict=True):
         axes.set_title(f"{name}\n{time}, update {update}", fontsize="small")
@@ -117,17 +111,17 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     return drawing
 
 
-def _panel(axes: "Axes", rows: "pd.DataFrame", start: "pd.DataFrame") -> None:
-    """Bars of one class at one stage, side by side, and the outline of the first stage."""
-    heights = rows["unnormalised_attention"]
-    positions = range(len(start))
+def _panel(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Bars of one class at one stage, side by side and hollow below the start, its outline."""
+    heights, start = rows["unnormalised_attention"], rows["start"]
+    positions = range(len(rows))
     for kind in TOKEN_STYLES:
-        for direction, filled in DIRECTIONS.items():
-            shown = heights.where((rows["kind"] == kind) & (rows["against_start"] == direction))
-            label = f"{kind}, {direction} start"
+        for filled, where in {True: "at or above", False: "below"}.items():
+            shown = heights.where((rows["kind"] == kind) & ((heights >= start) == filled))
+            label = f"{kind}, {where} start"
             token_bars(axes, kind, positions, shown, label, filled=filled)
-    edges, first = [x - 0.5 for x in (*positions, len(start))], start["unnormalised_attention"]
-    steps = [*first, first.iloc[-1]]
+    edges = [position - 0.5 for position in (*positions, len(rows))]
+    steps = [*start, start.iloc[-1]]
     axes.step(edges, steps, "--", where="post", color="black", linewidth=0.8, label="start")
     labels = list(positions)[::5]
-    axes.set_xticks(labels, [str(start["token"].iloc[i]) for i in labels])
+    axes.set_xticks(labels, [str(rows["token"].iloc[i]) for i in labels])
