@@ -40,10 +40,11 @@ class Panel(NamedTuple):
 
 def table(figure: Errata) -> "pd.DataFrame":
     """Both curves of every erratum."""
+    import numpy as np
     import pandas as pd
 
     tables = [
-        pd.DataFrame({"claim": claim, "curve": name, "x": x, "y": y})
+        pd.DataFrame({"claim": claim, "curve": name, "x": x, "y": np.array(y, np.float64)})
         for claim, panel in PANELS.items()
         for name, x, y in panel.curves()
     ]

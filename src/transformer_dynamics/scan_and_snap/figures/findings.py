@@ -65,7 +65,7 @@ def table(figure: Findings, measured: Measured[MeasureJob]) -> "pd.DataFrame":
         _assumption_2(figure, measured.job),
         _length(figure, measured),
     ]
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)[list(figure.columns)]
 
 
 def _modified_dynamics(figure: Findings) -> Iterator["pd.DataFrame"]:
