@@ -21,7 +21,7 @@ class Errata(Figure):
 
     title: ClassVar[str] = "Scan and Snap: errata, as printed and what holds instead"
     columns: ClassVar[tuple[str, ...]] = ("claim", "curve", "x", "y")
-    drawing: Literal["errata"] = "errata"
+    drawing: Literal["errata"]
     """Which drawing."""
 
 
