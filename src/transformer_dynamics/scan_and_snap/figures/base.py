@@ -57,7 +57,7 @@ def token_bars(
 
 
 def dodged(
-    axes: "Axes", x: "ArrayLike", mean: "ArrayLike", std: "ArrayLike", place: tuple[int, int],
+    axes: "Axes", x: "ArrayLike", mean: "ArrayLike", std: "ArrayLike | None", place: tuple[int, int],
     **style: Any,
 ) -> None:  # fmt: skip
     """Points with bars, moved aside on paper, so that those of several curves can be seen.
@@ -68,7 +68,7 @@ def dodged(
         axes: where to draw.
         x: [N] where the points belong.
         mean: [N] the points.
-        std: [N] half the lengths of the bars; NaN for none.
+        std: [N] half the lengths of the bars; NaN where there is none, None for points only.
         place: which of how many curves it is.
         style: as `errorbar` takes it.
     """
@@ -80,7 +80,8 @@ def dodged(
     aside = ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
     axes.errorbar(x, mean, std, transform=axes.transData + aside, **style)
     # What is moved does not count for the limits.
-    middle, spread = np.asarray(mean, np.float64), np.nan_to_num(np.asarray(std, np.float64))
+    middle = np.asarray(mean, np.float64)
+    spread = np.nan_to_num(np.zeros_like(middle) if std is None else np.asarray(std, np.float64))
     for end in (middle - spread, middle + spread):
         axes.update_datalim(np.column_stack([x, end]))
     axes.margins(x=0.1)
