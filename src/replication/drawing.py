@@ -26,6 +26,7 @@ VERDICT_COLOURS = {
     "replicated": "#b5dfb0",
     "contradicted": "#f4a582",
     "no effect": "#d9c6e6",
+    "no effect left": "#b394d0",
     "inconclusive": "#e6e0b8",
     "not tested": "#dddddd",
 }
@@ -37,6 +38,7 @@ VERDICT_MARKS = {
     "replicated": "\N{ALMOST EQUAL TO}",
     "contradicted": "\N{BALLOT X}",
     "no effect": "0",
+    "no effect left": "\N{EMPTY SET}",
     "inconclusive": "?",
     "not tested": "-",
 }

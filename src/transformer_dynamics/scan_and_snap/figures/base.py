@@ -57,8 +57,8 @@ def token_bars(
 
 
 def dodged(
-    axes: "Axes", x: "ArrayLike", mean: "ArrayLike", std: "ArrayLike | None", place: tuple[int, int],
-    **style: Any,
+    axes: "Axes", x: "ArrayLike", mean: "ArrayLike", std: "ArrayLike | None",
+    place: tuple[int, int], **style: Any,
 ) -> None:  # fmt: skip
     """Points with bars, moved aside on paper, so that those of several curves can be seen.
 
