@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 NO_EFFECT = "no effect"
-LETTERS = 100
+LETTERS = 108
 """Of a statement in one line of the page's width."""
 LINE = 0.118
 """Height of a line, in inches."""
@@ -44,7 +44,7 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
     holds, and one does in the experiments as they are, the first variant.
 
     Args:
-        figure: not used.
+        figure: its columns.
         verdicts: one per cell.
         cells: of each, its claim, statement, what is expected of it and variant, and as_baseline:
             whether the variant changes nothing in the claim's experiments.
@@ -57,9 +57,8 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
     found = pd.DataFrame([_row(*pair) for pair in zip(cells, verdicts, strict=True)])
     held = found["holding"] > 0
     lost = (found["verdict"] == NO_EFFECT) & ~held & held.groupby(found["claim"]).transform("first")
-    place = found.columns.get_loc("verdict") + 1
-    found.insert(place, "outcome", found["verdict"].mask(lost, f"{NO_EFFECT} left"))
-    return found
+    outcome = found["verdict"].mask(lost, f"{NO_EFFECT} left")
+    return found.assign(outcome=outcome)[list(figure.columns)]
 
 
 def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
@@ -101,7 +100,7 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
     )
     axes.tick_params(length=0, labeltop=True, labelbottom=False, labelsize="small")
     axes.spines[:].set_visible(False)
-    bottom = 0
+    bottom = 0.0
     for claim, lines, height in zip(claims["claim"], statements, heights, strict=True):
         axes.text(0, bottom + 0.2, "\n".join(lines), fontsize="small", va="top", linespacing=1.1)
         for cell in table[table["claim"] == claim].to_dict("records"):

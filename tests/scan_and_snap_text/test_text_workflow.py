@@ -174,7 +174,7 @@ def test_panels_say_what_stands_behind_them(text_project: Project):
         "My corpus (1 seed, 1 epoch)",
     ):
         assert words in content
-    assert "WikiText-103" not in content
+    assert "<!-- WikiText-103 -->" not in content
 
 
 def test_nothing_reruns_when_nothing_changed(text_project: Project):

@@ -18,7 +18,7 @@ SHORTEST = 3
 """Queries that attend to one key before this is called a stripe."""
 APART = 4
 """Rows between two words, so that these do not touch."""
-PER_LETTER = 1.7
+PER_LETTER = 1.85
 """Columns that a letter takes."""
 
 

@@ -56,7 +56,8 @@ def table(figure: WikitextDynamics, *measured: "Measured[Any]") -> "pd.DataFrame
     )
     of_a_model = rows.groupby(["model", "iteration"])
     means = {f"{column}_mean": of_a_model[column].transform("mean") for column in PANELS}
-    return rows.assign(**means)[list(figure.columns)].reset_index(drop=True)
+    found: pd.DataFrame = rows.assign(**means)[list(figure.columns)]
+    return found.reset_index(drop=True)
 
 
 def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None) -> "Drawing":
