@@ -102,7 +102,11 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
     axes.spines[:].set_visible(False)
     bottom = 0.0
     for claim, lines, height in zip(claims["claim"], statements, heights, strict=True):
-        axes.text(0, bottom + 0.2, "\n".join(lines), fontsize="small", va="top", linespacing=1.1)
+        # As wide as the page, it would make the cells narrower.
+        axes.text(
+            0, bottom + 0.2, "\n".join(lines), fontsize="small", va="top", linespacing=1.1,
+            in_layout=False,
+        )  # fmt: skip
         for cell in table[table["claim"] == claim].to_dict("records"):
             _cell(axes, (variants.index(cell["variant"]), bottom + len(lines) + 0.3), cell)
         bottom += height
