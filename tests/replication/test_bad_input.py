@@ -291,8 +291,20 @@ def test_the_figure_that_was_meant_is_named(target, meant):
     ("target", "message"),
     [
         ("figurs", "did you mean figures?"),
-        ("figures/zzz.pdf", "there is no such figure; known: fig1, fig2, "),
+        ("figures/zzz.pdf", "figures/zzz.pdf: there is no such figure; known: fig1, fig2, "),
         ("results/example/verdicts/C11.json", "did you mean results/example/verdicts/C1.json?"),
+        ("results/example/verdict.md", "did you mean results/example/verdicts.md?"),
+        ("results/exmple/verdicts.md", "did you mean results/example/verdicts.md?"),
+        ("results/report/exampel.html", "did you mean results/report/example.html?"),
+        ("report/example.html", "did you mean results/report/example.html?"),
+        ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("", "an empty target: nothing makes it; ask for figures, verify, or for a file, such as "),
+        (
+            "mine",
+            "mine: nothing makes it; ask for figures, verify, or for a file, such as figures/",
+        ),
+        ("results/x", "results/x: nothing makes it; ask for figures, verify, or for a file, such"),
     ],
 )
 def test_another_target_that_was_meant_is_named(target, message):
@@ -301,9 +313,12 @@ def test_another_target_that_was_meant_is_named(target, message):
     assert message in error.value.message
 
 
-@pytest.mark.parametrize("target", ["all", "mine", "README.MD"])
-def test_of_a_target_that_resembles_none_nothing_is_said(target):
-    refuse_target(JOBS, target, ["figures", "verify"])
+@pytest.mark.parametrize("target", ["figures/slow.pdf", "slow", "figures/Slwo.pdf"])
+def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
+    changes = read_overlay_text(tmp_path, FIGURE % "slow: {drawing: fig2, experiment: printed}")
+    with pytest.raises(InputError) as error:
+        refuse_target(Jobs.of(configure(changes, STUDIES), STUDIES), target, ["figures"])
+    assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message
 
 
 def test_values_of_options_are_no_targets():
