@@ -55,7 +55,9 @@ def refuse_unknown_targets():
     if is_stored or not (started_here and workflow.modifier.is_main_snakefile()):
         return
     for word in unknown_targets(sys.argv[1:], can_be_made):
-        refuse_target(JOBS, word, [rule.name for rule in workflow.rules if not rule.output])
+        refuse_target(
+            JOBS, word, [rule.name for rule in workflow.rules if not rule.output]
+        )
 
 
 def can_be_made(target):
