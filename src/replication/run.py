@@ -8,7 +8,6 @@ functions.
 import hashlib
 import importlib
 import inspect
-import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -227,14 +226,13 @@ def _evidence(work: Work) -> None:
 
 def _verdict(work: Work) -> None:
     from replication.frames import read_table
-    from replication.storage import write_text
+    from replication.verification.scorecard import write_verdict
 
     evidence = [read_table(item.path, _recipe(item), item.seeds) for item in work.given]
     verdict = work.function(work.settings, evidence)
     made_by = work.provenance
     made_by["settings"] = digest(made_by["settings"])
-    record = {**verdict.model_dump(mode="json"), "provenance": made_by}
-    write_text(work.output, json.dumps(record, indent=1) + "\n")
+    write_verdict(work.output, verdict, made_by)
 
 
 _STAGES: dict[str, Callable[[Work], None]] = {
