@@ -151,6 +151,7 @@ OVERLAYS = {
     PUBLISHED % ROOT: "is no file; name a CSV with columns variance, update, error_mean",
     PUBLISHED % "''": "is no file; name a CSV",
     PUBLISHED % "/dev/zero": "is no file; name a CSV",
+    PUBLISHED % ("n" * 5000): "nnn...: cannot be read (File name too long); name another file",
     PUBLISHED % "none.csv": "published/none.csv: is not there; name a CSV",
     PUBLISHED % "../config.yaml": "../config.yaml is not in src/transformer_dynamics/",
     PUBLISHED % "'{x}.csv'": "{x}.csv' has characters that mean something else to Snakemake",
@@ -229,6 +230,9 @@ def read_overlay_text(folder: Path, text: str) -> dict[str, object]:
         (b"seed,entropy\n1,1_0\n", "f.csv, line 2: entropy is no number"),
         (b"seed,entropy\n1,2,3\n", "f.csv, line 2: has more values than there are columns"),
         (b"seed,entropy\n1,\xff\n", "cannot be read as a CSV ('utf-8' codec"),
+        (b"seed,entropy\n1,nan\n", "f.csv, line 2: entropy is no number; correct it, or leave it"),
+        (b"seed,entropy\n1,-inf\n", "f.csv, line 2: entropy is no number"),
+        (b"seed,entropy,seed\n1,2,3\n", "has the column(s) seed more than once; remove all but"),
         (b'seed,entropy\n1,"2\n', "cannot be read as a CSV (unexpected end of data); correct it"),
     ],
 )
@@ -240,7 +244,7 @@ def test_a_wrong_table_as_printed_is_to_be_corrected(tmp_path, content, message)
 
 
 @pytest.mark.parametrize(
-    "content", [b"seed,entropy\n1,\n", b"\xef\xbb\xbfseed,entropy,x\n1,nan,a\n"]
+    "content", [b"seed,entropy\n1,\n", b"\xef\xbb\xbfseed,entropy,x,,\n1,2,nan,,\n"]
 )
 def test_gaps_signatures_and_other_columns_are_no_fault(tmp_path, content):
     (tmp_path / "f.csv").write_bytes(content)
