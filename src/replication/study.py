@@ -276,6 +276,11 @@ class Study:
         name = "index" if self.is_home and self.is_default else self.name
         return f"results/report/{name}.html"
 
+    @property
+    def scorecard(self) -> str:
+        """Its verdicts, to read."""
+        return f"results/{self.name}/verdicts.md"
+
     def experiments(self, settings: Strict, computation: Strict) -> dict[str, Experiment]:
         """All jobs that train and measure."""
         return self.module.experiments(settings, computation)  # type: ignore[no-any-return]

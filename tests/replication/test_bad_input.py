@@ -156,6 +156,7 @@ OVERLAYS = {
     PUBLISHED % ROOT: "is no file; name a CSV with columns variance, update, error_mean",
     PUBLISHED % "''": "is no file; name a CSV",
     PUBLISHED % "/dev/zero": "is no file; name a CSV",
+    PUBLISHED % ("n" * 5000): "nnn...: cannot be read (File name too long); name another file",
     PUBLISHED % "none.csv": "published/none.csv: is not there; name a CSV",
     PUBLISHED % "../config.yaml": "../config.yaml is not in src/transformer_dynamics/",
     PUBLISHED % "'{x}.csv'": "{x}.csv' has characters that mean something else to Snakemake",
@@ -235,6 +236,9 @@ def read_overlay_text(folder: Path, text: str) -> dict[str, object]:
         (b"seed,entropy\n1,1_0\n", "f.csv, line 2: entropy is no number"),
         (b"seed,entropy\n1,2,3\n", "f.csv, line 2: has more values than there are columns"),
         (b"seed,entropy\n1,\xff\n", "cannot be read as a CSV ('utf-8' codec"),
+        (b"seed,entropy\n1,nan\n", "f.csv, line 2: entropy is no number; correct it, or leave it"),
+        (b"seed,entropy\n1,-inf\n", "f.csv, line 2: entropy is no number"),
+        (b"seed,entropy,seed\n1,2,3\n", "has the column(s) seed more than once; remove all but"),
         (b'seed,entropy\n1,"2\n', "cannot be read as a CSV (unexpected end of data); correct it"),
     ],
 )
@@ -246,7 +250,7 @@ def test_a_wrong_table_as_printed_is_to_be_corrected(tmp_path, content, message)
 
 
 @pytest.mark.parametrize(
-    "content", [b"seed,entropy\n1,\n", b"\xef\xbb\xbfseed,entropy,x\n1,nan,a\n"]
+    "content", [b"seed,entropy\n1,\n", b"\xef\xbb\xbfseed,entropy,x,,\n1,2,nan,,\n"]
 )
 def test_gaps_signatures_and_other_columns_are_no_fault(tmp_path, content):
     (tmp_path / "f.csv").write_bytes(content)
@@ -297,8 +301,20 @@ def test_the_figure_that_was_meant_is_named(target, meant):
     ("target", "message"),
     [
         ("figurs", "did you mean figures?"),
-        ("figures/zzz.pdf", "there is no such figure; known: fig1, fig2, "),
+        ("figures/zzz.pdf", "figures/zzz.pdf: there is no such figure; known: fig1, fig2, "),
         ("results/example/verdicts/C11.json", "did you mean results/example/verdicts/C1.json?"),
+        ("results/example/verdict.md", "did you mean results/example/verdicts.md?"),
+        ("results/exmple/verdicts.md", "did you mean results/example/verdicts.md?"),
+        ("results/report/exampel.html", "did you mean results/report/example.html?"),
+        ("report/example.html", "did you mean results/report/example.html?"),
+        ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("", "an empty target: nothing makes it; ask for figures, verify, or for a file, such as "),
+        (
+            "mine",
+            "mine: nothing makes it; ask for figures, verify, or for a file, such as figures/",
+        ),
+        ("results/x", "results/x: nothing makes it; ask for figures, verify, or for a file, such"),
     ],
 )
 def test_another_target_that_was_meant_is_named(target, message):
@@ -307,9 +323,12 @@ def test_another_target_that_was_meant_is_named(target, message):
     assert message in error.value.message
 
 
-@pytest.mark.parametrize("target", ["all", "mine", "README.MD"])
-def test_of_a_target_that_resembles_none_nothing_is_said(target):
-    refuse_target(JOBS, target, ["figures", "verify"])
+@pytest.mark.parametrize("target", ["figures/slow.pdf", "slow", "figures/Slwo.pdf"])
+def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
+    changes = read_overlay_text(tmp_path, FIGURE % "slow: {drawing: fig2, experiment: printed}")
+    with pytest.raises(InputError) as error:
+        refuse_target(Jobs.of(configure(changes, STUDIES), STUDIES), target, ["figures"])
+    assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message
 
 
 def test_values_of_options_are_no_targets():
