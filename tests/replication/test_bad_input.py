@@ -30,6 +30,10 @@ OWN = (
     " measure: learning.last_over_first, data: [{experiment: printed, metric: half_life}],"
     " test: {kind: interval, lower: 1}, %s}}}"
 )
+COMPUTED = (
+    "scan_and_snap: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
+    " test: {kind: bounds, lower: 1}, measure: %s}}}"
+)
 PUBLISHED = FIGURE % "fig1: {published: %s}"
 SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
 RATES = SWEEP % "training: {%s}"
@@ -131,7 +135,19 @@ OVERLAYS = {
     OWN.replace("statement: S, ", "") % "note: N": "claims > U1 > statement: Field required",
     OWN.replace(" why: W,", "") % "note: N": "claims > U1: a test needs a reason for its range",
     OWN.replace(".last_over", ".lst_over") % "note: N":
-        "claims/learning.py: has no function lst_over_first; it has as_printed, last_over_first",
+        "learning.py: defines no function lst_over_first; it has as_printed, last_over_first, over",
+    OWN.replace("last_over_first", "_by_variance") % "note: N": "defines no function _by_variance",
+    OWN.replace("last_over_first", "Measured") % "note: N": "defines no function Measured; it has",
+    OWN.replace("[{", "[{experiment: printed, metric: error}, {") % "note: N":
+        "claims > U1 > data: learning.last_over_first takes 1 table (half_lives), but 2 are given",
+    OWN.replace("last_over_first", "as_printed") % "note: N":
+        "learning.as_printed takes 2 tables (errors, printed), but 1 is given",
+    OWN % "published_table: fig1.csv": "takes 1 table (half_lives), but 2 are given, a published",
+    OWN % "uses: [figures]": "claims > U1 > uses: learning.last_over_first does not take figures",
+    OWN % "uses: [figurs]": "claims > U1: uses: unknown key 'figurs'; did you mean 'figures'?",
+    COMPUTED % "model.gradient": "U1 > uses: model.gradient takes mixtures, too; add it",
+    COMPUTED % "decoder.crossing, data: [{experiment: four_stages, metric: loss}]":
+        "claims > U1 > data: decoder.crossing takes 0 tables, but 1 is given",
     OWN.replace("learning.", "os.") % "note: N": "example: has no module claims.os, which a job or",
     OWN.replace("learning.", "../x.") % "note: N": "measure: String should match pattern",
     OWN.replace("printed", "prnted") % "note: N": "claims > U1: experiment: unknown key 'prnted'",
@@ -140,7 +156,8 @@ OVERLAYS = {
     OWN % "figure: fig9": "claims > U1 > figure: unknown key 'fig9'; did you mean 'fig2'?",
     OWN % "kind: finding": "claims > U1: unknown key 'kind'; known keys: where, figure,",
     OWN % "sensitivity: true": "claims > U1: unknown key 'sensitivity'",
-    OWN % "published_table: none.csv": "claims > U1 > published_table: src/transformer_dynamics/",
+    OWN.replace("last_over_first", "as_printed") % "published_table: none.csv":
+        "claims > U1 > published_table: src/transformer_dynamics/",
     "example: {claims: [{id: U1}]}": "example > claims: must be a mapping",
     "example: {texts: {fig3: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig3: unknown key 'fig3'; did you mean",
