@@ -22,7 +22,7 @@ TRAIN = RUN % "training: {%s}"
 PROBLEM = TRAIN % "problem: {%s}"
 NEW = (
     "example: {experiments: {%s: {seeds: {first: 1, count: 1}, training: {learning_rate: 0.1,"
-    " updates: 3, problem: {variances: [1, 2], samples: 3, noise: 0}}}}}"
+    " updates: 3, problem: {variances: [2, 1], samples: 3, noise: 0}}}}}"
 )
 FIGURE = "example: {figures: {%s}}"
 OWN = (
@@ -39,6 +39,8 @@ SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
 RATES = SWEEP % "training: {%s}"
 MIXTURE = "scan_and_snap: {mixtures: {syn_small: {%s}}}"
 DRAWN = "scan_and_snap: {figures: {%s}}"
+VARIANT = "scan_and_snap: {sensitivity: {variants: {%s}}}"
+READING = "scan_and_snap_text: {variants: {%s}}"
 TEXT = "scan_and_snap_text: {experiments: {wikitext_maps: {%s}}}"
 BOMB = "a0: &a0 {x: 1}\n" + "".join(
     f"a{i + 1}: &a{i + 1} {{p: *a{i}, q: *a{i}, r: *a{i}}}\n" for i in range(30)
@@ -80,6 +82,8 @@ OVERLAYS = {
     PROBLEM % "variances: {a: 1}": "problem > variances: Input should be a valid list",
     PROBLEM % "variances: [1, -1]": "problem > variances > 1: Input should be greater than 0",
     PROBLEM % f"variances: [{'x, ' * 1000}1]": "and 990 more",
+    PROBLEM % "variances: [1, 1.0]": "problem > variances: every value may stand only once, but 1",
+    PROBLEM % "variances: [1, 2]": "problem > variances: the largest stands first, the smallest",
     RATES % "residual: 'yes'": "training > residual: write true or false, without quotes",
     RATES % "residual: 1": "training > residual: write true or false, without quotes",
     RATES % "eta_z: [1, 1.0]": "training > eta_z: every value may stand only once",
@@ -129,6 +133,12 @@ OVERLAYS = {
     DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
              " iterations: [0, 7, 8]}"):
         "add 7, 8 to experiments > fig4_replication > training > recorded",
+    # Variants
+    VARIANT % "baseline: {title: T}": "sensitivity: variants > baseline: this is the name of",
+    VARIANT % "a: {title: T}, b: {title: T}": "> b > title: variant 'a' has it, too; change one",
+    VARIANT % "a: {title: as published}": "variants > a > title: variant 'baseline' has it, too",
+    READING % "baseline: {title: T, experiments: {}}": "variants > baseline: this is the name of",
+    READING % "a: {title: as published, experiments: {}}": "title: variant 'baseline' has it, too",
     # Claims and texts of one's own
     OWN.replace("U1", "C1") % "note: N": "claims > C1: the registry has a claim of this number;",
     OWN.replace("U1", "mine") % "note: N": "claims > mine > [key]: a claim's number is a capital",
