@@ -25,7 +25,7 @@ and `published/` (tables as printed). Its programs are modules with pure functio
 
 A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested.
 The first parameter's type says how its settings are read. A figure or a claim that `uses` keys of
-the study's section gets them by name, too.
+the study's section gets them by name, too; what has the name of a key is no table to a measure.
 """
 
 import importlib

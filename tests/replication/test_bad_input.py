@@ -37,6 +37,7 @@ COMPUTED = (
 PUBLISHED = FIGURE % "fig1: {published: %s}"
 SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
 RATES = SWEEP % "training: {%s}"
+RECORDED = "scan_and_snap: {experiments: {%s: {training: {recorded: %s}}}}"
 MIXTURE = "scan_and_snap: {mixtures: {syn_small: {%s}}}"
 DRAWN = "scan_and_snap: {figures: {%s}}"
 VARIANT = "scan_and_snap: {sensitivity: {variants: {%s}}}"
@@ -133,6 +134,10 @@ OVERLAYS = {
     DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
              " iterations: [0, 7, 8]}"):
         "add 7, 8 to experiments > fig4_replication > training > recorded",
+    RECORDED % ("phase_transition", []):
+        "add 0 to experiments > phase_transition > training > recorded",
+    RECORDED % ("four_stages", [14, 41]):
+        "figures > fig2: experiment 'four_stages' does not record update 0; add 0 to experiments >",
     # Variants
     VARIANT % "baseline: {title: T}": "sensitivity: variants > baseline: this is the name of",
     VARIANT % "a: {title: T}, b: {title: T}": "> b > title: variant 'a' has it, too; change one",

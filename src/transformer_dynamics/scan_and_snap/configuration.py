@@ -172,14 +172,15 @@ class Settings(StudySettings):
             shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
                 raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
-        if isinstance(figure, Fig4 | Fig5):
-            recorded = {*experiment.training.recorded, experiment.sampling.steps}
-            absent = sorted(set(figure.iterations) - recorded)
-            if absent:
-                raise ValueError(
-                    f"{where} does not record update {absent[0]}; add {_listed(absent[:10])} to"
-                    f" {source} > training > recorded, or set figures > {name} > iterations"
-                )
+        recorded = {*experiment.training.recorded, experiment.sampling.steps}
+        absent = sorted(_needed(figure) - recorded)
+        if absent:
+            chosen = isinstance(figure, Fig4 | Fig5)
+            instead = f", or set figures > {name} > iterations" if chosen else ""
+            raise ValueError(
+                f"{where} does not record update {absent[0]}; add {_listed(absent[:10])} to"
+                f" {source} > training > recorded{instead}"
+            )
         if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
             raise ValueError(f"{where} must have the one ratio 1")
         if isinstance(figure, TheoryVsTraining | Errata) and len(mixtures) > 1:
@@ -248,6 +249,13 @@ class Settings(StudySettings):
         training, last = data["training"], data["sampling"]["steps"]
         training["recorded"] = [step for step in training["recorded"] if step <= last]
         return ExperimentSettings.model_validate(data)
+
+
+def _needed(figure: OfRuns) -> set[int]:
+    """Updates that a figure shows or measures from, as far as no theory has to be computed."""
+    if isinstance(figure, Fig4 | Fig5):
+        return {*figure.iterations}
+    return {0} if isinstance(figure, Fig2) or figure.metric == "growth" else set()
 
 
 def _check_mixture(where: str, mixture: Mixture) -> None:
