@@ -22,7 +22,7 @@ TRAIN = RUN % "training: {%s}"
 PROBLEM = TRAIN % "problem: {%s}"
 NEW = (
     "example: {experiments: {%s: {seeds: {first: 1, count: 1}, training: {learning_rate: 0.1,"
-    " updates: 3, problem: {variances: [1, 2], samples: 3, noise: 0}}}}}"
+    " updates: 3, problem: {variances: [2, 1], samples: 3, noise: 0}}}}}"
 )
 FIGURE = "example: {figures: {%s}}"
 OWN = (
@@ -30,11 +30,18 @@ OWN = (
     " measure: learning.last_over_first, data: [{experiment: printed, metric: half_life}],"
     " test: {kind: interval, lower: 1}, %s}}}"
 )
+COMPUTED = (
+    "scan_and_snap: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
+    " test: {kind: bounds, lower: 1}, measure: %s}}}"
+)
 PUBLISHED = FIGURE % "fig1: {published: %s}"
 SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
 RATES = SWEEP % "training: {%s}"
+RECORDED = "scan_and_snap: {experiments: {%s: {training: {recorded: %s}}}}"
 MIXTURE = "scan_and_snap: {mixtures: {syn_small: {%s}}}"
 DRAWN = "scan_and_snap: {figures: {%s}}"
+VARIANT = "scan_and_snap: {sensitivity: {variants: {%s}}}"
+READING = "scan_and_snap_text: {variants: {%s}}"
 TEXT = "scan_and_snap_text: {experiments: {wikitext_maps: {%s}}}"
 BOMB = "a0: &a0 {x: 1}\n" + "".join(
     f"a{i + 1}: &a{i + 1} {{p: *a{i}, q: *a{i}, r: *a{i}}}\n" for i in range(30)
@@ -76,6 +83,8 @@ OVERLAYS = {
     PROBLEM % "variances: {a: 1}": "problem > variances: Input should be a valid list",
     PROBLEM % "variances: [1, -1]": "problem > variances > 1: Input should be greater than 0",
     PROBLEM % f"variances: [{'x, ' * 1000}1]": "and 990 more",
+    PROBLEM % "variances: [1, 1.0]": "problem > variances: every value may stand only once, but 1",
+    PROBLEM % "variances: [1, 2]": "problem > variances: the largest stands first, the smallest",
     RATES % "residual: 'yes'": "training > residual: write true or false, without quotes",
     RATES % "residual: 1": "training > residual: write true or false, without quotes",
     RATES % "eta_z: [1, 1.0]": "training > eta_z: every value may stand only once",
@@ -127,13 +136,35 @@ OVERLAYS = {
     DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
              " iterations: [0, 7, 8]}"):
         "add 7, 8 to experiments > fig4_replication > training > recorded",
+    RECORDED % ("phase_transition", []):
+        "add 0 to experiments > phase_transition > training > recorded",
+    RECORDED % ("four_stages", [14, 41]):
+        "figures > fig2: experiment 'four_stages' does not record update 0; add 0 to experiments >",
+    # Variants
+    VARIANT % "baseline: {title: T}": "sensitivity: variants > baseline: this is the name of",
+    VARIANT % "a: {title: T}, b: {title: T}": "> b > title: variant 'a' has it, too; change one",
+    VARIANT % "a: {title: as published}": "variants > a > title: variant 'baseline' has it, too",
+    READING % "baseline: {title: T, experiments: {}}": "variants > baseline: this is the name of",
+    READING % "a: {title: as published, experiments: {}}": "title: variant 'baseline' has it, too",
     # Claims and texts of one's own
     OWN.replace("U1", "C1") % "note: N": "claims > C1: the registry has a claim of this number;",
     OWN.replace("U1", "mine") % "note: N": "claims > mine > [key]: a claim's number is a capital",
     OWN.replace("statement: S, ", "") % "note: N": "claims > U1 > statement: Field required",
     OWN.replace(" why: W,", "") % "note: N": "claims > U1: a test needs a reason for its range",
     OWN.replace(".last_over", ".lst_over") % "note: N":
-        "claims/learning.py: has no function lst_over_first; it has as_printed, last_over_first",
+        "learning.py: defines no function lst_over_first; it has as_printed, last_over_first, over",
+    OWN.replace("last_over_first", "_by_variance") % "note: N": "defines no function _by_variance",
+    OWN.replace("last_over_first", "Measured") % "note: N": "defines no function Measured; it has",
+    OWN.replace("[{", "[{experiment: printed, metric: error}, {") % "note: N":
+        "claims > U1 > data: learning.last_over_first takes 1 table (half_lives), but 2 are given",
+    OWN.replace("last_over_first", "as_printed") % "note: N":
+        "learning.as_printed takes 2 tables (errors, printed), but 1 is given",
+    OWN % "published_table: fig1.csv": "takes 1 table (half_lives), but 2 are given, a published",
+    OWN % "uses: [figures]": "claims > U1 > uses: learning.last_over_first does not take figures",
+    OWN % "uses: [figurs]": "claims > U1: uses: unknown key 'figurs'; did you mean 'figures'?",
+    COMPUTED % "model.gradient": "U1 > uses: model.gradient takes mixtures, too; add it",
+    COMPUTED % "decoder.crossing, data: [{experiment: four_stages, metric: loss}]":
+        "claims > U1 > data: decoder.crossing takes 0 tables, but 1 is given",
     OWN.replace("learning.", "os.") % "note: N": "example: has no module claims.os, which a job or",
     OWN.replace("learning.", "../x.") % "note: N": "measure: String should match pattern",
     OWN.replace("printed", "prnted") % "note: N": "claims > U1: experiment: unknown key 'prnted'",
@@ -142,7 +173,8 @@ OVERLAYS = {
     OWN % "figure: fig9": "claims > U1 > figure: unknown key 'fig9'; did you mean 'fig2'?",
     OWN % "kind: finding": "claims > U1: unknown key 'kind'; known keys: where, figure,",
     OWN % "sensitivity: true": "claims > U1: unknown key 'sensitivity'",
-    OWN % "published_table: none.csv": "claims > U1 > published_table: src/transformer_dynamics/",
+    OWN.replace("last_over_first", "as_printed") % "published_table: none.csv":
+        "claims > U1 > published_table: src/transformer_dynamics/",
     "example: {claims: [{id: U1}]}": "example > claims: must be a mapping",
     "example: {texts: {fig3: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig3: unknown key 'fig3'; did you mean",
