@@ -47,7 +47,7 @@ checked(refuse_unknown_targets)
 
 onstart:
     checked(prepare_run, Path.cwd(), workflow.executor_plugin)
-    CONFIGURATION.write(Path("results/config.yaml"))
+    checked(CONFIGURATION.write, Path("results/config.yaml"))
     jobs = [(job.jobid, job.benchmark or "") for job in workflow.dag.needrun_jobs()]
     logger.addHandler(
         TimeLeft(jobs, read_recorded(PROJECT / "workflow/seconds.csv"))

@@ -111,7 +111,7 @@ def _manifest(study: StudyJobs) -> Iterator[Data]:
         label, table = study.registry.figures[figure.drawing].label, study.table(name)
         yield {"file": f"{table.removesuffix('.csv')}.pdf", "comment": f"{label}, drawn"}
         yield {"file": table, "comment": f"{label}, the numbers that are drawn"}
-    verdicts = f"results/{study.study.name}/verdicts.md"
+    verdicts = study.study.scorecard
     yield {"file": verdicts, "comment": f"Verdicts on {study.registry.title}"}
 
 

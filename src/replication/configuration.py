@@ -16,7 +16,7 @@ from pydantic import Field, create_model
 
 from replication.documents import read_yaml
 from replication.errors import InputError
-from replication.storage import write_text
+from replication.storage import update_text
 from replication.strict import Strict, shown
 from replication.study import Study, StudySettings, find_studies
 
@@ -53,9 +53,7 @@ class Configuration(Strict):
 
     def write(self, path: Path) -> None:
         """Write the merged configuration as YAML, unless the file already says the same."""
-        text = self.to_yaml()
-        if not path.is_file() or path.read_text() != text:
-            write_text(path, text)
+        update_text(path, self.to_yaml())
 
     def section(self, study: str) -> StudySettings:
         """The section of one study."""

@@ -35,6 +35,19 @@ class Reach(NamedTuple):
     """Packages that one of the modules imports and that may compute, as they are installed."""
 
 
+class Parameters(NamedTuple):
+    """Of a function."""
+
+    positional: tuple[str, ...]
+    """Names of those that can be given by their place."""
+    named: tuple[str, ...]
+    """Names of those that can only be given by name."""
+    required: frozenset[str]
+    """Names of those without a default."""
+    takes_more: bool
+    """Whether any number can follow, as in `*tables`."""
+
+
 class _Module(NamedTuple):
     digest: str
     """Empty if nothing but documentation stands in it."""
@@ -42,8 +55,8 @@ class _Module(NamedTuple):
     """Modules of this project."""
     packages: frozenset[str]
     """Packages that may compute."""
-    functions: frozenset[str]
-    """Those that it defines, or takes from elsewhere."""
+    functions: dict[str, Parameters | None]
+    """Those that it defines, with their parameters; none of what it takes from elsewhere."""
 
 
 @cache
@@ -115,6 +128,20 @@ def check_function(module: str, function: str) -> None:
         raise InputError(f"{_source(module)}: has no function {function}; it has {public}")
 
 
+def parameters(module: str, function: str) -> Parameters:
+    """What a public function takes that a module defines itself, without running it.
+
+    Raises:
+        InputError: if it has none of this name; names those that it has.
+    """
+    defined = {name: found for name, found in _module(module).functions.items() if found}
+    found = defined.get(function)
+    if found is None or function.startswith("_"):
+        public = ", ".join(sorted(name for name in defined if name[0] != "_"))
+        raise InputError(f"{_source(module)}: defines no function {function}; it has {public}")
+    return found
+
+
 @cache
 def is_module(name: str) -> bool:
     """Whether there is a module of this project with a full name."""
@@ -167,16 +194,25 @@ def _module(name: str) -> _Module:
     tops = {item.split(".")[0] for item in imported - own}
     computing = tops - COMPUTES_NOTHING - sys.stdlib_module_names
     packages = frozenset(map(_distribution, computing))
-    functions = frozenset(_functions(tree))
-    return _Module(_tree_digest(tree), own, packages, functions)
+    return _Module(_tree_digest(tree), own, packages, dict(_functions(tree)))
 
 
-def _functions(tree: ast.Module) -> Iterator[str]:
+def _functions(tree: ast.Module) -> Iterator[tuple[str, Parameters | None]]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
-            yield node.name
+            yield node.name, _parameters(node.args)
         elif isinstance(node, ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in node.names)
+            yield from ((alias.asname or alias.name, None) for alias in node.names)
+
+
+def _parameters(given: ast.arguments) -> Parameters:
+    positional = [item.arg for item in (*given.posonlyargs, *given.args)]
+    named = [item.arg for item in given.kwonlyargs]
+    without = [name for name, default in zip(named, given.kw_defaults, strict=True) if not default]
+    required = positional[: len(positional) - len(given.defaults)] + without
+    return Parameters(
+        tuple(positional), tuple(named), frozenset(required), given.vararg is not None
+    )
 
 
 def _is_ours(module: str) -> bool:

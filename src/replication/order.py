@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from replication.provenance import Recipe
-from replication.storage import write_text
+from replication.storage import update_text
 from replication.strict import Strict
 
 Role = Literal["source", "data", "runs", "metrics", "table", "evidence", "verdict", "published"]
@@ -71,6 +71,5 @@ class Told:
 
     def __str__(self) -> str:
         """The name of the file, which is there then."""
-        if not self._path.is_file() or self._path.read_text() != self._document:
-            write_text(self._path, self._document)
+        update_text(self._path, self._document)
         return str(self._path)

@@ -2,9 +2,11 @@
 
 import csv
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 
 from replication.errors import InputError
+from replication.strict import shown
 
 
 def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
@@ -15,8 +17,14 @@ def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
     Raises:
         InputError: says what to correct.
     """
-    if not path.is_file():
-        kind = "is no file" if path.exists() else "is not there"
+    try:
+        is_file, exists = path.is_file(), path.exists()
+    except OSError as error:
+        raise InputError(
+            f"{shown(path)}: cannot be read ({error.strerror}); name another file"
+        ) from error
+    if not is_file:
+        kind = "is no file" if exists else "is not there"
         raise InputError(
             f"{path}: {kind}; name a CSV with columns {', '.join(columns) or 'as read'}"
         )
@@ -24,11 +32,17 @@ def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
         # The signature that some editors write belongs to no column.
         with path.open(newline="", encoding="utf-8-sig") as stream:
             table = csv.DictReader(stream, strict=True)
-            missing = [name for name in columns if name not in (table.fieldnames or ())]
+            found = list(table.fieldnames or ())
+            missing = [name for name in columns if name not in found]
             if missing:
                 raise InputError(
                     f"{path}: lacks the column(s) {', '.join(missing)}; add them, or name another"
                     " table"
+                )
+            if twice := {name for name in found if name and found.count(name) > 1}:
+                raise InputError(
+                    f"{path}: has the column(s) {', '.join(sorted(twice))} more than once; remove"
+                    " all but one"
                 )
             for row in table:
                 _check_row(row, columns, f"{path}, line {table.line_num}")
@@ -48,6 +62,6 @@ def _check_row(row: dict[str, str], columns: Iterable[str], where: str) -> None:
 
 def _is_number(text: str | None) -> bool:
     try:
-        return not text or ("_" not in text and float(text) is not None)
+        return not text or ("_" not in text and isfinite(float(text)))
     except ValueError:
         return False

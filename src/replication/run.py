@@ -8,8 +8,7 @@ functions.
 import hashlib
 import importlib
 import inspect
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -173,6 +172,7 @@ def _metrics(work: Work) -> None:
 
     data = [file.arrays for file in _read(work, "data")]
     table = work.function(work.settings, _read(work, "runs"), data)
+    _refuse_lacking(work, f"metric {work.output.stem}", table, ("seed",))
     write_table(work.output, table, work.provenance)
 
 
@@ -182,6 +182,7 @@ def _table(work: Work) -> None:
 
     figure = parsed(work.function, work.order.settings["figure"])
     table = work.function(figure, *_measured(work), **_uses(work))
+    _refuse_lacking(work, f"figure {work.output.stem}", table, figure.columns)
     write_csv(work.output, table)
     if work.checksum:
         write_text(work.checksum, checksum(work.output))
@@ -227,14 +228,13 @@ def _evidence(work: Work) -> None:
 
 def _verdict(work: Work) -> None:
     from replication.frames import read_table
-    from replication.storage import write_text
+    from replication.verification.scorecard import write_verdict
 
     evidence = [read_table(item.path, _recipe(item), item.seeds) for item in work.given]
     verdict = work.function(work.settings, evidence)
     made_by = work.provenance
     made_by["settings"] = digest(made_by["settings"])
-    record = {**verdict.model_dump(mode="json"), "provenance": made_by}
-    write_text(work.output, json.dumps(record, indent=1) + "\n")
+    write_verdict(work.output, verdict, made_by)
 
 
 _STAGES: dict[str, Callable[[Work], None]] = {
@@ -259,7 +259,7 @@ def refuse_changed(table: Path, kept: Path) -> None:
     Raises:
         InputError: says what to do.
     """
-    if kept.read_text() != checksum(table):
+    if kept.read_bytes() != checksum(table).encode():
         raise InputError(f"{table} was changed after it was made; delete it and run again")
 
 
@@ -342,6 +342,15 @@ def _uses(work: Work) -> dict[str, Any]:
         name: TypeAdapter(parameters[name].annotation).validate_python(value)
         for name, value in work.order.settings["uses"].items()
     }
+
+
+def _refuse_lacking(work: Work, made: str, table: Any, columns: Iterable[str]) -> None:
+    """Refuse a table without some columns, which would fail where it is read."""
+    if missing := [name for name in columns if name not in table.columns]:
+        raise InputError(
+            f"{work.order.program}.{work.order.function}: the table of the {made} lacks the"
+            f" column(s) {', '.join(missing)}; it has {', '.join(map(str, table.columns))}"
+        )
 
 
 def _by_seed(arrays: Any, work: Work) -> Any:

@@ -144,6 +144,16 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda stream: stream.write(text.encode()))
 
 
+def update_text(path: Path, text: str) -> None:
+    """Write text as UTF-8, unless the file already holds it."""
+    try:
+        is_same = path.read_bytes() == text.encode()
+    except OSError:
+        is_same = False
+    if not is_same:
+        write_text(path, text)
+
+
 def unreadable(path: Path, error: Exception) -> InputError:
     """The error of a file that is missing or cannot be understood."""
     if isinstance(error, FileNotFoundError):

@@ -25,7 +25,7 @@ and `published/` (tables as printed). Its programs are modules with pure functio
 
 A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested.
 The first parameter's type says how its settings are read. A figure or a claim that `uses` keys of
-the study's section gets them by name, too.
+the study's section gets them by name, too; what has the name of a key is no table to a measure.
 """
 
 import importlib
@@ -212,6 +212,34 @@ class FiguresOf:
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
 
 
+BASELINE = "baseline"
+"""Name of the variant that is the experiments' own settings."""
+AS_PUBLISHED = "as published"
+"""Its title."""
+
+
+def check_titles(titles: Mapping[str, str]) -> None:
+    """Refuse a variant in the place of the baseline, and two that a figure shows as one.
+
+    Args:
+        titles: of the other variants, by name.
+
+    Raises:
+        ValueError: names the variant.
+    """
+    if BASELINE in titles:
+        raise ValueError(
+            f"variants > {BASELINE}: this is the name of the experiments' own settings"
+        )
+    known = {AS_PUBLISHED: BASELINE}
+    for name, title in titles.items():
+        other = known.setdefault(title, name)
+        if other != name:
+            raise ValueError(
+                f"variants > {name} > title: variant '{other}' has it, too; change one"
+            )
+
+
 class Variant(NamedTuple):
     """One other reading of the paper, or one departure from it."""
 
@@ -275,6 +303,11 @@ class Study:
         """The page that shows it."""
         name = "index" if self.is_home and self.is_default else self.name
         return f"results/report/{name}.html"
+
+    @property
+    def scorecard(self) -> str:
+        """Its verdicts, to read."""
+        return f"results/{self.name}/verdicts.md"
 
     def experiments(self, settings: Strict, computation: Strict) -> dict[str, Experiment]:
         """All jobs that train and measure."""

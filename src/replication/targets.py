@@ -1,8 +1,9 @@
 """What a user may ask for, and what was meant by a name that nothing makes."""
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 from replication.errors import InputError
 from replication.jobs import Jobs
@@ -29,13 +30,13 @@ def unknown_targets(arguments: list[str], is_known: Callable[[str], bool]) -> li
     return [target for target in map(str, known.targets) if not is_known(target)]
 
 
-def refuse_target(jobs: Jobs, target: str, rules: Iterable[str]) -> None:
-    """Say what was probably meant by a target that no rule makes; nothing, if that is unknown.
+def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
+    """Say what was probably meant by a target that nothing makes, or what can be asked for.
 
     Args:
         jobs: what can be made.
         target: the file or the rule that was asked for.
-        rules: names of the rules.
+        rules: names of the rules that may be asked for.
 
     Raises:
         InputError: names what comes closest.
@@ -43,18 +44,22 @@ def refuse_target(jobs: Jobs, target: str, rules: Iterable[str]) -> None:
     suffix = Path(target).suffix
     kind = suffix.lower().removeprefix(".")
     word = target.removesuffix(suffix).casefold()
-    figures = {
-        name.casefold(): f"figures/{name}.{kind if kind in {*KINDS, 'csv'} else 'pdf'}"
+    paths = {
+        name: f"figures/{name}.{kind if kind in {*KINDS, 'csv'} else 'pdf'}"
         for name in jobs.figures
     }
+    # By the last part of their names, too; of two, that which has no other part.
+    figures = {name.rpartition("/")[2].casefold(): path for name, path in paths.items()}
+    figures |= {name.casefold(): path for name, path in paths.items()}
     is_figure = target.startswith("figures/")
     if is_figure:
         known, word = figures, word.removeprefix("figures/")
     elif target.startswith("results/"):
-        known, word = {path: path for path in jobs.tasks}, target
+        known, word = {path: path for path in (*jobs.tasks, *_collected(jobs))}, target
     else:
-        paths = {f"figures/{name}": path for name, path in figures.items()}
-        known = {rule: rule for rule in rules} | figures | paths
+        pages = {f"report/{name}": f"results/report/{name}.html" for name in jobs.pages}
+        below = {f"figures/{name}": path for name, path in figures.items()}
+        known = {rule: rule for rule in rules} | figures | below | pages
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
     if close:
         meant = known[close[0]]
@@ -63,3 +68,14 @@ def refuse_target(jobs: Jobs, target: str, rules: Iterable[str]) -> None:
         raise InputError(f"{target}: nothing makes it; did you mean {meant}?{also}")
     if is_figure:
         raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
+    files = [*(f"figures/{name}.pdf" for name in list(jobs.figures)[:1]), *_collected(jobs)[:2]]
+    raise InputError(
+        f"{target or 'an empty target'}: nothing makes it; ask for {', '.join(rules)}, or for a"
+        f" file, such as {', '.join(files)}"
+    )
+
+
+def _collected(jobs: Jobs) -> list[str]:
+    """What brings the verdicts of the studies together."""
+    studies = (study.study for study in jobs.studies.values())
+    return [path for each in studies for path in (each.scorecard, each.page)]

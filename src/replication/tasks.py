@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from replication.digest import check_function
+from replication.digest import Parameters, check_function, parameters
 from replication.errors import InputError
 from replication.order import Stage
 from replication.printed import check_printed
 from replication.provenance import digest
+from replication.registry import Claim
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, shown, unknown_key
 from replication.study import Experiment, Job
@@ -132,22 +133,24 @@ class Tasks:
         where = f"{self._study}: claim {claim}"
         if found.kind == "own":
             where = f"configuration: {self._study} > claims > {claim}"
-        program, function = self._measure(str(found.measure), where)
+        uses = self._uses(found.uses, where)
+        program, function = self._measure(found, where)
         sources = self._metrics(self._jobs.sources(claim, variant), where)
-        settings: dict[str, Any] = {"measure": function, "uses": self._uses(found.uses, where)}
+        settings: dict[str, Any] = {"measure": function, "uses": uses}
         settings |= self._unlike_published(f"claim {claim}")
         published = self._published(found.published_table, f"{where} > published_table")
         task = self._small("evidence", program, function, settings, sources, published)
         return task._replace(batch=self._jobs.batch(claim, variant))
 
-    def _measure(self, name: str, where: str) -> tuple[str, str]:
-        """Module and function of a measure."""
-        module, _, function = name.partition(".")
+    def _measure(self, claim: Claim, where: str) -> tuple[str, str]:
+        """Module and function of a claim's measure, which takes what the claim gives it."""
+        module, _, function = str(claim.measure).partition(".")
         try:
             program = self._jobs.study.program(f"claims.{module}")
-            check_function(program, function)
+            takes = parameters(program, function)
         except InputError as error:
             raise InputError(f"{where} > measure: {error.message}") from error
+        _check_parameters(claim, takes, {*type(self._jobs.settings).model_fields}, where)
         return program, function
 
     def _verdict(self, claim: str, variant: str) -> Task:
@@ -252,6 +255,31 @@ class Tasks:
             }
             for claim, variant in self._jobs.varied_cells
         ]
+
+
+def _check_parameters(claim: Claim, takes: Parameters, keys: set[str], where: str) -> None:
+    """Refuse a claim that does not give its measure what that takes: tables, and `uses` by name.
+
+    Args:
+        claim: the claim.
+        takes: parameters of its measure; one with the name of a key is no table.
+        keys: of the study's section.
+        where: keys that lead to the claim.
+    """
+    used = {*takes.positional, *takes.named} & keys
+    for name in sorted({*claim.uses} - used):
+        raise InputError(f"{where} > uses: {claim.measure} does not take {name}; remove it")
+    for name in sorted(used & takes.required - {*claim.uses}):
+        raise InputError(f"{where} > uses: {claim.measure} takes {name}, too; add it")
+    tables = [name for name in takes.positional if name not in used]
+    least, given = len(takes.required & {*tables}), len(claim.data) + bool(claim.published_table)
+    if given < least or (given > len(tables) and not takes.takes_more):
+        number = f"{len(tables)} table{'s' if len(tables) != 1 else ''}"
+        named = f" ({', '.join(tables)})" if tables else ""
+        raise InputError(
+            f"{where} > data: {claim.measure} takes {number}{named}, but {given}"
+            f" {'is' if given == 1 else 'are'} given, a published one included"
+        )
 
 
 def _check_characters(path: str, where: str) -> None:

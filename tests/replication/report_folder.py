@@ -12,6 +12,8 @@ from conftest import ROOT
 from replication.registry import read_registry
 from replication.report.page import main
 from replication.run import checksum
+from replication.verification.judgement import Verdict
+from replication.verification.scorecard import write_verdict
 
 HOSTILE = "\"><img src=x onerror=alert(1)><script>alert('eta_Y')</script>"
 TESTS = {
@@ -134,9 +136,9 @@ class Folder:
     def write_verdict(self, name, verdict, comparisons):
         record = {
             "claim": name, "verdict": verdict, "summary": f"Sum of {name} is -1e-12", "seeds": 10,
-            "comparisons": comparisons, "provenance": {},
+            "comparisons": comparisons,
         }  # fmt: skip
-        (self.path / f"verdicts/{name}.json").write_text(json.dumps(record))
+        write_verdict(self.path / f"verdicts/{name}.json", Verdict.parse(record, name), {})
 
     def build(self, *extra):
         verdicts = sorted(map(str, (self.path / "verdicts").iterdir()))

@@ -22,7 +22,7 @@ TRAIN = RUN % "training: {%s}"
 PROBLEM = TRAIN % "problem: {%s}"
 NEW = (
     "example: {experiments: {%s: {seeds: {first: 1, count: 1}, training: {learning_rate: 0.1,"
-    " updates: 3, problem: {variances: [1, 2], samples: 3, noise: 0}}}}}"
+    " updates: 3, problem: {variances: [2, 1], samples: 3, noise: 0}}}}}"
 )
 FIGURE = "example: {figures: {%s}}"
 OWN = (
@@ -30,11 +30,18 @@ OWN = (
     " measure: learning.last_over_first, data: [{experiment: printed, metric: half_life}],"
     " test: {kind: interval, lower: 1}, %s}}}"
 )
+COMPUTED = (
+    "scan_and_snap: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
+    " test: {kind: bounds, lower: 1}, measure: %s}}}"
+)
 PUBLISHED = FIGURE % "fig1: {published: %s}"
 SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
 RATES = SWEEP % "training: {%s}"
+RECORDED = "scan_and_snap: {experiments: {%s: {training: {recorded: %s}}}}"
 MIXTURE = "scan_and_snap: {mixtures: {syn_small: {%s}}}"
 DRAWN = "scan_and_snap: {figures: {%s}}"
+VARIANT = "scan_and_snap: {sensitivity: {variants: {%s}}}"
+READING = "scan_and_snap_text: {variants: {%s}}"
 TEXT = "scan_and_snap_text: {experiments: {wikitext_maps: {%s}}}"
 BOMB = "a0: &a0 {x: 1}\n" + "".join(
     f"a{i + 1}: &a{i + 1} {{p: *a{i}, q: *a{i}, r: *a{i}}}\n" for i in range(30)
@@ -76,6 +83,8 @@ OVERLAYS = {
     PROBLEM % "variances: {a: 1}": "problem > variances: Input should be a valid list",
     PROBLEM % "variances: [1, -1]": "problem > variances > 1: Input should be greater than 0",
     PROBLEM % f"variances: [{'x, ' * 1000}1]": "and 990 more",
+    PROBLEM % "variances: [1, 1.0]": "problem > variances: every value may stand only once, but 1",
+    PROBLEM % "variances: [1, 2]": "problem > variances: the largest stands first, the smallest",
     RATES % "residual: 'yes'": "training > residual: write true or false, without quotes",
     RATES % "residual: 1": "training > residual: write true or false, without quotes",
     RATES % "eta_z: [1, 1.0]": "training > eta_z: every value may stand only once",
@@ -127,13 +136,35 @@ OVERLAYS = {
     DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
              " iterations: [0, 7, 8]}"):
         "add 7, 8 to experiments > fig4_replication > training > recorded",
+    RECORDED % ("phase_transition", []):
+        "add 0 to experiments > phase_transition > training > recorded",
+    RECORDED % ("four_stages", [14, 41]):
+        "figures > fig2: experiment 'four_stages' does not record update 0; add 0 to experiments >",
+    # Variants
+    VARIANT % "baseline: {title: T}": "sensitivity: variants > baseline: this is the name of",
+    VARIANT % "a: {title: T}, b: {title: T}": "> b > title: variant 'a' has it, too; change one",
+    VARIANT % "a: {title: as published}": "variants > a > title: variant 'baseline' has it, too",
+    READING % "baseline: {title: T, experiments: {}}": "variants > baseline: this is the name of",
+    READING % "a: {title: as published, experiments: {}}": "title: variant 'baseline' has it, too",
     # Claims and texts of one's own
     OWN.replace("U1", "C1") % "note: N": "claims > C1: the registry has a claim of this number;",
     OWN.replace("U1", "mine") % "note: N": "claims > mine > [key]: a claim's number is a capital",
     OWN.replace("statement: S, ", "") % "note: N": "claims > U1 > statement: Field required",
     OWN.replace(" why: W,", "") % "note: N": "claims > U1: a test needs a reason for its range",
     OWN.replace(".last_over", ".lst_over") % "note: N":
-        "claims/learning.py: has no function lst_over_first; it has as_printed, last_over_first",
+        "learning.py: defines no function lst_over_first; it has as_printed, last_over_first, over",
+    OWN.replace("last_over_first", "_by_variance") % "note: N": "defines no function _by_variance",
+    OWN.replace("last_over_first", "Measured") % "note: N": "defines no function Measured; it has",
+    OWN.replace("[{", "[{experiment: printed, metric: error}, {") % "note: N":
+        "claims > U1 > data: learning.last_over_first takes 1 table (half_lives), but 2 are given",
+    OWN.replace("last_over_first", "as_printed") % "note: N":
+        "learning.as_printed takes 2 tables (errors, printed), but 1 is given",
+    OWN % "published_table: fig1.csv": "takes 1 table (half_lives), but 2 are given, a published",
+    OWN % "uses: [figures]": "claims > U1 > uses: learning.last_over_first does not take figures",
+    OWN % "uses: [figurs]": "claims > U1: uses: unknown key 'figurs'; did you mean 'figures'?",
+    COMPUTED % "model.gradient": "U1 > uses: model.gradient takes mixtures, too; add it",
+    COMPUTED % "decoder.crossing, data: [{experiment: four_stages, metric: loss}]":
+        "claims > U1 > data: decoder.crossing takes 0 tables, but 1 is given",
     OWN.replace("learning.", "os.") % "note: N": "example: has no module claims.os, which a job or",
     OWN.replace("learning.", "../x.") % "note: N": "measure: String should match pattern",
     OWN.replace("printed", "prnted") % "note: N": "claims > U1: experiment: unknown key 'prnted'",
@@ -142,7 +173,8 @@ OVERLAYS = {
     OWN % "figure: fig9": "claims > U1 > figure: unknown key 'fig9'; did you mean 'fig2'?",
     OWN % "kind: finding": "claims > U1: unknown key 'kind'; known keys: where, figure,",
     OWN % "sensitivity: true": "claims > U1: unknown key 'sensitivity'",
-    OWN % "published_table: none.csv": "claims > U1 > published_table: src/transformer_dynamics/",
+    OWN.replace("last_over_first", "as_printed") % "published_table: none.csv":
+        "claims > U1 > published_table: src/transformer_dynamics/",
     "example: {claims: [{id: U1}]}": "example > claims: must be a mapping",
     "example: {texts: {fig3: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig3: unknown key 'fig3'; did you mean",
@@ -156,6 +188,7 @@ OVERLAYS = {
     PUBLISHED % ROOT: "is no file; name a CSV with columns variance, update, error_mean",
     PUBLISHED % "''": "is no file; name a CSV",
     PUBLISHED % "/dev/zero": "is no file; name a CSV",
+    PUBLISHED % ("n" * 5000): "nnn...: cannot be read (File name too long); name another file",
     PUBLISHED % "none.csv": "published/none.csv: is not there; name a CSV",
     PUBLISHED % "../config.yaml": "../config.yaml is not in src/transformer_dynamics/",
     PUBLISHED % "'{x}.csv'": "{x}.csv' has characters that mean something else to Snakemake",
@@ -235,6 +268,9 @@ def read_overlay_text(folder: Path, text: str) -> dict[str, object]:
         (b"seed,entropy\n1,1_0\n", "f.csv, line 2: entropy is no number"),
         (b"seed,entropy\n1,2,3\n", "f.csv, line 2: has more values than there are columns"),
         (b"seed,entropy\n1,\xff\n", "cannot be read as a CSV ('utf-8' codec"),
+        (b"seed,entropy\n1,nan\n", "f.csv, line 2: entropy is no number; correct it, or leave it"),
+        (b"seed,entropy\n1,-inf\n", "f.csv, line 2: entropy is no number"),
+        (b"seed,entropy,seed\n1,2,3\n", "has the column(s) seed more than once; remove all but"),
         (b'seed,entropy\n1,"2\n', "cannot be read as a CSV (unexpected end of data); correct it"),
     ],
 )
@@ -246,7 +282,7 @@ def test_a_wrong_table_as_printed_is_to_be_corrected(tmp_path, content, message)
 
 
 @pytest.mark.parametrize(
-    "content", [b"seed,entropy\n1,\n", b"\xef\xbb\xbfseed,entropy,x\n1,nan,a\n"]
+    "content", [b"seed,entropy\n1,\n", b"\xef\xbb\xbfseed,entropy,x,,\n1,2,nan,,\n"]
 )
 def test_gaps_signatures_and_other_columns_are_no_fault(tmp_path, content):
     (tmp_path / "f.csv").write_bytes(content)
@@ -297,8 +333,20 @@ def test_the_figure_that_was_meant_is_named(target, meant):
     ("target", "message"),
     [
         ("figurs", "did you mean figures?"),
-        ("figures/zzz.pdf", "there is no such figure; known: fig1, fig2, "),
+        ("figures/zzz.pdf", "figures/zzz.pdf: there is no such figure; known: fig1, fig2, "),
         ("results/example/verdicts/C11.json", "did you mean results/example/verdicts/C1.json?"),
+        ("results/example/verdict.md", "did you mean results/example/verdicts.md?"),
+        ("results/exmple/verdicts.md", "did you mean results/example/verdicts.md?"),
+        ("results/report/exampel.html", "did you mean results/report/example.html?"),
+        ("report/example.html", "did you mean results/report/example.html?"),
+        ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("", "an empty target: nothing makes it; ask for figures, verify, or for a file, such as "),
+        (
+            "mine",
+            "mine: nothing makes it; ask for figures, verify, or for a file, such as figures/",
+        ),
+        ("results/x", "results/x: nothing makes it; ask for figures, verify, or for a file, such"),
     ],
 )
 def test_another_target_that_was_meant_is_named(target, message):
@@ -307,9 +355,12 @@ def test_another_target_that_was_meant_is_named(target, message):
     assert message in error.value.message
 
 
-@pytest.mark.parametrize("target", ["all", "mine", "README.MD"])
-def test_of_a_target_that_resembles_none_nothing_is_said(target):
-    refuse_target(JOBS, target, ["figures", "verify"])
+@pytest.mark.parametrize("target", ["figures/slow.pdf", "slow", "figures/Slwo.pdf"])
+def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
+    changes = read_overlay_text(tmp_path, FIGURE % "slow: {drawing: fig2, experiment: printed}")
+    with pytest.raises(InputError) as error:
+        refuse_target(Jobs.of(configure(changes, STUDIES), STUDIES), target, ["figures"])
+    assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message
 
 
 def test_values_of_options_are_no_targets():

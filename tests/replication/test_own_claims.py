@@ -131,7 +131,7 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
     for claim, verdict in (("C2", "replicated"), ("U1", "contradicted")):
         found = Verdict(claim=claim, verdict=verdict, summary="So", seeds=10, comparisons=[])
         paths.append(tmp_path / f"{claim}.json")
-        paths[-1].write_text(found.model_dump_json()[:-1] + ', "provenance": {}}')
+        scorecard.write_verdict(paths[-1], found, {})
     own = with_claims(U1=OWN_CLAIM).studies[STUDY].own
     (tmp_path / "own.json").write_text(own.model_dump_json(exclude_defaults=True))
     registry = find_studies()[STUDY].folder / "registry.yaml"

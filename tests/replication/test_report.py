@@ -123,9 +123,18 @@ def spoil(path, old, new):
     [
         (lambda folder: (folder.path / "verdicts/T1.json").unlink(), "no verdict of claim(s) T1;"),
         (lambda folder: folder.write_verdict("T5", "verified", []), "registry has no claim(s) T5"),
-        (spoil("verdicts/T2a.json", b'"T2a"', b'"T2b"'), "two verdicts are of the same claim"),
+        (spoil("verdicts/T2a.json", b'"T2a"', b'"T2b"'), "verdicts/T2a.json was changed after it"),
+        (
+            lambda folder: (folder.path / "verdicts/T1.json").rename(
+                folder.path / "verdicts/T2a.json"
+            ),
+            "verdicts/T2a.json is the verdict on T1; delete it and run again",
+        ),
         (spoil("verdicts/T1.json", b'"seeds"', b'"seed'), "verdicts/T1.json: truncated, damaged"),
-        (spoil("verdicts/T1.json", b'"verified"', b'"true"'), "T1.json: verdict: Input should be"),
+        (
+            spoil("verdicts/T1.json", b'"verified"', b'"true"'),
+            "T1.json was changed after it was made",
+        ),
         (spoil("fig6.png", b"IEND", b"I"), "fig6.png: truncated, damaged"),
         (spoil("fig6.png", b"IHDR", b"IHDX"), "fig6.png: truncated, damaged"),
         (spoil("fig6.png", b"\x89PNG", b"\x89PNX"), "fig6.png: truncated, damaged"),

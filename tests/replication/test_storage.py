@@ -1,8 +1,10 @@
 """Intermediates are whole or absent, reproducible, and refused if not what they claim."""
 
+import importlib
 import os
 import subprocess
 import sys
+from functools import wraps
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import DEFAULTS
 
+from replication import run
 from replication.errors import InputError
 from replication.frames import read_csv, read_table, write_csv, write_table
 from replication.jobs import Jobs
@@ -235,3 +238,55 @@ def test_read_only_folder_gives_one_sentence(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(InputError, match="Permission denied"):
         write_csv(tmp_path / "f.csv", TABLE)
+
+
+def test_a_small_file_that_is_damaged_is_written_anew(tmp_path):
+    configuration = tmp_path / "config.yaml"
+    configuration.write_bytes(b"\xff\x00")
+    DEFAULTS.write(configuration)
+    assert configuration.read_text() == DEFAULTS.to_yaml()
+    told = Told("{}", tmp_path)
+    Path(str(told)).write_bytes(b"\xff\x00")
+    assert Path(str(told)).read_text() == "{}"
+
+
+def test_a_file_that_holds_the_same_is_left_alone(tmp_path):
+    path = tmp_path / "config.yaml"
+    DEFAULTS.write(path)
+    before = path.stat()
+    DEFAULTS.write(path)
+    assert path.stat() == before
+
+
+def test_a_damaged_checksum_is_one_sentence(tmp_path):
+    write_csv(tmp_path / "t.csv", TABLE)
+    (tmp_path / "t.sha256").write_bytes(b"\xff\x00")
+    with pytest.raises(InputError, match=r"t\.csv was changed after it was made; delete it"):
+        run.refuse_changed(tmp_path / "t.csv", tmp_path / "t.sha256")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (
+            "results/example/metrics/printed/error.parquet",
+            "transformer_dynamics.example.measures.measure: the table of the metric error lacks the"
+            " column(s) seed; it has entropy, name",
+        ),
+        (
+            "figures/example/fig2.csv",
+            "transformer_dynamics.example.figures.fig2.table: the table of the figure fig2 lacks"
+            " the column(s) seed, variance, half_life, theory; it has entropy, name",
+        ),
+    ],
+)
+def test_a_table_without_a_column_is_refused_where_it_is_made(tmp_path, monkeypatch, path, said):
+    order = Jobs.of(DEFAULTS, find_studies()).order(path)
+    program = importlib.import_module(order.program)
+    wrong = wraps(getattr(program, order.function))(lambda *_: TABLE[["entropy", "name"]])
+    monkeypatch.setattr(program, order.function, wrong)
+    output = tmp_path / Path(path).name
+    with pytest.raises(InputError) as error:
+        run._STAGES[order.stage](run.Work(order, [], output, None))
+    assert error.value.message == said
+    assert not output.exists()

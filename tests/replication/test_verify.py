@@ -22,6 +22,7 @@ from replication.verification.reference import (
     reference_folder,
     write_reference,
 )
+from replication.verification.scorecard import read_verdict, write_verdict
 from replication.verify import _with_removals
 
 STUDY = Path(FIGURE).parent.name
@@ -211,12 +212,25 @@ def test_a_receipt_of_an_emulated_processor_says_so(computed, monkeypatch):
 
 def test_a_failed_verification_has_a_receipt_too(computed):
     file = computed.folder / f"results/{STUDY}/verdicts/C3.json"
-    with content(file, file.read_bytes().replace(b'"contradicted"', b'"replicated"')):
+    another = read_verdict(file).model_copy(update={"verdict": "replicated"})
+    with content(file, file.read_bytes()):
+        write_verdict(file, another, {})
         receipt = receipt_of(computed, succeed=False)
     assert [claim for claim, found in receipt.verdicts.items() if not found.agrees] == ["C3"]
     assert receipt.differences == 1
     assert receipt.listed[0].quantity == "verdict on C3"
     assert receipt.listed[0].found.startswith("replicated by 10 seeds (0 of 1 hold")
+
+
+def test_a_verdict_that_was_changed_is_refused(computed):
+    file = f"results/{STUDY}/verdicts/C3.json"
+    said = f"{file} was changed after it was made; delete it and run again"
+    page = f"results/report/{STUDY}.html"
+    path = computed.folder / file
+    with content(path, path.read_bytes().replace(b'"contradicted"', b'"replicated"')):
+        assert said in computed.run(page, quick=False, succeed=False)
+        assert not (computed.folder / page).exists()
+        assert said in verify(computed, succeed=False)
 
 
 def test_a_reference_that_is_replaced_stays_known(computed):

@@ -411,11 +411,26 @@ def test_wrong_configuration_stops_before_anything_runs(project: Project, overla
 
 @pytest.mark.parametrize(
     ("target", "meant"),
-    [("figures/example/fig11.jpg", "figures/example/fig1.pdf"), ("verfy", "verify")],
+    [
+        ("figures/example/fig11.jpg", "figures/example/fig1.pdf"),
+        ("verfy", "verify"),
+        ("results/example/data/printed/1-9.npz", "results/example/data/printed/1-5.npz"),
+    ],
 )
 def test_what_was_meant_by_a_target_is_said(project: Project, target, meant):
+    other = project.folder / "results/example/data/printed/1-9.npz"
+    other.parent.mkdir(parents=True)
+    other.write_text("of other seeds")
     output = project.run(target, succeed=False)
     assert f"{target}: nothing makes it; did you mean {meant}?" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(("target", "named"), [("", "an empty target"), ("x", "x")])
+def test_of_any_other_target_is_said_what_can_be_made(project: Project, target, named):
+    output = project.run(target, succeed=False)
+    assert f"\n{named}: nothing makes it; ask for verify, reference, provenance," in output
+    assert ", plain, or for a file, such as figures/fig1.pdf, results/" in output
     assert "Traceback" not in output
 
 

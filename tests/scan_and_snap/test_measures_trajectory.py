@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from measured import FLAT, LN2, LN3, R1, R10, P, by, changed, expect, losses, on_classes, shuffled
 
-from replication.errors import InputError
+from replication.errors import InputError, UnmeasurableError
 from transformer_dynamics.scan_and_snap.claims import trajectory
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
@@ -257,6 +257,13 @@ def test_change_of_common_mass():
         ("seed",),
         {(f"eta_Y/eta_Z {r}", seed): -0.02 * scale for (seed, r), scale in scales.items()},
     )
+
+
+@pytest.mark.parametrize("measure", ["gain_over_growth", "exponent_of_the_turn"])
+def test_growth_from_a_later_update_is_none_from_the_start(measure):
+    job = changed("theory_comparison", "growth", steps=9, recorded=[5])
+    with pytest.raises(UnmeasurableError, match="add 0 to training > recorded"):
+        getattr(trajectory, measure)(growths({(3, 1): {5: (0, 2, 1)}})._replace(job=job))
 
 
 def turning(powers: dict) -> Measured:

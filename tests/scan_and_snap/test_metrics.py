@@ -9,14 +9,16 @@ import pytest
 from scipy import stats
 from settings_of_the_paper import PAPER
 
+from replication.errors import InputError
 from replication.study import Run
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
-from transformer_dynamics.scan_and_snap.figures import fig6, recall
+from transformer_dynamics.scan_and_snap.figures import fig2, fig6, recall
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 from transformer_dynamics.scan_and_snap.measures import measure
 from transformer_dynamics.scan_and_snap.metrics import (
     attention,
     entropy_on_distinct,
+    growth,
     recall_of_distinct,
 )
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
@@ -171,6 +173,19 @@ def test_columns_and_rows_of_a_metric(metric, iterations, further):
     runs = itertools.product(job.mixtures, job.training.cells, SEEDS, iterations)
     found = table[["mixture", "eta_z", "ratio", "seed", "iteration"]].itertuples(index=False)
     assert set(found) == {(name, *cell, *place) for name, cell, *place in runs}
+
+
+def test_growth_from_the_only_record_is_none():
+    exponent, gain, factor = growth(MEDIUM, np.zeros((1, *Z.shape[1:])))[0]
+    assert (exponent, factor) == (0, 1)
+    assert gain > 0
+
+
+def test_figure_2_names_all_updates_that_it_needs():
+    job = PAPER.measure_job("four_stages", "unnormalised_attention", "cpu")
+    job = job.model_copy(update={"training": job.training.model_copy(update={"recorded": [0]})})
+    with pytest.raises(InputError, match="'four_stages' must record 14, 41 "):
+        fig2.table(PAPER.figures["fig2"], Measured(pd.DataFrame(), job))
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,18 @@ def refuse_unknown_targets():
     if is_stored or not (started_here and workflow.modifier.is_main_snakefile()):
         return
     for word in unknown_targets(sys.argv[1:], can_be_made):
-        refuse_target(JOBS, word, [rule.name for rule in workflow.rules])
+        refuse_target(
+            JOBS, word, [rule.name for rule in workflow.rules if not rule.output]
+        )
 
 
 def can_be_made(target):
-    made = (rule.is_producer(os.path.relpath(target)) for rule in workflow.rules)
-    return workflow.is_rule(target) or os.path.exists(target) or any(made)
+    """The rules of stages match more than the table of jobs has."""
+    path = os.path.relpath(target or os.curdir)
+    if path in JOBS.tasks or workflow.is_rule(target):
+        return True
+    makers = {rule.name for rule in workflow.rules if rule.is_producer(path)}
+    return bool(makers - set(MADE_BY_STUDY)) or (not makers and os.path.exists(target))
 
 
 def python(wildcards, input):

@@ -7,11 +7,12 @@ from typing import TextIO
 import click
 import pandas as pd
 
+from replication.errors import InputError
 from replication.frames import write_table
 from replication.markdown import table
-from replication.provenance import provenance
+from replication.provenance import Provenance, digest, provenance
 from replication.registry import Registry, read_registry
-from replication.storage import unreadable, write_text
+from replication.storage import CONTENT, PROVENANCE, refuse_changed, unreadable, write_text
 from replication.study import StudySettings
 from replication.verification.judgement import OUTCOMES, Outcome, Verdict
 
@@ -21,18 +22,31 @@ COLUMNS = (
 )  # fmt: skip
 
 
+def write_verdict(path: Path, verdict: Verdict, made_by: Provenance) -> None:
+    """Write a verdict, what made it, and the digest of what it says."""
+    record = verdict.model_dump(mode="json")
+    whole = {**record, PROVENANCE: {**made_by, CONTENT: digest(record)}}
+    write_text(path, json.dumps(whole, indent=1) + "\n")
+
+
 def read_verdict(path: Path) -> Verdict:
-    """Read what `judge` wrote.
+    """Read what `write_verdict` wrote.
 
     Raises:
-        InputError: if it is missing, damaged or not a verdict.
+        InputError: if it is missing, damaged, not a verdict, changed after it was made, or on
+            another claim than the file's name says.
     """
     try:
         record = json.loads(path.read_text())
-        record.pop("provenance")
-    except (OSError, ValueError, AttributeError, KeyError) as error:
+        content = record.pop(PROVENANCE).get(CONTENT, "")
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise unreadable(path, error) from error
-    return Verdict.parse(record, str(path))
+    refuse_changed(path, content, digest(record))
+    verdict = Verdict.parse(record, str(path))
+    # Under a variant, its name follows the claim's.
+    if path.stem.partition("-")[0] != verdict.claim:
+        raise InputError(f"{path} is the verdict on {verdict.claim}; delete it and run again")
+    return verdict
 
 
 def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:

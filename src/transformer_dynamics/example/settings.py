@@ -2,17 +2,25 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from replication.strict import Strict
+from replication.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
+
+
+def _descending(values: list[float]) -> list[float]:
+    if values != sorted(values, reverse=True):
+        raise ValueError("the largest stands first, the smallest last")
+    return values
 
 
 class SampleJob(Strict):
     """Least squares on Gaussian inputs."""
 
-    variances: list[Positive] = Field(min_length=2)
+    variances: Annotated[
+        list[Positive], Field(min_length=2), AfterValidator(distinct), AfterValidator(_descending)
+    ]
     """Variance of the inputs in every direction, the largest first."""
     samples: int = Field(ge=1)
     """Number of data points, N."""

@@ -10,7 +10,7 @@ from replication.errors import InputError
 from replication.seeds import SeedRange, Seeds, listed
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, distinct, unknown_key
-from replication.study import Figure, FiguresOf, StudySettings
+from replication.study import BASELINE, Figure, FiguresOf, StudySettings, check_titles
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2
@@ -111,11 +111,8 @@ class Variants(Strict):
         return {name: variant for name, variant in variants.items() if variant is not None}
 
     @model_validator(mode="after")
-    def _check_baseline(self) -> Self:
-        if "baseline" in self.variants:
-            raise ValueError(
-                "variants > baseline: this is the name of the experiments' own settings"
-            )
+    def _check_titles(self) -> Self:
+        check_titles({name: variant.title for name, variant in self.variants.items()})
         return self
 
 
@@ -178,14 +175,15 @@ class Settings(StudySettings):
             shown = [figure.sequence_class] if isinstance(figure, Fig5) else figure.sequence_classes
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
                 raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
-        if isinstance(figure, Fig4 | Fig5):
-            recorded = {*experiment.training.recorded, experiment.sampling.steps}
-            absent = sorted(set(figure.iterations) - recorded)
-            if absent:
-                raise ValueError(
-                    f"{where} does not record update {absent[0]}; add {_listed(absent[:10])} to"
-                    f" {source} > training > recorded, or set figures > {name} > iterations"
-                )
+        recorded = {*experiment.training.recorded, experiment.sampling.steps}
+        absent = sorted(_needed(figure) - recorded)
+        if absent:
+            chosen = isinstance(figure, Fig4 | Fig5)
+            instead = f", or set figures > {name} > iterations" if chosen else ""
+            raise ValueError(
+                f"{where} does not record update {absent[0]}; add {_listed(absent[:10])} to"
+                f" {source} > training > recorded{instead}"
+            )
         if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
             raise ValueError(f"{where} must have the one ratio 1")
         if isinstance(figure, TheoryVsTraining | Findings) and len(mixtures) > 1:
@@ -211,7 +209,7 @@ class Settings(StudySettings):
     def _has(self, experiment: str) -> bool:
         """Whether there is an experiment, or a variant of one."""
         base, _, variant = experiment.partition("-")
-        known = {"", "baseline", *self.sensitivity.variants}
+        known = {"", BASELINE, *self.sensitivity.variants}
         return base in self.experiments and variant in known
 
     def train_job(self, experiment: str, device: Literal["cpu", "cuda"]) -> TrainJob:
@@ -240,13 +238,13 @@ class Settings(StudySettings):
 
     def varied_name(self, experiment: str, variant: str) -> str:
         """Name of an experiment's variant; the baseline's where the variant changes nothing."""
-        same = self._varied(experiment, variant) == self._varied(experiment, "baseline")
-        return f"{experiment}-{'baseline' if same else variant}"
+        same = self._varied(experiment, variant) == self._varied(experiment, BASELINE)
+        return f"{experiment}-{BASELINE if same else variant}"
 
     def _varied(self, experiment: str, variant: str) -> ExperimentSettings:
         base, sensitivity = self.experiments[experiment], self.sensitivity
         data = base.model_dump() | {"seeds": sensitivity.seeds.model_dump()}
-        if variant != "baseline":
+        if variant != BASELINE:
             for section in ("sampling", "training"):
                 change = getattr(sensitivity.variants[variant], section)
                 data[section] |= change.model_dump(exclude_none=True)
@@ -254,6 +252,13 @@ class Settings(StudySettings):
         training, last = data["training"], data["sampling"]["steps"]
         training["recorded"] = [step for step in training["recorded"] if step <= last]
         return ExperimentSettings.model_validate(data)
+
+
+def _needed(figure: OfRuns) -> set[int]:
+    """Updates that a figure shows or measures from, as far as no theory has to be computed."""
+    if isinstance(figure, Fig4 | Fig5):
+        return {*figure.iterations}
+    return {0} if isinstance(figure, Fig2) or figure.metric == "growth" else set()
 
 
 def _check_mixture(where: str, mixture: Mixture) -> None:

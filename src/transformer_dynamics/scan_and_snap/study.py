@@ -6,7 +6,7 @@ from typing import Any
 
 from replication.configuration import Computation
 from replication.seeds import SeedRange, batches, listed
-from replication.study import Experiment, Job, Variant
+from replication.study import AS_PUBLISHED, BASELINE, Experiment, Job, Variant
 from transformer_dynamics.scan_and_snap.configuration import Settings, check_size
 from transformer_dynamics.scan_and_snap.measure_settings import METRICS
 
@@ -43,7 +43,7 @@ def variants(settings: Settings) -> dict[str, Variant]:
         name: Variant(
             title, {each: settings.varied_name(each, name) for each in sensitivity.experiments}
         )
-        for name, title in {"baseline": "as published", **titles}.items()
+        for name, title in {BASELINE: AS_PUBLISHED, **titles}.items()
     }
 
 

@@ -9,7 +9,17 @@ from pydantic import Field, model_validator
 
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, unknown_key
-from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings, Variant
+from replication.study import (
+    AS_PUBLISHED,
+    BASELINE,
+    Experiment,
+    Figure,
+    FiguresOf,
+    Job,
+    StudySettings,
+    Variant,
+    check_titles,
+)
 from transformer_dynamics.scan_and_snap_text.experiments import (
     TextExperiment,
     TextMeasureJob,
@@ -102,6 +112,7 @@ class Settings(StudySettings):
             for rate in rates:
                 if rates.count(rate) > 1:
                     raise ValueError(f"{where} > learning_rates: two have the name {rate}")
+        check_titles({name: variant.title for name, variant in self.variants.items()})
         for variant, reading in self.variants.items():
             for name in (*reading.experiments, *reading.experiments.values()):
                 if name not in self.experiments:
@@ -232,7 +243,7 @@ def variants(settings: Settings) -> dict[str, Variant]:
         name: Variant(found.title, dict(found.experiments))
         for name, found in settings.variants.items()
     }
-    return {"baseline": Variant("as published", {}), **readings}
+    return {BASELINE: Variant(AS_PUBLISHED, {}), **readings}
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:

@@ -148,7 +148,8 @@ def change_of_common_mass(attention: Measured) -> pd.DataFrame:
 
 def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
     """Exponent of the time at which dB_n/dt is largest as a power of eta_Y, for every mixture."""
-    exponents = growth.table[growth.table["quantity"] == "exponent"]
+    table = _from_the_start(growth)
+    exponents = table[table["quantity"] == "exponent"]
     turns = exponents.groupby(["mixture", "seed", "eta_z", "ratio"])[["iteration", "growth"]]
     times = turns.apply(turn).rename("turn").reset_index()
     times = times.assign(eta_y=times["eta_z"] * times["ratio"])
@@ -226,10 +227,21 @@ def _logits(found: Runs) -> Floats:
     return np.asarray(np.log(found.array) - np.log(found.classes.probabilities))
 
 
+def _from_the_start(growth: Measured) -> pd.DataFrame:
+    """The table of a `growth` that was measured from update 0.
+
+    Raises:
+        UnmeasurableError: if it was not.
+    """
+    if growth.job.recorded[0] > 0:
+        raise UnmeasurableError("growth is from update 0; add 0 to training > recorded")
+    return growth.table
+
+
 def _growth(growth: Measured, update: Literal["min", "max"]) -> pd.DataFrame:
     """At the first or the last recorded update, a row per cell and seed, a column per quantity."""
-    table = growth.table[growth.table["iteration"] == growth.table["iteration"].agg(update)]
-    found: pd.DataFrame = table.pivot(
+    table = _from_the_start(growth)
+    found: pd.DataFrame = table[table["iteration"] == table["iteration"].agg(update)].pivot(
         index=["eta_z", "ratio", "seed"], columns="quantity", values="growth"
     )
     return found

@@ -68,8 +68,8 @@ def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     absent = sorted(stages.keys() - set(measured.job.recorded))
     if absent:
         raise InputError(
-            f"experiment '{figure.experiment}' must record update {absent[0]} (a time of the"
-            " theory); set its training.recorded or sampling.steps"
+            f"experiment '{figure.experiment}' must record {', '.join(map(str, absent))} (times of"
+            " the theory, in updates); set its training.recorded or sampling.steps"
         )
     rows = drawn(measured.table, figure.seed, list(stages), figure.sequence_classes)
     rows = rows[(rows["eta_z"] == eta_z) & (rows["ratio"] == ratio)]
