@@ -135,4 +135,4 @@ def test_rule_fetches_a_data_set_once(server, project: Project):
 
 def test_rule_knows_only_the_registries_names(project: Project):
     output = project.run("results/datasets/nowhere/train.txt", "--dry-run", succeed=False)
-    assert "MissingRuleException" in output
+    assert "results/datasets/nowhere/train.txt: nothing makes it" in output
