@@ -1,0 +1,68 @@
+"""The part of a page that a study brings itself, if it has a folder `explorer/`.
+
+    panel.html   the section, a Jinja template, which says something without scripts, too
+    style.css    added to the page's
+    script.js    added to the page's; nothing else may be loaded
+    data.py      data(settings, tables) -> what the template is given by name
+"""
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from replication.study import find_studies
+
+PARTS = ("panel.html", "style.css", "script.js")
+
+
+class Explorer(NamedTuple):
+    """What is added to a page, all empty where a study has none."""
+
+    panel: Markup = Markup()
+    """The section."""
+    style: str = ""
+    """Its style."""
+    script: str = ""
+    """Its script."""
+
+
+def explorer_files(study: str) -> list[Path]:
+    """Its files besides the program, none for a study that has none."""
+    found = find_studies().get(study)
+    paths = [found.folder / "explorer" / name for name in PARTS] if found else []
+    return paths if paths and paths[0].exists() else []
+
+
+def explorer_programs(study: str) -> list[str]:
+    """Full name of the module with its `data`."""
+    return [f"{find_studies()[study].package}.explorer.data"] if explorer_files(study) else []
+
+
+def explorer(
+    study: str,
+    settings: Mapping[str, Any],
+    tables: Mapping[str, Path],
+    environment: Environment,
+) -> Explorer:
+    """What a study adds to its page.
+
+    Args:
+        study: its name.
+        settings: its section of the configuration.
+        tables: the numbers that its figures draw, by name of the figure.
+        environment: with the page's filters.
+
+    Raises:
+        InputError: if the settings are none, or a table cannot be read.
+    """
+    if not (files := explorer_files(study)):
+        return Explorer()
+    (program,) = explorer_programs(study)
+    read = find_studies()[study].settings.parse(settings, study)
+    data = importlib.import_module(program).data(read, tables)
+    panel, style, script = (path.read_text() for path in files)
+    return Explorer(Markup(environment.from_string(panel).render(data)), style, script)
