@@ -2,7 +2,7 @@
 
     panel.html   the section, a Jinja template, which says something without scripts, too
     style.css    added to the page's
-    script.js    added to the page's; nothing else may be loaded
+    *.js         added to the page's in the order of their names; nothing else may be loaded
     data.py      data(settings, tables) -> what the template is given by name
 """
 
@@ -15,8 +15,6 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from replication.study import find_studies
-
-PARTS = ("panel.html", "style.css", "script.js")
 
 
 class Explorer(NamedTuple):
@@ -32,9 +30,10 @@ class Explorer(NamedTuple):
 
 def explorer_files(study: str) -> list[Path]:
     """Its files besides the program, none for a study that has none."""
-    found = find_studies().get(study)
-    paths = [found.folder / "explorer" / name for name in PARTS] if found else []
-    return paths if paths and paths[0].exists() else []
+    if (found := find_studies().get(study)) is None:
+        return []
+    folder = found.folder / "explorer"
+    return [path for kind in ("html", "css", "js") for path in sorted(folder.glob(f"*.{kind}"))]
 
 
 def explorer_programs(study: str) -> list[str]:
@@ -64,5 +63,7 @@ def explorer(
     (program,) = explorer_programs(study)
     read = find_studies()[study].settings.parse(settings, study)
     data = importlib.import_module(program).data(read, tables)
-    panel, style, script = (path.read_text() for path in files)
-    return Explorer(Markup(environment.from_string(panel).render(data)), style, script)
+    panel, style, *scripts = (path.read_text() for path in files)
+    return Explorer(
+        Markup(environment.from_string(panel).render(data)), style, "".join(scripts)
+    )

@@ -48,8 +48,7 @@ def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
         and _is_as_the_flow(settings.experiments[figure.experiment])
     }
     experiment = next(iter([*compared.values(), *settings.experiments.values()]))
-    cells = experiment.training.cells
-    eta_z, ratio = cells[len(cells) // 2]
+    eta_z, ratio = experiment.training.cells[0]
     name = next(iter([*(set(experiment.mixtures) & mixtures.keys()), *mixtures]))
     eta_y = eta_z * ratio
     until = _until(eta_y, mixtures[name])
