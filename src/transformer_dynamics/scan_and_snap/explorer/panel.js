@@ -89,7 +89,7 @@
 
   // Two rows of bars; the function that is returned moves them.
   function drawBars(svg, width, { size, flow }) {
-    const [left, row, gap] = [38, width > 340 ? 150 : 118, 10];
+    const [left, row, gap] = [38, width > 340 ? 140 : 118, 10];
     const { common, distinct } = size;
     const top = Math.max(...flow.flatMap(({ c }) => [...c]));
     const step = (width - left - 2 * gap) / (common + 2 * distinct);
@@ -190,7 +190,13 @@
     const names = Object.keys(data.mixtures).map((name) => new Option(name, name));
     inputs.mixture.append(...names, new Option("own", ""));
     inputs.mixture.addEventListener("change", () => turn("mixture"));
-    inputs.time.addEventListener("input", () => (pause(), (state.t = Number(inputs.time.value)), show(), keep()));
+    inputs.time.max = FRAMES;
+    inputs.time.addEventListener("input", () => {
+      pause();
+      state.t = plain((inputs.time.value / FRAMES) * state.until, 4);
+      show();
+      keep();
+    });
     byId("play").addEventListener("click", () => (playing ? pause() : play()));
     addEventListener("hashchange", () => ADDRESSED.test(location.hash) && restore());
     new ResizeObserver(draw).observe(byId("bars").parentElement);
@@ -222,7 +228,6 @@
     }
     inputs.mixture.value = state.mixture;
     byId("mixture-value").textContent = `M = ${vocabulary.toLocaleString("en")}`;
-    Object.assign(inputs.time, { min: 0, max: state.until, step: state.until / FRAMES });
     const written = overlay(data, state, mixture);
     byId("overlay").textContent = written;
     byId("copy").dataset.copy = written;
@@ -247,13 +252,13 @@
     const { c } = solved.flow[frame];
     moveBars(solved.flow[frame]);
     moveCursor(frame);
-    inputs.time.value = state.t;
+    inputs.time.value = frame;
     byId("time-value").textContent = `${shown(state.t)} updates`;
     inputs.time.setAttribute("aria-valuetext", byId("time-value").textContent);
     const [scanned, snapped] = solved.marks;
     const [before, after] = [`t\u2080\u2032\u00a0=\u00a0${shown(scanned)}`, `t\u2080\u00a0=\u00a0${shown(snapped)}`];
     const phase = state.t < scanned ? `scanning, until ${before}` : state.t < snapped ? `between, until ${after}` : `snapping, since ${after}`;
-    const stage = `By the paper\u2019s clock: ${phase}`;
+    const stage = `The paper\u2019s clock: ${phase}`;
     if (byId("stage").textContent !== stage) byId("stage").textContent = stage;
     const rates = solved.flow.map(({ rate }) => rate);
     const peak = rates.indexOf(Math.max(...rates));
