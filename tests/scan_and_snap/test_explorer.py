@@ -1,4 +1,4 @@
-"""The explorer of the study's page, in a real browser: its numbers against Python's, its controls."""
+"""The explorer of the study's page in a real browser: numbers against Python's, controls."""
 
 import json
 from pathlib import Path
@@ -242,7 +242,7 @@ def test_it_plays_and_pauses(visit):
     before = page.evaluate(tall)
     page.locator("#x-play").press("Enter")
     assert page.locator("#x-play").inner_text() == "Pause"
-    page.wait_for_function("Number(document.getElementById('x-time').value) > 20")
+    page.wait_for_function("() => Number(document.getElementById('x-time').value) > 20")
     page.locator("#x-play").press("Space")
     stopped = page.locator("#x-time").input_value()
     assert page.evaluate(tall) > before
@@ -259,7 +259,7 @@ def test_the_overlay_that_is_copied_trains_the_same(visit, fragment):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_text("The same with real training").click()
     page.get_by_role("button", name="Copy the overlay").click()
-    page.wait_for_function("document.getElementById('x-copy').textContent === 'Copied'")
+    page.wait_for_function("() => document.getElementById('x-copy').textContent === 'Copied'")
     text = page.evaluate("navigator.clipboard.readText()")
     assert text.startswith("# snakemake figures/explored.pdf --configfile explored.yaml\n")
     settings = configure(yaml.safe_load(text), find_studies()).section(STUDY)

@@ -1,9 +1,9 @@
 """The part of a page that a study brings itself, if it has a folder `explorer/`.
 
-    panel.html   the section, a Jinja template, which says something without scripts, too
-    style.css    added to the page's
-    *.js         added to the page's in the order of their names; nothing else may be loaded
-    data.py      data(settings, tables) -> what the template is given by name
+* `panel.html`: the section, a Jinja template, which says something without scripts, too;
+* `style.css`: added to the page's;
+* `*.js`: added to the page's in the order of their names; nothing else may be loaded;
+* `data.py`: `data(settings, tables)` gives what the template is given by name.
 """
 
 import importlib
@@ -64,6 +64,4 @@ def explorer(
     read = find_studies()[study].settings.parse(settings, study)
     data = importlib.import_module(program).data(read, tables)
     panel, style, *scripts = (path.read_text() for path in files)
-    return Explorer(
-        Markup(environment.from_string(panel).render(data)), style, "".join(scripts)
-    )
+    return Explorer(Markup(environment.from_string(panel).render(data)), style, "".join(scripts))

@@ -1,4 +1,4 @@
-"""What the explorer starts from: mixtures, numbers of training, and its first setting in numbers."""
+"""What the explorer starts from: mixtures, training's numbers, and its first setting in numbers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -86,11 +86,11 @@ def _training(table: Path) -> list[dict[str, Any]]:
     rows = rows[(rows["source"] == "training") & (rows["quantity"] == "exponent")]
     return [
         {
-            "eta_Y": _plain(eta_y),
-            "eta_Z": _plain(eta_z),
+            "eta_Y": _plain(found["eta_y"].iloc[0]),
+            "eta_Z": _plain(found["eta_z"].iloc[0]),
             "exponent": found[["t", "value_mean", "value_std"]].round(5).fillna(0).values.tolist(),
         }
-        for (eta_y, eta_z), found in rows.groupby(["eta_y", "eta_z"])
+        for _, found in rows.groupby(["eta_y", "eta_z"])
     ]
 
 

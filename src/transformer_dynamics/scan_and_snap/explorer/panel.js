@@ -133,7 +133,7 @@
     const lowest = Math.max(0, Math.min(...entropies.flat(), highest - 0.1) - 0.01);
     const panels = [
       { y: 34, height: 120, title: `growth exponent ${sub("B", "n")}(t)`, curves: exponents, dots, bottom: 0, top: 1.04 * most(...exponents, dots.map((dot) => dot[1] + dot[2])) },
-      { y: 194, height: 70, title: `growth rate d${sub("B", "n")}/dt, over its peak`, curves: [flow, lemma4, theorem4].map(overPeak), dots: [], bottom: 0, top: 1 },
+      { y: 194, height: 70, title: "growth rate, over its peak", curves: [flow, lemma4, theorem4].map(overPeak), dots: [], bottom: 0, top: 1 },
       { y: 304, height: 70, title: "entropy on distinct tokens, nats", curves: entropies, dots: [], bottom: lowest, top: highest },
     ];
     const drawn = panels.map(({ y: above, height, title, curves, dots, bottom, top }) => {
@@ -143,7 +143,7 @@
       const lines = curves.map((values, i) => path(names[i], line(times.map(x), values.map(y)))).reverse();
       const seeds = dots.map(([t, mean, std]) => path("spread", `M${x(t).toFixed(1)} ${y(mean - std).toFixed(1)}V${y(mean + std).toFixed(1)}`) +
         `<circle class="training" cx="${x(t).toFixed(1)}" cy="${y(mean).toFixed(1)}" r="2.6"/>`);
-      return scale.join("") + lines.join("") + seeds.join("") + text(left, above - 9, title, "start", "strong");
+      return scale.join("") + lines.join("") + seeds.join("") + text(0, above - 9, title, "start", "strong");
     });
     const [first, end] = [panels[0].y, panels[2].y + panels[2].height];
     const apart = x(marks[1]) - x(marks[0]) > 18 ? [5, -3] : [0, 2];
