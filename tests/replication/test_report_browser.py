@@ -1,7 +1,6 @@
 """The page in a real browser: loading, filters, keyboard, screen readers, sizes, colours, print."""
 
 import re
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,19 +10,6 @@ from report_folder import Folder
 from replication.verification.judgement import OUTCOMES
 
 # In the browser
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip("no Chromium is installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from replication.errors import InputError
 from replication.frames import read_csv
 from replication.registry import Registry, read_registry
 from replication.report.context import claim_views, groups
+from replication.report.explorer import explorer
 from replication.report.sources import (
     FigureSource,
     FigureSources,
@@ -60,7 +61,6 @@ def render(
     figures = [_figure(figure, registry, shown, judged, page) for figure in shown.figures]
     names = {figure.name for figure in shown.figures}
     claims = claim_views(registry, list(verdicts.values()), names)
-    style, script = (Markup((TEMPLATES / name).read_text()) for name in ("style.css", "script.js"))
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -69,7 +69,12 @@ def render(
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "typeset": typeset, "typeset_svg": typeset_svg}
+    tables = {figure.name: figure.table for figure in shown.figures}
+    added = explorer(shown.study, shown.settings, tables, environment)
+    style = Markup((TEMPLATES / "style.css").read_text() + added.style)
+    script = Markup((TEMPLATES / "script.js").read_text() + added.script)
     return environment.get_template("page.html").render(
+        explorer=added.panel,
         registry=registry,
         claims=claims,
         outcomes=OUTCOMES,

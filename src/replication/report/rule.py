@@ -47,7 +47,7 @@ class Page:
 
     def templates(self, wildcards: Any) -> list[Any]:
         """What the page is made from besides."""
-        return [self.own_file(path) for path in templates()]
+        return [self.own_file(path) for path in self._templates(wildcards)]
 
     def reproductions(self, wildcards: Any) -> list[Any]:
         """Receipts of others, and what they are checked against."""
@@ -63,14 +63,14 @@ class Page:
         paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
         packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
         return [
-            *self.jobs.code(self.lock, paths, PROGRAM, DRAWING),
+            *self.jobs.code(self.lock, paths, PROGRAM, DRAWING, *self._programs(wildcards)),
             *(f"{name}=={version}" for name, version in packages.items()),
         ]
 
     def contents(self, wildcards: Any) -> list[str]:
         """Digests of the files that a person edits."""
-        read = [self._registry(wildcards), *templates(), *self._reproductions(wildcards)]
-        return contents(read)
+        read = [self._registry(wildcards), *self._reproductions(wildcards)]
+        return contents([*self._templates(wildcards), *read])
 
     def planned(self, wildcards: Any) -> str:
         """The figures, as Snakemake does not record what is made from `input`."""
@@ -85,6 +85,17 @@ class Page:
 
     def _registry(self, wildcards: Any) -> str:
         return os.path.relpath(self._study(wildcards).study.folder / "registry.yaml")
+
+    def _templates(self, wildcards: Any) -> list[str]:
+        from replication.report.explorer import explorer_files
+
+        own = map(os.path.relpath, explorer_files(self.study(wildcards)))
+        return [*templates(), *own]
+
+    def _programs(self, wildcards: Any) -> list[str]:
+        from replication.report.explorer import explorer_programs
+
+        return explorer_programs(self.study(wildcards))
 
     def _reproductions(self, wildcards: Any) -> list[str]:
         from replication.reproductions import compared
