@@ -39,6 +39,7 @@ def render(
     verified: list[Reproduction],
     origin: dict[str, str],
     page: Path,
+    computed_on: dict[str, str],
 ) -> str:
     """The page as HTML: the same text for the same arguments on the same machine.
 
@@ -50,6 +51,7 @@ def render(
         origin: what the page came from: `commit`, `digest` of the configuration, and the `command`
             that rebuilds it.
         page: where it is to be.
+        computed_on: processor, Python and packages of what is shown.
 
     Raises:
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
@@ -81,7 +83,7 @@ def render(
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels={figure["source"].name: figure["text"].label for figure in figures},
         origin=origin,
-        machine=machine(),
+        machine=computed_on,
         style=style,
         script=script,
         style_hash=_csp_hash(style),
@@ -151,7 +153,7 @@ def main(
     shown = FigureSources.parse_json(figures.read(), figures.name)
     read = {path: read_verdict(path) for path in verdicts}
     verified = reproductions(root, study)
-    write_text(output, render(registry, read, shown, verified, origin, output))
+    write_text(output, render(registry, read, shown, verified, origin, output, machine()))
 
 
 if __name__ == "__main__":

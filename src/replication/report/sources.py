@@ -45,6 +45,17 @@ class FigureSource(Strict):
     """Number of seeds that it shows."""
 
 
+class OtherPage(Strict):
+    """The page of another study."""
+
+    title: str
+    """Of the study's paper."""
+    page: str = ""
+    """Its file, where it stands beside this page."""
+    command: str
+    """What makes it, where it may not be there."""
+
+
 class FigureSources(Strict):
     """All figures of a study, in their order."""
 
@@ -54,6 +65,8 @@ class FigureSources(Strict):
     """Name of the study."""
     settings: dict[str, Any]
     """The study's section of the configuration."""
+    others: list[OtherPage] = []
+    """Pages of the project's other studies."""
     own: StudySettings = StudySettings()
     """What a user adds to the study's registry."""
 
