@@ -42,7 +42,9 @@ class Kept(NamedTuple):
     """What stands there."""
 
 
-def write_pages(root: Path, studies: dict[str, Study], names: list[str], output: Path) -> list[Path]:
+def write_pages(
+    root: Path, studies: dict[str, Study], names: list[str], output: Path
+) -> list[Path]:
     """Write the page of each study from its reference.
 
     Args:
@@ -101,7 +103,7 @@ def _page(kept: Kept, root: Path, page: Path, others: list[OtherPage]) -> str:
         )
         machine = kept.reference.depends["machine"]
         verified = reproductions(root, kept.name)
-        return render(study.registry, verdicts, shown, verified, origin, page, machine)
+        return render(study.registry, verdicts, shown, verified, origin, page, machine, root)
 
 
 def _drawn(kept: Kept, planned: FigureSource, folder: Path) -> FigureSource | None:

@@ -140,6 +140,10 @@ def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
         checksum=Path(f"results/checksums/{below}.sha256"),
         command=f"snakemake figures/{below}.pdf",
         benchmarks=_benchmarks(jobs, below, figure.picture),
+        program=type(figure).__module__,
+        experiments=list(dict.fromkeys(experiment for experiment, _ in figure.sources())),
+        published=next(map(Path, jobs.tasks[f"figures/{below}"].published), None),
+        published_columns=list(figure.published_columns),
         n_seeds=len(study.seeds_behind(name)),
     )
 
