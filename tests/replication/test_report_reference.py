@@ -66,7 +66,7 @@ def test_a_figure_without_a_fitting_table_is_left_out_and_named(project):
             [STUDY],
             "figures/fig1.csv changed after it was made; restore it with git",
         ),
-        (lambda folder: shutil.rmtree(folder), [STUDY], "manifest.json: cannot be read"),
+        (shutil.rmtree, [STUDY], "manifest.json: cannot be read"),
     ],
 )
 def test_what_cannot_be_shown_is_named(project, change, arguments, message):

@@ -28,7 +28,7 @@ _PLURALS = {
 }
 
 
-_SINGULARS = {"Corollar": "Corollary", "Appendice": "Appendix"}
+_SINGULARS = {"Eq": "Eq.", "Corollar": "Corollary", "Appendice": "Appendix"}
 
 
 class ClaimView(NamedTuple):
