@@ -53,7 +53,7 @@ def render(
         verdicts: on the claims, by path.
         shown: which figures.
         verified: receipts of verifications by others.
-        origin: what the page came from: `commit`, `digest` of the configuration, and the `command`
+        origin: what the page came from: `commit`, `configuration` and its `digest`, and the `command`
             that rebuilds it.
         page: where it is to be.
         computed_on: processor, Python and packages of what is shown.
@@ -188,6 +188,7 @@ def main(
     shown = FigureSources.parse_json(figures.read(), figures.name)
     read = {path: read_verdict(path) for path in verdicts}
     verified = reproductions(root, study)
+    origin["configuration"] = "results/config.yaml"
     html = render(registry, read, shown, verified, origin, output, machine(), root)
     write_text(output, html)
 

@@ -92,6 +92,7 @@ def _page(kept: Kept, root: Path, page: Path, others: list[OtherPage]) -> str:
     }
     origin = {
         "commit": commit(root),
+        "configuration": "the study's defaults",
         "digest": kept.jobs.configuration.digest,
         "command": f"{COMMAND} {kept.name}",
     }
