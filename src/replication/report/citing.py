@@ -51,7 +51,8 @@ def citing(registry: Registry, root: Path) -> Citing:
     ]
     entries = [_paper(registry), *([_software(project)] if project else [])]
     web = [link for link in links if link.url.startswith(("https://", "http://"))]
-    return Citing(web, "\n\n".join(entries), repository)
+    known = repository if repository in {link.url for link in web} else ""
+    return Citing(web, "\n\n".join(entries), known)
 
 
 def _paper(registry: Registry) -> str:

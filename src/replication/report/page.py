@@ -53,8 +53,8 @@ def render(
         verdicts: on the claims, by path.
         shown: which figures.
         verified: receipts of verifications by others.
-        origin: what the page came from: `commit`, `configuration` and its `digest`, and the `command`
-            that rebuilds it.
+        origin: what the page came from: `commit`, `configuration` and its `digest`, and the
+            `command` that rebuilds it.
         page: where it is to be.
         computed_on: processor, Python and packages of what is shown.
         root: the project's folder.
@@ -155,7 +155,8 @@ def _code(program: str, root: Path) -> str:
 def _counts(claims: list[ClaimView]) -> dict[int, dict[str, int]]:
     """Number of claims by group, as far as there are any, and verdict."""
     found = Counter((view.about, view.verdict.verdict) for view in claims)
-    rows = {about: {name: found[about, name] for name in OUTCOMES} for about in range(len(GROUPS))}
+    names: list[str] = list(OUTCOMES)
+    rows = {about: {name: found[about, name] for name in names} for about in range(len(GROUPS))}
     return {about: row for about, row in rows.items() if any(row.values())}
 
 
