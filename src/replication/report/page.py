@@ -154,7 +154,8 @@ def _code(program: str, root: Path) -> str:
 
 def _counts(claims: list[ClaimView]) -> dict[int, dict[str, int]]:
     """Number of claims by group, as far as there are any, and verdict."""
-    found = Counter((view.about, view.verdict.verdict) for view in claims)
+    found: Counter[tuple[int, str]] = Counter()
+    found.update((view.about, view.verdict.verdict) for view in claims)
     names: list[str] = list(OUTCOMES)
     rows = {about: {name: found[about, name] for name in names} for about in range(len(GROUPS))}
     return {about: row for about, row in rows.items() if any(row.values())}
