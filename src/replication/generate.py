@@ -31,7 +31,7 @@ from replication.verification.judgement import (
     OUTCOMES,
     PROBABILITY,
     Verdict,
-    least_favourable,
+    found_and_needed,
 )
 from replication.verification.reference import (
     MANIFEST,
@@ -262,21 +262,16 @@ def _not_holding(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
 def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:
     """Claims, each with its words, as the lines of a table."""
     rows = (
-        (words, f"**{verdict.verdict}**", *_number(verdict), str(claim.quantity), claim.id)
+        (
+            words,
+            f"**{verdict.verdict}**",
+            *found_and_needed(verdict.comparisons, "{:.3g}".format),
+            str(claim.quantity),
+            claim.id,
+        )
         for words, claim, verdict in claims
     )
     return table(("claim", "verdict", "found", "needed", "what is measured", "id"), rows)
-
-
-def _number(verdict: Verdict) -> tuple[str, str]:
-    """The least favourable estimate with its interval, and the range in which it has to lie."""
-    if not verdict.comparisons:
-        return "", ""
-    worst = least_favourable(verdict.comparisons)
-    ends = (("at least", worst.lower), ("at most", worst.upper))
-    needed = " and ".join(f"{name} {end:.3g}" for name, end in ends if end is not None)
-    interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
-    return f"{worst.estimate:.3g}{interval}", needed
 
 
 def _to_yaml(data: Any) -> str:

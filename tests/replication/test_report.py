@@ -83,8 +83,8 @@ def test_texts_of_figures_cite_their_own_tables(folder):
     spoil("registry.yaml", b"Of eta_Y.", b"Up to {{ table.y.max() }} of eta_Y.")(folder)
     spoil("registry.yaml", b"Two curves", b"With {{ table | length | words }} curves")(folder)
     html = folder.html()
-    assert "<figcaption>Up to 5 of η<sub>Y</sub>." in html
-    assert "<figcaption>Up to 4 of η<sub>Y</sub>." in html
+    assert '<p class="caption">Up to 5 of η<sub>Y</sub>.' in html
+    assert '<p class="caption">Up to 4 of η<sub>Y</sub>.' in html
     assert 'alt="Figure 1. With two curves that fall.' in html
 
 

@@ -15,7 +15,7 @@ from replication.order import Told
 from replication.stages import contents
 
 if TYPE_CHECKING:
-    from replication.report.sources import FigureSource, FigureSources
+    from replication.report.sources import FigureSource, FigureSources, OtherPage
 
 PROGRAM = "replication.report.page"
 
@@ -125,8 +125,16 @@ def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
         figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
+        others=[_other(other) for name, other in jobs.studies.items() if name != study],
         own=jobs.studies[study].own,
     )
+
+
+def _other(study: StudyJobs) -> "OtherPage":
+    """Another study; whether its page is there depends on what is asked for."""
+    from replication.report.sources import OtherPage
+
+    return OtherPage(title=study.registry.title, command=f"snakemake {study.study.page}")
 
 
 def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
@@ -143,6 +151,10 @@ def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
         checksum=Path(f"results/checksums/{below}.sha256"),
         command=f"snakemake figures/{below}.pdf",
         benchmarks=_benchmarks(jobs, below, figure.picture),
+        program=type(figure).__module__,
+        experiments=list(dict.fromkeys(experiment for experiment, _ in figure.sources())),
+        published=next(map(Path, jobs.tasks[f"figures/{below}"].published), None),
+        published_columns=list(figure.published_columns),
         n_seeds=len(study.seeds_behind(name)),
     )
 

@@ -4,7 +4,7 @@ import csv
 import io
 import os
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as Xml
@@ -41,8 +41,27 @@ class FigureSource(Strict):
     benchmarks: dict[str, list[str]]
     """Snakemake's benchmark files of everything that it was made by: paths, with {} in place of
     these names."""
+    program: str = ""
+    """Module that draws it."""
+    experiments: list[str] = []
+    """What it shows."""
+    published: Path | None = None
+    """Its numbers as the paper prints them, if they are known."""
+    published_columns: list[str] = []
+    """The columns that these have."""
     n_seeds: int = 0
     """Number of seeds that it shows."""
+
+
+class OtherPage(Strict):
+    """The page of another study."""
+
+    title: str
+    """Of the study's paper."""
+    page: str = ""
+    """Its file, where it stands beside this page."""
+    command: str
+    """What makes it, where it may not be there."""
 
 
 class FigureSources(Strict):
@@ -54,6 +73,8 @@ class FigureSources(Strict):
     """Name of the study."""
     settings: dict[str, Any]
     """The study's section of the configuration."""
+    others: list[OtherPage] = []
+    """Pages of the project's other studies."""
     own: StudySettings = StudySettings()
     """What a user adds to the study's registry."""
 
@@ -140,8 +161,12 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
     return Table(path.name, link, embedded, len(table), list(map(str, table)))
 
 
-def run_time(benchmarks: dict[str, list[str]]) -> float | None:
+def run_time(benchmarks: dict[str, list[str]], recorded: Mapping[str, float]) -> float | None:
     """Seconds that all jobs took, see `FigureSource`; None unless every one was measured.
+
+    Args:
+        benchmarks: see there.
+        recorded: what jobs took elsewhere, by path of the benchmark without its ending.
 
     Raises:
         InputError: if a file is damaged.
@@ -149,9 +174,21 @@ def run_time(benchmarks: dict[str, list[str]]) -> float | None:
     paths = [
         Path(pattern.replace("{}", name)) for pattern, names in benchmarks.items() for name in names
     ]
-    if not paths or not all(path.is_file() for path in paths):
+    if not paths or not all(path.is_file() or _job(path) in recorded for path in paths):
         return None
-    return sum(_seconds(path) for path in paths)
+    return sum(_seconds(path) if path.is_file() else recorded[_job(path)] for path in paths)
+
+
+def _job(benchmark: Path) -> str:
+    return str(benchmark).removesuffix(".benchmark.tsv")
+
+
+def read_seconds(path: Path) -> dict[str, float]:
+    """What jobs took when they were last measured, by path of the benchmark without its ending."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="") as stream:
+        return {row["job"]: float(row["seconds"]) for row in csv.DictReader(stream)}
 
 
 def _seconds(path: Path) -> float:
