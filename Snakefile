@@ -50,5 +50,5 @@ onstart:
     checked(CONFIGURATION.write, Path("results/config.yaml"))
     jobs = [(job.jobid, job.benchmark or "") for job in workflow.dag.needrun_jobs()]
     logger.addHandler(
-        TimeLeft(jobs, read_recorded(PROJECT / "workflow/seconds.csv"))
+        TimeLeft(jobs, read_recorded(PROJECT / "config/seconds.csv"))
     )

@@ -48,7 +48,7 @@ def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
 
 
 def test_what_was_recorded_is_readable():
-    recorded = read_recorded(Path(__file__).parents[2] / "workflow/seconds.csv")
+    recorded = read_recorded(Path(__file__).parents[2] / "config/seconds.csv")
     # What is over before Snakemake looks at it has no processor time.
     assert all(job.startswith("logs/") and seconds >= 0 for job, seconds in recorded.items())
     assert sum(recorded.values()) > 0
