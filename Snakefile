@@ -49,6 +49,4 @@ onstart:
     checked(prepare_run, Path.cwd(), workflow.executor_plugin)
     checked(CONFIGURATION.write, Path("results/config.yaml"))
     jobs = [(job.jobid, job.benchmark or "") for job in workflow.dag.needrun_jobs()]
-    logger.addHandler(
-        TimeLeft(jobs, read_recorded(PROJECT / "workflow/seconds.csv"))
-    )
+    logger.addHandler(TimeLeft(jobs, read_recorded(PROJECT / "config/seconds.csv")))

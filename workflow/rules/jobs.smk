@@ -8,8 +8,9 @@ from snakemake.exceptions import WorkflowError
 from replication.configuration import configure, read_overlay
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.progress import TimeLeft, read_recorded
+from replication.progress import TimeLeft
 from replication.report.captions import Captions
+from replication.seconds import read_recorded
 from replication.slurm import prepare_run
 from replication.digest import code
 from replication.stages import Stage, alternatives
@@ -69,8 +70,11 @@ def can_be_made(target):
     path = os.path.relpath(target or os.curdir)
     if path in JOBS.tasks or workflow.is_rule(target):
         return True
-    makers = {rule.name for rule in workflow.rules if rule.is_producer(path)}
-    return bool(makers - set(MADE_BY_STUDY)) or (not makers and os.path.exists(target))
+    others = (rule for rule in workflow.rules if rule.name not in MADE_BY_STUDY)
+    if any(other.is_producer(path) for other in others):
+        return True
+    made = any(rule.is_producer(path) for rule in workflow.rules)
+    return os.path.exists(target) and not made
 
 
 def python(wildcards, input):

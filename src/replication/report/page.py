@@ -24,11 +24,11 @@ from replication.report.sources import (
     FigureSources,
     read_numbers,
     read_picture,
-    read_seconds,
     run_time,
 )
 from replication.report.typeset import number, typeset, typeset_svg
 from replication.reproductions import COLUMNS, Reproduction, reproductions
+from replication.seconds import read_recorded
 from replication.storage import write_text
 from replication.verification.judgement import OUTCOMES, Verdict
 from replication.verification.machine import machine
@@ -66,7 +66,7 @@ def render(
     """
     registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
-    recorded = read_seconds(root / "workflow/seconds.csv")
+    recorded = read_recorded(root / "config/seconds.csv")
     figures = [
         _figure(figure, registry, shown, judged, page, root)
         | {"seconds": run_time(figure.benchmarks, recorded)}

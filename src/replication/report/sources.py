@@ -1,6 +1,5 @@
 """What the page is made of: pictures, tables and run times, read and checked."""
 
-import csv
 import io
 import os
 from base64 import b64encode
@@ -13,6 +12,7 @@ from PIL import Image
 
 from replication.frames import read_csv
 from replication.run import refuse_changed
+from replication.seconds import expected, job
 from replication.storage import unreadable
 from replication.strict import Strict
 from replication.study import StudySettings
@@ -167,37 +167,13 @@ def run_time(benchmarks: dict[str, list[str]], recorded: Mapping[str, float]) ->
     Args:
         benchmarks: see there.
         recorded: what jobs took elsewhere, by path of the benchmark without its ending.
-
-    Raises:
-        InputError: if a file is damaged.
     """
     paths = [
         Path(pattern.replace("{}", name)) for pattern, names in benchmarks.items() for name in names
     ]
-    if not paths or not all(path.is_file() or _job(path) in recorded for path in paths):
+    if not paths or not all(path.is_file() or job(path) in recorded for path in paths):
         return None
-    return sum(_seconds(path) if path.is_file() else recorded[_job(path)] for path in paths)
-
-
-def _job(benchmark: Path) -> str:
-    return str(benchmark).removesuffix(".benchmark.tsv")
-
-
-def read_seconds(path: Path) -> dict[str, float]:
-    """What jobs took when they were last measured, by path of the benchmark without its ending."""
-    if not path.is_file():
-        return {}
-    with path.open(newline="") as stream:
-        return {row["job"]: float(row["seconds"]) for row in csv.DictReader(stream)}
-
-
-def _seconds(path: Path) -> float:
-    """Time by the clock of one job."""
-    try:
-        (row, *_) = csv.DictReader(path.read_text().splitlines(), delimiter="\t")
-        return float(row["s"])
-    except (OSError, ValueError, KeyError) as error:
-        raise unreadable(path, error) from error
+    return sum(expected(str(path), recorded) for path in paths)
 
 
 def _data_uri(kind: str, content: bytes) -> str:
