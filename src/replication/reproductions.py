@@ -37,12 +37,20 @@ class Reproduction(NamedTuple):
     """Whether it was compared with the reference that the study has now."""
 
     @property
+    def computed_on(self) -> str:
+        """The processor, what it was told to compute as, and the GPU."""
+        machine = self.receipt.machine
+        emulated = (f"emulating {name}={value}" for name, value in machine.emulated.items())
+        gpu = [f"GPU {machine.gpu}"] if machine.gpu else []
+        return ", ".join([machine.processor, *emulated, *gpu])
+
+    @property
     def row(self) -> tuple[str, ...]:
         """The cells of a table with the columns `COLUMNS`."""
         receipt = self.receipt
         return (
             f"{receipt.date:%Y-%m-%d}",
-            _computed_on(receipt),
+            self.computed_on,
             receipt.machine.system,
             receipt.packages.get("torch", ""),
             receipt.level if receipt.settings == "default" else f"{receipt.level}, other settings",
@@ -173,14 +181,6 @@ def _files(folder: Path) -> list[Path]:
 def _earlier(folder: Path) -> list[str]:
     path = folder / EARLIER
     return path.read_text().split() if path.is_file() else []
-
-
-def _computed_on(receipt: Receipt) -> str:
-    """The processor, what it was told to compute as, and the GPU."""
-    machine = receipt.machine
-    emulated = (f"emulating {name}={value}" for name, value in machine.emulated.items())
-    gpu = [f"GPU {machine.gpu}"] if machine.gpu else []
-    return ", ".join([machine.processor, *emulated, *gpu])
 
 
 def _verdicts(receipt: Receipt) -> str:

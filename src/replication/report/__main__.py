@@ -19,8 +19,14 @@ from replication.study import find_studies
     "--output", type=click.Path(path_type=Path), default=Path("results/pages"),
     show_default=True, help="Folder of the pages.",
 )  # fmt: skip
+@click.option(
+    "--history", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="verdicts.csv of the branch verification-history.",
+)  # fmt: skip
 @click.argument("studies", nargs=-1)
-def main(reference: bool, root: Path, output: Path, studies: tuple[str, ...]) -> None:
+def main(
+    reference: bool, root: Path, output: Path, history: Path | None, studies: tuple[str, ...]
+) -> None:
     """Write them, and name them."""
     from replication.report.reference import write_pages
 
@@ -30,7 +36,7 @@ def main(reference: bool, root: Path, output: Path, studies: tuple[str, ...]) ->
             told = unknown_key(name, list(known)).replace("known keys", "known studies")
             raise InputError(told.replace("key", "study"))
     names = list(studies) or [name for name, study in known.items() if study.is_default]
-    for page in write_pages(root, known, list(dict.fromkeys(names)), output):
+    for page in write_pages(root, known, list(dict.fromkeys(names)), output, history):
         click.echo(page)
 
 

@@ -27,6 +27,7 @@ from replication.report.sources import (
     run_time,
 )
 from replication.report.typeset import number, typeset, typeset_svg
+from replication.report.verifications import verifications
 from replication.reproductions import COLUMNS, Reproduction, reproductions
 from replication.seconds import read_recorded
 from replication.storage import write_text
@@ -46,6 +47,7 @@ def render(
     page: Path,
     computed_on: dict[str, str],
     root: Path,
+    history: Path | None = None,
 ) -> str:
     """The page as HTML: the same text for the same arguments on the same machine.
 
@@ -59,6 +61,7 @@ def render(
         page: where it is to be.
         computed_on: processor, Python and packages of what is shown.
         root: the project's folder.
+        history: table of verdicts that continuous verification keeps.
 
     Raises:
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
@@ -97,6 +100,7 @@ def render(
         groups=groups(claims),
         columns=COLUMNS,
         reproductions=[item.row for item in verified],
+        verifications=verifications(shown.study, verified, history),
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels=labels,
         counts=_counts(claims),

@@ -43,7 +43,11 @@ class Kept(NamedTuple):
 
 
 def write_pages(
-    root: Path, studies: dict[str, Study], names: list[str], output: Path
+    root: Path,
+    studies: dict[str, Study],
+    names: list[str],
+    output: Path,
+    history: Path | None = None,
 ) -> list[Path]:
     """Write the page of each study from its reference.
 
@@ -52,6 +56,7 @@ def write_pages(
         studies: all that there are, by name.
         names: those whose pages are wanted.
         output: folder of the pages.
+        history: table of verdicts that continuous verification keeps.
 
     Returns:
         The pages.
@@ -64,7 +69,7 @@ def write_pages(
         others = [
             _other(study, pages.get(study.name)) for study in studies.values() if study.name != name
         ]
-        write_text(page, _page(_kept(root, studies[name]), root, page, others))
+        write_text(page, _page(_kept(root, studies[name]), root, page, others, history))
     return list(pages.values())
 
 
@@ -85,7 +90,7 @@ def _kept(root: Path, study: Study) -> Kept:
     return Kept(Jobs.of(configure({}, alone), alone), study.name, folder, reference)
 
 
-def _page(kept: Kept, root: Path, page: Path, others: list[OtherPage]) -> str:
+def _page(kept: Kept, root: Path, page: Path, others: list[OtherPage], history: Path | None) -> str:
     study = kept.jobs.studies[kept.name]
     verdicts = {
         Path(study.verdict(claim)): verdict for claim, verdict in kept.reference.verdicts.items()
@@ -104,7 +109,9 @@ def _page(kept: Kept, root: Path, page: Path, others: list[OtherPage]) -> str:
         )
         machine = kept.reference.depends["machine"]
         verified = reproductions(root, kept.name)
-        return render(study.registry, verdicts, shown, verified, origin, page, machine, root)
+        return render(
+            study.registry, verdicts, shown, verified, origin, page, machine, root, history
+        )
 
 
 def _drawn(kept: Kept, planned: FigureSource, folder: Path) -> FigureSource | None:

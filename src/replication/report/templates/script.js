@@ -52,16 +52,15 @@
     if (status.textContent !== message) status.textContent = message;
     byId("filter").classList.toggle("active", active);
     byId("nothing").hidden = shown > 0;
-    return active;
   }
 
   function apply() {
-    const active = show();
-    const state = new URLSearchParams();
-    for (const [key, field] of Object.entries(fields)) {
-      if (field.value.trim()) state.set(key, field.value.trim());
-    }
-    history.replaceState(null, "", active ? `#${state}` : location.pathname + location.search);
+    show();
+    // What the explorer keeps in the address stays; the name of a place goes, it has no value.
+    const others = [...new URLSearchParams(location.hash.slice(1))].filter(([key, value]) => value && !(key in fields));
+    const own = Object.entries(fields).map(([key, field]) => [key, field.value.trim()]).filter(([, value]) => value);
+    const state = new URLSearchParams([...others, ...own]).toString();
+    history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
   }
 
   // An address ends in #verdict=... for a filter, or in #claim-T1 for a place.
