@@ -22,7 +22,7 @@ from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
 from replication.numerals import typed_in_template
 from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical, to_markdown
-from replication.reproductions import COLUMNS, Reproduction, all_reproductions
+from replication.reproductions import SUMMARY, Reproduction, all_reproductions, summary
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
 from replication.study import StudySettings, find_studies
@@ -216,8 +216,8 @@ def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
     Raises:
         InputError: if it lacks a mark.
     """
-    rows = [(item.receipt.study, *item.row) for item in sent_in]
-    lines = table(("study", *COLUMNS), rows) if rows else ["None has been sent in yet."]
+    rows = summary(sent_in)
+    lines = table(SUMMARY, rows) if rows else ["None has been sent in yet."]
     return _between(_REPRODUCTIONS, readme, lines)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,9 @@ EARLIER = "earlier_references.txt"
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
 """What a table shows of a receipt."""
 
+SUMMARY = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
+"""What a table shows of all receipts of one study, processor and version of PyTorch."""
+
 
 class Reproduction(NamedTuple):
     """A receipt that was sent in."""
@@ -45,6 +49,11 @@ class Reproduction(NamedTuple):
         return ", ".join([machine.processor, *emulated, *gpu])
 
     @property
+    def verdicts(self) -> str:
+        """How many agree, and with which reference."""
+        return _verdicts(self.receipt) + ("" if self.is_current else ", with an earlier reference")
+
+    @property
     def row(self) -> tuple[str, ...]:
         """The cells of a table with the columns `COLUMNS`."""
         receipt = self.receipt
@@ -54,7 +63,7 @@ class Reproduction(NamedTuple):
             receipt.machine.system,
             receipt.packages.get("torch", ""),
             receipt.level if receipt.settings == "default" else f"{receipt.level}, other settings",
-            _verdicts(receipt) + ("" if self.is_current else ", with an earlier reference"),
+            self.verdicts,
             _runs(receipt),
             receipt.by or "",
         )
@@ -104,6 +113,25 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
             )
         found.append(Reproduction(receipt, receipt.reference == present))
     return sorted(found, key=lambda item: item.receipt.date)
+
+
+def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
+    """The cells of a table with the columns `SUMMARY`; the oldest come first, as in `found`."""
+    alike: dict[tuple[str, ...], list[Reproduction]] = {}
+    for item in found:
+        receipt = item.receipt
+        key = (receipt.study, item.computed_on, receipt.packages.get("torch", ""))
+        alike.setdefault(key, []).append(item)
+    return [
+        (
+            *key,
+            str(len(items)),
+            f"{items[-1].receipt.date:%Y-%m-%d}",
+            items[-1].verdicts,
+            _runs(items[-1].receipt),
+        )
+        for key, items in alike.items()
+    ]
 
 
 def compared(root: Path, study: str) -> list[Path]:

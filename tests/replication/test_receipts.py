@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from replication.reproductions import (
     COLUMNS,
     EARLIER,
     FOLDER,
+    SUMMARY,
     Reproduction,
     all_reproductions,
     record_earlier,
@@ -392,15 +394,17 @@ def test_emulation_and_disagreement_are_marked(root, monkeypatch):
     assert own["runs"] == emulated["runs"] == "15 bit for bit"
 
 
-def test_the_readme_has_a_row_per_receipt(root):
+def test_the_readme_has_a_row_per_processor(root):
+    later = told().model_copy(update={"date": datetime(2126, 1, 31, tzinfo=UTC)})
+    write_receipt(root / FOLDER / STUDY / "2126-01-31-epyc.json", later)
     readme = (
         "before\n<!-- reproductions: generated -->\nold\n<!-- end of reproductions -->\nafter\n"
     )
     text = with_reproductions(readme, all_reproductions(root))
     head, _, row = text.splitlines()[2:-2]
-    assert head == f"| study | {' | '.join(COLUMNS)} |"
-    assert row.startswith(f"| {STUDY} | {told().date:%Y}-")
-    assert row.endswith(f"| full | 3 of 3 agree | 15 bit for bit | {BY} |")
+    assert head == f"| {' | '.join(SUMMARY)} |"
+    assert row.startswith(f"| {STUDY} | {told().machine.processor} |")
+    assert row.endswith("| 2 | 2126-01-31 | 3 of 3 agree | 15 bit for bit |")
     assert with_reproductions(text, []).splitlines()[2] == "None has been sent in yet."
     with pytest.raises(InputError, match="needs the lines <!-- reproductions: generated"):
         with_reproductions("# A title", [])

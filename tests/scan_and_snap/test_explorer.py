@@ -64,10 +64,13 @@ def address(tmp_path_factory):
         settings = SETTINGS.model_dump(mode="json")
         told = json.dumps({"figures": [figure], "study": STUDY, "settings": settings})
         shown = FigureSources.parse_json(told, "figures")
-        origin = {"commit": "abc1234", "digest": "unknown", "command": "snakemake report"}
+        origin = {
+            "commit": "abc1234", "configuration": "results/config.yaml", "digest": "unknown",
+            "command": "snakemake report",
+        }  # fmt: skip
         page = folder / "page.html"
         registry = read_registry(Path("registry.yaml"))
-        page.write_text(render(registry, {}, shown, [], origin, page))
+        page.write_text(render(registry, {}, shown, [], origin, page, {}, folder))
         return page.as_uri()
 
 
