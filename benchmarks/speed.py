@@ -123,7 +123,9 @@ def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
             words = [sys.executable, "-m", "snakemake", *target.split()]
 
             def snakemake(words: list[str] = words, folder: str = folder) -> None:
-                subprocess.run(words, cwd=folder, check=True, capture_output=True)
+                done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+                if done.returncode:
+                    raise click.ClickException(f"{' '.join(words)} failed:\n{done.stderr[-2000:]}")
 
             first, again = wall(snakemake), wall(snakemake)
             peaks = max(map(peak_memory, Path(folder).glob("logs/**/*.benchmark.tsv")))

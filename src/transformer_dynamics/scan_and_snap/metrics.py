@@ -110,7 +110,8 @@ def growth(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
     )
     squares = (f[1:] ** 2 + f[:-1] ** 2) / 2
     increments = np.diff(z, axis=0).sum(-1) / squares.sum(-1)
-    exponent = np.insert(np.cumsum(increments, axis=0), 0, 0, axis=0)
+    at_start = np.zeros_like(increments, shape=(1, *increments.shape[1:]))
+    exponent = np.concatenate([at_start, np.cumsum(increments, axis=0)])
     order = np.argsort(p[0], kind="stable")
     first, middle = order[-1], order[len(order) // 2]
     gain = (c[..., first] / c[..., middle]) ** 2 - 1
