@@ -1,6 +1,6 @@
 """What came of a claim on other machines and with other packages: from receipts and the history."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ KINDS = ["claim", "verdict", "processor", "torch"]
 
 def verifications(
     study: str, receipts: Sequence[Reproduction], history: Path | None
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, list[dict[Hashable, Any]]]:
     """Verdicts of verifications by claim: one entry per verdict, processor and version of PyTorch.
 
     An entry has these three, the `lowest` and `highest` estimate of a comparison, the number of
@@ -38,7 +38,7 @@ def verifications(
         latest=("date", "max"),
     )
     return {
-        str(claim): [dict(zip(counted, row, strict=True)) for row in of.itertuples(index=False)]
+        str(claim): of.drop(columns="claim").to_dict("records")
         for claim, of in counted.groupby("claim", sort=False)
     }
 
