@@ -29,8 +29,8 @@ def job(benchmark: str | Path) -> str:
     return str(benchmark).removesuffix(SUFFIX)
 
 
-def expected(benchmark: str, recorded: Mapping[str, float]) -> float:
-    """Seconds that a job will take: as here before, as recorded, or as those beside it.
+def known(benchmark: str, recorded: Mapping[str, float]) -> float | None:
+    """Seconds that a job took here or, failing that, as recorded; none if neither is known.
 
     Args:
         benchmark: path of the file in which Snakemake writes down what it took.
@@ -39,8 +39,12 @@ def expected(benchmark: str, recorded: Mapping[str, float]) -> float:
     try:
         return measured(Path(benchmark))
     except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
-        name = job(benchmark)
-    if name in recorded:
-        return recorded[name]
-    folder = f"{Path(name).parent}/"
-    return mean([each for job, each in recorded.items() if job.startswith(folder)] or [UNKNOWN])
+        return recorded.get(job(benchmark))
+
+
+def expected(benchmark: str, recorded: Mapping[str, float]) -> float:
+    """Seconds that a job will take: as `known`, or else as those beside it; arguments as there."""
+    if (seconds := known(benchmark, recorded)) is not None:
+        return seconds
+    folder = f"{Path(benchmark).parent}/"
+    return mean([each for name, each in recorded.items() if name.startswith(folder)] or [UNKNOWN])

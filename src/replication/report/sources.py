@@ -12,7 +12,7 @@ from PIL import Image
 
 from replication.frames import read_csv
 from replication.run import refuse_changed
-from replication.seconds import expected, job
+from replication.seconds import known
 from replication.storage import unreadable
 from replication.strict import Strict
 from replication.study import StudySettings
@@ -162,18 +162,19 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
 
 
 def run_time(benchmarks: dict[str, list[str]], recorded: Mapping[str, float]) -> float | None:
-    """Seconds that all jobs took, see `FigureSource`; None unless every one was measured.
+    """Seconds that all jobs took, see `FigureSource`; none unless that of every one is known.
 
     Args:
         benchmarks: see there.
         recorded: what jobs took elsewhere, by path of the benchmark without its ending.
     """
-    paths = [
-        Path(pattern.replace("{}", name)) for pattern, names in benchmarks.items() for name in names
+    seconds = [
+        known(pattern.replace("{}", name), recorded)
+        for pattern, names in benchmarks.items()
+        for name in names
     ]
-    if not paths or not all(path.is_file() or job(path) in recorded for path in paths):
-        return None
-    return sum(expected(str(path), recorded) for path in paths)
+    told = [each for each in seconds if each is not None]
+    return sum(told) if told and len(told) == len(seconds) else None
 
 
 def _data_uri(kind: str, content: bytes) -> str:
