@@ -127,7 +127,7 @@ class Settings(StudySettings):
                 self._check_maps(f"figures > {name}", figure, shown)
             if isinstance(figure, Fig10):
                 self._check_panels(f"figures > {name}", figure, shown)
-            if isinstance(figure, WikitextDynamics):
+            if isinstance(figure, WikitextDynamics) and len(shown) == len(sources):
                 _check_models(f"figures > {name} > models", figure, shown)
         return self
 
