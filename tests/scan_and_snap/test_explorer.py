@@ -69,7 +69,7 @@ def address(tmp_path_factory):
             "command": "snakemake report",
         }  # fmt: skip
         page = folder / "page.html"
-        registry = read_registry(Path("registry.yaml"))
+        registry = read_registry(folder / "registry.yaml")
         page.write_text(render(registry, {}, shown, [], origin, page, {}, folder))
         return page.as_uri()
 
