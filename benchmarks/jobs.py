@@ -8,14 +8,12 @@ from pathlib import Path
 import pandas as pd
 
 from replication.frames import write_csv
-from replication.progress import SUFFIX, measured
+from replication.seconds import SUFFIX, job, measured
 
 
 def main() -> None:
     """Write the table."""
-    seconds = {
-        str(path).removesuffix(SUFFIX): measured(path) for path in Path("logs").rglob(f"*{SUFFIX}")
-    }
+    seconds = {job(path): measured(path) for path in Path("logs").rglob(f"*{SUFFIX}")}
     rows = sorted((job, round(each, 1)) for job, each in seconds.items())
     write_csv(Path("config/seconds.csv"), pd.DataFrame(rows, columns=["job", "seconds"]))
 

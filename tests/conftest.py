@@ -194,3 +194,17 @@ def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project.make_two_jobs()
     project.run(FIGURE)
     return project
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real one."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        pytest.skip("no Chromium is installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()

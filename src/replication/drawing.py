@@ -11,6 +11,7 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from cycler import cycler
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 Value = TypeVar("Value")
@@ -25,6 +26,7 @@ VERDICT_COLOURS = {
     "replicated": "#b5dfb0",
     "contradicted": "#f4a582",
     "no effect": "#d9c6e6",
+    "no effect left": "#b394d0",
     "inconclusive": "#e6e0b8",
     "not tested": "#dddddd",
 }
@@ -36,37 +38,41 @@ VERDICT_MARKS = {
     "replicated": "\N{ALMOST EQUAL TO}",
     "contradicted": "\N{BALLOT X}",
     "no effect": "0",
+    "no effect left": "\N{EMPTY SET}",
     "inconclusive": "?",
     "not tested": "-",
 }
 """For those who do not tell the colours apart."""
 
 
-_SIZE, _SMALL, _GREY = 8.64, 7.92, ".15"
-# seaborn's theme "ticks" in the context "paper", at 0.9 of its size of type. Written out, as what
-# needs nothing else of seaborn is then drawn in half the time.
+WIDTH = 5.5
+"""Of a page's text, in inches; half of it is a column's. Figures are drawn as large as they are
+printed, so that their type is as large as it says."""
+
+CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+"""Colours of what has no order, after Okabe and Ito: to be told apart by all eyes."""
+
+_SIZE, _SMALL, _GREY = 8.0, 7.0, ".15"
+# After seaborn's theme "ticks", for figures of a page's width. Written out, as what needs nothing
+# else of seaborn is then drawn in half the time.
 _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": _GREY,
     "axes.labelcolor": _GREY,
     "axes.labelsize": _SIZE,
-    "axes.linewidth": 1.0,
-    "axes.prop_cycle": cycler(
-        color=[
-            "#4C72B0", "#DD8452", "#55A868", "#C44E52", "#8172B3",
-            "#937860", "#DA8BC3", "#8C8C8C", "#CCB974", "#64B5CD",
-        ]
-    ),
+    "axes.linewidth": 0.8,
+    "axes.prop_cycle": cycler(color=CATEGORIES),
     "axes.titlesize": _SIZE,
     "font.sans-serif": [
         "Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif",
     ],
     "font.size": _SIZE,
     "grid.color": ".8",
+    "hatch.linewidth": 0.5,
     "legend.fontsize": _SMALL,
-    "legend.title_fontsize": _SIZE,
+    "legend.title_fontsize": _SMALL,
     "lines.linewidth": 1.2,
-    "lines.markersize": 4.8,
+    "lines.markersize": 4.0,
     "lines.solid_capstyle": "round",
     "patch.edgecolor": "w",
     "patch.force_edgecolor": True,
@@ -76,20 +82,20 @@ _STYLE: dict[Any, Any] = {
         f"{axis}tick.{key}": value
         for axis in "xy"
         for key, value in {
-            "color": _GREY, "labelsize": _SMALL, "major.size": 4.8, "major.width": 1.0,
-            "minor.size": 3.2, "minor.width": 0.8,
+            "color": _GREY, "labelsize": _SMALL, "major.size": 3.0, "major.width": 0.8,
+            "minor.size": 1.8, "minor.width": 0.6,
         }.items()
     },
     # Fonts embedded as TrueType, and files that are the same every time.
     "pdf.fonttype": 42,
     "svg.hashsalt": "transformer-dynamics",
     "figure.dpi": 100,
-    "savefig.dpi": 200,
+    "savefig.dpi": 300,
 }  # fmt: skip
 
 
 def set_style() -> None:
-    """Small type for print, and files that are the same every time."""
+    """Type that can be read in print, and files that are the same every time."""
     plt.rcParams.update(_STYLE)
 
 
@@ -97,7 +103,7 @@ class Style(NamedTuple):
     """How one curve looks."""
 
     colour: tuple[float, float, float]
-    """Darker from curve to curve, so that they are distinct in print without colour, too."""
+    """Of ordered values darker from curve to curve, distinct in print without colour, too."""
     line: Any
     """Matplotlib's line style."""
     marker: str
@@ -105,7 +111,7 @@ class Style(NamedTuple):
 
 
 def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
-    """A style for each of the values, in their order; lines and markers repeat after the last."""
+    """A style for each of ascending values; lines and markers repeat after the last."""
     listed = list(values)
     shades = np.linspace(0, 1, len(listed) + 3)[2:-1]
     colours = [tuple(shade) for shade in mpl.colormaps["viridis_r"](shades)[:, :3].tolist()]
@@ -113,9 +119,15 @@ def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     return list(zip(listed, styles, strict=False))
 
 
+def category_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
+    """A style for each of values that have no order; colours, too, repeat after the last."""
+    styles = map(Style, cycle(map(to_rgb, CATEGORIES)), cycle(LINES), cycle(MARKERS))
+    return list(zip(values, styles, strict=False))
+
+
 def note(figure: Figure, text: str) -> None:
-    """Write a small line below everything that is drawn."""
-    figure.text(0, 0, text, fontsize=5, va="top")
+    """Write small lines below everything that is drawn."""
+    figure.text(0, 0, text, fontsize=_SMALL, va="top", wrap=True)
 
 
 def save(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str) -> None:
@@ -133,5 +145,6 @@ def save(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str)
         "svg": {"Title": title, "Description": subject, "Date": None},
         "png": {"Title": title, "Description": subject},
     }[kind]
-    figure.savefig(stream, format=kind, metadata=metadata, bbox_inches="tight")
+    # Padded as its layout is, a file is no wider than its figure.
+    figure.savefig(stream, format=kind, metadata=metadata, bbox_inches="tight", pad_inches="layout")
     plt.close(figure)

@@ -22,7 +22,7 @@ from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
 from replication.numerals import typed_in_template
 from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical, to_markdown
-from replication.reproductions import COLUMNS, Reproduction, all_reproductions
+from replication.reproductions import SUMMARY, Reproduction, all_reproductions, summary
 from replication.rulegraph import rulegraph
 from replication.storage import write_text
 from replication.study import StudySettings, find_studies
@@ -31,7 +31,7 @@ from replication.verification.judgement import (
     OUTCOMES,
     PROBABILITY,
     Verdict,
-    least_favourable,
+    found_and_needed,
 )
 from replication.verification.reference import (
     MANIFEST,
@@ -216,8 +216,8 @@ def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
     Raises:
         InputError: if it lacks a mark.
     """
-    rows = [(item.receipt.study, *item.row) for item in sent_in]
-    lines = table(("study", *COLUMNS), rows) if rows else ["None has been sent in yet."]
+    rows = summary(sent_in)
+    lines = table(SUMMARY, rows) if rows else ["None has been sent in yet."]
     return _between(_REPRODUCTIONS, readme, lines)
 
 
@@ -262,21 +262,16 @@ def _not_holding(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
 def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:
     """Claims, each with its words, as the lines of a table."""
     rows = (
-        (words, f"**{verdict.verdict}**", *_number(verdict), str(claim.quantity), claim.id)
+        (
+            words,
+            f"**{verdict.verdict}**",
+            *found_and_needed(verdict.comparisons, "{:.3g}".format),
+            str(claim.quantity),
+            claim.id,
+        )
         for words, claim, verdict in claims
     )
     return table(("claim", "verdict", "found", "needed", "what is measured", "id"), rows)
-
-
-def _number(verdict: Verdict) -> tuple[str, str]:
-    """The least favourable estimate with its interval, and the range in which it has to lie."""
-    if not verdict.comparisons:
-        return "", ""
-    worst = least_favourable(verdict.comparisons)
-    ends = (("at least", worst.lower), ("at most", worst.upper))
-    needed = " and ".join(f"{name} {end:.3g}" for name, end in ends if end is not None)
-    interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
-    return f"{worst.estimate:.3g}{interval}", needed
 
 
 def _to_yaml(data: Any) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,9 @@ EARLIER = "earlier_references.txt"
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
 """What a table shows of a receipt."""
 
+SUMMARY = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
+"""What a table shows of all receipts of one study, processor and version of PyTorch."""
+
 
 class Reproduction(NamedTuple):
     """A receipt that was sent in."""
@@ -37,16 +41,29 @@ class Reproduction(NamedTuple):
     """Whether it was compared with the reference that the study has now."""
 
     @property
+    def computed_on(self) -> str:
+        """The processor, what it was told to compute as, and the GPU."""
+        machine = self.receipt.machine
+        emulated = (f"emulating {name}={value}" for name, value in machine.emulated.items())
+        gpu = [f"GPU {machine.gpu}"] if machine.gpu else []
+        return ", ".join([machine.processor, *emulated, *gpu])
+
+    @property
+    def verdicts(self) -> str:
+        """How many agree, and with which reference."""
+        return _verdicts(self.receipt) + ("" if self.is_current else ", with an earlier reference")
+
+    @property
     def row(self) -> tuple[str, ...]:
         """The cells of a table with the columns `COLUMNS`."""
         receipt = self.receipt
         return (
             f"{receipt.date:%Y-%m-%d}",
-            _computed_on(receipt),
+            self.computed_on,
             receipt.machine.system,
             receipt.packages.get("torch", ""),
             receipt.level if receipt.settings == "default" else f"{receipt.level}, other settings",
-            _verdicts(receipt) + ("" if self.is_current else ", with an earlier reference"),
+            self.verdicts,
             _runs(receipt),
             receipt.by or "",
         )
@@ -96,6 +113,25 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
             )
         found.append(Reproduction(receipt, receipt.reference == present))
     return sorted(found, key=lambda item: item.receipt.date)
+
+
+def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
+    """The cells of a table with the columns `SUMMARY`; the oldest come first, as in `found`."""
+    alike: dict[tuple[str, ...], list[Reproduction]] = {}
+    for item in found:
+        receipt = item.receipt
+        key = (receipt.study, item.computed_on, receipt.packages.get("torch", ""))
+        alike.setdefault(key, []).append(item)
+    return [
+        (
+            *key,
+            str(len(items)),
+            f"{items[-1].receipt.date:%Y-%m-%d}",
+            items[-1].verdicts,
+            _runs(items[-1].receipt),
+        )
+        for key, items in alike.items()
+    ]
 
 
 def compared(root: Path, study: str) -> list[Path]:
@@ -173,14 +209,6 @@ def _files(folder: Path) -> list[Path]:
 def _earlier(folder: Path) -> list[str]:
     path = folder / EARLIER
     return path.read_text().split() if path.is_file() else []
-
-
-def _computed_on(receipt: Receipt) -> str:
-    """The processor, what it was told to compute as, and the GPU."""
-    machine = receipt.machine
-    emulated = (f"emulating {name}={value}" for name, value in machine.emulated.items())
-    gpu = [f"GPU {machine.gpu}"] if machine.gpu else []
-    return ", ".join([machine.processor, *emulated, *gpu])
 
 
 def _verdicts(receipt: Receipt) -> str:

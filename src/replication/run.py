@@ -107,7 +107,7 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
         given = list(_given(order.inputs, list(islice(rest, number))))
         work = Work(order, given, output, checksum)
         try:
-            _STAGES[order.stage](work)
+            make(work)
         except (MemoryError, RuntimeError, ValueError) as error:
             if not _is_of_memory(error):
                 raise
@@ -115,6 +115,32 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
                 f"{output}: does not fit into memory; the largest of its settings are"
                 f" {', '.join(_largest(work))}: lower them, or let a job take fewer seeds"
             ) from error
+
+
+def make(work: Work) -> None:
+    """Do one job.
+
+    Raises:
+        InputError: names what is wrong with an input.
+    """
+    _STAGES[work.order.stage](work)
+
+
+def draw(order: Order, table: Path, checked: Path, published: Sequence[Path], output: Path) -> None:
+    """Draw a figure here and now, from a table that may stand anywhere.
+
+    Args:
+        order: the figure's job.
+        table: the numbers that it draws.
+        checked: digest of the table's content.
+        published: tables as printed.
+        output: where to draw; its ending says which kind of picture.
+
+    Raises:
+        InputError: names what is wrong with an input.
+    """
+    given = list(_given(order.inputs, [table, *published]))
+    make(Work(order, given, output, checked))
 
 
 def _is_of_memory(error: Exception) -> bool:

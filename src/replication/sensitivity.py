@@ -8,9 +8,19 @@ from replication.study import Figure
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from replication.verification.judgement import Verdict
+
+
+NO_EFFECT = "no effect"
+LETTERS = 108
+"""Of a statement in one line of the page's width."""
+LINE = 0.118
+"""Height of a line, in inches."""
+CELL = 2.7
+"""Height of a row of cells with what is around it, in lines."""
 
 
 class Sensitivity(Figure):
@@ -19,8 +29,8 @@ class Sensitivity(Figure):
     title: ClassVar[str] = "Verdicts under every variant of the experiments"
     is_costly: ClassVar[bool] = True
     columns: ClassVar[tuple[str, ...]] = (
-        "claim", "statement", "expected", "variant", "as_baseline", "verdict", "comparisons",
-        "holding", "estimate", "effect", "seeds",
+        "claim", "statement", "expected", "variant", "as_baseline", "verdict", "outcome",
+        "comparisons", "holding", "estimate", "effect", "seeds",
     )  # fmt: skip
     drawing: Literal["sensitivity"]
     """Which drawing."""
@@ -30,9 +40,11 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
     """One row per claim and variant.
 
     `estimate` and `effect`, in standard deviations of one seed, are medians of comparisons.
+    `outcome` is the verdict, but "no effect left" where the verdict is "no effect", no comparison
+    holds, and one does in the experiments as they are, the first variant.
 
     Args:
-        figure: not used.
+        figure: its columns.
         verdicts: one per cell.
         cells: of each, its claim, statement, what is expected of it and variant, and as_baseline:
             whether the variant changes nothing in the claim's experiments.
@@ -42,7 +54,11 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
     """
     import pandas as pd
 
-    return pd.DataFrame([_row(*pair) for pair in zip(cells, verdicts, strict=True)])
+    found = pd.DataFrame([_row(*pair) for pair in zip(cells, verdicts, strict=True)])
+    held = found["holding"] > 0
+    lost = (found["verdict"] == NO_EFFECT) & ~held & held.groupby(found["claim"]).transform("first")
+    outcome = found["verdict"].mask(lost, f"{NO_EFFECT} left")
+    return found.assign(outcome=outcome)[list(figure.columns)]
 
 
 def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
@@ -64,50 +80,76 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
 
 
 def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One row per claim, one column per variant."""
+    """One row per claim, below its statement, and one column per variant."""
     import matplotlib.pyplot as plt
-    from matplotlib.patches import Patch, Rectangle
 
-    from replication.drawing import VERDICT_COLOURS, VERDICT_MARKS
+    from replication.drawing import WIDTH
 
     variants = list(dict.fromkeys(table["variant"]))
     claims = table.drop_duplicates("claim")
-    drawing, axes = plt.subplots(figsize=(3.9 + 0.95 * len(variants), 0.9 + 0.6 * len(claims)))
-    for row, claim in enumerate(claims["claim"]):
-        for cell in table[table["claim"] == claim].to_dict("records"):
-            column, verdict = variants.index(cell["variant"]), cell["verdict"]
-            colour = VERDICT_COLOURS[verdict]
-            axes.add_patch(
-                Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", linewidth=2)
-            )
-            text = VERDICT_MARKS[verdict]
-            if cell["comparisons"]:
-                held = f"{text} {cell['holding']}/{cell['comparisons']}"
-                text = f"{cell['estimate']:+.2g}\n{held}"
-            text = "=" if cell["as_baseline"] else text
-            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize="small")
-    labels = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
+    said = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
+    statements = [textwrap.wrap(words, LETTERS) for words in said]
+    heights = [len(lines) + CELL for lines in statements]
+    drawing, axes = plt.subplots(figsize=(WIDTH, LINE * (sum(heights) + 8)), layout="constrained")
     axes.set(
         xlim=(0, len(variants)),
-        ylim=(len(claims), 0),
+        ylim=(sum(heights), 0),
         xticks=[column + 0.5 for column in range(len(variants))],
-        xticklabels=[textwrap.fill(name, 11) for name in variants],
-        yticks=[row + 0.5 for row in range(len(claims))],
-        yticklabels=[textwrap.fill(label, 62) for label in labels],
+        xticklabels=[textwrap.fill(name, 9, break_long_words=False) for name in variants],
+        yticks=[],
     )
-    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False, labelsize="small")
     axes.spines[:].set_visible(False)
+    bottom = 0.0
+    for claim, lines, height in zip(claims["claim"], statements, heights, strict=True):
+        # As wide as the page, it would make the cells narrower.
+        axes.text(
+            0, bottom + 0.2, "\n".join(lines), fontsize="small", va="top", linespacing=1.1,
+            in_layout=False,
+        )  # fmt: skip
+        for cell in table[table["claim"] == claim].to_dict("records"):
+            _cell(axes, (variants.index(cell["variant"]), bottom + len(lines) + 0.3), cell)
+        bottom += height
+    _legend(drawing, set(table["outcome"]))
+    return drawing
+
+
+def _cell(axes: "Axes", corner: tuple[float, float], cell: dict[str, Any]) -> None:
+    from matplotlib.patches import Rectangle
+
+    from replication.drawing import VERDICT_COLOURS, VERDICT_MARKS
+
+    left, top = corner
+    height = CELL - 0.6
+    axes.add_patch(
+        Rectangle(corner, 1, height, facecolor=VERDICT_COLOURS[cell["outcome"]], edgecolor="white")
+    )
+    text = VERDICT_MARKS[cell["outcome"]]
+    if cell["comparisons"]:
+        text = f"{cell['estimate']:+.2g}\n{text} {cell['holding']}/{cell['comparisons']}"
+    text = "=" if cell["as_baseline"] else text
+    axes.text(
+        left + 0.5, top + height / 2, text, ha="center", va="center", fontsize="small",
+        linespacing=1.0,
+    )  # fmt: skip
+
+
+def _legend(drawing: "Drawing", outcomes: set[str]) -> None:
+    from matplotlib.patches import Patch
+
+    from replication.drawing import VERDICT_COLOURS, VERDICT_MARKS
+
     handles = [
         Patch(facecolor=colour, edgecolor="0.4", label=f"{VERDICT_MARKS[name]} {name}")
         for name, colour in VERDICT_COLOURS.items()
-        if name in set(table["verdict"])
+        if name in outcomes
     ]
     drawing.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=len(handles),
+        ncols=min(len(handles), 5),
+        columnspacing=1,
         frameon=False,
         title="Numbers: median estimate, comparisons that hold. ="
         " : the variant changes nothing in this experiment.",
     )
-    return drawing

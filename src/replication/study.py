@@ -14,7 +14,8 @@ A study is one folder of a package beside the engine. Its `study.py` has
     DRAWN_BESIDE                             optional: by drawing, marks that are not in its table
 
 and beside it stand `config.yaml` (its defaults), `registry.yaml` (claims and captions), `README.md`
-and `published/` (tables as printed). Its programs are modules with pure functions:
+and `published/` (tables as printed); `explorer/`, if there is one, is a part of its page, see
+`replication/report/explorer.py`. Its programs are modules with pure functions:
 
     sample(job, seeds, sources) -> arrays            data
     train(job, seeds, data, checkpoint) -> arrays    runs, the first axis of every array the seed

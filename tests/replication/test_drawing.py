@@ -1,30 +1,52 @@
 """The frame of every drawing."""
 
+import io
+
 import matplotlib.pyplot as plt
 import seaborn as sns
+from matplotlib.font_manager import font_scalings
+from PIL import Image
 
-from replication.drawing import curve_styles, set_style
+from replication.drawing import CATEGORIES, WIDTH, category_styles, curve_styles, save, set_style
 
-OURS = {"pdf.fonttype", "svg.hashsalt", "figure.dpi", "savefig.dpi"}
-"""Of embedded fonts, reproducible files and pixels; seaborn leaves them as they are."""
+LEGIBLE = 6.5
+"""Points."""
 
 
-def test_the_theme_is_one_of_seaborns():
+def test_type_is_legible_in_a_figure_as_wide_as_the_page():
     with plt.rc_context():
-        sns.set_theme(context="paper", style="ticks", font_scale=0.9)
-        expected = dict(plt.rcParams)
-        plt.rcdefaults()
         set_style()
         found = dict(plt.rcParams)
-    different = {key for key in found if repr(found[key]) != repr(expected[key])}
-    numbers = {key for key in different if isinstance(found[key], float)}
-    assert all(abs(found[key] - expected[key]) < 1e-12 for key in numbers - OURS)
-    # The palette of pictures is named where one is drawn.
-    assert different - numbers <= OURS | {"axes.prop_cycle", "image.cmap"}
-    colours = [item["color"] for item in expected["axes.prop_cycle"]]
-    assert sns.color_palette([item["color"] for item in found["axes.prop_cycle"]]) == colours
+    sizes = {key: size for key, size in found.items() if key.endswith(("size", "fontsize"))}
+    types = {key: size for key, size in sizes.items() if "label" in key or "font" in key}
+    scaled = {
+        key: size if isinstance(size, float) else found["font.size"] * font_scalings[size]
+        for key, size in types.items()
+        if size not in (None, "larger")
+    }
+    assert {"font.size", "xtick.labelsize", "legend.fontsize"} <= scaled.keys()
+    assert min(scaled.values()) >= LEGIBLE
+    assert found["font.size"] * font_scalings["small"] >= LEGIBLE
+
+
+def test_a_file_is_as_wide_as_its_figure():
+    with plt.rc_context():
+        set_style()
+        drawing, axes = plt.subplots(figsize=(WIDTH, 2), layout="constrained")
+        axes.plot([0, 1], [0, 1])
+        stream = io.BytesIO()
+        save(drawing, stream, "png", "a title", "a subject")
+        dots = plt.rcParams["savefig.dpi"]
+    width, _ = Image.open(stream).size
+    assert WIDTH - 0.1 < width / dots <= WIDTH + 0.01
 
 
 def test_curves_get_darker_as_in_seaborns_palette():
     styles = [style.colour for _, style in curve_styles("abcd")]
     assert styles == [tuple(colour) for colour in sns.color_palette("viridis_r", 5)[1:]]
+
+
+def test_what_has_no_order_differs_in_colour_line_and_marker():
+    styles = [style for _, style in category_styles(CATEGORIES)]
+    for part in zip(*styles, strict=True):
+        assert len(set(part)) == len(CATEGORIES)

@@ -6,7 +6,8 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from replication import progress
-from replication.progress import TimeLeft, expected, read_recorded
+from replication.progress import TimeLeft
+from replication.seconds import UNKNOWN, expected, read_recorded
 
 RECORDED = {"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0}
 
@@ -16,11 +17,11 @@ def test_a_job_is_expected_to_take_what_it_took(tmp_path):
     here.write_text("s\tcpu_time\n50\t7.5\n60\t8.5\n")
     assert expected(str(here), RECORDED) == 8
     here.write_text("s\th:m:s\n50\t0:00:50\n")
-    assert expected(str(here), RECORDED) == progress.UNKNOWN
+    assert expected(str(here), RECORDED) == UNKNOWN
     assert expected("logs/a/runs/x/6-10.benchmark.tsv", RECORDED) == 30
     assert expected("logs/a/runs/x/11-15.benchmark.tsv", RECORDED) == 20, "as those beside it"
-    assert expected("logs/b/runs/x/1.benchmark.tsv", RECORDED) == progress.UNKNOWN
-    assert expected("", RECORDED) == progress.UNKNOWN, "a job that measures nothing"
+    assert expected("logs/b/runs/x/1.benchmark.tsv", RECORDED) == UNKNOWN
+    assert expected("", RECORDED) == UNKNOWN, "a job that measures nothing"
 
 
 def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):

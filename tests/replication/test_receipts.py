@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,18 @@ from click.testing import CliRunner
 from conftest import DEFAULTS, FIGURE, ROOT
 from report_folder import Folder
 
+from replication.continuous.history import append, verdict_rows
 from replication.errors import InputError
 from replication.generate import with_reproductions
 from replication.jobs import Jobs
 from replication.provenance import digest
+from replication.report.verifications import verifications
 from replication.reproductions import (
     COLUMNS,
     EARLIER,
     FOLDER,
+    SUMMARY,
+    Reproduction,
     all_reproductions,
     record_earlier,
     reproductions,
@@ -389,15 +394,17 @@ def test_emulation_and_disagreement_are_marked(root, monkeypatch):
     assert own["runs"] == emulated["runs"] == "15 bit for bit"
 
 
-def test_the_readme_has_a_row_per_receipt(root):
+def test_the_readme_has_a_row_per_processor(root):
+    later = told().model_copy(update={"date": datetime(2126, 1, 31, tzinfo=UTC)})
+    write_receipt(root / FOLDER / STUDY / "2126-01-31-epyc.json", later)
     readme = (
         "before\n<!-- reproductions: generated -->\nold\n<!-- end of reproductions -->\nafter\n"
     )
     text = with_reproductions(readme, all_reproductions(root))
     head, _, row = text.splitlines()[2:-2]
-    assert head == f"| study | {' | '.join(COLUMNS)} |"
-    assert row.startswith(f"| {STUDY} | {told().date:%Y}-")
-    assert row.endswith(f"| full | 3 of 3 agree | 15 bit for bit | {BY} |")
+    assert head == f"| {' | '.join(SUMMARY)} |"
+    assert row.startswith(f"| {STUDY} | {told().machine.processor} |")
+    assert row.endswith("| 2 | 2126-01-31 | 3 of 3 agree | 15 bit for bit |")
     assert with_reproductions(text, []).splitlines()[2] == "None has been sent in yet."
     with pytest.raises(InputError, match="needs the lines <!-- reproductions: generated"):
         with_reproductions("# A title", [])
@@ -414,3 +421,33 @@ def test_the_page_shows_those_of_its_study(tmp_path, monkeypatch):
     cells = re.findall(r"<td>(.*?)</td>", html.split('id="reproductions"')[1])
     assert cells[: len(COLUMNS)][-3:] == ["3 of 3 agree", "15 bit for bit", BY]
     assert "None has been sent in yet." not in html
+
+
+def test_verdicts_of_others_are_counted_by_machine_and_version(root):
+    receipts = reproductions(root, STUDY)
+    (receipt,) = (item.receipt for item in receipts)
+    claim, judged = next(iter(receipt.verdicts.items()))
+    here = {"verdict": judged.verdict, "torch": receipt.packages["torch"]}
+    alone = verifications(STUDY, receipts, None)
+    assert alone.keys() == receipt.verdicts.keys()
+    assert [{key: item[key] for key in here} for item in alone[claim]] == [here]
+
+    history = root / "verdicts.csv"
+    run = {"commit": "a", "study": STUDY, "level": "plain", "processor": "abacus", "python": "3.11"}
+    for date, torch_version in (
+        ("2026-01-01", "2.13.0"),
+        ("2026-01-02", "2.13.0"),
+        ("2026-01-03", "2.14.0"),
+    ):
+        told = run | {"date": f"{date}T00:00:00Z", "packages": f"numpy==2.0 torch=={torch_version}"}
+        append(history, verdict_rows(REFERENCE), told)
+    append(history, verdict_rows(REFERENCE), told | {"study": "another"})
+    counted = [
+        (item["processor"], item["torch"], item["times"], item["latest"])
+        for item in verifications(STUDY, [], history)[claim]
+    ]
+    assert counted == [("abacus", "2.13.0", 2, "2026-01-02"), ("abacus", "2.14.0", 1, "2026-01-03")]
+    assert len(verifications(STUDY, receipts, history)[claim]) == 3
+
+    other = receipt.model_copy(update={"settings": "0" * 64})
+    assert verifications(STUDY, [Reproduction(other, True)], None) == {}

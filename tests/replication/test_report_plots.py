@@ -61,6 +61,7 @@ def test_numbers_are_short(value, text):
         ("1/eta_Y^-0.75", "1/η<sub>Y</sub><sup>−0.75</sup>"),
         ("t_0' and beta_nn' and E'_nn", "t<sub>0</sub>′ and β<sub>nn′</sub> and E′<sub>nn</sub>"),
         ("dB_n/dt >= 1e-3", "dB<sub>n</sub>/dt ≥ 0.001"),
+        ("|zdot_ml| and dots", "|z\u0307<sub>ml</sub>| and dots"),
         ("(I+E)^{-1}, F^dagger", "(I+E)<sup>−1</sup>, F<sup>†</sup>"),
         ("seeds 1-10 of a -2 run", "seeds 1-10 of a −2 run"),
         ("in papers/a_b.csv and num_last", "in papers/a_b.csv and num_last"),

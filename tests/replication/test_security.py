@@ -151,6 +151,7 @@ FREE = {
         "corpora.*.folder": "a path",
         "corpora.*.*.name": "the name of a file",
         "figures.fig10.panels.*": "words in a figure",
+        "variants.*.title": "words in a table",
     },
 }
 """Settings that may be any text; every other one is a number, a choice or a plain name."""

@@ -48,7 +48,7 @@ EXPERIMENT = "scan_and_snap.experiments.syn_medium"
         ),
         ("scan_and_snap.figures.new", {"experiment": "syn_medium"}, "key 'drawing' is missing"),
         ("scan_and_snap.figures.fig6.next_tokens_per_query", 3, "has 2 next tokens per query"),
-        ("scan_and_snap.figures.errata.eta_z", 7, "has no eta_z 7"),
+        ("scan_and_snap.figures.findings.eta_z", 7, "has no eta_z 7"),
         (
             f"{EXPERIMENT}.recall_thresholds.syn_medium_1",
             {"first": 0.2, "last": 0.1, "count": 3},
@@ -68,7 +68,8 @@ EXPERIMENT = "scan_and_snap.experiments.syn_medium"
         ("scan_and_snap.figures.fig4.iterations", [0, 3], "does not record update 3"),
         ("scan_and_snap.figures.fig4.sequence_classes", [3], "of at least 3 classes"),
         ("scan_and_snap.experiments.syn_small_adam.training.ratio", [2], "the one ratio 1"),
-        ("scan_and_snap.mixtures.syn_medium_3.num_last", 1, "two mixtures of the same num_last"),
+        ("scan_and_snap.mixtures.syn_medium_10.num_last", 1, "two mixtures of the same num_last"),
+        ("scan_and_snap.figures.fig1.num_classes", 7, "must have 7 sequence classes"),
     ],
 )
 def test_wrong_value_is_named(path, value, message):

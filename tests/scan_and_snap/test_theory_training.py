@@ -240,3 +240,4 @@ def test_turning_table_compares_training_with_the_theory(trained):
     assert row["scanning_end"] == pytest.approx(2 * np.log(33) / ETA_Y)
     assert row["n_seeds"] == len(SEEDS)
     assert row["gamma_peak"] < row["turn_mean"] < 2.5 * row["gamma_peak"]
+    assert row["as_power_1"] == row["as_power_075"] == row["turn_mean"]

@@ -53,6 +53,8 @@ MAPS, FIG7 = "experiments.wikitext_maps", "figures.fig7"
         (f"{FIG7}.experiments", ["wikitext_rates"], "must have one corpus and one rate"),
         (f"{FIG7}.drawing", "fig8", "unknown value 'fig8'; did you mean 'fig7'?"),
         ("figures.fig10.panels", {}, "at least 1 item"),
+        ("figures.wikitext_switches.models", ["no_position"], "did you mean 'no_positions'?"),
+        ("figures.wikitext_dynamics.models", ["no_residual"], "unknown key 'no_residual'"),
     ],
 )
 def test_wrong_settings_are_named(path: str, value: Any, message: str):

@@ -8,8 +8,9 @@ from snakemake.exceptions import WorkflowError
 from replication.configuration import configure, read_overlay
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.progress import TimeLeft, read_recorded
+from replication.progress import TimeLeft
 from replication.report.captions import Captions
+from replication.seconds import read_recorded
 from replication.slurm import prepare_run
 from replication.digest import code
 from replication.stages import Stage, alternatives

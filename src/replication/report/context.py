@@ -1,14 +1,23 @@
 """From claims and verdicts to what the page shows, and where."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from replication.errors import InputError
-from replication.registry import Bounds, Claim, Equivalence, Interval, Published, Registry, Test
+from replication.registry import (
+    GROUPS,
+    Bounds,
+    Claim,
+    Equivalence,
+    Interval,
+    Published,
+    Registry,
+    Test,
+)
 from replication.report.forest import Plot, forest
 from replication.report.typeset import number, typeset
-from replication.verification.judgement import PROBABILITY, Comparison, Verdict
+from replication.verification.judgement import PROBABILITY, Comparison, Verdict, found_and_needed
 
 _PLURALS = {
     "Appendix": "Appendices",
@@ -17,6 +26,9 @@ _PLURALS = {
     "Eq": "Equations",
     "Figure": "Figures that are not drawn here",
 }
+
+
+_SINGULARS = {"Eq": "Eq.", "Corollar": "Corollary", "Appendice": "Appendix"}
 
 
 class ClaimView(NamedTuple):
@@ -38,19 +50,25 @@ class ClaimView(NamedTuple):
     """How it is judged."""
     figure: str
     """Figure that it is shown with; empty if that is not drawn."""
+    about: int
+    """Which of `GROUPS` it belongs to."""
+    found: str
+    """Its least favourable estimate, with its interval."""
+    needed: str
+    """Where that has to lie."""
     search: str
     """What a search looks through."""
 
 
 def claim_views(
-    registry: Registry, verdicts: Sequence[Verdict], drawn: set[str]
+    registry: Registry, verdicts: Sequence[Verdict], drawn: Mapping[str, str]
 ) -> list[ClaimView]:
     """Every claim of the registry, in its order.
 
     Args:
         registry: what is claimed.
         verdicts: one on each claim that has a test.
-        drawn: names of the figures that the page shows.
+        drawn: what the figures that the page shows are called, by name.
 
     Raises:
         InputError: if a claim that has a test has no verdict, or a verdict no such claim.
@@ -75,10 +93,13 @@ def groups(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
     return found
 
 
-def _claim_view(claim: Claim, judged: Verdict | None, drawn: set[str]) -> ClaimView:
+def _claim_view(claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]) -> ClaimView:
     summary = f"{judged.summary}." if judged else str(claim.not_tested)
     verdict = judged or Verdict.without_evidence(claim.id, summary)
-    texts = (claim.id, claim.statement, claim.where, verdict.verdict, summary)
+    label = drawn.get(claim.figure or "", "")
+    places = " ".join([claim.where, *_places(claim.where), label])
+    texts = (claim.id, claim.statement, places, verdict.verdict, summary, claim.headline or "")
+    found, needed = found_and_needed(verdict.comparisons, number)
     plain = " ".join([*texts, claim.note or "", claim.figure or ""])
     return ClaimView(
         claim=claim,
@@ -88,7 +109,10 @@ def _claim_view(claim: Claim, judged: Verdict | None, drawn: set[str]) -> ClaimV
         ours=_ours(verdict.comparisons),
         axis=_axis(claim.test) if claim.test else "",
         judged=_judged(claim.test, verdict) if claim.test else "",
-        figure=claim.figure if claim.figure in drawn else "",
+        figure=claim.figure if claim.figure and label else "",
+        about=GROUPS.index(claim.group),
+        found=found,
+        needed=needed,
         search=f"{plain} {typeset(plain).striptags()}".lower(),
     )
 
@@ -153,3 +177,15 @@ def _kind_of_place(where: str) -> str:
     match = re.match(r"[A-Za-z]+", where)
     word = match[0].removesuffix("s") if match else "Other place"
     return _PLURALS.get(word, f"{word}s")
+
+
+def _places(where: str) -> Iterator[str]:
+    """Each of several places by its own name: Lemma 3 and Lemma 5 for 'Lemmas 3 and 5'."""
+    for match in re.finditer(
+        r"([A-Z][a-z]+?)(?:ie)?s?\.? (\d\w*(?:(?:, and |, | and |-)\d\w*)+)", where
+    ):
+        kind = _SINGULARS.get(match[1], match[1])
+        ends = [(int(a), int(b)) for a, b in re.findall(r"\b(\d+)-(\d+)\b", match[2])]
+        within = (str(n) for first, last in ends for n in range(first, last + 1))
+        for name in dict.fromkeys([*re.findall(r"\d\w*", match[2]), *within]):
+            yield f"{kind} {name}"

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,8 +14,11 @@ from markupsafe import Markup
 from replication.citation import Shown
 from replication.errors import InputError
 from replication.frames import read_csv
-from replication.registry import Registry, read_registry
-from replication.report.context import claim_views, groups
+from replication.registry import GROUPS, Registry, read_registry
+from replication.report.behind import beside, overlay
+from replication.report.citing import citing
+from replication.report.context import ClaimView, claim_views, groups
+from replication.report.explorer import explorer
 from replication.report.sources import (
     FigureSource,
     FigureSources,
@@ -23,7 +27,9 @@ from replication.report.sources import (
     run_time,
 )
 from replication.report.typeset import number, typeset, typeset_svg
+from replication.report.verifications import verifications
 from replication.reproductions import COLUMNS, Reproduction, reproductions
+from replication.seconds import read_recorded
 from replication.storage import write_text
 from replication.verification.judgement import OUTCOMES, Verdict
 from replication.verification.machine import machine
@@ -39,6 +45,9 @@ def render(
     verified: list[Reproduction],
     origin: dict[str, str],
     page: Path,
+    computed_on: dict[str, str],
+    root: Path,
+    history: Path | None = None,
 ) -> str:
     """The page as HTML: the same text for the same arguments on the same machine.
 
@@ -47,9 +56,12 @@ def render(
         verdicts: on the claims, by path.
         shown: which figures.
         verified: receipts of verifications by others.
-        origin: what the page came from: `commit`, `digest` of the configuration, and the `command`
-            that rebuilds it.
+        origin: what the page came from: `commit`, `configuration` and its `digest`, and the
+            `command` that rebuilds it.
         page: where it is to be.
+        computed_on: processor, Python and packages of what is shown.
+        root: the project's folder.
+        history: table of verdicts that continuous verification keeps.
 
     Raises:
         InputError: if a verdict is missing or without a claim, or a figure cannot be read, has no
@@ -57,10 +69,14 @@ def render(
     """
     registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
-    figures = [_figure(figure, registry, shown, judged, page) for figure in shown.figures]
-    names = {figure.name for figure in shown.figures}
-    claims = claim_views(registry, list(verdicts.values()), names)
-    style, script = (Markup((TEMPLATES / name).read_text()) for name in ("style.css", "script.js"))
+    recorded = read_recorded(root / "config/seconds.csv")
+    figures = [
+        _figure(figure, registry, shown, judged, page, root)
+        | {"seconds": run_time(figure.benchmarks, recorded)}
+        for figure in shown.figures
+    ]
+    labels = {figure["source"].name: figure["text"].label for figure in figures}
+    claims = claim_views(registry, list(verdicts.values()), labels)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -69,19 +85,29 @@ def render(
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "typeset": typeset, "typeset_svg": typeset_svg}
+    tables = {figure.name: figure.table for figure in shown.figures}
+    added = explorer(shown.study, shown.settings, tables, environment)
+    style = Markup((TEMPLATES / "style.css").read_text() + added.style)
+    script = Markup((TEMPLATES / "script.js").read_text() + added.script)
     return environment.get_template("page.html").render(
+        explorer=added.panel,
         registry=registry,
         claims=claims,
         outcomes=OUTCOMES,
+        group_names=GROUPS,
         totals=Counter(view.verdict.verdict for view in claims if view.claim.kind != "own"),
         figures=figures,
         groups=groups(claims),
         columns=COLUMNS,
         reproductions=[item.row for item in verified],
+        verifications=verifications(shown.study, verified, history),
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
-        labels={figure["source"].name: figure["text"].label for figure in figures},
+        labels=labels,
+        counts=_counts(claims),
+        cited=citing(registry, root),
+        others=shown.others,
         origin=origin,
-        machine=machine(),
+        machine=computed_on,
         style=style,
         script=script,
         style_hash=_csp_hash(style),
@@ -95,6 +121,7 @@ def _figure(
     shown: FigureSources,
     verdicts: dict[str, Verdict],
     page: Path,
+    root: Path,
 ) -> dict[str, Any]:
     own = shown.own.texts.get(source.name)
     text = own or registry.figures.get(source.drawing)
@@ -118,8 +145,29 @@ def _figure(
         "is_borrowed": own is None and source.name != source.drawing,
         "picture": read_picture(source.picture),
         "table": numbers,
-        "seconds": run_time(source.benchmarks),
+        "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),
+        "beside": beside(source.table, source.published, source.published_columns)
+        if source.published
+        else None,
+        "code": _code(source.program, root),
     }
+
+
+def _code(program: str, root: Path) -> str:
+    """Where a module stands in the project; its name if it stands elsewhere."""
+    found = find_spec(program) if program else None
+    path = Path(found.origin or "").resolve() if found else Path()
+    top = root.resolve()
+    return path.relative_to(top).as_posix() if path.is_relative_to(top) else program
+
+
+def _counts(claims: list[ClaimView]) -> dict[int, dict[str, int]]:
+    """Number of claims by group, as far as there are any, and verdict."""
+    found: Counter[tuple[int, str]] = Counter()
+    found.update((view.about, view.verdict.verdict) for view in claims)
+    names: list[str] = list(OUTCOMES)
+    rows = {about: {name: found[about, name] for name in names} for about in range(len(GROUPS))}
+    return {about: row for about, row in rows.items() if any(row.values())}
 
 
 def _csp_hash(text: Markup) -> str:
@@ -151,7 +199,9 @@ def main(
     shown = FigureSources.parse_json(figures.read(), figures.name)
     read = {path: read_verdict(path) for path in verdicts}
     verified = reproductions(root, study)
-    write_text(output, render(registry, read, shown, verified, origin, output))
+    origin["configuration"] = "results/config.yaml"
+    html = render(registry, read, shown, verified, origin, output, machine(), root)
+    write_text(output, html)
 
 
 if __name__ == "__main__":

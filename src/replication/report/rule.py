@@ -15,7 +15,7 @@ from replication.order import Told
 from replication.stages import contents
 
 if TYPE_CHECKING:
-    from replication.report.sources import FigureSource, FigureSources
+    from replication.report.sources import FigureSource, FigureSources, OtherPage
 
 PROGRAM = "replication.report.page"
 
@@ -47,7 +47,7 @@ class Page:
 
     def templates(self, wildcards: Any) -> list[Any]:
         """What the page is made from besides."""
-        return [self.own_file(path) for path in templates()]
+        return [self.own_file(path) for path in self._templates(wildcards)]
 
     def reproductions(self, wildcards: Any) -> list[Any]:
         """Receipts of others, and what they are checked against."""
@@ -63,14 +63,14 @@ class Page:
         paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
         packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
         return [
-            *self.jobs.code(self.lock, paths, PROGRAM, DRAWING),
+            *self.jobs.code(self.lock, paths, PROGRAM, DRAWING, *self._programs(wildcards)),
             *(f"{name}=={version}" for name, version in packages.items()),
         ]
 
     def contents(self, wildcards: Any) -> list[str]:
         """Digests of the files that a person edits."""
-        read = [self._registry(wildcards), *templates(), *self._reproductions(wildcards)]
-        return contents(read)
+        read = [self._registry(wildcards), *self._reproductions(wildcards)]
+        return contents([*self._templates(wildcards), *read])
 
     def planned(self, wildcards: Any) -> str:
         """The figures, as Snakemake does not record what is made from `input`."""
@@ -85,6 +85,17 @@ class Page:
 
     def _registry(self, wildcards: Any) -> str:
         return os.path.relpath(self._study(wildcards).study.folder / "registry.yaml")
+
+    def _templates(self, wildcards: Any) -> list[str]:
+        from replication.report.explorer import explorer_files
+
+        own = map(os.path.relpath, explorer_files(self.study(wildcards)))
+        return [*templates(), *own]
+
+    def _programs(self, wildcards: Any) -> list[str]:
+        from replication.report.explorer import explorer_programs
+
+        return explorer_programs(self.study(wildcards))
 
     def _reproductions(self, wildcards: Any) -> list[str]:
         from replication.reproductions import compared
@@ -114,8 +125,16 @@ def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
         figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
+        others=[_other(other) for name, other in jobs.studies.items() if name != study],
         own=jobs.studies[study].own,
     )
+
+
+def _other(study: StudyJobs) -> "OtherPage":
+    """Another study; whether its page is there depends on what is asked for."""
+    from replication.report.sources import OtherPage
+
+    return OtherPage(title=study.registry.title, command=f"snakemake {study.study.page}")
 
 
 def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
@@ -132,6 +151,10 @@ def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
         checksum=Path(f"results/checksums/{below}.sha256"),
         command=f"snakemake figures/{below}.pdf",
         benchmarks=_benchmarks(jobs, below, figure.picture),
+        program=type(figure).__module__,
+        experiments=list(dict.fromkeys(experiment for experiment, _ in figure.sources())),
+        published=next(map(Path, jobs.tasks[f"figures/{below}"].published), None),
+        published_columns=list(figure.published_columns),
         n_seeds=len(study.seeds_behind(name)),
     )
 

@@ -1,10 +1,9 @@
 """What the page is made of: pictures, tables and run times, read and checked."""
 
-import csv
 import io
 import os
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as Xml
@@ -13,6 +12,7 @@ from PIL import Image
 
 from replication.frames import read_csv
 from replication.run import refuse_changed
+from replication.seconds import known
 from replication.storage import unreadable
 from replication.strict import Strict
 from replication.study import StudySettings
@@ -41,8 +41,27 @@ class FigureSource(Strict):
     benchmarks: dict[str, list[str]]
     """Snakemake's benchmark files of everything that it was made by: paths, with {} in place of
     these names."""
+    program: str = ""
+    """Module that draws it."""
+    experiments: list[str] = []
+    """What it shows."""
+    published: Path | None = None
+    """Its numbers as the paper prints them, if they are known."""
+    published_columns: list[str] = []
+    """The columns that these have."""
     n_seeds: int = 0
     """Number of seeds that it shows."""
+
+
+class OtherPage(Strict):
+    """The page of another study."""
+
+    title: str
+    """Of the study's paper."""
+    page: str = ""
+    """Its file, where it stands beside this page."""
+    command: str
+    """What makes it, where it may not be there."""
 
 
 class FigureSources(Strict):
@@ -54,6 +73,8 @@ class FigureSources(Strict):
     """Name of the study."""
     settings: dict[str, Any]
     """The study's section of the configuration."""
+    others: list[OtherPage] = []
+    """Pages of the project's other studies."""
     own: StudySettings = StudySettings()
     """What a user adds to the study's registry."""
 
@@ -140,27 +161,20 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
     return Table(path.name, link, embedded, len(table), list(map(str, table)))
 
 
-def run_time(benchmarks: dict[str, list[str]]) -> float | None:
-    """Seconds that all jobs took, see `FigureSource`; None unless every one was measured.
+def run_time(benchmarks: dict[str, list[str]], recorded: Mapping[str, float]) -> float | None:
+    """Seconds that all jobs took, see `FigureSource`; none unless that of every one is known.
 
-    Raises:
-        InputError: if a file is damaged.
+    Args:
+        benchmarks: see there.
+        recorded: what jobs took elsewhere, by path of the benchmark without its ending.
     """
-    paths = [
-        Path(pattern.replace("{}", name)) for pattern, names in benchmarks.items() for name in names
+    seconds = [
+        known(pattern.replace("{}", name), recorded)
+        for pattern, names in benchmarks.items()
+        for name in names
     ]
-    if not paths or not all(path.is_file() for path in paths):
-        return None
-    return sum(_seconds(path) for path in paths)
-
-
-def _seconds(path: Path) -> float:
-    """Time by the clock of one job."""
-    try:
-        (row, *_) = csv.DictReader(path.read_text().splitlines(), delimiter="\t")
-        return float(row["s"])
-    except (OSError, ValueError, KeyError) as error:
-        raise unreadable(path, error) from error
+    told = [each for each in seconds if each is not None]
+    return sum(told) if told and len(told) == len(seconds) else None
 
 
 def _data_uri(kind: str, content: bytes) -> str:

@@ -16,7 +16,7 @@ _NAMES = "|".join(sorted(GREEK, key=len, reverse=True))
 _SYMBOL = re.compile(
     rf"""
     (?<![\w.])
-    (?: (?P<greek>{_NAMES}) | (?P<letter>d?[A-Za-z]) )
+    (?: (?P<greek>{_NAMES}) | (?P<letter>d?[A-Za-z]) )(?P<dot>dot(?=_))?
     (?P<prime>'*)
     (?: _(?P<subscript>[A-Za-z0-9]{{1,4}})(?P<late_prime>'*) )?
     (?! [\w'] | \.\w )
@@ -31,6 +31,7 @@ _MINUS = "\N{MINUS SIGN}"
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DAGGER = "\N{DAGGER}"
 _PRIME = "\N{PRIME}"
+_DOT = "\N{COMBINING DOT ABOVE}"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -81,6 +82,8 @@ def _symbol(match: re.Match[str]) -> str:
     if not (match["greek"] or match["subscript"]):
         return match[0]
     early, late = (_PRIME * len(match[name] or "") for name in ("prime", "late_prime"))
+    if match["dot"]:
+        letter += _DOT
     if not match["subscript"]:
         return letter + early
     # t_0' is t' at 0, beta_nn' is beta at n and n'.

@@ -372,6 +372,25 @@ def least_favourable(comparisons: Sequence[Comparison]) -> Comparison:
     return max(comparisons, key=_distance)
 
 
+def found_and_needed(
+    comparisons: Sequence[Comparison], number: Callable[[float], str]
+) -> tuple[str, str]:
+    """The least favourable estimate with its interval, and the range in which it has to lie.
+
+    Args:
+        comparisons: of one claim; if there are none, both are empty.
+        number: how numbers are written.
+    """
+    if not comparisons:
+        return "", ""
+    worst = least_favourable(comparisons)
+    ends = (("at least", worst.lower), ("at most", worst.upper))
+    needed = " and ".join(f"{name} {number(end)}" for name, end in ends if end is not None)
+    if worst.low is None or worst.high is None:
+        return number(worst.estimate), needed
+    return f"{number(worst.estimate)} ({number(worst.low)} to {number(worst.high)})", needed
+
+
 def _distance(item: Comparison) -> tuple[int, float]:
     """Order of comparisons from favourable to unfavourable: by decision, then by the estimate.
 

@@ -12,11 +12,11 @@ from replication.sensitivity import Sensitivity
 from replication.strict import Strict, distinct, unknown_key
 from replication.study import BASELINE, Figure, FiguresOf, StudySettings, check_titles
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
-from transformer_dynamics.scan_and_snap.figures.errata import Errata
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2
 from transformer_dynamics.scan_and_snap.figures.fig4 import Fig4
 from transformer_dynamics.scan_and_snap.figures.fig5 import Fig5
+from transformer_dynamics.scan_and_snap.figures.findings import Findings
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric, Thresholds
 from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
@@ -147,8 +147,11 @@ class Settings(StudySettings):
                 self._check_runs(name, figure)
             elif isinstance(figure, Fig1):
                 _check_known([figure.mixture], self.mixtures, f"figures > {name} > mixture")
-                if self.mixtures[figure.mixture].num_classes < 2:
-                    raise ValueError(f"figures > {name} > mixture: needs two sequence classes")
+                if self.mixtures[figure.mixture].num_classes < figure.num_classes:
+                    raise ValueError(
+                        f"figures > {name} > mixture: must have {figure.num_classes} sequence"
+                        " classes; set the figure's num_classes"
+                    )
         return self
 
     def _check_stream(self, where: str, experiment: ExperimentSettings) -> None:
@@ -169,7 +172,7 @@ class Settings(StudySettings):
         if isinstance(figure, Fig2 | Fig4 | Fig5):
             if figure.seed not in listed(experiment.seeds):
                 raise ValueError(f"{where} has no seed {figure.seed}; set the figure's seed")
-            shown = figure.sequence_classes if isinstance(figure, Fig4) else [figure.sequence_class]
+            shown = [figure.sequence_class] if isinstance(figure, Fig5) else figure.sequence_classes
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
                 raise ValueError(f"{where} must have one mixture, of at least {max(shown)} classes")
         recorded = {*experiment.training.recorded, experiment.sampling.steps}
@@ -183,9 +186,9 @@ class Settings(StudySettings):
             )
         if isinstance(figure, Fig5) and experiment.training.ratio != [1]:
             raise ValueError(f"{where} must have the one ratio 1")
-        if isinstance(figure, TheoryVsTraining | Errata) and len(mixtures) > 1:
+        if isinstance(figure, TheoryVsTraining | Findings) and len(mixtures) > 1:
             raise ValueError(f"{where} must have one mixture")
-        if isinstance(figure, Errata) and figure.eta_z not in experiment.training.eta_z:
+        if isinstance(figure, Findings) and figure.eta_z not in experiment.training.eta_z:
             raise ValueError(f"{where} has no eta_z {figure.eta_z:g}")
         if isinstance(figure, OfSweep):
             others = {mixture.next_tokens_per_query for mixture in mixtures}

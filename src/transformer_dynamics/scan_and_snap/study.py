@@ -12,7 +12,6 @@ from transformer_dynamics.scan_and_snap.measure_settings import METRICS
 
 FIGURES = "figures"
 DEFAULT = True
-DRAWN_BESIDE = {"fig3": "lines at t_0", "fig9": "lines and dots at t_0"}
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
@@ -53,14 +52,16 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     ten: dict[str, Any] = {"sampling": {"steps": 10}, "training": {"recorded": [0, 5]}}
     twenty = {"sampling": {"steps": 20}, "training": {"recorded": [5, 10]}}
     past_t_0 = {"sampling": {"steps": 400}, "training": {"recorded": [0, 7, 11, 102, 200, 300]}}
-    own = {"four_stages": {}, "after_the_transition": past_t_0, "long_training": twenty}
+    stages = {"sampling": {"steps": 163}, "training": {"recorded": [0, 14, 41]}}
+    own = {"four_stages": stages, "after_the_transition": past_t_0, "long_training": twenty}
     shown, two = {"iterations": [0, 5, 10]}, {"seeds": {"count": 2}}
+    figures = {"fig2": {"frozen_after": 4}, "fig4": shown, "fig5": shown}
     return {
         "experiments": {
             name: own.get(name, ten) | (two if isinstance(found.seeds, SeedRange) else {})
             for name, found in settings.experiments.items()
         },
-        "figures": {"fig4": shown, "fig5": shown, "errata": {"first_update": 5}},
+        "figures": figures | {"findings": {"first_update": 5}},
         "sensitivity": two | {"variants": dict.fromkeys([*settings.sensitivity.variants][1:])},
     }
 

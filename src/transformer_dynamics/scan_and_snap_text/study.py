@@ -27,6 +27,7 @@ from transformer_dynamics.scan_and_snap_text.experiments import (
 )
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
+from transformer_dynamics.scan_and_snap_text.figures.wikitext_dynamics import WikitextDynamics
 from transformer_dynamics.scan_and_snap_text.settings import Name, Sha256, TextTrainJob, TokenJob
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ MOST_NUMBERS = 10**9
 """In one array: several GB, which is more than a job may take."""
 MOST_POSITIONS = 10**12
 """That one run is trained on; thousands of times what the paper's largest takes."""
-DRAWN_BESIDE = {"wikitext_dynamics": "means over seeds"}
 
 
 class TextFile(Strict):
@@ -127,6 +127,8 @@ class Settings(StudySettings):
                 self._check_maps(f"figures > {name}", figure, shown)
             if isinstance(figure, Fig10):
                 self._check_panels(f"figures > {name}", figure, shown)
+            if isinstance(figure, WikitextDynamics) and len(shown) == len(sources):
+                _check_models(f"figures > {name} > models", figure, shown)
         return self
 
     def _check_maps(self, where: str, figure: Fig7, shown: dict[str, TextExperiment]) -> None:
@@ -149,6 +151,13 @@ class Settings(StudySettings):
         for corpus in (name for experiment in shown.values() for name in experiment.corpora):
             if corpus not in figure.panels:
                 raise ValueError(f"{where} > panels: corpus '{corpus}' has none; add its title")
+
+
+def _check_models(where: str, figure: WikitextDynamics, shown: dict[str, TextExperiment]) -> None:
+    known = {name for experiment in shown.values() for name in experiment.models}
+    for name in figure.models:
+        if name not in known:
+            raise ValueError(f"{where}: {unknown_key(name, sorted(known))}")
 
 
 def _check_size(where: str, experiment: TextExperiment) -> None:

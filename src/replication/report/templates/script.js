@@ -5,42 +5,62 @@
   const claims = all(".claim");
   const counts = all(".count");
   const sections = all("section.filtered");
-  const [search, figure, status] = ["search", "by-figure", "status"].map(byId);
+  const rows = new Map(all("#list tbody tr").map((row) => [row.dataset.claim, row]));
+  const fields = { q: "search", verdict: "by-verdict", about: "by-about", figure: "by-figure" };
+  for (const [key, id] of Object.entries(fields)) fields[key] = byId(id);
+  const status = byId("status");
 
-  for (const element of all(".copy, .scripted, #filter")) element.hidden = false;
+  for (const element of all(".copy, .scripted, .sort, #filter")) element.hidden = false;
+  for (const element of all("#list .plain")) element.hidden = true;
   for (const button of counts) button.disabled = false;
 
-  const pressed = () => counts.filter((button) => button.getAttribute("aria-pressed") === "true");
+  // "Theorem 3" is one phrase, and so is what stands in quotes.
+  const phrases = (text) =>
+    [...text.toLowerCase().matchAll(/"([^"]+)"|(\p{L}+\.? \d\w*)|(\S+)/gu)].map((m) => m[1] ?? m[0]);
+
+  // A phrase that ends in a number ends there: Figure 1 is not Figure 11. An id is just that claim.
+  function matcher(phrase) {
+    const id = [...rows.keys()].find((name) => name.toLowerCase() === phrase);
+    if (id) return (text, own) => own === id;
+    if (!/\d\w?$/.test(phrase)) return (text) => text.includes(phrase);
+    const literal = phrase.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+    const whole = new RegExp(`(?<![\\p{L}\\d])${literal}(?!\\d|\\.\\d)`, "u");
+    return (text) => whole.test(text);
+  }
 
   function show() {
-    const verdicts = pressed().map((button) => button.dataset.verdict);
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const active = verdicts.length > 0 || words.length > 0 || figure.value !== "";
+    const matchers = phrases(fields.q.value).map(matcher);
+    const chosen = ["verdict", "about", "figure"].filter((key) => fields[key].value !== "");
+    const active = matchers.length > 0 || chosen.length > 0;
+    const fits = (text, own) => matchers.every((matches) => matches(text, own));
     for (const claim of claims) {
-      const { verdict, figure: place, search: text } = claim.dataset;
-      claim.hidden = !(
-        (verdicts.length === 0 || verdicts.includes(verdict)) &&
-        (figure.value === "" || figure.value === place) &&
-        words.every((word) => text.includes(word))
-      );
+      const { id, search: text } = claim.dataset;
+      claim.hidden = !(chosen.every((key) => claim.dataset[key] === fields[key].value) && fits(text, id));
+      rows.get(id).hidden = claim.hidden;
     }
     for (const section of sections) {
-      section.hidden = active && all(".claim", section).every((claim) => claim.hidden);
+      const named = chosen.length === 0 && section.dataset.search && fits(section.dataset.search, "");
+      section.hidden = active && !named && all(".claim", section).every((claim) => claim.hidden);
+    }
+    for (const button of counts) {
+      const { verdict, about } = button.dataset;
+      const pressed = fields.verdict.value === verdict && fields.about.value === about;
+      button.setAttribute("aria-pressed", String(pressed));
     }
     const shown = claims.filter((claim) => !claim.hidden).length;
     const message = `${shown} of ${claims.length} claims shown`;
     if (status.textContent !== message) status.textContent = message;
+    byId("filter").classList.toggle("active", active);
     byId("nothing").hidden = shown > 0;
-    return { verdicts, active };
   }
 
   function apply() {
-    const { verdicts, active } = show();
-    const state = new URLSearchParams();
-    if (verdicts.length) state.set("verdict", verdicts.join(","));
-    if (figure.value) state.set("figure", figure.value);
-    if (search.value.trim()) state.set("q", search.value.trim());
-    history.replaceState(null, "", active ? `#${state}` : location.pathname + location.search);
+    show();
+    // What the explorer keeps in the address stays; the name of a place goes, it has no value.
+    const others = [...new URLSearchParams(location.hash.slice(1))].filter(([key, value]) => value && !(key in fields));
+    const own = Object.entries(fields).map(([key, field]) => [key, field.value.trim()]).filter(([, value]) => value);
+    const state = new URLSearchParams([...others, ...own]).toString();
+    history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
   }
 
   // An address ends in #verdict=... for a filter, or in #claim-T1 for a place.
@@ -49,38 +69,57 @@
     const place = byId(hash);
     if (place) {
       if (place.closest("[hidden]")) clear();
+      for (let e = place.closest("details"); e; e = e.parentElement.closest("details")) e.open = true;
+      place.querySelector(":scope > details.more")?.setAttribute("open", "");
       place.scrollIntoView();
       return;
     }
     const state = new URLSearchParams(hash);
-    const verdicts = (state.get("verdict") ?? "").split(",");
-    for (const button of counts) {
-      button.setAttribute("aria-pressed", String(verdicts.includes(button.dataset.verdict)));
+    for (const [key, field] of Object.entries(fields)) {
+      field.value = state.get(key) ?? "";
+      if (field.selectedIndex < 0) field.value = "";
     }
-    search.value = state.get("q") ?? "";
-    figure.value = state.get("figure") ?? "";
-    if (figure.selectedIndex < 0) figure.value = "";
     show();
   }
 
   function clear() {
-    for (const button of counts) button.setAttribute("aria-pressed", "false");
-    search.value = "";
-    figure.value = "";
+    for (const field of Object.values(fields)) field.value = "";
     show();
   }
 
   for (const button of counts) {
     button.addEventListener("click", () => {
-      button.setAttribute("aria-pressed", String(!pressed().includes(button)));
+      const again = button.getAttribute("aria-pressed") === "true";
+      clear();
+      for (const key of ["verdict", "about"]) fields[key].value = again ? "" : button.dataset[key];
       apply();
+      if (!again) byId("claims").scrollIntoView();
     });
   }
-  search.addEventListener("input", apply);
-  figure.addEventListener("change", apply);
+  for (const field of Object.values(fields)) field.addEventListener("input", apply);
   byId("filter").addEventListener("submit", (event) => event.preventDefault());
   byId("clear").addEventListener("click", () => (clear(), apply()));
   addEventListener("hashchange", restore);
+  // A link to the place that the address names already changes nothing there.
+  addEventListener("click", (event) => {
+    if (event.target.closest?.("a")?.hash === location.hash && location.hash) restore();
+  });
+
+  for (const button of all(".sort")) {
+    button.addEventListener("click", () => {
+      const head = button.closest("th");
+      const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+      for (const other of all("#list th")) other.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+      const key = (row) => {
+        const cell = row.cells[Number(button.dataset.column)];
+        return cell.dataset.sort ?? cell.textContent.trim();
+      };
+      const order = new Intl.Collator("en", { numeric: true }).compare;
+      const sorted = [...rows.values()].sort((a, b) => sign * order(key(a), key(b)));
+      byId("list").tBodies[0].append(...sorted);
+    });
+  }
 
   for (const button of all(".copy")) {
     button.addEventListener("click", async () => {
@@ -88,7 +127,7 @@
         await navigator.clipboard.writeText(button.dataset.copy);
         button.textContent = "Copied";
       } catch {
-        getSelection().selectAllChildren(button.parentElement.querySelector(".command"));
+        getSelection().selectAllChildren(button.parentElement.querySelector(":scope .command"));
         button.textContent = "Selected";
       }
       setTimeout(() => (button.textContent = "Copy"), 2000);
@@ -104,15 +143,6 @@
     }
   });
   for (const element of all(".scroll, .plate")) observer.observe(element);
-
-  let opened = [];
-  addEventListener("beforeprint", () => {
-    opened = all("details:not([open])");
-    for (const element of opened) element.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const element of opened) element.open = false;
-  });
 
   if (location.hash) restore();
 })();

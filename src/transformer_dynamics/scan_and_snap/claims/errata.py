@@ -90,22 +90,26 @@ def slower_logits() -> Cases:
         yield name, (alone - run.simulated) / (alone - run.scaled)
 
 
+def common_token_speed(num_classes: int) -> float:
+    """-zdot_ml/(eta_Z xi_n) of the only common token of one query by (10).
+
+    Each of the K classes has f_nl = 0.1 on it and the rest on a token of its own.
+    """
+    own = np.arange(num_classes)
+    f = np.zeros((1000, num_classes))
+    f[0] = 0.1
+    f[1 + own, own] = np.sqrt(1 - 0.1**2)
+    e = correlations(f)
+    coefficients = theorem1_coefficients(e, len(f))
+    rate = lemma4_rate(f, coefficients.beta, np.zeros(num_classes, np.int64))
+    return float(-rate[0, 0] / drive(e, coefficients)[0])
+
+
 @evidence
 def speed_of_the_common_token() -> Cases:
-    """-zdot_ml/(eta_Z xi_n) of the only common token by (10), which (13) takes for 1.
-
-    Each of the K classes has f_nl = 0.1 on the common token and the rest on one of its own.
-    """
-    size = 1000
+    """-zdot_ml/(eta_Z xi_n) of the only common token by (10), which (13) takes for 1."""
     for num_classes in (2, 5, 10, 20):
-        own = np.arange(num_classes)
-        f = np.zeros((size, num_classes))
-        f[0] = 0.1
-        f[1 + own, own] = np.sqrt(1 - 0.1**2)
-        e = correlations(f)
-        coefficients = theorem1_coefficients(e, size)
-        rate = lemma4_rate(f, coefficients.beta, np.zeros(num_classes, np.int64))
-        yield f"K = {num_classes}", -rate[0, 0] / drive(e, coefficients)[0]
+        yield f"K = {num_classes}", common_token_speed(num_classes)
 
 
 @evidence

@@ -1,177 +1,191 @@
-"""Findings A, B and C: where the paper's premises do not hold."""
+"""Errata of the paper's formulas: what is printed, and what holds instead (E1 to E6, E7, E9)."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from pydantic import Field
-
-from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns, Size
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
-from transformer_dynamics.scan_and_snap.settings import Positive
+from replication.study import Figure
+from transformer_dynamics.scan_and_snap.figures.base import legend_below
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+    from numpy.typing import ArrayLike
+
+    Curves = Iterator[tuple[str, ArrayLike, ArrayLike]]
+
+PRINTED, HOLDS = "as printed", "what holds"
 
 
-class Errata(OfRuns):
-    """Where the paper's premises do not hold: findings A, B and C."""
+class Errata(Figure):
+    """Formulas as printed, and what holds instead."""
 
-    metric: ClassVar[Metric] = "entropy"
-    title: ClassVar[str] = "Scan and Snap: findings A, B and C"
-    columns: ClassVar[tuple[str, ...]] = ("panel", "curve", "x", "y", "y_std", "n_seeds")
+    title: ClassVar[str] = "Scan and Snap: errata, as printed and what holds instead"
+    columns: ClassVar[tuple[str, ...]] = ("claim", "curve", "x", "y")
     drawing: Literal["errata"]
     """Which drawing."""
-    num_classes: int = Field(ge=2, le=1000)
-    """K of finding A."""
-    vocabulary_size: Size
-    """M of finding A."""
-    correlations: list[Annotated[float, Field(gt=0, lt=1)]] = Field(min_length=1)
-    """rho = f_n.f_n' of finding A, equal for all pairs."""
-    passes: int = Field(ge=1, le=100_000)
-    """Length of finding A, in updates of each class at eta_Y = 1."""
-    num_last: list[Annotated[int, Field(ge=1, le=1000)]] = Field(min_length=1)
-    """Numbers of query tokens of finding B, two next tokens each."""
-    eta_z: Positive
-    """Learning rate of Z of the runs shown for finding C."""
-    first_update: int = Field(default=100, ge=1)
-    """Where finding C begins: the paper's number of updates."""
 
 
-def table(figure: Errata, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Findings A, B and C as curves.
+class Panel(NamedTuple):
+    """What one erratum shows."""
 
-    Args:
-        figure: the figure's settings.
-        measured: entropy of the long training runs; one mixture.
+    curves: "Callable[[], Curves]"
+    """Name, x and y of each curve."""
+    quantity: str
+    """What is drawn."""
+    against: str
+    """Label of the axis of x."""
+    scale: str = "linear"
+    """Of this axis."""
 
-    Returns:
-        Columns panel, curve, x, y, y_std, n_seeds; only panel C has several seeds.
-    """
+
+def table(figure: Errata) -> "pd.DataFrame":
+    """Both curves of every erratum."""
+    import numpy as np
     import pandas as pd
 
     tables = [
-        *_modified_dynamics(figure),
-        _assumption_2(figure, measured.job),
-        _length(figure, measured),
+        pd.DataFrame({"claim": claim, "curve": name, "x": x, "y": np.array(y, np.float64)})
+        for claim, panel in PANELS.items()
+        for name, x, y in panel.curves()
     ]
     return pd.concat(tables, ignore_index=True)
 
 
-def _modified_dynamics(figure: Errata) -> Iterator["pd.DataFrame"]:
-    """A: xi_n of the true (7) and the modified (26) decoder, against eta_Y t/K."""
+def _sign_of_e_prime() -> "Curves":
+    """E'_12 of two classes with f_1.f_2 = rho: rho/(1-rho^2) by Lemma 14."""
     import numpy as np
 
-    from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
+    from transformer_dynamics.scan_and_snap.theory.coupling import e_prime
     from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
 
-    x = np.linspace(0, figure.passes, 251)
-    for rho in figure.correlations:
-        e = equal_correlations(figure.num_classes, rho)
-        for name, modified in (("true (7)", False), ("modified (26)", True)):
-            times = x * figure.num_classes
-            xi = frozen_flow(e, figure.vocabulary_size, 1.0, times, modified=modified)
-            yield _curve("A", rf"{name}, $\rho={rho:g}$", x, xi[:, 0])
+    rho = np.linspace(0, 0.5, 51)
+    for name, printed in ((PRINTED, True), (HOLDS, False)):
+        yield name, rho, [e_prime(equal_correlations(2, r), printed=printed)[0, 1] for r in rho]
 
 
-def _assumption_2(figure: Errata, job: MeasureJob) -> "pd.DataFrame":
-    """B: largest eigenvalue of E at Z = 0 against its limit 1/K, for the paper's own mixtures."""
-    import pandas as pd
+def _late_speed() -> "Curves":
+    """Gamma over its form, where it is largest for t >= t_0, by M; K = 10, eta_Y = 1."""
+    import numpy as np
 
-    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-    from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
-    from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
+    from transformer_dynamics.scan_and_snap.theory.decoder import gamma, snapping_start
 
-    (mixture,) = job.mixtures.values()
-    checks = []
-    for num_last in figure.num_last:
-        classes = sequence_classes(mixture.model_copy(update={"num_last": num_last}))
-        checks.append(assumption_2(initial_correlations(classes), classes.vocabulary_size))
-    x = [num_last * mixture.next_tokens_per_query for num_last in figure.num_last]
-    largest = _curve("B", r"$|\lambda_1(E)|$", x, [check.largest for check in checks])
-    limit = _curve("B", "limit $1/K$", x, [check.largest_limit for check in checks])
-    return pd.concat([largest, limit])
+    sizes = np.logspace(2, 12, 41)
+    for name, printed in ((PRINTED, True), (HOLDS, False)):
+        largest = []
+        for size in sizes.round().astype(int).tolist():
+            seen = snapping_start(1.0, size, 10) * np.logspace(0, 4, 100) / 10
+            log = np.log(seen * (1 if printed else size))
+            largest.append((gamma(1.0, size, 10, 10 * seen) * seen / log).max())
+        yield name, sizes, largest
 
 
-def _length(figure: Errata, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """C: entropy on distinct tokens against the number of updates."""
-    import pandas as pd
+def _sign_in_beta() -> "Curves":
+    """beta_12 of two classes with f_1.f_2 = rho among 34 tokens."""
+    import numpy as np
 
-    from transformer_dynamics.scan_and_snap.tables import mean_and_std
+    from transformer_dynamics.scan_and_snap.theory.coupling import theorem1_coefficients
+    from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
 
-    metrics = measured.table
-    chosen = metrics[metrics["eta_z"] == figure.eta_z]
-    means = mean_and_std(chosen, ["ratio", "iteration"], measured.job)
-    return pd.DataFrame(
-        {
-            "panel": "C",
-            "curve": [rf"$\eta_Y/\eta_Z={ratio:g}$" for ratio in means["ratio"]],
-            "x": means["iteration"],
-            "y": means["entropy_mean"],
-            "y_std": means["entropy_std"],
-            "n_seeds": means["n_seeds"],
-        }
+    rho = np.linspace(0, 0.2, 41)
+    for name, printed in ((PRINTED, True), (HOLDS, False)):
+        beta = [
+            theorem1_coefficients(equal_correlations(2, r), 34, printed=printed).beta[0, 1]
+            for r in rho
+        ]
+        yield name, rho, beta
+
+
+def _slower_logits() -> "Curves":
+    """w_nn over (M-1) h* after 50 passes of the original update; K = 4, M = 1,000, eta_Y = 0.1."""
+    import numpy as np
+
+    from transformer_dynamics.scan_and_snap.theory.updates import remark_1
+
+    rho = np.linspace(0.05, 0.75, 8)
+    runs = [remark_1(4, 1000, r, eta_y=0.1, passes=50) for r in rho]
+    alone = [run.scaled / (1 - r) for run, r in zip(runs, rho, strict=True)]
+    yield PRINTED, rho, 1 - rho
+    yield HOLDS, rho, [run.simulated / w for run, w in zip(runs, alone, strict=True)]
+
+
+def _speed_of_the_common_token() -> "Curves":
+    """-zdot_ml/(eta_Z xi_n) of the only common token, by K."""
+    import numpy as np
+
+    from transformer_dynamics.scan_and_snap.claims.errata import common_token_speed
+
+    num_classes = np.arange(2, 21)
+    yield PRINTED, num_classes, np.ones(len(num_classes))
+    yield HOLDS, num_classes, [common_token_speed(k) for k in num_classes.tolist()]
+
+
+def _integral_of_the_drive() -> "Curves":
+    """B_n(t) in the setting of Figure 3 at eta_Y = 1, C_0 = 0.00625."""
+    import numpy as np
+
+    from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
+
+    setting = Setting(1.0, 0.5, 1000, 10, 0.00625)
+    times = np.linspace(0, 200, 201)
+    for name, printed in ((PRINTED, True), (HOLDS, False)):
+        yield name, times, exponent(setting, times, printed=printed)
+
+
+def _inverted_ratio() -> "Curves":
+    """B(t_0), and (131) for it with nu = eta_Z/eta_Y; M = 100, K = C_0 = 1."""
+    import numpy as np
+
+    from transformer_dynamics.scan_and_snap.theory.growth import (
+        Setting,
+        exponent,
+        late_exponent,
+        phase_times,
     )
 
+    ratios = np.logspace(-1, 1, 41)
+    inverted = [Setting(1.0, nu, 100, 1) for nu in ratios]
+    settings = [Setting(nu, 1.0, 100, 1) for nu in ratios]
+    yield PRINTED, ratios, [late_exponent(each, phase_times(each)[1]) for each in inverted]
+    yield HOLDS, ratios, [exponent(each, phase_times(each)[1]) for each in settings]
 
-def _curve(panel: str, name: str, x: object, y: object) -> "pd.DataFrame":
-    import pandas as pd
 
-    return pd.DataFrame({"panel": panel, "curve": name, "x": x, "y": y, "n_seeds": 0})
+def _lasting_shift() -> "Curves":
+    """The least c with h(s + c) = h*(s), M = 1,000 and eta_Y = 1; as printed it stands still."""
+    import numpy as np
+
+    from transformer_dynamics.scan_and_snap.theory.decoder import h_steps, h_time
+
+    steps = np.unique(np.geomspace(10, 1e5, 81).astype(int))
+    shift = h_time(1.0, 1000, h_steps(1.0, 1000, int(steps[-1]))[steps]) - steps
+    late = steps >= 1000
+    yield PRINTED, steps[late], np.full(late.sum(), shift[late][0])
+    yield HOLDS, steps, shift
 
 
-def draw(
-    figure: Errata, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
-) -> "Drawing":
-    """Left A, middle B, right C; bars of C are standard deviations over seeds."""
+PANELS = {
+    "E1": Panel(_sign_of_e_prime, "$E'_{12}$", r"$f_1^\top f_2$"),
+    "E2": Panel(_late_speed, r"$\gamma$ / its form", "$M$", "log"),
+    "E3": Panel(_sign_in_beta, r"$\beta_{12}$", r"$f_1^\top f_2$"),
+    "E4": Panel(_slower_logits, "$w_{nn}/(M-1)h^*$", r"$f_n^\top f_{n'}$"),
+    "E5": Panel(_speed_of_the_common_token, r"$-\dot z_{ml}/\eta_Z\xi_n$", "$K$"),
+    "E6": Panel(_integral_of_the_drive, "$B_n(t)$", "$t$"),
+    "E7": Panel(_inverted_ratio, "$B_n(t_0)$", r"$\eta_Y/\eta_Z$", "log"),
+    "E9": Panel(_lasting_shift, "shift $c$", "$s$", "log"),
+}
+
+
+def draw(figure: Errata, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """One panel per erratum: dashed as printed, solid what holds."""
     import matplotlib.pyplot as plt
 
-    drawing, (a, b, c) = plt.subplots(1, 3, figsize=(11.5, 3.3), layout="constrained")
-    parts = {panel: table[table["panel"] == panel] for panel in "ABC"}
-    _curves(a, parts["A"], markers=False)
-    a.set(
-        xlabel=r"$\eta_Y t/K$",
-        ylabel=r"$\xi_n(t)$",
-        yscale="log",
-        ylim=(parts["A"]["y"].max() * 1e-5, None),
-        title=f"A: true and modified decoder\n$K={figure.num_classes}$,"
-        f" $M={figure.vocabulary_size}$, Z fixed",
-    )
-    _curves(b, parts["B"], markers=True)
-    b.set(
-        xlabel="$K$ (number of classes)",
-        ylabel="eigenvalue",
-        yscale="log",
-        title="B: Assumption 2 on Syn-Medium, $Z=0$",
-    )
-    _curves(c, parts["C"], markers=True)
-    seeds = parts["C"]["n_seeds"].max()
-    c.set(
-        xlabel="updates",
-        ylabel="entropy on distinct tokens (nats)",
-        xscale="log",
-        title=rf"C: training length, $\eta_Z={figure.eta_z:g}$, {seeds} seeds",
-    )
-    c.axvline(figure.first_update, color="black", linestyle="--", linewidth=0.5)
+    from replication.drawing import CATEGORIES, WIDTH
+
+    drawing, panels = plt.subplots(2, 4, figsize=(WIDTH, 3.3), layout="constrained")
+    styles = {HOLDS: ("-", CATEGORIES[0]), PRINTED: ("--", CATEGORIES[1])}
+    for axes, (claim, panel) in zip(panels.flat, PANELS.items(), strict=True):
+        for name, (line, colour) in styles.items():
+            rows = table[(table["claim"] == claim) & (table["curve"] == name)]
+            axes.plot(rows["x"], rows["y"], line, color=colour, label=name)
+        axes.set(xscale=panel.scale, xlabel=panel.against, title=f"{claim}: {panel.quantity}")
+    legend_below(drawing)
     return drawing
-
-
-def _curves(axes: "Axes", table: "pd.DataFrame", *, markers: bool) -> None:
-    from replication.drawing import curve_styles
-
-    for name, (colour, line, marker) in curve_styles(table["curve"].unique()):
-        rows = table[table["curve"] == name]
-        axes.errorbar(
-            rows["x"],
-            rows["y"],
-            rows["y_std"] if rows["y_std"].notna().any() else None,
-            color=colour,
-            linestyle=line,
-            marker=marker if markers else None,
-            markersize=4,
-            capsize=2,
-            label=name,
-        )
-    axes.legend(frameon=False, fontsize="small")

@@ -1,19 +1,33 @@
 """Figure 2: the four stages of training, seen on the unnormalised attention of an actual run."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from replication.errors import InputError
+from replication.strict import distinct
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import TOKEN_STYLES, OfRuns, SequenceClass
+from transformer_dynamics.scan_and_snap.figures.base import (
+    TOKEN_STYLES,
+    OfRuns,
+    SequenceClass,
+    legend_below,
+    token_bars,
+)
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-STAGES = ("(a) Start", "(b) End of scanning", "(c) Start of snapping", "(d) Long after")
+STAGES = (
+    "(a) Initialization\n",
+    "(b) Common token\nsuppression",
+    "(c) Winners-\ntake-all",
+    "(d) Attention\nfrozen",
+)
+"""As the paper calls them."""
 
 
 class Fig2(OfRuns):
@@ -22,14 +36,15 @@ class Fig2(OfRuns):
     metric: ClassVar[Metric] = "unnormalised_attention"
     title: ClassVar[str] = "Scan and Snap, Figure 2: four stages of training"
     columns: ClassVar[tuple[str, ...]] = (
-        "seed", "stage", "iteration", "token", "kind", "unnormalised_attention",
+        "seed", "sequence_class", "stage", "iteration", "token", "kind", "start",
+        "unnormalised_attention",
     )  # fmt: skip
     drawing: Literal["fig2"]
     """Which drawing."""
     seed: int
     """The seed that is drawn."""
-    sequence_class: SequenceClass
-    """Sequence class n = 1, 2, ... that is drawn."""
+    sequence_classes: Annotated[list[SequenceClass], Field(min_length=1), AfterValidator(distinct)]
+    """Sequence classes n = 1, 2, ... that are drawn, one row each."""
     frozen_after: float = Field(default=4, gt=1)
     """Time of the last stage, in units of t_0."""
 
@@ -56,34 +71,57 @@ def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
             f"experiment '{figure.experiment}' must record {', '.join(map(str, absent))} (times of"
             " the theory, in updates); set its training.recorded or sampling.steps"
         )
-    rows = drawn(measured.table, figure.seed, list(stages), [figure.sequence_class])
+    rows = drawn(measured.table, figure.seed, list(stages), figure.sequence_classes)
     rows = rows[(rows["eta_z"] == eta_z) & (rows["ratio"] == ratio)]
     rows = rows[rows["unnormalised_attention"] > 0].assign(stage=rows["iteration"].map(stages))
+    rows = rows.sort_values(["sequence_class", "stage", "token"], ignore_index=True)
     kind = rows["token"].lt(len(mixture.common_weights)).map({True: "common", False: "distinct"})
-    rows = rows.assign(kind=kind)[list(figure.columns)]
-    return rows.sort_values(["stage", "token"], ignore_index=True)
+    of_token = rows.groupby(["sequence_class", "token"])["unnormalised_attention"]
+    return rows.assign(kind=kind, start=of_token.transform("first"))[list(figure.columns)]
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    r"""One panel per stage, at 0, t_0', t_0 and a multiple of t_0; dashes show the first."""
+    """One column per stage, at 0, t_0', t_0 and a multiple of t_0; dashes show the first."""
     import matplotlib.pyplot as plt
 
+    from replication.drawing import WIDTH
+
     times = ("$t=0$", "$t=t_0'$", "$t=t_0$", f"$t={figure.frozen_after:g}\\,t_0$")
-    start = table[table["stage"] == 0]
-    drawing, row = plt.subplots(1, 4, figsize=(10.5, 2.5), sharey=True, layout="constrained")
-    positions = range(len(start))
-    for stage, axes in enumerate(row):
-        rows = table[table["stage"] == stage]
-        for kind, (colour, hatch) in TOKEN_STYLES.items():
-            heights = rows["unnormalised_attention"].where(rows["kind"] == kind)
-            axes.bar(positions, heights, color=colour, hatch=hatch, label=f"{kind} tokens")
-        edges, first = [x - 0.5 for x in (*positions, len(start))], start["unnormalised_attention"]
-        steps = [*first, first.iloc[-1]]
-        axes.step(edges, steps, "--", where="post", color="black", linewidth=0.9)
-        labels = list(positions)[::5]
-        axes.set_xticks(labels, [str(start["token"].iloc[i]) for i in labels])
-        update = rows["iteration"].iloc[0]
-        axes.set(xlabel="Token #", title=f"{STAGES[stage]}\n{times[stage]}, update {update}")
-    row[0].set_ylabel(r"$\tilde{c}_{l|n}$")
-    row[0].legend(frameon=False)
+    classes = table["sequence_class"].unique()
+    drawing, panels = plt.subplots(
+        len(classes),
+        len(STAGES),
+        figsize=(WIDTH, 0.9 + 1.1 * len(classes)),
+        sharex="row",
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for row, n in zip(panels, classes, strict=True):
+        of_class = table[table["sequence_class"] == n]
+        for stage, axes in enumerate(row):
+            _panel(axes, of_class[of_class["stage"] == stage])
+        row[0].set_ylabel(rf"class $(m,n_{n})$" "\n" rf"$\tilde{{c}}_{{l|n_{n}}}$")
+    updates = table.groupby("stage")["iteration"].first()
+    for axes, name, time, update in zip(panels[0], STAGES, times, updates, strict=True):
+        axes.set_title(f"{name}\n{time}, update {update}", fontsize="small")
+    for axes in panels[-1]:
+        axes.set_xlabel("Token #")
+    legend_below(drawing, columns=3)
     return drawing
+
+
+def _panel(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Bars of one class at one stage, side by side and hollow below the start, its outline."""
+    heights, start = rows["unnormalised_attention"], rows["start"]
+    positions = range(len(rows))
+    for kind in TOKEN_STYLES:
+        for filled, where in {True: "at or above", False: "below"}.items():
+            shown = heights.where((rows["kind"] == kind) & ((heights >= start) == filled))
+            label = f"{kind}, {where} start"
+            token_bars(axes, kind, positions, shown, label, filled=filled)
+    edges = [position - 0.5 for position in (*positions, len(rows))]
+    steps = [*start, start.iloc[-1]]
+    axes.step(edges, steps, "--", where="post", color="black", linewidth=0.8, label="start")
+    labels = list(positions)[::5]
+    axes.set_xticks(labels, [str(rows["token"].iloc[i]) for i in labels])

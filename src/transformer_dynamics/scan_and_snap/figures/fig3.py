@@ -1,4 +1,4 @@
-"""Figure 3: growth factor of a distinct token against time (Theorem 4)."""
+"""Figure 3: bound of the growth factor of a distinct token against time (Theorem 4)."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -6,6 +6,7 @@ from pydantic import Field
 
 from replication.study import Figure
 from transformer_dynamics.scan_and_snap.figures.base import Points, Size
+from transformer_dynamics.scan_and_snap.figures.phases import curve, draw_curve, name_marks
 from transformer_dynamics.scan_and_snap.settings import Positive, PositiveList
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Fig3(Figure):
-    """Growth factor against time, Theorem 4."""
+    """Bound of the growth factor against time, Theorem 4."""
 
     title: ClassVar[str] = "Scan and Snap, Figure 3: growth factor against time"
-    columns: ClassVar[tuple[str, ...]] = ("eta_y", "eta_z", "t", "growth_factor")
+    columns: ClassVar[tuple[str, ...]] = ("eta_y", "eta_z", "t", "mark", "growth_limit")
     drawing: Literal["fig3"]
     """Which drawing."""
     num_classes: int = Field(ge=1, le=10**9)
@@ -37,41 +38,46 @@ class Fig3(Figure):
 
 
 def table(figure: Fig3) -> "pd.DataFrame":
-    """Growth factor exp(2 B_n(t)) with the corrected B_n (Theorem 4)."""
-    import numpy as np
+    """Bound exp(2 B_n(t)) of the growth factor with the corrected B_n (Theorem 4)."""
     import pandas as pd
 
     from transformer_dynamics.scan_and_snap.theory.growth import Setting, growth_limit
 
-    times, tables = np.linspace(0, figure.last_time, figure.points), []
+    tables = []
     for eta_y in figure.eta_y:
-        factor = growth_limit(
-            Setting(eta_y, figure.eta_z, figure.vocabulary_size, figure.num_classes, figure.c0),
-            times,
+        setting = Setting(
+            eta_y, figure.eta_z, figure.vocabulary_size, figure.num_classes, figure.c0
         )
-        columns = {"eta_y": eta_y, "eta_z": figure.eta_z, "t": times, "growth_factor": factor}
-        tables.append(pd.DataFrame(columns))
+        values = curve(setting, figure.last_time, figure.points, growth_limit)
+        values = values.rename(columns={"value": "growth_limit"})
+        tables.append(values.assign(eta_y=eta_y, eta_z=figure.eta_z)[list(figure.columns)])
     return pd.concat(tables, ignore_index=True)
 
 
 def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One curve per eta_Y; a dotted vertical line of its colour marks t_0."""
+    """One curve per eta_Y, named at its end, with a hollow dot at t_0' and a full one at t_0."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import curve_styles
-    from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+    from replication.drawing import WIDTH, curve_styles
 
-    drawing, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
-    for eta_y, (colour, line, _) in curve_styles(table["eta_y"].unique()):
+    drawing, axes = plt.subplots(figsize=(WIDTH, 2.7), layout="constrained")
+    for eta_y, style in curve_styles(table["eta_y"].unique()):
         rows, label = table[table["eta_y"] == eta_y], rf"$\eta_Y={eta_y:g}$"
-        axes.plot(rows["t"], rows["growth_factor"], color=colour, linestyle=line, label=label)
-        start = snapping_start(eta_y, figure.vocabulary_size, figure.num_classes)
-        axes.axvline(start, color=colour, linestyle=":", linewidth=1)
+        draw_curve(axes, rows, "growth_limit", style.colour, label)
+        axes.annotate(
+            label, rows[["t", "growth_limit"]].iloc[-1], (4, 0), textcoords="offset points",
+            va="center", color=style.colour,
+        )  # fmt: skip
     axes.set(
+        xlim=(0, figure.last_time),
+        ylim=(0, None),
         xlabel="Time $t$ (updates)",
-        ylabel=r"Growth factor $\chi_l(t)$",
+        ylabel=r"$\exp(2B_n(t))$, upper bound of $\chi_l(t)$",
         title=rf"$\eta_Z={figure.eta_z:g}$, $K={figure.num_classes}$,"
         rf" $M={figure.vocabulary_size}$, $C_0={figure.c0:g}$",
     )
-    axes.legend(framealpha=1)
+    axes.spines[["top", "right"]].set_visible(False)
+    name_marks(axes)
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[-2:], labels[-2:], frameon=False, loc="lower right", ncols=2)
     return drawing

@@ -7,7 +7,12 @@ from pydantic import AfterValidator, Field
 from replication.strict import distinct
 from replication.study import Measured
 from transformer_dynamics.scan_and_snap.figures.base import SequenceClass
-from transformer_dynamics.scan_and_snap.figures.heatmaps import HeatMaps, heatmap
+from transformer_dynamics.scan_and_snap.figures.heatmaps import (
+    HeatMaps,
+    attention,
+    heatmap,
+    name_groups,
+)
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -20,7 +25,7 @@ class Fig4(HeatMaps):
 
     title: ClassVar[str] = "Scan and Snap, Figure 4: attention along training with SGD"
     columns: ClassVar[tuple[str, ...]] = (
-        "seed", "eta_y", "eta_z", "sequence_class", "iteration", "token", "attention",
+        "seed", "eta_y", "eta_z", "sequence_class", "iteration", "token", "group", "attention",
     )  # fmt: skip
     drawing: Literal["fig4"]
     """Which drawing."""
@@ -30,26 +35,32 @@ class Fig4(HeatMaps):
 
 def table(figure: Fig4, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     """Attention of the drawn seed, updates and classes."""
-    from transformer_dynamics.scan_and_snap.tables import drawn
-
-    rows = drawn(measured.table, figure.seed, figure.iterations, figure.sequence_classes)
+    rows = attention(figure, measured, figure.sequence_classes)
     rows = rows.assign(eta_y=rows["eta_z"] * rows["ratio"])[list(figure.columns)]
-    return rows.sort_values(list(figure.columns[:-1]), ignore_index=True)
+    return rows.sort_values(list(figure.columns[:-2]), ignore_index=True)
 
 
 def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One row of panels per sequence class, one column per pair of learning rates."""
     import matplotlib.pyplot as plt
 
+    from replication.drawing import WIDTH
+
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     classes = table["sequence_class"].unique()
-    size = (4.6 * len(cells), 2.2 * len(classes))
     drawing, panels = plt.subplots(
-        len(classes), len(cells), figsize=size, squeeze=False, layout="constrained"
-    )
+        len(classes), len(cells), figsize=(WIDTH, 0.9 + 1.15 * len(classes)), sharex=True,
+        sharey=True, squeeze=False, layout="constrained",
+    )  # fmt: skip
     for row, n in zip(panels, classes, strict=True):
         for axes, (eta_y, eta_z) in zip(row, cells, strict=True):
             rows = table.query("sequence_class == @n and eta_y == @eta_y and eta_z == @eta_z")
-            title = rf"$c_{n}$,  $\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$"
-            heatmap(axes, rows, figure.boundaries, title)
+            image = heatmap(axes, rows, table["attention"].max())
+            if axes in panels[0]:
+                name_groups(axes, rows)
+                axes.set_title(rf"$\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$")
+        row[0].set_ylabel(f"$c_{n}$")
+    for axes in panels[-1]:
+        axes.set_xlabel("Token #")
+    drawing.colorbar(image, ax=panels, label="$c_{l|n}$", pad=0.01, aspect=30)
     return drawing

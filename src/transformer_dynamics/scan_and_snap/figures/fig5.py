@@ -4,7 +4,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
 from transformer_dynamics.scan_and_snap.figures.base import SequenceClass
-from transformer_dynamics.scan_and_snap.figures.heatmaps import HeatMaps, heatmap
+from transformer_dynamics.scan_and_snap.figures.heatmaps import (
+    HeatMaps,
+    attention,
+    heatmap,
+    name_groups,
+)
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -17,7 +22,7 @@ class Fig5(HeatMaps):
 
     title: ClassVar[str] = "Scan and Snap, Figure 5: attention along training with Adam"
     columns: ClassVar[tuple[str, ...]] = (
-        "seed", "learning_rate", "sequence_class", "iteration", "token", "attention",
+        "seed", "learning_rate", "sequence_class", "iteration", "token", "group", "attention",
     )  # fmt: skip
     drawing: Literal["fig5"]
     """Which drawing."""
@@ -27,23 +32,27 @@ class Fig5(HeatMaps):
 
 def table(figure: Fig5, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     """Only the class's own support is drawn, where attention is not zero."""
-    from transformer_dynamics.scan_and_snap.tables import drawn
-
-    rows = drawn(measured.table, figure.seed, figure.iterations, [figure.sequence_class])
+    rows = attention(figure, measured, [figure.sequence_class])
     rows = rows[rows["attention"] > 0].rename(columns={"eta_z": "learning_rate"})
     columns = list(figure.columns)
-    return rows[columns].sort_values(columns[:-1], ignore_index=True)
+    return rows[columns].sort_values(columns[:-2], ignore_index=True)
 
 
 def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One panel per learning rate."""
     import matplotlib.pyplot as plt
 
-    rates, n = table["learning_rate"].unique(), figure.sequence_class
+    from replication.drawing import WIDTH
+
+    rates = table["learning_rate"].unique()
     drawing, panels = plt.subplots(
-        1, len(rates), figsize=(4.2 * len(rates), 2.4), squeeze=False, layout="constrained"
+        1, len(rates), figsize=(WIDTH, 2.1), sharey=True, squeeze=False, layout="constrained"
     )
     for axes, rate in zip(panels[0], rates, strict=True):
         rows = table[table["learning_rate"] == rate]
-        heatmap(axes, rows, figure.boundaries, rf"$c_{n}$, Adam,  $\eta_Y=\eta_Z={rate:g}$")
+        image = heatmap(axes, rows, table["attention"].max())
+        name_groups(axes, rows)
+        axes.set(title=rf"$\eta_Y=\eta_Z={rate:g}$", xlabel="Token #")
+    panels[0, 0].set_ylabel(f"$c_{figure.sequence_class}$")
+    drawing.colorbar(image, ax=panels, label="$c_{l|n}$", pad=0.01)
     return drawing

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, legend_below
+from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, dodged, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
@@ -20,17 +20,41 @@ class Fig6(OfSweep):
     metric: ClassVar[Metric] = "entropy"
     published_columns: ClassVar[tuple[str, ...]] = (*KEY, "entropy_mean", "entropy_std")
     title: ClassVar[str] = "Scan and Snap, Figure 6: entropy of attention on distinct tokens"
-    columns: ClassVar[tuple[str, ...]] = (*KEY, "entropy_mean", "entropy_std", "n_seeds", "stream")
+    columns: ClassVar[tuple[str, ...]] = (
+        *KEY, "entropy_mean", "entropy_std", "n_seeds", "stream", "entropy_even",
+        "entropy_without_attention",
+    )  # fmt: skip
     drawing: Literal["fig6"]
     """Which drawing."""
 
 
 def table(figure: Fig6, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Mean and standard deviation over seeds after the last update."""
+    """Mean and standard deviation over seeds after the last update, and what to compare them with.
+
+    `entropy_even` is the logarithm of the number of distinct tokens, the largest entropy;
+    `entropy_without_attention` is that of P(l|n), from which training starts at z = 0.
+    """
     from transformer_dynamics.scan_and_snap.tables import mean_and_std
 
     final = measured.table.query("iteration == iteration.max()")
-    return mean_and_std(final, CELL, measured.job)
+    found = mean_and_std(final, CELL, measured.job)
+    return found.merge(_untrained(measured.job), on="num_last", how="left", validate="many_to_one")
+
+
+def _untrained(job: MeasureJob) -> "pd.DataFrame":
+    import numpy as np
+    import pandas as pd
+
+    from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
+    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+
+    rows = []
+    for mixture in job.mixtures.values():
+        zero = np.zeros((mixture.num_last, mixture.vocabulary_size))
+        start = entropy_on_distinct(sequence_classes(mixture), zero)
+        even = np.log(len(mixture.distinct_weights))
+        rows.append((mixture.num_last, float(even), float(start)))
+    return pd.DataFrame(rows, columns=["num_last", "entropy_even", "entropy_without_attention"])
 
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
@@ -41,36 +65,57 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
     """
     import matplotlib.pyplot as plt
 
-    panels = table["num_last"].unique()
-    drawing, row = plt.subplots(
-        1, len(panels), figsize=(2.9 * len(panels), 2.7), squeeze=False, layout="constrained"
+    from replication.drawing import WIDTH
+
+    sizes = table["num_last"].unique()
+    rows, columns = -(-len(sizes) // 2), min(len(sizes), 2)
+    drawing, grid = plt.subplots(
+        rows, columns, figsize=(WIDTH, 0.5 + 2.1 * rows), squeeze=False, layout="constrained"
     )
-    for axes, num_last in zip(row[0], panels, strict=True):
-        rows = table[table["num_last"] == num_last]
-        beside = None if published is None else rows[list(KEY)].merge(published, on=list(KEY))
-        _panel(axes, rows, beside)
+    for axes, num_last in zip(grid.flat, sizes, strict=False):
+        shown = table[table["num_last"] == num_last]
+        beside = None if published is None else shown[list(KEY)].merge(published, on=list(KEY))
+        _panel(axes, shown, beside)
         axes.set(
             xlabel=r"$\eta_Y / \eta_Z$",
+            ylabel=r"Average entropy of $c_n$ (nats)",
             title=f"#last/next tokens = {num_last}/{num_last * figure.next_tokens_per_query}",
         )
-    row[0, 0].set_ylabel(r"Average entropy of $c_n$ (nats)")
-    legend_below(drawing)
+        axes.label_outer(remove_inner_ticks=False)
+        axes.tick_params(labelbottom=True, labelleft=True)
+    for axes in grid.flat[len(sizes) :]:
+        axes.set_axis_off()
+    legend_below(drawing, 4)
     return drawing
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None") -> None:
     from replication.drawing import curve_styles
 
-    for eta_z, (colour, line, marker) in curve_styles(table["eta_z"].unique()):
+    axes.axhline(
+        table["entropy_even"].iloc[0], color="black", linestyle=":", linewidth=0.8,
+        label="even attention",
+    )  # fmt: skip
+    axes.axhline(
+        table["entropy_without_attention"].iloc[0], color="0.5", linestyle="-", linewidth=0.8,
+        label="$P(l|n)$, the start",
+    )  # fmt: skip
+    styles = curve_styles(table["eta_z"].unique())
+    places = [(index, len(styles)) for index in range(len(styles))]
+    for (eta_z, (colour, line, _)), place in zip(styles, places, strict=True):
         rows = table[table["eta_z"] == eta_z]
-        axes.errorbar(
-            rows["ratio"], rows["entropy_mean"], rows["entropy_std"], color=colour, marker=marker,
-            linestyle=line, markersize=4, capsize=2, label=rf"$\eta_Z={eta_z:g}$",
+        dodged(
+            axes, rows["ratio"], rows["entropy_mean"], rows["entropy_std"], place, color=colour,
+            marker="o", markersize=1.8, linestyle=line, linewidth=1, elinewidth=0.8, capsize=1.5,
+            label=rf"$\eta_Z={eta_z:g}$",
         )  # fmt: skip
-    if published is not None and not published.empty:
-        axes.plot(
-            published["ratio"], published["entropy_mean"], "o", color="black",
-            markerfacecolor="none", markersize=9, label="published mean", zorder=5,
-        )  # fmt: skip
-    axes.axvline(1, color="black", linestyle="--", linewidth=0.5)
+    if published is not None:
+        for (eta_z, _), place in zip(styles, places, strict=True):
+            rows = published[published["eta_z"] == eta_z]
+            dodged(
+                axes, rows["ratio"], rows["entropy_mean"], None, place, color="black",
+                marker="o", markersize=4, markerfacecolor="none", markeredgewidth=0.5,
+                linestyle="none", label="published mean", zorder=5,
+            )  # fmt: skip
+    axes.axvline(1, color="0.5", linestyle="--", linewidth=0.5, zorder=0)
     axes.set_xticks(sorted(table["ratio"].unique()))

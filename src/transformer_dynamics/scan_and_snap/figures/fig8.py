@@ -1,17 +1,24 @@
 """Figure 8: h*(s) of the discrete updates and h(s) of the continuous dynamics."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from replication.strict import Strict
 from replication.study import Figure
-from transformer_dynamics.scan_and_snap.figures.base import Size
+from transformer_dynamics.scan_and_snap.figures.base import Size, legend_below
 from transformer_dynamics.scan_and_snap.settings import PositiveList
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+UPDATES: dict[str, Any] = {"linewidth": 1.8, "alpha": 0.5, "solid_capstyle": "butt"}
+CONTINUOUS: dict[str, Any] = {"linewidth": 0.7}
+"""Broad and pale, so that the thin curve is seen within."""
 
 
 class Fig8Panel(Strict):
@@ -29,7 +36,9 @@ class Fig8(Figure):
     """h*(s) of the updates and h(s) of the continuous dynamics."""
 
     title: ClassVar[str] = "Scan and Snap, Figure 8: h* and h"
-    columns: ClassVar[tuple[str, ...]] = ("panel", "eta_y", "t", "h_step", "h_continuous")
+    columns: ClassVar[tuple[str, ...]] = (
+        "panel", "eta_y", "t", "h_step", "h_continuous", "scaled_gap", "scaled_gap_limit",
+    )  # fmt: skip
     drawing: Literal["fig8"]
     """Which drawing."""
     panels: list[Fig8Panel] = Field(min_length=1)
@@ -37,43 +46,73 @@ class Fig8(Figure):
 
 
 def table(figure: Fig8) -> "pd.DataFrame":
-    """h*(s) by (33), constant between updates, and h(s) by (45), at s = 0, 1/4, 1/2, ..."""
+    """h*(s) by (33), constant between updates, and h(s) by (45), at s = 0, 1/4, 1/2, ...
+
+    At whole updates, too, their gap in units of eta_Y/M, which Lemma 7 bounds.
+    """
     import numpy as np
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.theory.decoder import h_continuous, h_steps
+    from transformer_dynamics.scan_and_snap.theory.decoder import GAP_LIMIT, h_continuous, h_steps
 
     tables = []
     for index, panel in enumerate(figure.panels, start=1):
         size, quarters = panel.vocabulary_size, np.arange(4 * panel.last_step + 1)
         for eta_y in panel.eta_y:
+            steps = h_steps(eta_y, size, panel.last_step)[quarters // 4]
+            continuous = h_continuous(eta_y, size, quarters / 4)
+            gap = (steps - continuous) * size / eta_y
             columns = {
                 "panel": index,
                 "eta_y": eta_y,
                 "t": quarters / 4,
-                "h_step": h_steps(eta_y, size, panel.last_step)[quarters // 4],
-                "h_continuous": h_continuous(eta_y, size, quarters / 4),
+                "h_step": steps,
+                "h_continuous": continuous,
+                "scaled_gap": np.where(quarters % 4, np.nan, gap),
+                "scaled_gap_limit": GAP_LIMIT,
             }
             tables.append(pd.DataFrame(columns))
     return pd.concat(tables, ignore_index=True)
 
 
 def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per vocabulary size; steps are h*, smooth curves are h."""
+    """One column per vocabulary size: broad pale steps h* with h in them; below, their gap."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import curve_styles
+    from replication.drawing import WIDTH, curve_styles
 
-    drawing, row = plt.subplots(
-        1, len(figure.panels), figsize=(9, 3.1), squeeze=False, layout="constrained"
-    )
-    for index, (axes, panel) in enumerate(zip(row[0], figure.panels, strict=True), start=1):
-        for eta_y, (colour, line, _) in curve_styles(panel.eta_y):
-            rows = table[(table["panel"] == index) & (table["eta_y"] == eta_y)]
-            axes.step(rows["t"], rows["h_step"], where="post", color=colour, linewidth=0.8)
-            label = rf"$\eta_Y={eta_y:g}$"
-            axes.plot(rows["t"], rows["h_continuous"], color=colour, linestyle=line, label=label)
-        axes.set(xlabel="Time $t$ (updates)", title=f"$M={panel.vocabulary_size}$, $K=1$")
-        axes.legend(frameon=False)
-    row[0, 0].set_ylabel("$h^*(t)$ (steps), $h(t)$ (curves)")
+    drawing, panels = plt.subplots(
+        2, len(figure.panels), figsize=(WIDTH, 4.2), sharex="col", squeeze=False,
+        height_ratios=[1.6, 1], layout="constrained",
+    )  # fmt: skip
+    styles = dict(curve_styles(sorted(table["eta_y"].unique())))
+    for index, (panel, column) in enumerate(zip(figure.panels, panels.T, strict=True), start=1):
+        of_panel = table[table["panel"] == index]
+        for eta_y in panel.eta_y:
+            rows = of_panel[of_panel["eta_y"] == eta_y]
+            _curve(column, rows, styles[eta_y].colour, rf"$\eta_Y={eta_y:g}$")
+        column[0].set(xlim=(0, panel.last_step), ylim=(0, None))
+        column[0].set_title(f"$M={panel.vocabulary_size}$, $K=1$")
+        limit = of_panel["scaled_gap_limit"]
+        column[1].plot(of_panel["t"], limit, "--", color="black", linewidth=0.8, label="bound")
+        column[1].set(xlabel="Time $t$ (updates)", yscale="log", ylim=_gaps(table))
+    panels[0, 0].set_ylabel("$h^*(t)$ and $h(t)$")
+    panels[1, 0].set_ylabel(r"$(h^*-h)\,M/\eta_Y$")
+    for label, style in {"updates $h^*$": UPDATES, "continuous $h$": CONTINUOUS}.items():
+        panels[1, 0].plot([], [], color="0.3", label=label, **style)
+    legend_below(drawing, columns=5)
     return drawing
+
+
+def _curve(column: "Sequence[Axes]", rows: "pd.DataFrame", colour: object, label: str) -> None:
+    above, below = column
+    above.step(rows["t"], rows["h_step"], where="post", color=colour, **UPDATES)
+    above.plot(rows["t"], rows["h_continuous"], color=colour, label=label, **CONTINUOUS)
+    # There is none at the start, and a logarithmic axis has no zero.
+    gap = rows[rows["scaled_gap"] > 0]
+    below.plot(gap["t"], gap["scaled_gap"], color=colour)
+
+
+def _gaps(table: "pd.DataFrame") -> tuple[float, float]:
+    """What the axis of gaps shows: all that is not much smaller than the largest, and the limit."""
+    return table["scaled_gap"].max() / 30, table["scaled_gap_limit"].max() * 1.5

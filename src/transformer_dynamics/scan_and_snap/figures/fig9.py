@@ -6,7 +6,13 @@ from pydantic import Field
 
 from replication.strict import Strict
 from replication.study import Figure
-from transformer_dynamics.scan_and_snap.figures.base import Points, Size
+from transformer_dynamics.scan_and_snap.figures.base import Points, Size, legend_below
+from transformer_dynamics.scan_and_snap.figures.phases import (
+    SNAPPING_START,
+    curve,
+    draw_curve,
+    name_marks,
+)
 from transformer_dynamics.scan_and_snap.settings import Positive, PositiveList
 
 if TYPE_CHECKING:
@@ -31,7 +37,7 @@ class Fig9(Figure):
     """B_n(t) at fixed nu."""
 
     title: ClassVar[str] = "Scan and Snap, Figure 9: B_n at a fixed ratio of rates"
-    columns: ClassVar[tuple[str, ...]] = ("panel", "eta_y", "eta_z", "t", "growth_bound")
+    columns: ClassVar[tuple[str, ...]] = ("panel", "eta_y", "eta_z", "t", "mark", "growth_bound")
     drawing: Literal["fig9"]
     """Which drawing."""
     num_classes: int = Field(ge=1, le=10**9)
@@ -46,54 +52,48 @@ class Fig9(Figure):
 
 def table(figure: Fig9) -> "pd.DataFrame":
     """B_n(t) as printed (129), which for C_0 = 1 is also the corrected form."""
-    import numpy as np
+    from functools import partial
+
     import pandas as pd
 
     from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
 
     tables = []
     for index, panel in enumerate(figure.panels, start=1):
-        times = np.linspace(0, panel.last_time, figure.points)
         for eta_z in panel.eta_z:
             eta_y = panel.nu * eta_z
             setting = Setting(eta_y, eta_z, panel.vocabulary_size, figure.num_classes, figure.c0)
-            columns = {
-                "panel": index,
-                "eta_y": eta_y,
-                "eta_z": eta_z,
-                "t": times,
-                "growth_bound": exponent(setting, times, printed=True),
-            }
-            tables.append(pd.DataFrame(columns))
-    return pd.concat(tables, ignore_index=True)
+            values = curve(setting, panel.last_time, figure.points, partial(exponent, printed=True))
+            values = values.rename(columns={"value": "growth_bound"})
+            tables.append(values.assign(panel=index, eta_y=eta_y, eta_z=eta_z))
+    return pd.concat(tables, ignore_index=True)[list(figure.columns)]
 
 
 def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per ratio, one curve per eta_Z; dotted lines are t_0, dots B_n(t_0)."""
+    """One panel per ratio, one curve per eta_Z; a dashed line joins the dots at t_0."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import curve_styles
-    from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent, phase_times
+    from replication.drawing import WIDTH, curve_styles
 
     drawing, row = plt.subplots(
-        1, len(figure.panels), figsize=(9, 3.1), squeeze=False, layout="constrained"
+        1, len(figure.panels), figsize=(WIDTH, 2.6), squeeze=False, layout="constrained"
     )
+    styles = curve_styles(sorted(table["eta_z"].unique()))
     for index, (axes, panel) in enumerate(zip(row[0], figure.panels, strict=True), start=1):
-        for eta_z, (colour, line, _) in curve_styles(panel.eta_z):
-            rows = table[(table["panel"] == index) & (table["eta_z"] == eta_z)]
-            eta_y = panel.nu * eta_z
-            label = rf"$\eta_Z={eta_z:g}$, $\eta_Y={eta_y:g}$"
-            axes.plot(rows["t"], rows["growth_bound"], color=colour, linestyle=line, label=label)
-            setting = Setting(eta_y, eta_z, panel.vocabulary_size, figure.num_classes, figure.c0)
-            start = phase_times(setting)[1]
-            height = exponent(setting, start, printed=True)
-            axes.axvline(start, color=colour, linestyle=":", linewidth=1)
-            axes.plot(start, height, "o", color=colour, markersize=4)
+        of_panel = table[table["panel"] == index]
+        for eta_z, style in styles:
+            rows = of_panel[of_panel["eta_z"] == eta_z]
+            draw_curve(axes, rows, "growth_bound", style.colour, rf"$\eta_Z={eta_z:g}$")
+        starts = of_panel[of_panel["mark"] == SNAPPING_START].sort_values("t")
+        axes.plot(starts["t"], starts["growth_bound"], "--", color="black", linewidth=0.8, zorder=2)
         axes.set(
+            xlim=(0, panel.last_time),
+            ylim=(min(0, of_panel["growth_bound"].min()), None),
             xlabel="Time $t$ (updates)",
             title=rf"$\eta_Y/\eta_Z={panel.nu:g}$, $M={panel.vocabulary_size}$,"
             rf" $K={figure.num_classes}$, $C_0={figure.c0:g}$",
         )
-        axes.legend(framealpha=1)
     row[0, 0].set_ylabel("$B_n(t)$")
+    name_marks(row[0, 0])
+    legend_below(drawing, columns=4)
     return drawing

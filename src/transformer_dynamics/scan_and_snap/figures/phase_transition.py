@@ -3,14 +3,17 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns
+from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-PREDICTIONS = {"gamma_peak": r"peak of $\gamma(t)$", "scanning_end": r"$t_0'=K\ln M/\eta_Y$"}
+PREDICTIONS = {"gamma_peak": r"peak of $\gamma(t)$", "scanning_end": "$t_0'$"}
+MIXTURE = ["num_last", "num_classes", "vocabulary_size"]
+POWERS = {"as_power_1": -1.0, "as_power_075": -0.75}
+"""Of eta_Y, as which the turn would go from its time at the smallest eta_Y on."""
 
 
 class PhaseTransition(OfRuns):
@@ -20,14 +23,14 @@ class PhaseTransition(OfRuns):
     title: ClassVar[str] = "Scan and Snap: phase transition in training"
     columns: ClassVar[tuple[str, ...]] = (
         "num_last", "num_classes", "vocabulary_size", "eta_y", "eta_z", "gamma_peak",
-        "scanning_end", "turn_mean", "turn_std", "n_seeds",
+        "scanning_end", "turn_mean", "turn_std", "n_seeds", *POWERS,
     )  # fmt: skip
     drawing: Literal["phase_transition"]
     """One marker per mixture."""
 
 
 def table(figure: PhaseTransition, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """When dB_n/dt = eta_Z xi_n is largest in training, against gamma's peak and t_0'.
+    """When dB_n/dt = eta_Z xi_n is largest in training, against eta_Y, gamma's peak and t_0'.
 
     The slope is taken over a window from t/1.2 to 1.2 t of each run's interpolated B_n, which is
     wide enough for the noise of sampling and narrow against the peak.
@@ -57,28 +60,48 @@ def table(figure: PhaseTransition, measured: Measured[MeasureJob]) -> "pd.DataFr
         times = gamma_peak(eta_y, *sizes), scanning_end(eta_y, *sizes)
         turn_of_seeds = cell["mean"], cell["std"], cell["count"]
         rows.append((mixture.num_last, *sizes[::-1], eta_y, cell["eta_z"], *times, *turn_of_seeds))
-    table = pd.DataFrame(rows, columns=list(figure.columns))
-    return table.sort_values(["num_last", "eta_y"], ignore_index=True)
+    columns = [column for column in figure.columns if column not in POWERS]
+    table = pd.DataFrame(rows, columns=columns)
+    table = table.sort_values([*MIXTURE, "eta_y"], ignore_index=True)
+    first = table.groupby(MIXTURE)[["eta_y", "turn_mean"]].transform("first")
+    faster = table["eta_y"] / first["eta_y"]
+    return table.assign(**{name: first["turn_mean"] * faster**p for name, p in POWERS.items()})
 
 
 def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left against gamma's peak, right against t_0'; the line is equality, bars are deviations."""
+    """Left against eta_Y, with lines of two powers; then against gamma's peak and t_0'.
+
+    One line per K and M, bars are deviations; the dashed diagonals are equality.
+    """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import curve_styles
+    from replication.drawing import WIDTH, category_styles
 
-    drawing, row = plt.subplots(1, 2, figsize=(7.6, 3.6), sharey=True, layout="constrained")
-    sizes = table[["num_classes", "vocabulary_size"]].drop_duplicates().to_numpy()
-    for axes, (column, label) in zip(row, PREDICTIONS.items(), strict=True):
-        for (num_classes, size), (colour, _, marker) in curve_styles(sizes):
-            rows = table[(table["num_classes"] == num_classes) & (table["vocabulary_size"] == size)]
-            axes.errorbar(
-                rows[column], rows["turn_mean"], rows["turn_std"], fmt=marker, color=colour,
-                capsize=2, label=f"$K={num_classes}$, $M={size}$",
+    drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.7), sharey=True, layout="constrained")
+    mixtures = table.groupby(MIXTURE)
+    for (mixture, rows), (_, style) in zip(mixtures, category_styles(mixtures.groups), strict=True):
+        for axes, column in zip(row, ["eta_y", *PREDICTIONS], strict=True):
+            axes.plot(
+                rows[column], rows["turn_mean"], marker=style.marker, color=style.colour,
+                linewidth=0.8, label="$K={1}$, $M={2}$".format(*mixture),
             )  # fmt: skip
-        limits = [table[column].min(), table["turn_mean"].max()]
-        axes.plot(limits, limits, color="black", linewidth=0.6, linestyle="--")
-        axes.set(xscale="log", yscale="log", xlabel=f"predicted: {label} (updates)")
-    row[0].set_ylabel(r"measured: largest $\mathrm{d}B_n/\mathrm{d}t$ (updates)")
-    row[0].legend(frameon=False)
+            axes.errorbar(
+                rows[column], rows["turn_mean"], rows["turn_std"], fmt="none", ecolor=style.colour
+            )
+    for _, rows in mixtures:
+        for (name, power), line in zip(POWERS.items(), (":", "--"), strict=True):
+            label = rf"as $\eta_Y^{{{power:g}}}$"
+            row[0].plot(rows["eta_y"], rows[name], line, color="black", linewidth=0.8, label=label)
+    every = table[["turn_mean", *PREDICTIONS]]
+    limits = [every.min().min() / 1.3, every.max().max() * 1.3]
+    for axes, label in zip(row[1:], PREDICTIONS.values(), strict=True):
+        axes.axline((1, 1), slope=1, color="black", linewidth=0.8, linestyle="-.", label="equal")
+        axes.set(xscale="log", xlim=limits, aspect="equal", xlabel=f"predicted: {label}")
+    rates = sorted(table["eta_y"].unique())
+    row[0].set(xscale="log", yscale="log", ylim=limits, xlabel=r"$\eta_Y$")
+    row[0].set_xticks(rates, [f"{rate:g}" for rate in rates])
+    row[0].set_xticks([], minor=True)
+    row[0].set_box_aspect(1)
+    row[0].set_ylabel(r"measured: largest $\mathrm{d}B_n/\mathrm{d}t$")
+    legend_below(drawing, columns=3)
     return drawing

@@ -6,11 +6,12 @@ Both show the same numbers; what is a column of panels in one is a curve in the 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, legend_below
+from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, dodged, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 SYMBOLS = {"eta_z": r"$\eta_Z$", "ratio": r"$\eta_Y/\eta_Z$"}
@@ -27,53 +28,80 @@ class Recall(OfSweep):
     title: ClassVar[str] = "Scan and Snap, Figures 11 and 12: recall of distinct tokens"
     columns: ClassVar[tuple[str, ...]] = (
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream",
+        "even_attention",
     )  # fmt: skip
     drawing: Literal["fig11", "fig12"]
     """Which drawing: columns are eta_Z and curves ratios, or the other way about."""
 
 
 def table(figure: Recall, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Mean and standard deviation over seeds after the last update."""
+    """Mean and standard deviation over seeds after the last update.
+
+    `even_attention` is 1/M, what each token has where all have the same.
+    """
     from transformer_dynamics.scan_and_snap.tables import mean_and_std
 
     final = measured.table.query("iteration == iteration.max()")
-    return mean_and_std(final, [*CELL, "threshold"], measured.job)
+    found = mean_and_std(final, [*CELL, "threshold"], measured.job)
+    sizes = {mix.num_last: mix.vocabulary_size for mix in measured.job.mixtures.values()}
+    return found.assign(even_attention=1 / found["num_last"].map(sizes))
 
 
 def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One row of panels per number of query tokens.
 
-    Lines are means over seeds, bands one standard deviation over seeds.
+    Lines are means over seeds; the bars at their ends are one standard deviation over seeds.
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import curve_styles
+    from replication.drawing import WIDTH
 
-    across, curves = LAYOUTS[figure.drawing]
+    across, _ = LAYOUTS[figure.drawing]
     rows, columns = table["num_last"].unique(), table[across].unique()
     drawing, panels = plt.subplots(
         len(rows),
         len(columns),
-        figsize=(2.4 * len(columns), 1.9 * len(rows)),
+        figsize=(WIDTH, 0.7 + 1.2 * len(rows)),
         sharex="row",
+        sharey=True,
         squeeze=False,
         layout="constrained",
     )
-    styles = curve_styles(table[curves].unique())
     for num_last, line_of_panels in zip(rows, panels, strict=True):
         for value, axes in zip(columns, line_of_panels, strict=True):
             part = table[(table["num_last"] == num_last) & (table[across] == value)]
-            for curve, (colour, line, _) in styles:
-                drawn = part[part[curves] == curve]
-                x, mean, std = drawn["threshold"], drawn["recall_mean"], drawn["recall_std"]
-                label = f"{SYMBOLS[curves]} = {curve:g}"
-                axes.plot(x, mean, color=colour, linestyle=line, label=label)
-                axes.fill_between(x, mean - std, mean + std, color=colour, alpha=0.15, linewidth=0)
-            tokens = f"{num_last}/{num_last * figure.next_tokens_per_query}"
-            axes.set_title(f"{tokens},  {SYMBOLS[across]} = {value:g}", fontsize="medium")
-            axes.locator_params(axis="x", nbins=4)
+            _panel(axes, part, figure)
         line_of_panels[0].set_ylabel("Recall")
+        line_of_panels[-1].text(
+            1.06, 0.5, f"#last/next\ntokens = {num_last}/{num_last * figure.next_tokens_per_query}",
+            rotation=270, ha="left", va="center", transform=line_of_panels[-1].transAxes,
+        )  # fmt: skip
+    for value, axes in zip(columns, panels[0], strict=True):
+        axes.set_title(f"{SYMBOLS[across]} = {value:g}")
     for axes in panels[-1]:
-        axes.set_xlabel("Attention threshold")
+        axes.set_xlabel("Threshold ($10^{-3}$)")
     legend_below(drawing)
     return drawing
+
+
+def _panel(axes: "Axes", table: "pd.DataFrame", figure: Recall) -> None:
+    from replication.drawing import curve_styles
+
+    _, curves = LAYOUTS[figure.drawing]
+    styles = curve_styles(table[curves].unique())
+    axes.axvline(
+        table["even_attention"].iloc[0], color="black", linestyle=":", linewidth=0.8, label="1/M"
+    )
+    for index, (curve, (colour, line, _)) in enumerate(styles):
+        drawn = table[table[curves] == curve].sort_values("threshold")
+        axes.plot(
+            drawn["threshold"], drawn["recall_mean"], color=colour, linestyle=line,
+            label=f"{SYMBOLS[curves]} = {curve:g}",
+        )  # fmt: skip
+        ends = drawn.iloc[[0, -1]]
+        dodged(
+            axes, ends["threshold"], ends["recall_mean"], ends["recall_std"],
+            (index, len(styles)), color=colour, linestyle="none", elinewidth=0.7,
+        )  # fmt: skip
+    axes.locator_params(axis="x", nbins=3)
+    axes.xaxis.set_major_formatter(lambda threshold, _: f"{1000 * threshold:g}")

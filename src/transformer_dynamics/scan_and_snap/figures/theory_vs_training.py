@@ -20,13 +20,13 @@ QUANTITIES = {
     "relative_gain": r"relative gain $r_{l_0/l|n}(t)$",
     "growth_factor": r"growth factor $\chi_{l_0}(t)$",
 }
-STYLES = {
-    "Theorem 4": ("0.6", ":"),
-    "Eq. 10": ("#7ad151", "--"),
-    "Eq. 10, sampled": ("#22a884", "-."),
-    "population flow, modified": ("#2a788e", (0, (8, 2, 1, 2, 1, 2))),
-    "population flow": ("#414487", "-"),
-}
+PREDICTIONS = (
+    "population flow", "population flow, modified", "Eq. 10, sampled", "Eq. 10", "Theorem 4",
+)  # fmt: skip
+LEAST_SHOWN = 0.01
+"""Of B_n, whose axis is logarithmic: less is below the noise of sampling."""
+POINTS = 14
+"""Of training that are shown, at most, about evenly spaced on the logarithmic axis."""
 
 
 class TheoryVsTraining(OfRuns):
@@ -123,40 +123,53 @@ def _theorem4(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Settin
 def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One row per quantity, one column per pair of rates; bars are standard deviations."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator
+
+    from replication.drawing import WIDTH
 
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     drawing, panels = plt.subplots(
-        len(QUANTITIES),
-        len(cells),
-        figsize=(3.3 * len(cells), 2.3 * len(QUANTITIES)),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-    )
+        len(QUANTITIES), len(cells), figsize=(WIDTH, 0.7 + 1.5 * len(QUANTITIES)), sharex=True,
+        sharey="row", squeeze=False, layout="constrained",
+    )  # fmt: skip
     for (quantity, label), row in zip(QUANTITIES.items(), panels, strict=True):
         for (eta_y, eta_z), axes in zip(cells, row, strict=True):
             chosen = (table["eta_y"] == eta_y) & (table["eta_z"] == eta_z)
-            _panel(axes, table[chosen & (table["quantity"] == quantity)])
-            if quantity == "exponent":
-                ratio = eta_y / eta_z
-                axes.set_title(rf"$\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$, ratio {ratio:g}")
+            _panel(axes, table[chosen & (table["quantity"] == quantity) & (table["t"] > 0)])
         row[0].set_ylabel(label)
-        # Eq. 10 as printed leaves the other curves' range.
-        others = table[(table["quantity"] == quantity) & (table["source"] != "Eq. 10")]
-        row[0].set_ylim(0, 1.25 * others.loc[others["source"] != "Theorem 4", "value_mean"].max())
+    for axes, (eta_y, eta_z) in zip(panels[0], cells, strict=True):
+        axes.set_title(rf"$\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$")
+        axes.set_ylim(bottom=LEAST_SHOWN)
+    for axes in panels[1:].flat:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
-    legend_below(drawing)
+    legend_below(drawing, columns=3)
     return drawing
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
-    for source, (colour, line) in STYLES.items():
+    from replication.drawing import category_styles
+
+    for source, style in category_styles(PREDICTIONS):
         rows = table[table["source"] == source]
-        axes.plot(rows["t"], rows["value_mean"], color=colour, linestyle=line, label=source)
-    runs = table[table["source"] == "training"]
+        axes.plot(
+            rows["t"], rows["value_mean"], color=style.colour, linestyle=style.line, label=source
+        )
+    runs = _thinned(table[table["source"] == "training"])
     axes.errorbar(
-        runs["t"], runs["value_mean"], runs["value_std"], fmt="o", color="black", markersize=2,
-        elinewidth=0.6, label="training",
+        runs["t"], runs["value_mean"], runs["value_std"], fmt="o", color="black", markersize=2.5,
+        elinewidth=0.8, label="training", zorder=3,
     )  # fmt: skip
+    axes.set(xscale="log", yscale="log")
+
+
+def _thinned(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows whose times are closest to evenly spaced ones, on a logarithmic axis."""
+    import numpy as np
+
+    wanted = np.geomspace(rows["t"].min(), rows["t"].max(), POINTS)
+    distance = np.abs(np.log(rows["t"].to_numpy()[:, None] / wanted))
+    return rows.iloc[np.unique(distance.argmin(axis=0))]

@@ -23,6 +23,8 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import (
 Floats = NDArray[np.float64]
 
 SMALL = 1e-8
+GAP_LIMIT = 2.0
+"""Of (h* - h) M/eta_Y, by Lemma 7."""
 
 
 def h_steps(eta_y: float, vocabulary_size: int, steps: int) -> Floats:

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
     from replication.study import Measured
 
+PANELS = {
+    "attention_entropy": "Average self-attention\nentropy (nats)",
+    "perplexity": "Perplexity of the\nvalidation text",
+}
+"""Columns that are drawn, and what they are."""
+
 
 class Fig10(Figure):
     """Mean attention entropy on the validation text against the learning rate."""
@@ -21,13 +27,15 @@ class Fig10(Figure):
     title: ClassVar[str] = "Scan and Snap, Figure 10: attention entropy against the learning rate"
     columns: ClassVar[tuple[str, ...]] = (
         "corpus", "learning_rate", "seed", "epochs", "attention_entropy", "perplexity",
+        "attention_entropy_mean", "attention_entropy_std", "perplexity_mean", "perplexity_std",
+        "uniform_entropy",
     )  # fmt: skip
     drawing: Literal["fig10"]
     """Which drawing."""
     experiments: Names
     """Names of the experiments that are drawn."""
     panels: Annotated[dict[Name, str], Field(min_length=1)]
-    """Corpora that have a panel, and its title; one without runs is marked as not tested."""
+    """Corpora that have panels, and their title; of one without runs the caption says so."""
 
     def sources(self) -> list[tuple[str, str]]:
         """The trained models of each experiment on the validation text."""
@@ -35,46 +43,76 @@ class Fig10(Figure):
 
 
 def table(figure: Fig10, *measured: "Measured[Any]") -> "pd.DataFrame":
-    """One row per trained model."""
+    """One row per trained model, with mean and standard deviation (n - 1) over its seeds.
+
+    `uniform_entropy` is that of uniform causal attention, the mean of ln i over the T positions i
+    of a chunk.
+    """
+    import numpy as np
     import pandas as pd
 
-    models = pd.concat([item.table for item in measured], ignore_index=True)
+    models = pd.concat(
+        [
+            item.table.assign(
+                uniform_entropy=np.log(
+                    np.arange(1, item.job.experiment.training.chunk_length + 1)
+                ).mean()
+            )
+            for item in measured
+        ],
+        ignore_index=True,
+    )
+    for value in PANELS:
+        of_a_rate = models.groupby(["corpus", "learning_rate"])[value]
+        for moment in ("mean", "std"):
+            models[f"{value}_{moment}"] = of_a_rate.transform(moment)
     order = ["corpus", "learning_rate", "seed"]
     return models[list(figure.columns)].sort_values(order, ignore_index=True)
 
 
 def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per corpus; error bars are one standard deviation over seeds, as in the paper."""
+    """One row of panels per corpus: entropy of attention, and perplexity.
+
+    Seeds are points; error bars are one standard deviation over seeds, as in the paper.
+    """
     import matplotlib.pyplot as plt
 
-    drawing, row = plt.subplots(
-        1,
-        len(figure.panels),
-        figsize=(3.1 * len(figure.panels), 2.6),
-        squeeze=False,
-        sharey=True,
+    from replication.drawing import WIDTH
+
+    shown = [corpus for corpus in figure.panels if corpus in set(table["corpus"])]
+    drawing, grid = plt.subplots(
+        len(shown), len(PANELS), figsize=(WIDTH, 0.3 + 2.2 * len(shown)), squeeze=False,
         layout="constrained",
-    )
-    for axes, (corpus, title) in zip(row[0], figure.panels.items(), strict=True):
+    )  # fmt: skip
+    for row, corpus in zip(grid, shown, strict=True):
         rows = table[table["corpus"] == corpus]
-        if rows.empty:
-            words = "not tested:\ndata not at hand"
-            axes.text(0.5, 0.5, words, ha="center", va="center", transform=axes.transAxes)
-            axes.set(title=title, xticks=[])
-        else:
-            _panel(axes, rows)
-            axes.set_title(f"{title} ({_run(rows)})")
-    row[0, 0].set_ylabel("Average self-attention\nentropy (nats)")
-    # Room for a marker above the largest value.
-    row[0, 0].set_ylim(0, 1.08 * row[0, 0].dataLim.y1)
+        for axes, (column, label) in zip(row, PANELS.items(), strict=True):
+            _panel(axes, rows, column)
+            axes.set(xlabel=r"Learning rate $\eta$", ylabel=label)
+        row[0].set_title(f"{figure.panels[corpus]} ({_run(rows)})", loc="left")
+        row[0].axhline(
+            rows["uniform_entropy"].iloc[0], color="black", linestyle=":", label="uniform attention"
+        )
+        # Room for a marker at the least value.
+        row[0].set_ylim(-0.05 * rows["uniform_entropy"].max(), None)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     return drawing
 
 
-def _panel(axes: "Axes", rows: "pd.DataFrame") -> None:
-    entropy = rows.groupby("learning_rate")["attention_entropy"].agg(["mean", "std"])
-    mean, std = entropy["mean"], entropy["std"].fillna(0)
-    axes.errorbar(entropy.index, mean, std, color="black", marker="o", markersize=4, capsize=2)
-    axes.set(xticks=entropy.index, xlabel=r"Learning rate $\eta$")
+def _panel(axes: "Axes", rows: "pd.DataFrame", column: str) -> None:
+    from replication.drawing import CATEGORIES
+
+    means = rows.drop_duplicates("learning_rate")
+    axes.errorbar(
+        means["learning_rate"], means[f"{column}_mean"], means[f"{column}_std"],
+        color=CATEGORIES[0], capsize=2, label="mean over seeds",
+    )  # fmt: skip
+    axes.plot(
+        rows["learning_rate"], rows[column], color=CATEGORIES[1], linestyle="none", marker="o",
+        markerfacecolor="none", markersize=3.5, label="seed",
+    )  # fmt: skip
+    axes.set_xticks(means["learning_rate"])
 
 
 def _run(rows: "pd.DataFrame") -> str:

@@ -9,9 +9,17 @@ from transformer_dynamics.scan_and_snap_text.settings import Names, Updates
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from replication.study import Measured
+
+SHORTEST = 3
+"""Queries that attend to one key before this is called a stripe."""
+APART = 4
+"""Rows between two words, so that these do not touch."""
+PER_LETTER = 1.85
+"""Columns that a letter takes."""
 
 
 class Fig7(Figure):
@@ -20,7 +28,7 @@ class Fig7(Figure):
     title: ClassVar[str] = "Scan and Snap, Figure 7: attention of the lowest layer on WikiText-2"
     columns: ClassVar[tuple[str, ...]] = (
         "layers", "iteration", "query_position", "key_position", "attention", "query_word",
-        "key_word",
+        "key_word", "stripe",
     )  # fmt: skip
     picture: ClassVar[str] = "png"
     drawing: Literal["fig7"]
@@ -31,8 +39,8 @@ class Fig7(Figure):
     """The seed that is drawn."""
     iterations: Annotated[Updates, Field(min_length=1)]
     """Numbers of updates that are drawn."""
-    words: bool = False
-    """Write the chunk's words on the axes."""
+    words: int = Field(default=2, ge=0)
+    """How many of the longest stripes of each map have their word written beside them."""
 
     def sources(self) -> list[tuple[str, str]]:
         """The maps of each experiment."""
@@ -40,46 +48,85 @@ class Fig7(Figure):
 
 
 def table(figure: Fig7, *measured: "Measured[Any]") -> "pd.DataFrame":
-    """One row per model, update, query and key."""
+    """One row per model, update, query and key.
+
+    `stripe` is the number of queries that spend more than half of their attention on the key.
+    """
     import pandas as pd
 
     maps = pd.concat([item.table for item in measured], ignore_index=True)
     shown = maps["iteration"].isin(figure.iterations) & (maps["seed"] == figure.seed)
     order = ["layers", "iteration", "query_position", "key_position"]
-    return maps.loc[shown, list(figure.columns)].sort_values(order, ignore_index=True)
+    rows = maps[shown].sort_values(order, ignore_index=True)
+    keys = [rows[name] for name in ("layers", "iteration", "key_position")]
+    stripe = (rows["attention"] > 0.5).groupby(keys).transform("sum")
+    return rows.assign(stripe=stripe)[list(figure.columns)]
 
 
 def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """One row of panels per number of layers, one column per number of updates.
 
-    All panels share one colour scale. Rows of a panel are queries, columns keys.
+    All panels share one colour scale, that of the square root. Rows of a panel are queries, columns
+    keys; what the causal mask hides is grey.
     """
     import matplotlib.pyplot as plt
-    import seaborn as sns
+
+    from replication.drawing import WIDTH
 
     depths, updates = table["layers"].unique(), table["iteration"].unique()
-    side = 4.6 if figure.words else 2.4
+    side = 0.85 * WIDTH / len(updates)
     drawing, panels = plt.subplots(
         len(depths),
         len(updates),
-        figsize=(side * len(updates), side * len(depths)),
+        figsize=(WIDTH, 0.45 + 0.93 * side * len(depths)),
+        sharex=True,
+        sharey=True,
         squeeze=False,
         layout="constrained",
     )
     for row, layers in zip(panels, depths, strict=True):
         for axes, iteration in zip(row, updates, strict=True):
             rows = table[(table["layers"] == layers) & (table["iteration"] == iteration)]
-            grid = rows.pivot(index="query_position", columns="key_position", values="attention")
-            words = rows.drop_duplicates("query_position")["query_word"].tolist()
-            labels = words if figure.words else 10
-            sns.heatmap(
-                grid, ax=axes, cmap="viridis", vmin=0, vmax=1, square=True, cbar=False,
-                xticklabels=labels, yticklabels=labels,
-            )  # fmt: skip
-            axes.tick_params(axis="x", rotation=90 if figure.words else 0)
-            axes.set(xlabel="", ylabel="", title=f"Iter {iteration}")
+            _map(axes, rows)
+            _name_stripes(axes, rows, figure.words)
         row[0].set_ylabel(f"{layers} layer{'s' if layers > 1 else ''}\nquery position")
+    for axes, iteration in zip(panels[0], updates, strict=True):
+        axes.set_title(f"Iter {iteration}")
     for axes in panels[-1]:
         axes.set_xlabel("key position")
-    drawing.colorbar(panels[0, 0].collections[0], ax=panels, shrink=0.6, label="attention")
+    drawing.colorbar(
+        panels[0, 0].images[0], ax=panels, shrink=0.7, aspect=30, pad=0.02, label="attention",
+        ticks=[0, 0.01, 0.1, 0.25, 0.5, 1],
+    ).ax.set_yticklabels(["0", "0.01", "0.1", "0.25", "0.5", "1"])  # fmt: skip
     return drawing
+
+
+def _map(axes: "Axes", rows: "pd.DataFrame") -> None:
+    import matplotlib as mpl
+    from matplotlib.colors import PowerNorm
+
+    seen = rows[rows["key_position"] <= rows["query_position"]]
+    grid = seen.pivot(index="query_position", columns="key_position", values="attention")
+    axes.imshow(
+        grid, cmap=mpl.colormaps["viridis"].with_extremes(bad="0.92"), interpolation="nearest",
+        norm=PowerNorm(0.5, vmin=0, vmax=1),
+    )  # fmt: skip
+    axes.set_xticks(range(0, len(grid), 10))
+    axes.set_yticks(range(0, len(grid), 10))
+
+
+def _name_stripes(axes: "Axes", rows: "pd.DataFrame", count: int) -> None:
+    """Write the words of the longest stripes where these leave the diagonal, on what is hidden."""
+    keys = rows.drop_duplicates("key_position").set_index("key_position")
+    named: list[int] = []
+    for key, stripe in keys["stripe"].sort_values(ascending=False, kind="stable").items():
+        far = all(abs(int(str(key)) - other) >= APART for other in named)
+        if stripe >= SHORTEST and far and len(named) < count:
+            named.append(int(str(key)))
+    for key in named:
+        word = (
+            f"\N{LEFT DOUBLE QUOTATION MARK}{keys['key_word'][key]}\N{RIGHT DOUBLE QUOTATION MARK}"
+        )
+        # Further up where the word would not fit beside its stripe.
+        row = max(min(key - 1, len(keys) - PER_LETTER * len(word)), 1.5)
+        axes.text(row + 1.5, row, word, fontsize=6.5, va="center")

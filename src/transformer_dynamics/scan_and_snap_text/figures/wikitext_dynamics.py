@@ -14,25 +14,30 @@ if TYPE_CHECKING:
 
 PANELS = {
     "entropy_share": ("Entropy\nover that of uniform attention", 1.0),
-    "change": ("Change of attention\nin 100 updates (total variation)", None),
-    "diagonal": ("Attention on the query itself\nover uniform", 1.0),
-    "first": ("Attention on the first position\nover uniform", 1.0),
-    "function_words": ("Attention on function words\nover uniform", 1.0),
+    "change": ("Change of attention in\n100 updates (total variation)", None),
+    "diagonal": ("Attention on the query\nitself over uniform", 1.0),
+    "first": ("Attention on the first\nposition over uniform", 1.0),
+    "function_words": ("Attention on function\nwords over uniform", 1.0),
     "rare_words": ("Attention on rare words\nover uniform", 1.0),
     "distinctness": ("Rank correlation of attention\nand distinctness of the key", 0.0),
 }
 """Columns that are drawn, what they are, and what uniform attention gives."""
+KEY = ("corpus", "model", "learning_rate", "seed", "iteration")
 
 
 class WikitextDynamics(Figure):
     """What attention is spent on along training."""
 
     title: ClassVar[str] = "Scan and Snap: what attention is spent on along training on WikiText"
-    columns: ClassVar[tuple[str, ...]] = ("model", "seed", "iteration", *PANELS)
-    drawing: Literal["wikitext_dynamics"]
-    """Which drawing."""
+    columns: ClassVar[tuple[str, ...]] = (
+        *KEY, "entropy", *PANELS, *(f"{column}_mean" for column in PANELS),
+    )  # fmt: skip
+    drawing: Literal["wikitext_dynamics", "wikitext_switches"]
+    """Which drawing: of whole models, or of models that lack a part beside a whole one."""
     experiments: Names
     """Names of the experiments that are drawn."""
+    models: Names
+    """Names of their models that are drawn, the order of the curves."""
 
     def sources(self) -> list[tuple[str, str]]:
         """The dynamics of each experiment."""
@@ -40,32 +45,54 @@ class WikitextDynamics(Figure):
 
 
 def table(figure: WikitextDynamics, *measured: "Measured[Any]") -> "pd.DataFrame":
-    """One row per run and recorded update."""
+    """One row per run and update that all models reached, with means over seeds."""
     import pandas as pd
 
-    return pd.concat([item.table for item in measured], ignore_index=True)
+    rows = pd.concat([item.table for item in measured], ignore_index=True)
+    rows = rows[rows["model"].isin(figure.models)]
+    rows = rows[rows["iteration"] <= rows.groupby("model")["iteration"].max().min()]
+    rows = rows.sort_values(
+        "model", key=lambda names: names.map(figure.models.index), kind="stable"
+    )
+    of_a_model = rows.groupby(["model", "iteration"])
+    means = {f"{column}_mean": of_a_model[column].transform("mean") for column in PANELS}
+    found: pd.DataFrame = rows.assign(**means)[list(figure.columns)]
+    return found.reset_index(drop=True)
 
 
 def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per quantity, one curve per model: the mean over its seeds."""
+    """One panel per quantity; of each model a thin line per seed and a thick one for their mean."""
     import matplotlib.pyplot as plt
 
-    drawing, grid = plt.subplots(2, 4, figsize=(12, 5.2), layout="constrained")
+    from replication.drawing import WIDTH
+
+    drawing, grid = plt.subplots(3, 3, figsize=(WIDTH, 5), sharex=True, layout="constrained")
     for axes, (column, (label, uniform)) in zip(grid.flat, PANELS.items(), strict=False):
         _panel(axes, table, column)
         if uniform is not None:
-            axes.axhline(uniform, color="black", linestyle=":", linewidth=0.8)
-        axes.set(xlabel="update", ylabel=label)
-    handles, labels = grid.flat[0].get_legend_handles_labels()
-    grid.flat[-1].axis("off")
-    grid.flat[-1].legend(handles, labels, loc="center", frameon=False)
+            axes.axhline(uniform, color="black", linestyle=":", linewidth=0.8, label="uniform")
+        axes.set_title(label, fontsize="small")
+    shown, empty = grid.flat[: len(PANELS)], grid.flat[len(PANELS) :]
+    for axes in shown[-grid.shape[1] :]:
+        axes.tick_params(labelbottom=True)
+        axes.set_xlabel("update")
+    for axes in empty:
+        axes.set_axis_off()
+    handles, labels = shown[0].get_legend_handles_labels()
+    empty[0].legend(handles, labels, loc="center", frameon=False)
     return drawing
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame", column: str) -> None:
-    from replication.drawing import curve_styles
+    from replication.drawing import category_styles
 
-    for model, (colour, line, marker) in curve_styles(table["model"].unique()):
-        means = table[table["model"] == model].groupby("iteration")[column].mean()
+    for model, (colour, line, _) in category_styles(table["model"].unique()):
+        rows = table[table["model"] == model]
+        for _, run in rows.groupby("seed"):
+            axes.plot(run["iteration"], run[column], color=colour, linewidth=0.4, alpha=0.6)
+        mean = rows.drop_duplicates("iteration")
         label = str(model).replace("_", " ")
-        axes.plot(means, color=colour, linestyle=line, marker=marker, markersize=3, label=label)
+        axes.plot(
+            mean["iteration"], mean[f"{column}_mean"], color=colour, linestyle=line, linewidth=1.6,
+            label=label,
+        )  # fmt: skip

@@ -1,0 +1,95 @@
+"""How to cite a paper and its replication, and where they are on the web."""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from replication.documents import read_yaml
+from replication.registry import Registry
+
+CITATION = "CITATION.cff"
+
+
+class Link(NamedTuple):
+    """Somewhere else."""
+
+    name: str
+    """What it is."""
+    url: str
+    """Its address."""
+
+
+class Citing(NamedTuple):
+    """What a reader cites."""
+
+    links: list[Link]
+    """Paper, repository and DOI, as far as they are known."""
+    bibtex: str
+    """Entries of the paper and of the replication."""
+    repository: str
+    """Address of the repository; empty if it is not known."""
+
+
+def citing(registry: Registry, root: Path) -> Citing:
+    """What is said of a paper in its registry, and of the project in its `CITATION.cff`.
+
+    Args:
+        registry: of the paper.
+        root: the project's folder.
+
+    Raises:
+        InputError: if `CITATION.cff` cannot be read.
+    """
+    path = root / CITATION
+    project = read_yaml(path) if path.is_file() else {}
+    repository, doi = str(project.get("repository-code", "")), str(project.get("doi", ""))
+    arxiv = re.search(r"arxiv\.org/abs/([\w.]+)", registry.url or "")
+    links = [
+        Link(f"arXiv:{arxiv[1]}" if arxiv else "paper", registry.url or ""),
+        Link("repository", repository),
+        Link(f"doi:{doi}", f"https://doi.org/{doi}" if doi else ""),
+    ]
+    entries = [_paper(registry), *([_software(project)] if project else [])]
+    web = [link for link in links if link.url.startswith(("https://", "http://"))]
+    known = repository if repository in {link.url for link in web} else ""
+    return Citing(web, "\n\n".join(entries), known)
+
+
+def _paper(registry: Registry) -> str:
+    year = re.search(r"\b(19|20)\d\d\b", registry.venue)
+    first = registry.authors.split(",")[0].split()[-1].lower()
+    word = re.search(r"[A-Za-z]+", registry.title)
+    return _entry(
+        "misc",
+        f"{first}{year[0] if year else ''}{word[0].lower() if word else ''}",
+        title=f"{{{registry.title}}}",
+        author=" and ".join(name.strip() for name in registry.authors.split(",")),
+        howpublished=registry.venue,
+        year=year[0] if year else "",
+        url=registry.url or "",
+    )
+
+
+def _software(project: dict[str, Any]) -> str:
+    authors = (
+        f"{{{author['name']}}}"
+        if "name" in author
+        else f"{author.get('family-names')}, {author.get('given-names')}"
+        for author in project.get("authors", [])
+    )
+    title = str(project.get("title", ""))
+    return _entry(
+        "software",
+        re.sub(r"\W", "", title),
+        title=f"{{{title}}}",
+        author=" and ".join(authors),
+        version=str(project.get("version", "")),
+        year=str(project.get("date-released", ""))[:4],
+        url=str(project.get("repository-code", "")),
+        doi=str(project.get("doi", "")),
+    )
+
+
+def _entry(kind: str, key: str, **fields: str) -> str:
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+    return "\n".join([f"@{kind}{{{key},", *lines, "}"])

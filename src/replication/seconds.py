@@ -1,0 +1,50 @@
+"""What jobs took: as Snakemake wrote it down here, or as it is recorded in the repository."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import mean
+
+SUFFIX = ".benchmark.tsv"
+UNKNOWN = 1.0
+"""Seconds of a job of which nothing is known: a start of Python."""
+
+
+def measured(path: Path) -> float:
+    """Seconds of processor time that Snakemake wrote down for a job; other jobs do not count."""
+    with path.open(newline="") as stream:
+        return mean(float(row["cpu_time"]) for row in csv.DictReader(stream, delimiter="\t"))
+
+
+def read_recorded(path: Path) -> dict[str, float]:
+    """Seconds by path of a job's benchmark, without its suffix: what `benchmarks.jobs` wrote."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="") as stream:
+        return {row["job"]: float(row["seconds"]) for row in csv.DictReader(stream)}
+
+
+def job(benchmark: str | Path) -> str:
+    """What a job is called in the record."""
+    return str(benchmark).removesuffix(SUFFIX)
+
+
+def known(benchmark: str, recorded: Mapping[str, float]) -> float | None:
+    """Seconds that a job took here or, failing that, as recorded; none if neither is known.
+
+    Args:
+        benchmark: path of the file in which Snakemake writes down what it took.
+        recorded: see `read_recorded`.
+    """
+    try:
+        return measured(Path(benchmark))
+    except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
+        return recorded.get(job(benchmark))
+
+
+def expected(benchmark: str, recorded: Mapping[str, float]) -> float:
+    """Seconds that a job will take: as `known`, or else as those beside it; arguments as there."""
+    if (seconds := known(benchmark, recorded)) is not None:
+        return seconds
+    folder = f"{Path(benchmark).parent}/"
+    return mean([each for name, each in recorded.items() if name.startswith(folder)] or [UNKNOWN])

@@ -1,0 +1,195 @@
+"""Findings A, B and C: where the paper's premises do not hold."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from replication.study import Measured
+from transformer_dynamics.scan_and_snap.figures.base import OfRuns, Size, dodged
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+from transformer_dynamics.scan_and_snap.settings import Positive
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+
+UPDATES = {"true (7)": False, "modified (26)": True}
+"""Names of the updates of the decoder, and whether it is the modified one."""
+EIGENVALUE, LIMIT = r"$|\lambda_1(E)|$", "limit $1/K$"
+
+
+class Findings(OfRuns):
+    """Where the paper's premises do not hold: findings A, B and C."""
+
+    metric: ClassVar[Metric] = "entropy"
+    title: ClassVar[str] = "Scan and Snap: findings A, B and C"
+    columns: ClassVar[tuple[str, ...]] = (
+        "panel", "curve", "parameter", "x", "y", "y_std", "n_seeds",
+    )  # fmt: skip
+    drawing: Literal["findings"]
+    """Which drawing."""
+    num_classes: int = Field(ge=2, le=1000)
+    """K of finding A."""
+    vocabulary_size: Size
+    """M of finding A."""
+    correlations: list[Annotated[float, Field(gt=0, lt=1)]] = Field(min_length=1)
+    """rho = f_n.f_n' of finding A, equal for all pairs."""
+    passes: int = Field(ge=1, le=100_000)
+    """Length of finding A, in updates of each class at eta_Y = 1."""
+    num_last: list[Annotated[int, Field(ge=1, le=1000)]] = Field(min_length=1)
+    """Numbers of query tokens of finding B, two next tokens each."""
+    eta_z: Positive
+    """Learning rate of Z of the runs shown for finding C."""
+    first_update: int = Field(default=100, ge=1)
+    """Where finding C begins: the paper's number of updates."""
+
+
+def table(figure: Findings, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """Findings A, B and C as curves.
+
+    Args:
+        figure: the figure's settings.
+        measured: entropy of the long training runs; one mixture.
+
+    Returns:
+        The figure's columns. The parameter is rho in panel A and the ratio of the rates in C, and
+        only C has seeds.
+    """
+    import pandas as pd
+
+    tables = [
+        *_modified_dynamics(figure),
+        _assumption_2(figure, measured.job),
+        _length(figure, measured),
+    ]
+    return pd.concat(tables, ignore_index=True)[list(figure.columns)]
+
+
+def _modified_dynamics(figure: Findings) -> Iterator["pd.DataFrame"]:
+    """A: xi_n of the true (7) and the modified (26) decoder, against eta_Y t/K."""
+    import numpy as np
+
+    from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
+    from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
+
+    x = np.linspace(0, figure.passes, 251)
+    for rho in figure.correlations:
+        e = equal_correlations(figure.num_classes, rho)
+        for name, modified in UPDATES.items():
+            times = x * figure.num_classes
+            xi = frozen_flow(e, figure.vocabulary_size, 1.0, times, modified=modified)
+            yield _curve("A", name, x, xi[:, 0], parameter=rho)
+
+
+def _assumption_2(figure: Findings, job: MeasureJob) -> "pd.DataFrame":
+    """B: largest eigenvalue of E at Z = 0 against its limit 1/K, for the paper's own mixtures."""
+    import pandas as pd
+
+    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+    from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
+    from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
+
+    (mixture,) = job.mixtures.values()
+    checks = []
+    for num_last in figure.num_last:
+        classes = sequence_classes(mixture.model_copy(update={"num_last": num_last}))
+        checks.append(assumption_2(initial_correlations(classes), classes.vocabulary_size))
+    x = [num_last * mixture.next_tokens_per_query for num_last in figure.num_last]
+    largest = _curve("B", EIGENVALUE, x, [check.largest for check in checks])
+    limit = _curve("B", LIMIT, x, [check.largest_limit for check in checks])
+    return pd.concat([largest, limit])
+
+
+def _length(figure: Findings, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """C: entropy on distinct tokens against the number of updates."""
+    import pandas as pd
+
+    from transformer_dynamics.scan_and_snap.tables import mean_and_std
+
+    metrics = measured.table
+    chosen = metrics[metrics["eta_z"] == figure.eta_z]
+    means = mean_and_std(chosen, ["ratio", "iteration"], measured.job)
+    return pd.DataFrame(
+        {
+            "panel": "C",
+            "curve": "training",
+            "parameter": means["ratio"],
+            "x": means["iteration"],
+            "y": means["entropy_mean"],
+            "y_std": means["entropy_std"],
+            "n_seeds": means["n_seeds"],
+        }
+    )
+
+
+def _curve(
+    panel: str, name: str, x: object, y: object, parameter: float | None = None
+) -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = {"panel": panel, "curve": name, "parameter": parameter, "x": x, "y": y, "n_seeds": 0}
+    return pd.DataFrame(columns)
+
+
+def draw(
+    figure: Findings, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
+) -> "Drawing":
+    """Left A, middle B, right C; bars of C are standard deviations over seeds."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH
+
+    drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.9), layout="constrained")
+    titles = ("A: decoder update", "B: Assumption 2", "C: training length")
+    for axes, panel, title, show in zip(row, "ABC", titles, (_a, _b, _c), strict=True):
+        show(axes, table[table["panel"] == panel], figure)
+        axes.set_title(title)
+        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.25))
+    return drawing
+
+
+def _a(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
+    """Colours are correlations, dashes the modified update."""
+    from replication.drawing import curve_styles
+
+    for rho, style in curve_styles(sorted(table["parameter"].unique())):
+        for name, line in zip(UPDATES, ("-", "--"), strict=True):
+            rows = table[(table["parameter"] == rho) & (table["curve"] == name)]
+            label = rf"{name}, $\rho={rho:g}$"
+            axes.plot(rows["x"], rows["y"], line, color=style.colour, label=label)
+    axes.set(
+        xlabel=r"$\eta_Y t/K$",
+        ylabel=r"$\xi_n(t)$",
+        yscale="log",
+        ylim=(table["y"].max() * 1e-4, None),
+    )
+
+
+def _b(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
+    from replication.drawing import category_styles
+
+    for name, style in category_styles((EIGENVALUE, LIMIT)):
+        rows = table[table["curve"] == name]
+        axes.plot(
+            rows["x"], rows["y"], color=style.colour, linestyle=style.line, marker=style.marker,
+            label=name,
+        )  # fmt: skip
+    axes.set(xlabel="number of classes $K$", ylabel="eigenvalue of $E$ at $Z=0$", yscale="log")
+
+
+def _c(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
+    from replication.drawing import curve_styles
+
+    styles = curve_styles(sorted(table["parameter"].unique()))
+    for index, (ratio, style) in enumerate(styles):
+        rows = table[table["parameter"] == ratio]
+        dodged(
+            axes, rows["x"], rows["y"], rows["y_std"], (index, len(styles)), color=style.colour,
+            linestyle=style.line, marker=style.marker, markersize=3, linewidth=0.8,
+            label=rf"$\eta_Y/\eta_Z={ratio:g}$",
+        )  # fmt: skip
+    axes.axvline(figure.first_update, color="black", linestyle="--", linewidth=0.8)
+    axes.set(xlabel="updates", ylabel="entropy on distinct\ntokens (nats)", xscale="log")

@@ -1,0 +1,130 @@
+"""Pages from references: nothing is computed, and nothing but the page is written."""
+
+import json
+import re
+import shutil
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from conftest import ROOT
+
+from replication.registry import Registry
+from replication.report.__main__ import main
+from replication.report.behind import beside, overlay
+from replication.report.citing import citing
+from replication.verification.reference import reference_folder
+
+STUDY = "example"
+
+
+def build(root, *arguments):
+    return CliRunner().invoke(
+        main, ["--reference", "--root", str(root), "--output", str(root / "pages"), *arguments]
+    )
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project's folder with nothing but a reference."""
+    shutil.copytree(reference_folder(ROOT, STUDY), reference_folder(tmp_path, STUDY))
+    return tmp_path
+
+
+def test_a_page_needs_nothing_but_the_reference(project):
+    before = sorted(project.rglob("*"))
+    result = build(project, STUDY)
+    assert result.exit_code == 0, result.output
+    page = project / "pages/example.html"
+    assert sorted(project.rglob("*")) == sorted([*before, page.parent, page])
+    html = page.read_text()
+    verdicts = json.loads((reference_folder(project, STUDY) / "verdicts.json").read_text())
+    for verdict in verdicts["verdicts"]:
+        assert re.search(rf'id="claim-{verdict["claim"]}"[^>]*"{verdict["verdict"]}"', html)
+    assert html.count('src="data:image/svg+xml;base64,') == 2
+    assert "python -m replication.report --reference example" in html
+    assert build(project, STUDY).exit_code == 0
+    assert page.read_text() == html
+
+
+def test_a_figure_without_a_fitting_table_is_left_out_and_named(project):
+    folder = reference_folder(project, STUDY)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["files"]["figures/fig2.csv"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "figures/fig2.csv").unlink()
+    result = build(project, STUDY)
+    assert result.exit_code == 0
+    assert "has no table of figure fig2; `snakemake reference --config study=exam" in result.output
+    html = (project / "pages/example.html").read_text()
+    assert 'id="figure-fig1"' in html
+    assert 'id="figure-fig2"' not in html
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        (lambda folder: None, ["exmaple"], "unknown study 'exmaple'; did you mean 'example'?"),
+        (
+            lambda folder: (folder / "figures/fig1.csv").write_text("variance\n0\n"),
+            [STUDY],
+            "figures/fig1.csv changed after it was made; restore it with git",
+        ),
+        (shutil.rmtree, [STUDY], "manifest.json: cannot be read"),
+    ],
+)
+def test_what_cannot_be_shown_is_named(project, change, arguments, message):
+    change(reference_folder(project, STUDY))
+    result = build(project, *arguments)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert not (project / "pages").exists()
+
+
+def test_an_overlay_has_what_a_figure_rests_on_and_no_more():
+    settings = {
+        "mixtures": {"one": {"size": 1}, "two": {"size": 2}},
+        "experiments": {"a": {"mixtures": ["two"], "seeds": [1]}, "b": {"mixtures": ["one"]}},
+        "bound": 3.5,
+        "claims": {},
+        "figures": {"f": {"drawing": "d"}, "g": {"drawing": "d"}},
+    }
+    assert yaml.safe_load(overlay("paper", settings, "f", ["a"])) == {
+        "paper": {
+            "mixtures": {"two": {"size": 2}},
+            "experiments": {"a": {"mixtures": ["two"], "seeds": [1]}},
+            "bound": 3.5,
+            "figures": {"f": {"drawing": "d"}},
+        }
+    }
+
+
+def test_published_numbers_stand_beside_ours(tmp_path):
+    ours, papers = tmp_path / "ours.csv", tmp_path / "papers.csv"
+    ours.write_text("k,rate,mean,n\n1,0.5,2.0,9\n1,1,3.0,9\n2,0.5,5.0,9\n")
+    papers.write_text("k,rate,mean\n1,0.5,2.25\n1,1.0,2.5\n")
+    found = beside(ours, papers, ("k", "rate", "mean"))
+    assert (found.keys, found.values) == (["k", "rate"], ["mean"])
+    assert found.rows == [([1, 0.5], [(2.0, 2.25, -0.25)]), ([1, 1.0], [(3.0, 2.5, 0.5)])]
+    assert found.largest == {"mean": 0.5}
+    papers.write_text("k,rate,mean\n7,0.5,2.25\n")
+    assert beside(ours, papers, ("k", "rate", "mean")) is None
+
+
+def test_a_paper_and_its_replication_can_be_cited(tmp_path):
+    registry = Registry.model_validate(
+        {
+            "title": "On Falling", "authors": "Ann Lee, Bo Ek", "venue": "Somewhere 2023",
+            "url": "https://arxiv.org/abs/2301.00001", "figures": {}, "claims": [],
+            "assumptions": [],
+        }
+    )  # fmt: skip
+    (tmp_path / "CITATION.cff").write_text(
+        "title: tool\nversion: 1.0\ndoi: 10.5/x\nauthors: [{name: Us}]\n"
+        "repository-code: javascript:alert(1)\n"
+    )
+    found = citing(registry, tmp_path)
+    assert [link.name for link in found.links] == ["arXiv:2301.00001", "doi:10.5/x"]
+    assert "@misc{lee2023on," in found.bibtex
+    assert "author = {Ann Lee and Bo Ek}" in found.bibtex
+    assert "@software{tool," in found.bibtex

@@ -1,0 +1,310 @@
+"""The explorer of the study's page in a real browser: numbers against Python's, controls."""
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import numpy as np
+import pytest
+import yaml
+from conftest import DEFAULTS
+
+from replication.configuration import configure
+from replication.registry import read_registry
+from replication.report.page import render
+from replication.report.sources import FigureSources
+from replication.run import checksum
+from replication.study import find_studies
+from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4
+from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
+from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+from transformer_dynamics.scan_and_snap.theory.growth import (
+    exponent,
+    phase_times,
+    theorem4_drive,
+)
+from transformer_dynamics.scan_and_snap.theory.population import population_flow
+
+STUDY = "scan_and_snap"
+SETTINGS = DEFAULTS.section(STUDY)
+TABLE = """eta_y,eta_z,source,quantity,t,value_mean,value_std
+0.2,0.2,training,exponent,0,0,0
+0.2,0.2,training,exponent,100,2.5,0.1
+0.2,0.2,training,exponent,300,3.8,0.1
+0.2,0.2,training,relative_gain,300,1.5,0.1
+0.2,0.2,Eq. 10,exponent,300,5.5,
+"""
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300pt" height="99pt"><path d="M0 0h9"/></svg>'
+TEXT = {"label": "L", "title": "Title", "drawn": "A curve.", "caption": "Of training."}
+ATTENTION_TOLERANCE, EXPONENT_TOLERANCE = 1e-4, 1e-3
+"""Of the browser against `population_flow`: of attention relative to it, of B_n absolute."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """The page with one figure, which has training's numbers."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("explorer")
+        patch.chdir(folder)
+        name = "theory_vs_training"
+        Path("table.csv").write_text(TABLE)
+        Path("table.sha256").write_text(checksum(Path("table.csv")))
+        Path("picture.svg").write_text(SVG)
+        registry = {
+            "title": "A paper", "authors": "A. Author", "venue": "Somewhere 2023", "claims": [],
+            "assumptions": [], "figures": {name: TEXT},
+        }  # fmt: skip
+        Path("registry.yaml").write_text(yaml.safe_dump(registry))
+        figure = {
+            "name": name, "drawing": name, "picture": "picture.svg", "table": "table.csv",
+            "checksum": "table.sha256", "command": "snakemake", "benchmarks": {},
+        }  # fmt: skip
+        settings = SETTINGS.model_dump(mode="json")
+        told = json.dumps({"figures": [figure], "study": STUDY, "settings": settings})
+        shown = FigureSources.parse_json(told, "figures")
+        origin = {
+            "commit": "abc1234", "configuration": "results/config.yaml", "digest": "unknown",
+            "command": "snakemake report",
+        }  # fmt: skip
+        page = folder / "page.html"
+        registry = read_registry(folder / "registry.yaml")
+        page.write_text(render(registry, {}, shown, [], origin, page, {}, folder))
+        return page.as_uri()
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Open the page; at the end nothing may have been requested, said or wrong."""
+    opened, trouble = [], []
+
+    def visit(fragment="", **options):
+        page = browser.new_page(**options)
+        opened.append(page)
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("request", lambda request: trouble.append(request.url))
+        page.goto(address + fragment)
+        assert trouble.pop(0) == address
+        return page
+
+    yield visit
+    for page in opened:
+        page.close()
+    assert [what for what in trouble if not what.startswith("data:")] == []
+
+
+def mixture(num_last, per_query, common, distinct):
+    return {
+        "num_last": num_last, "next_tokens_per_query": per_query,
+        "common_weights": common, "distinct_weights": distinct,
+    }  # fmt: skip
+
+
+def tenths(count):
+    return np.linspace(0.1, 1, count).round(4).tolist()
+
+
+EXPLORED = {
+    "the paper's, Y as fast as Z": (mixture(1, 2, [1.0] * 10, tenths(10)), 0.2, 0.2, 500),
+    "the paper's, one class per query": (mixture(2, 1, [1.0] * 10, tenths(10)), 1, 0.1, 300),
+    "the paper's, ten classes": (mixture(5, 2, [1.0] * 10, tenths(10)), 0.6, 3, 300),
+    "high rates, for long": (mixture(1, 2, [1.0] * 10, tenths(10)), 10, 10, 20_000),
+    "Z a thousand times faster": (mixture(1, 2, [1.0] * 10, tenths(10)), 0.01, 10, 2000),
+    "Y a thousand times faster": (mixture(1, 2, [1.0] * 10, tenths(10)), 10, 0.01, 2000),
+    "one token of each kind": (mixture(3, 4, [1.0], [1.0]), 3, 10, 1000),
+    "unequal common tokens, large M": (mixture(4, 3, [0.5, 2.0, 3.5], tenths(25)), 2, 0.5, 400),
+}
+
+
+@pytest.mark.parametrize("name", EXPLORED)
+def test_curves_are_those_of_python(visit, name):
+    given, eta_y, eta_z, until = EXPLORED[name]
+    times = np.linspace(0, until, 61)
+    found = visit().evaluate(
+        """([mixture, etaY, etaZ, times]) => {
+            const { marks, flow, lemma4, theorem4 } = scanAndSnap.solve(mixture, etaY, etaZ, times);
+            const plain = (curve) => curve.map((point) => ({ ...point, c: [...(point.c ?? [])] }));
+            return { marks, flow: plain(flow), lemma4: plain(lemma4), theorem4: plain(theorem4) };
+        }""",
+        [given, eta_y, eta_z, times.tolist()],
+    )
+
+    def of(curve, key):
+        return np.array([point[key] for point in found[curve]])
+
+    classes = sequence_classes(Mixture.parse(given, "mixture"))
+    num_classes = len(classes.support)
+    flow = population_flow(classes, eta_y, eta_z, times)
+    for n in (0, num_classes - 1):  # all classes are alike
+        c = flow.attention[:, n]
+        np.testing.assert_allclose(of("flow", "c"), c, rtol=ATTENTION_TOLERANCE)
+    np.testing.assert_allclose(
+        of("flow", "exponent"), flow.exponents[:, 0], atol=EXPONENT_TOLERANCE
+    )
+    rate = eta_z / num_classes * flow.drive[:, 0]
+    np.testing.assert_allclose(of("flow", "rate"), rate, atol=1e-3 * rate.max())
+    entropy = entropy_on_distinct(classes, flow.attention_logits)
+    np.testing.assert_allclose(of("flow", "entropy"), entropy, atol=1e-4)
+
+    lemma4 = attention_flow(classes, eta_y, eta_z, times, sampled=True)
+    np.testing.assert_allclose(
+        of("lemma4", "exponent"), lemma4.exponents[:, 0], atol=EXPONENT_TOLERANCE
+    )
+    setting = _theorem4(classes, eta_y, eta_z)
+    np.testing.assert_allclose(
+        of("theorem4", "exponent"), exponent(setting, times), atol=EXPONENT_TOLERANCE
+    )
+    rate = eta_z * theorem4_drive(setting, times)
+    np.testing.assert_allclose(of("theorem4", "rate"), rate, atol=1e-3 * rate.max())
+    np.testing.assert_allclose(found["marks"], phase_times(setting), rtol=1e-9)
+
+
+def values(page):
+    names = ("eta_Y", "eta_Z", "until", "K", "C", "D")
+    return {name: page.locator(f"#x-{name}-value").inner_text() for name in names}
+
+
+def settled(page, **expected):
+    """The address, once it says what is expected."""
+    page.wait_for_function(
+        """expected => Object.entries(expected).every(([key, value]) =>
+            new URLSearchParams(location.hash.slice(1)).get(key) === value)""",
+        arg=expected,
+    )
+    return page.evaluate("location.hash")
+
+
+def test_it_starts_where_training_can_be_compared(visit):
+    page = visit()
+    assert values(page) == {
+        "eta_Y": "0.2", "eta_Z": "0.2", "until": "500", "K": "2", "C": "10", "D": "10",
+    }  # fmt: skip
+    assert page.locator("#x-mixture").input_value() == "syn_medium_1"
+    assert page.locator("#x-curves .training").count() == 2
+    assert page.locator("#x-bars rect.common").count() == 2 * 10
+    assert page.locator("#x-bars rect.distinct").count() == 2 * 10
+    assert not page.locator("#explorer .still").is_visible()
+    page.locator("#x-eta_Z").press("ArrowRight")
+    assert page.locator("#x-curves .training").count() == 0
+    assert not page.locator("#x-trained").is_visible()
+
+
+def test_it_works_by_keyboard_and_the_address_keeps_it(visit):
+    page = visit("#q=entropy")
+    page.locator("#x-play").focus()
+    reached = []
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id"))
+    expected = ("time", "eta_Y", "eta_Z", "until", "K", "C", "D", "mixture")
+    assert reached == [f"x-{name}" for name in expected]
+    page.locator("#x-eta_Y").press("ArrowRight")
+    page.locator("#x-K").press("ArrowRight")
+    page.locator("#x-C").press("Home")
+    page.locator("#x-time").press("End")
+    assert page.locator("#x-time-value").inner_text() == "500 updates"
+    state = {"eta_Y": "0.3", "eta_Z": "0.2", "K": "4", "C": "1", "D": "10", "until": "500"}
+    fragment = settled(page, **state, t="500", q="entropy")
+    again = visit(fragment)
+    assert values(again) == values(page)
+    assert values(page) | state == values(page)
+    assert again.locator("#x-mixture").input_value() == ""
+    assert again.locator("#x-time-value").inner_text() == "500 updates"
+    assert again.locator("#x-bars").inner_html() == page.locator("#x-bars").inner_html()
+    again.locator("#x-mixture").select_option("syn_small")
+    fragment = settled(again, mixture="syn_small", eta_Y="0.3")
+    assert "K" not in parse_qs(fragment[1:])
+    assert visit(fragment).locator("#x-mixture").input_value() == "syn_small"
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    ["#eta_Y=1e9&eta_Z=-3&until=NaN&t=1e99", "#eta_Y=0.2&mixture=no&K=7&C=x&D=0", "#%zz&eta_Y=",
+     "#eta_Y=1&K=1&C=99&D=1e9", "#eta_Y=1&mixture=constructor"],
+)  # fmt: skip
+def test_an_address_that_says_nonsense_does_no_harm(visit, fragment):
+    page = visit(fragment)
+    assert "NaN" not in page.locator("#explorer").inner_html()
+    assert "undefined" not in page.locator("#explorer").inner_html()
+    assert float(values(page)["eta_Y"]) <= 10
+
+
+def test_a_link_elsewhere_leaves_it_alone(visit):
+    page = visit()
+    page.locator("#x-eta_Y").press("ArrowRight")
+    page.evaluate("location.hash = '#figures'")
+    page.wait_for_timeout(300)
+    assert values(page)["eta_Y"] == "0.3"
+
+
+def test_it_plays_and_pauses(visit):
+    page = visit("#eta_Y=1&t=0")
+    tall = "Number(document.querySelectorAll('#x-bars rect')[19].getAttribute('height'))"
+    before = page.evaluate(tall)
+    page.locator("#x-play").press("Enter")
+    assert page.locator("#x-play").inner_text() == "Pause"
+    page.wait_for_function("() => Number(document.getElementById('x-time').value) > 20")
+    page.locator("#x-play").press("Space")
+    stopped = page.locator("#x-time").input_value()
+    assert page.evaluate(tall) > before
+    page.wait_for_timeout(100)
+    assert page.locator("#x-time").input_value() == stopped
+    assert page.locator("#x-play").inner_text() == "Play"
+
+
+@pytest.mark.parametrize(
+    "fragment", ["", "#eta_Y=0.6&eta_Z=0.2&K=40&C=3&D=1&until=20000", "#eta_Y=10&mixture=syn_small"]
+)
+def test_the_overlay_that_is_copied_trains_the_same(visit, fragment):
+    page = visit(fragment)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_text("The same with real training").click()
+    page.get_by_role("button", name="Copy the overlay").click()
+    page.wait_for_function("() => document.getElementById('x-copy').textContent === 'Copied'")
+    text = page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith("# snakemake figures/explored.pdf --configfile explored.yaml\n")
+    settings = configure(yaml.safe_load(text), find_studies()).section(STUDY)
+    told, experiment = values(page), settings.experiments["explored"]
+    explored = settings.mixtures["explored"]
+    assert explored.num_classes == int(told["K"])
+    assert len(explored.common_weights) == int(told["C"])
+    assert len(explored.distinct_weights) == int(told["D"])
+    ((eta_z, ratio),) = experiment.training.cells
+    assert eta_z == float(told["eta_Z"])
+    assert eta_z * ratio == pytest.approx(float(told["eta_Y"]))
+    assert experiment.sampling.steps == int(told["until"].replace(",", ""))
+    assert (experiment.training.momentum, experiment.training.initialization) == (0, "zero")
+    assert settings.figures["explored"].experiment == "explored"
+
+
+def test_without_scripts_it_is_a_picture_and_a_table(visit):
+    page = visit(java_script_enabled=False)
+    assert page.locator("#explorer-title").is_visible()
+    assert not page.locator("#explorer .live").is_visible()
+    assert page.locator("#explorer .still svg").count() == 4
+    rows = page.locator("#explorer .still tbody tr").all_inner_texts()
+    assert [row.split("\t")[1] for row in rows] == ["0", "35", "102", "500"]
+
+
+def test_print_has_the_picture(visit):
+    page = visit()
+    page.emulate_media(media="print")
+    assert page.locator("#explorer .still table").is_visible()
+    assert not page.locator("#explorer .live").is_visible()
+
+
+@pytest.mark.parametrize("width", [320, 390, 800, 1440])
+def test_it_fits_every_screen(visit, width):
+    page = visit("#eta_Y=1&K=40&C=20&D=60", viewport={"width": width, "height": 800})
+    page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll("#explorer svg[id] *")].filter(e => {
+            const own = e.getBoundingClientRect();
+            const svg = e.ownerSVGElement.getBoundingClientRect();
+            return own.right > svg.right + 6 || own.left < svg.left - 6;
+        }).map(e => e.outerHTML)"""
+    )
+    assert beyond == []

@@ -1,0 +1,118 @@
+"""Tables of the figures about training on text, against sums by hand, and how they are drawn."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import DEFAULTS
+from matplotlib.text import Text
+
+from replication.drawing import WIDTH, set_style
+from replication.marks import unknown_marks
+from transformer_dynamics.scan_and_snap_text.figures import fig7, fig10, wikitext_dynamics
+
+FIGURES = DEFAULTS.section("scan_and_snap_text").figures
+LEGIBLE = 6.5
+"""Points."""
+
+
+def maps() -> Any:
+    """Four words; from the second query on all attention is on the first key, at first even."""
+    rows = [
+        (1, 1, iteration, query, key, attention, "abcd"[query], "abcd"[key])
+        for iteration in FIGURES["fig7"].iterations
+        for query in range(4)
+        for key in range(4)
+        for attention in [(key <= query) / (query + 1) if iteration == 0 else float(key == 0)]
+    ]
+    names = ["layers", "seed", "iteration", "query_position", "key_position", "attention"]
+    return SimpleNamespace(table=pd.DataFrame(rows, columns=[*names, "query_word", "key_word"]))
+
+
+def trained() -> Any:
+    """Two seeds at two rates."""
+    rows = [
+        ("wikitext2", rate, seed, 1.0, 3 - rate + seed / 10, 300 * rate + seed)
+        for rate in (1.0, 2.0)
+        for seed in (1, 3)
+    ]
+    names = ["corpus", "learning_rate", "seed", "epochs", "attention_entropy", "perplexity"]
+    training = SimpleNamespace(chunk_length=4)
+    return SimpleNamespace(
+        table=pd.DataFrame(rows, columns=names),
+        job=SimpleNamespace(experiment=SimpleNamespace(training=training)),
+    )
+
+
+def dynamics() -> Any:
+    """Two seeds of all models, some of which were trained for longer."""
+    names = (*FIGURES["wikitext_dynamics"].models, *FIGURES["wikitext_switches"].models)
+    rows = [
+        {"corpus": "wikitext2", "model": name, "learning_rate": 5.0, "seed": seed}
+        | {"iteration": iteration, "entropy": 1.0}
+        | dict.fromkeys(wikitext_dynamics.PANELS, seed + iteration / 700)
+        for name in dict.fromkeys(names)
+        for seed in (1, 2)
+        for iteration in (0, 100, 300, *((900,) if name.endswith("layers") else ()))
+    ]
+    return SimpleNamespace(table=pd.DataFrame(rows))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "found"),
+    [
+        (fig7, "fig7", maps()),
+        (fig10, "fig10", trained()),
+        (wikitext_dynamics, "wikitext_dynamics", dynamics()),
+        (wikitext_dynamics, "wikitext_switches", dynamics()),
+    ],
+)
+def test_a_figure_is_legible_in_print_and_shows_its_table_only(module, name, found):
+    figure = FIGURES[name]
+    table = module.table(figure, found)
+    assert list(table) == list(figure.columns)
+    with plt.rc_context():
+        set_style()
+        drawing = module.draw(figure, table)
+        assert drawing.get_figwidth() == WIDTH
+        drawing.draw_without_rendering()
+    shown = [text for text in drawing.findobj(Text) if text.get_visible() and text.get_text()]
+    assert min(text.get_fontsize() for text in shown) >= LEGIBLE
+    assert not list(unknown_marks(drawing, [table]))
+    plt.close(drawing)
+
+
+def test_figure_7_names_the_keys_of_stripes():
+    table = fig7.table(FIGURES["fig7"], maps())
+    stripes = table.drop_duplicates(["iteration", "key_position"])
+    assert stripes[stripes["iteration"] == 0]["stripe"].tolist() == [1, 0, 0, 0]
+    assert stripes[stripes["iteration"] > 0]["stripe"].tolist() == [4, 0, 0, 0] * 3
+    drawing = fig7.draw(FIGURES["fig7"], table)
+    words = [[text.get_text().strip("“”") for text in axes.texts] for axes in drawing.axes[:4]]
+    assert words == [[], ["a"], ["a"], ["a"]]
+    hidden = drawing.axes[0].images[0].get_array()
+    np.testing.assert_array_equal(np.ma.getmaskarray(hidden), np.triu(np.ones((4, 4)), 1) == 1)
+    plt.close(drawing)
+
+
+def test_figure_10_has_means_over_seeds_and_uniform_attention():
+    """(ln 1 + ln 2 + ln 3 + ln 4)/4 = ln(24)/4."""
+    table = fig10.table(FIGURES["fig10"], trained())
+    assert table["uniform_entropy"].to_numpy() == pytest.approx(np.log(24) / 4, rel=1e-12)
+    assert table["attention_entropy_mean"].to_numpy() == pytest.approx([2.2, 2.2, 1.2, 1.2])
+    assert table["perplexity_mean"].to_numpy() == pytest.approx([302, 302, 602, 602])
+    assert table["perplexity_std"].to_numpy() == pytest.approx(np.sqrt(2))
+    drawing = fig10.draw(FIGURES["fig10"], table)
+    assert len(drawing.axes) == 2, "a corpus without runs has panels"
+    plt.close(drawing)
+
+
+def test_models_that_lack_a_part_are_shown_beside_the_whole_one_as_long_as_all_are_trained():
+    figure = FIGURES["wikitext_switches"]
+    table = wikitext_dynamics.table(figure, dynamics())
+    assert list(table["model"].unique()) == figure.models
+    assert table["iteration"].max() == 300
+    assert table["rare_words_mean"].to_numpy() == pytest.approx(1.5 + table["iteration"] / 700)
