@@ -129,8 +129,8 @@ def test_what_no_number_depends_on_reruns_nothing(finished_project: Project, edi
         ),
         pytest.param(
             f"{ENGINE}/drawing.py",
-            '"savefig.dpi": 200',
-            '"savefig.dpi": 210',
+            '"savefig.dpi": 300',
+            '"savefig.dpi": 310',
             DRAWS,
             "replication.drawing@",
             id="style of drawings",

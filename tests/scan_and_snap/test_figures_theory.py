@@ -145,7 +145,7 @@ def test_figure_2_has_every_token_beside_its_start():
             assert rows["unnormalised_attention"].tolist() == values
             assert rows["start"].tolist() == start
     late = figure.model_copy(update={"frozen_after": 40.0})
-    with pytest.raises(InputError, match="must record update 1630"):
+    with pytest.raises(InputError, match="must record 1630"):
         fig2.table(late, Measured(measured.table, own))
 
 

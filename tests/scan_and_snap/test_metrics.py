@@ -111,7 +111,8 @@ def test_figure_tables_average_over_seeds():
     measured = Measured(recalls, measure_job("recall"))
     table = recall.table(recall.Recall(drawing="fig11", experiment="x"), measured)
     assert list(table.columns) == [
-        "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream"
+        "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream",
+        "even_attention",
     ]  # fmt: skip
 
 

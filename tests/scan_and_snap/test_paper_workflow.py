@@ -118,7 +118,8 @@ def test_published_values_are_reproduced(at_scale: Project):
 
 @pytest.mark.numerical
 def test_entropy_in_bits_fails_verification_from_end_to_end(at_scale: Project):
-    assert "T22d  reproduced    64 of 64 hold" in at_scale.verify("--study", "scan_and_snap")
+    verified = at_scale.verify("--study", "scan_and_snap")
+    assert re.search(r"T22d  reproduced    (\d+) of \1 hold", verified)
     at_scale.edit(
         f"{PACKAGE}/metrics.py",
         "c * np.log(np.where(c > 0, c, 1))",
