@@ -17,7 +17,13 @@ from replication.registry import (
 )
 from replication.report.forest import Plot, forest
 from replication.report.typeset import number, typeset
-from replication.verification.judgement import PROBABILITY, Comparison, Verdict, found_and_needed
+from replication.verification.judgement import (
+    PROBABILITY,
+    Comparison,
+    Verdict,
+    found_and_needed,
+    least_favourable,
+)
 
 _PLURALS = {
     "Appendix": "Appendices",
@@ -54,6 +60,8 @@ class ClaimView(NamedTuple):
     """Which of `GROUPS` it belongs to."""
     found: str
     """Its least favourable estimate, with its interval."""
+    order: str
+    """That estimate as JavaScript reads it, for sorting; infinite if there is none."""
     needed: str
     """Where that has to lie."""
     search: str
@@ -99,19 +107,21 @@ def _claim_view(claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]) 
     label = drawn.get(claim.figure or "", "")
     places = " ".join([claim.where, *_places(claim.where), label])
     texts = (claim.id, claim.statement, places, verdict.verdict, summary, claim.headline or "")
-    found, needed = found_and_needed(verdict.comparisons, number)
-    plain = " ".join([*texts, claim.note or "", claim.figure or ""])
+    comparisons = verdict.comparisons
+    found, needed = found_and_needed(comparisons, number)
+    plain = " ".join([*texts, claim.quantity or "", claim.note or "", claim.figure or ""])
     return ClaimView(
         claim=claim,
         verdict=verdict,
         summary=summary,
-        plot=forest(verdict.comparisons) if verdict.comparisons else None,
-        ours=_ours(verdict.comparisons),
+        plot=forest(comparisons) if comparisons else None,
+        ours=_ours(comparisons),
         axis=_axis(claim.test) if claim.test else "",
         judged=_judged(claim.test, verdict) if claim.test else "",
         figure=claim.figure if claim.figure and label else "",
         about=GROUPS.index(claim.group),
         found=found,
+        order=str(least_favourable(comparisons).estimate) if comparisons else "Infinity",
         needed=needed,
         search=f"{plain} {typeset(plain).striptags()}".lower(),
     )

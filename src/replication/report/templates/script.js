@@ -111,12 +111,12 @@
       const sign = head.getAttribute("aria-sort") === "ascending" ? -1 : 1;
       for (const other of all("#list th")) other.setAttribute("aria-sort", "none");
       head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
-      const key = (row) => {
-        const cell = row.cells[Number(button.dataset.column)];
-        return cell.dataset.sort ?? cell.textContent.trim();
-      };
-      const order = new Intl.Collator("en", { numeric: true }).compare;
-      const sorted = [...rows.values()].sort((a, b) => sign * order(key(a), key(b)));
+      const { compare } = new Intl.Collator("en", { numeric: true });
+      const cell = (row) => row.cells[Number(button.dataset.column)];
+      // What is sorted by a number has it in data-sort.
+      const order = (a, b) =>
+        a.dataset.sort ? Math.sign(a.dataset.sort - b.dataset.sort) || 0 : compare(a.textContent.trim(), b.textContent.trim());
+      const sorted = [...rows.values()].sort((a, b) => sign * order(cell(a), cell(b)));
       byId("list").tBodies[0].append(...sorted);
     });
   }
