@@ -1,6 +1,7 @@
 """The explorer of the study's page in a real browser: numbers against Python's, controls."""
 
 import json
+import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -308,3 +309,14 @@ def test_it_fits_every_screen(visit, width):
         }).map(e => e.outerHTML)"""
     )
     assert beyond == []
+
+
+@pytest.mark.parametrize("until", [500, 20_000])
+def test_the_peak_does_not_depend_on_where_time_ends(visit, until):
+    page = visit(f"#eta_Y=2&eta_Z=0.2&mixture=syn_medium_1&until={until}")
+    told = page.locator("#x-numbers").inner_text()
+    peak = float(re.search(r"near update ([\d.]+)\.$", told)[1])
+    classes = sequence_classes(SETTINGS.mixtures["syn_medium_1"])
+    times = np.linspace(0, 60, 2401)
+    rates = np.gradient(population_flow(classes, 2.0, 0.2, times).exponents[:, 0], times)
+    assert peak == pytest.approx(times[rates.argmax()], rel=0.1)

@@ -166,7 +166,7 @@
 
   // The panel.
 
-  const FRAMES = 240;
+  const [FRAMES, EARLIEST] = [240, 1e-5];
   const SECONDS = 9;
   const ADDRESSED = /[#&]eta_Y=/;
   const byId = (id) => document.getElementById(`x-${id}`);
@@ -179,7 +179,7 @@
   const isLog = (name) => ["eta_Y", "eta_Z", "until"].includes(name);
   const nearest = (values, wanted) => values.reduce((best, value, i) => (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(values[best] / wanted)) ? i : best), 0);
 
-  let state, mixture, solved, moveBars, moveCursor, playing, writing;
+  let state, mixture, solved, frames, moveBars, moveCursor, playing, writing;
 
   function prepare() {
     for (const name of Object.keys(RANGES)) {
@@ -219,7 +219,12 @@
     mixture = state.mixture ? data.mixtures[state.mixture] : ownMixture(state);
     const { classes, common, distinct, vocabulary } = sizes(mixture);
     Object.assign(state, { K: classes, C: common, D: distinct });
-    solved = solve(mixture, state.eta_Y, state.eta_Z, Array.from({ length: FRAMES + 1 }, (_, i) => (i / FRAMES) * state.until));
+    const even = Array.from({ length: FRAMES + 1 }, (_, i) => (i / FRAMES) * state.until);
+    // However long the axis, what happens early, such as the peak of growth, is not between two frames.
+    const early = Array.from({ length: 2 * FRAMES }, (_, i) => state.until * EARLIEST ** (1 - i / (2 * FRAMES)));
+    const times = [...new Set([...even, ...early])].sort((a, b) => a - b);
+    frames = even.map((t) => times.indexOf(t));
+    solved = solve(mixture, state.eta_Y, state.eta_Z, times);
     state.t ??= plain(Math.min(solved.marks[1], state.until));
     for (const name of Object.keys(RANGES)) {
       inputs[name].value = isLog(name) ? nearest(choices(name), state[name]) : state[name];
@@ -247,12 +252,13 @@
   }
 
   function show() {
-    const frame = Math.round((state.t / state.until) * FRAMES);
+    const place = Math.round((state.t / state.until) * FRAMES);
+    const frame = frames[place];
     const { common } = solved.size;
     const { c } = solved.flow[frame];
     moveBars(solved.flow[frame]);
     moveCursor(frame);
-    inputs.time.value = frame;
+    inputs.time.value = place;
     byId("time-value").textContent = `${shown(state.t)} updates`;
     inputs.time.setAttribute("aria-valuetext", byId("time-value").textContent);
     const [scanned, snapped] = solved.marks;
@@ -265,7 +271,7 @@
     const share = (values) => sum(values.slice(0, common));
     const numbers = `Common tokens have ${percent(share(c))} of attention, ${percent(share(solved.flow[0].c))} at the start; ` +
       `the most frequent distinct token has ${percent(Math.max(...c.slice(common)))}. Distinct tokens grow at ` +
-      `${percent(rates[frame] / rates[peak])} of the peak rate, which is at update ${shown(solved.times[peak])}.`;
+      `${percent(rates[frame] / rates[peak])} of the peak rate, which is near update ${plain(solved.times[peak], 2)}.`;
     byId("numbers").textContent = numbers;
     byId("bars").setAttribute("aria-label", `Attention after ${shown(state.t)} updates. ${numbers}`);
     byId("curves").setAttribute("aria-label", `Growth exponent ${plain(solved.flow[frame].exponent)}, rate ${plain(rates[frame])} per update, entropy ${plain(solved.flow[frame].entropy)} nats.`);
