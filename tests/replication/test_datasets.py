@@ -11,6 +11,7 @@ from replication.datasets import Dataset, find_datasets
 from replication.errors import InputError
 from replication.study import find_studies
 
+FILES = {"a": {"url": "https://example.org/a", "sha256": "0" * 64, "bytes": 1}}
 EXAMPLE = "src/transformer_dynamics/example"
 
 
@@ -41,7 +42,7 @@ def write(folder: Path, **datasets: dict) -> Path:
 
 def test_registries_of_the_studies():
     for fetched in find_datasets(study.folder for study in find_studies().values()):
-        assert fetched.dataset.archive.url.startswith("https://")
+        assert fetched.outputs
         assert all(path.startswith(f"results/datasets/{fetched.name}/") for path in fetched.outputs)
 
 
@@ -71,6 +72,10 @@ def test_data_sets_of_several_studies_are_found_and_may_be_shared(tmp_path):
         (["archive", "files"], {}, "archive > files: Dictionary should have at least 1 item"),
         (["archive", "files", "../a.txt"], {"path": "a"}, "String should match pattern"),
         (["archive", "flies"], {}, "did you mean 'files'?"),
+        (["files"], {"a": {}}, "files > a > url: Field required"),
+        (["files"], FILES, "must have either archive or files"),
+        (["archive"], None, "must have either archive or files"),
+        (["files"], {"../a": FILES["a"]}, "String should match pattern"),
         (["licence"], "", "licence: String should have at least 1 character"),
     ],
 )
@@ -83,6 +88,14 @@ def test_wrong_registry_is_named(tmp_path, path, value, message):
     with pytest.raises(InputError, match=r"datasets\.yaml: datasets > texts") as caught:
         find_datasets([write(tmp_path, texts=data)])
     assert message in caught.value.message
+
+
+def test_files_need_no_archive(tmp_path):
+    known = entry("https://example.org/texts.zip")
+    del known["archive"]
+    (found,) = find_datasets([write(tmp_path, words=known | {"files": FILES})])
+    assert found.outputs == ["results/datasets/words/a"]
+    assert found.dataset.content.downloads == found.dataset.files
 
 
 @pytest.mark.parametrize("text", ["", "datasets: [", "datasets: {../up: {}}"])
@@ -109,7 +122,7 @@ def test_rule_fetches_a_data_set_once(server, project: Project):
     assert "(log: logs/datasets/texts.log)" in output
     assert f"Error: {server.url}: the download stopped at" in output
     assert (
-        "or put the archive at results/datasets/texts/texts-v1.zip by hand, or set the.key to a"
+        "or put the file at results/datasets/texts/texts-v1.zip by hand, or set the.key to a"
         " folder\n" in output
     )
     assert "Traceback" not in output

@@ -26,9 +26,9 @@ from archive_server import (
     zipped,
 )
 
-from replication.datasets import Archive, Member
+from replication.datasets import Archive, Content, Download, Member
 from replication.errors import InputError
-from replication.fetch import fetch
+from replication.fetch import fetch as fetch_content
 
 SIZE = len(CONTENT)
 OFFLINE = "set the.key to a folder"
@@ -46,6 +46,10 @@ def archive(server: ArchiveServer) -> Archive:
     return archive_of(server.url, CONTENT)
 
 
+def fetch(archive: Archive, folder: Path, offline: str = "") -> None:
+    fetch_content(Content(archive=archive), folder, offline)
+
+
 def refusal(archive: Archive, folder: Path) -> str:
     """The one sentence that a user reads."""
     with pytest.raises(InputError) as caught:
@@ -56,7 +60,7 @@ def refusal(archive: Archive, folder: Path) -> str:
 
 def assert_advice(message: str, folder: Path) -> None:
     assert message.endswith(
-        f"run the same command again, or put the archive at {folder}/texts-v1.zip by hand,"
+        f"run the same command again, or put the file at {folder}/texts-v1.zip by hand,"
         f" or {OFFLINE}"
     )
 
@@ -301,12 +305,52 @@ def test_folder_that_is_a_file(server, archive, tmp_path):
     assert server.asked == []
 
 
+@pytest.fixture
+def files(server: ArchiveServer) -> Content:
+    """Two files that are not packed."""
+    url = server.url.replace("texts-v1.zip", "words")
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    return Content(files={
+        name: Download(url=f"{url}/{name}", sha256=digest, bytes=SIZE) for name in ("a.tsv", "b")
+    })  # fmt: skip
+
+
+def test_files_that_are_not_packed(server, files, tmp_path):
+    fetch_content(files, tmp_path / "new")
+    assert left(tmp_path / "new") == {"a.tsv": CONTENT, "b": CONTENT}
+    assert server.asked == [None, None]
+    fetch_content(files, tmp_path / "new")
+    assert server.asked == [None, None], "what is there is not fetched again"
+
+
+def test_files_that_are_not_packed_go_on_one_by_one(server, files, tmp_path):
+    (tmp_path / "a.tsv").write_bytes(CONTENT)
+    server.stops_at = 300_000
+    with pytest.raises(InputError) as caught:
+        fetch_content(files, tmp_path, OFFLINE)
+    have = (tmp_path / "b.part").stat().st_size
+    assert f"/words/b: the download stopped at {have} of {SIZE} bytes" in caught.value.message
+    assert caught.value.message.endswith(f"put the file at {tmp_path}/b by hand, or {OFFLINE}")
+    server.stops_at = None
+    fetch_content(files, tmp_path)
+    assert server.asked == [None, f"bytes={have}-"]
+    assert left(tmp_path) == {"a.tsv": CONTENT, "b": CONTENT}
+
+
+def test_a_file_with_another_content_is_refused(server, files, tmp_path):
+    (tmp_path / "a.tsv").write_bytes(CONTENT)
+    server.content = bytes(SIZE)
+    with pytest.raises(InputError, match=r"b\.part: has \d+ bytes with sha256"):
+        fetch_content(files, tmp_path)
+    assert left(tmp_path) == {"a.tsv": CONTENT}
+
+
 # In processes of their own: what a kill and a full disk leave behind.
 
 
 def program(archive: Archive, folder: Path, **process: Any) -> subprocess.Popen[str]:
     arguments = {
-        "--settings": archive.model_dump_json(),
+        "--settings": Content(archive=archive).model_dump_json(),
         "--folder": str(folder),
         "--offline": OFFLINE,
     }

@@ -15,11 +15,11 @@ for fetched in checked(find_datasets, [study.folder for study in STUDIES.values(
         params:
             python=python,
             code=code(LOCK, ("replication.fetch",)),
-            archive=fetched.dataset.archive.model_dump_json(),
+            content=fetched.dataset.content.model_dump_json(exclude_defaults=True),
             folder=subpath(output[0], parent=True),
             offline=fetched.dataset.offline,
         message:
             "Fetching {output} (log: {log})"
         shell:
-            "{params.python:q} -m replication.fetch --settings {params.archive:q}"
+            "{params.python:q} -m replication.fetch --settings {params.content:q}"
             f" --folder {{params.folder:q}} --offline {{params.offline:q}}{LOGGED}"
