@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -15,11 +16,13 @@ from replication.registry import read_registry
 from replication.report.page import render
 from replication.report.sources import FigureSources
 from replication.run import checksum
+from replication.seeds import listed
 from replication.study import find_studies
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4
 from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.study import experiments
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
 from transformer_dynamics.scan_and_snap.theory.growth import (
     exponent,
@@ -278,6 +281,36 @@ def test_the_overlay_that_is_copied_trains_the_same(visit, fragment):
     assert experiment.sampling.steps == int(told["until"].replace(",", ""))
     assert (experiment.training.momentum, experiment.training.initialization) == (0, "zero")
     assert settings.figures["explored"].experiment == "explored"
+
+
+def test_the_workflow_takes_every_overlay(visit):
+    page = visit()
+    ends = ("0", "1e9")  # beyond those of every slider
+    corners = [
+        f"eta_Y={low}&eta_Z={high}&until={until}&K={K}&C={C}&D={D}"
+        for low, high in (ends, ends[::-1])
+        for until, K, C, D in product(ends, repeat=4)
+    ]
+    texts = page.evaluate(
+        """async (fragments) => {
+            const texts = [];
+            for (const fragment of fragments) {
+                location.hash = fragment;
+                await new Promise((done) => addEventListener("hashchange", done, { once: true }));
+                texts.push(document.getElementById("x-copy").dataset.copy);
+            }
+            return texts;
+        }""",
+        corners,
+    )
+    assert len(set(texts)) == len(corners)
+    for text in texts:
+        configuration = configure(yaml.safe_load(text), find_studies())
+        settings = configuration.section(STUDY)
+        runs = experiments(settings, configuration.computation)["explored"].runs
+        explored = settings.experiments["explored"]
+        assert [seed for job in runs.values() for seed in job.seeds] == listed(explored.seeds)
+        assert max(explored.training.recorded) == explored.sampling.steps
 
 
 def test_without_scripts_it_is_a_picture_and_a_table(visit):

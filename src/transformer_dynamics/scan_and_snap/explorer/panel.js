@@ -49,12 +49,16 @@
   }
 
   // The overlay with which the same is trained; times of recording are evenly spaced in their logarithm.
-  function overlay({ study, seeds, sampling, command }, state, mixture) {
+  function overlay({ study, seeds, seeds_per_job, most_numbers, sampling, command }, state, mixture) {
     const steps = Math.round(state.until);
-    const recorded = Array.from({ length: 40 }, (_, i) => Math.floor(steps ** (i / 40)));
+    const recorded = Array.from({ length: 40 }, (_, i) => Math.floor(steps ** (i / 39)));
+    // A job holds how often each token of a class is in each sequence of all its seeds.
+    const kinds = mixture.common_weights.length + mixture.distinct_weights.length;
+    const fitting = Math.floor(most_numbers / (steps * sampling.batch_size * kinds));
     const list = (object) => JSON.stringify(object).replaceAll('"', "").replaceAll(/([:,])/g, "$1 ");
     return [
       `# ${command}`,
+      ...(fitting < seeds_per_job ? [`computation: {seeds_per_job: ${fitting}}`] : []),
       `${study}:`,
       `  mixtures:`,
       `    explored: ${list(mixture)}`,
