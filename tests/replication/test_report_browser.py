@@ -175,6 +175,18 @@ def test_a_link_to_a_hidden_claim_shows_it(visit):
     assert shown(visit("#%zz&verdict=nonsense&figure=nonsense")) == EVERY
 
 
+def test_a_link_to_what_is_not_there_says_so(visit):
+    page = visit("#claim-that-is-not-there")
+    said = page.get_by_text("This page has nothing that is called claim-that-is-not-there;")
+    assert said.is_visible()
+    assert shown(page) == EVERY
+    page.evaluate("location.hash = '#claim-T2a'")
+    page.wait_for_function("document.querySelector('#claim-T2a').checkVisibility()")
+    assert not said.is_visible()
+    for fragment in ("", "#figures", "#verdict=verified", "#eta_Y=1"):
+        assert not visit(fragment).locator("#unknown").is_visible()
+
+
 def test_everything_works_by_keyboard(visit):
     page = visit()
     page.keyboard.press("Tab")
