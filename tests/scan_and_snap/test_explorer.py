@@ -344,6 +344,22 @@ def test_it_fits_every_screen(visit, width):
     assert beyond == []
 
 
+@pytest.mark.parametrize("sizes", ["C=20&D=1", "C=10&D=10", "C=1&D=1", "C=1&D=60"])
+def test_names_of_bars_end_within_a_phone(visit, sizes):
+    page = visit(f"#eta_Y=1&K=2&{sizes}", viewport={"width": 320, "height": 800})
+    ends = page.evaluate(
+        """() => {
+            const { left, right } = document.getElementById("x-bars").getBoundingClientRect();
+            return [...document.querySelectorAll("#x-bars text")].map(e => {
+                const own = e.getBoundingClientRect();
+                return [own.left - left, right - own.right];
+            });
+        }"""
+    )
+    assert len(ends) > 4
+    assert min(map(min, ends)) > -1
+
+
 @pytest.mark.parametrize("until", [500, 20_000])
 def test_the_peak_does_not_depend_on_where_time_ends(visit, until):
     page = visit(f"#eta_Y=2&eta_Z=0.2&mixture=syn_medium_1&until={until}")

@@ -107,8 +107,9 @@
         `M${at(l, n).toFixed(1)} ${(base - height(value)).toFixed(1)}h${step.toFixed(1)}`);
       const scale = ticks(top, 3).map((value) =>
         path("", `M${left} ${(base - height(value)).toFixed(1)}H${width}`) + text(left - 6, base - height(value) + 4, value, "end"));
+      // In the middle of its bars, but for a name that would not end before the edge.
       const names = [[0, common, "common"], [common, distinct, `only in class ${n + 1}`]].map(([l, count, name]) =>
-        text(at(l, n) + (count * step) / 2, base + 14, name, "middle"));
+        text(Math.min(at(l, n) + (count * step) / 2, width - 3.2 * name.length), base + 14, name, "middle"));
       return scale.join("") + bars.join("") + path("start", starts.join("")) + path("axis", `M${left} ${base + 0.5}H${width}`) +
         names.join("") + text(width, base - row + 27, `class ${n + 1}`, "end", "strong");
     });
