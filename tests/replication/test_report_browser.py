@@ -26,26 +26,8 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, address):
-    """Open the page; at the end nothing may have gone wrong."""
-    opened = []
-    trouble = []
-
-    def visit(fragment="", **options):
-        page = browser.new_page(reduced_motion="reduce", **options)
-        opened.append(page)
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("dialog", lambda dialog: trouble.append(dialog.message))
-        page.on("request", lambda request: trouble.append(request.url))
-        page.goto(address + fragment)
-        assert trouble.pop(0) == address
-        return page
-
-    yield visit
-    for page in opened:
-        page.close()
-    assert [url for url in trouble if not url.startswith("data:")] == []
+def motion():
+    return "reduce"
 
 
 def shown(page):

@@ -78,27 +78,6 @@ def address(tmp_path_factory):
         return page.as_uri()
 
 
-@pytest.fixture
-def visit(browser, address):
-    """Open the page; at the end nothing may have been requested, said or wrong."""
-    opened, trouble = [], []
-
-    def visit(fragment="", **options):
-        page = browser.new_page(**options)
-        opened.append(page)
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("request", lambda request: trouble.append(request.url))
-        page.goto(address + fragment)
-        assert trouble.pop(0) == address
-        return page
-
-    yield visit
-    for page in opened:
-        page.close()
-    assert [what for what in trouble if not what.startswith("data:")] == []
-
-
 def mixture(num_last, per_query, common, distinct):
     return {
         "num_last": num_last, "next_tokens_per_query": per_query,
