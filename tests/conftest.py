@@ -208,3 +208,31 @@ def browser():
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def motion():
+    """What a reader of the page wants: `reduce`, or things that move."""
+    return "no-preference"
+
+
+@pytest.fixture
+def visit(browser, address, motion):
+    """Open the page at the module's `address`; at the end nothing may have gone wrong."""
+    opened, trouble = [], []
+
+    def visit(fragment="", **options):
+        page = browser.new_page(reduced_motion=motion, **options)
+        opened.append(page)
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("dialog", lambda dialog: trouble.append(dialog.message))
+        page.on("request", lambda request: trouble.append(request.url))
+        page.goto(address + fragment)
+        assert trouble.pop(0) == address
+        return page
+
+    yield visit
+    for page in opened:
+        page.close()
+    assert [what for what in trouble if not what.startswith("data:")] == []

@@ -70,6 +70,8 @@ _STYLE: dict[Any, Any] = {
     "grid.color": ".8",
     "hatch.linewidth": 0.5,
     "legend.fontsize": _SMALL,
+    # As long as the longest pattern of dashes.
+    "legend.handlelength": 3.5,
     "legend.title_fontsize": _SMALL,
     "lines.linewidth": 1.2,
     "lines.markersize": 4.0,

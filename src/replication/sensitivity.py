@@ -149,6 +149,7 @@ def _legend(drawing: "Drawing", outcomes: set[str]) -> None:
         loc="outside lower center",
         ncols=min(len(handles), 5),
         columnspacing=1,
+        handlelength=2,
         frameon=False,
         title="Numbers: median estimate, comparisons that hold. ="
         " : the variant changes nothing in this experiment.",

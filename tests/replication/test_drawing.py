@@ -7,7 +7,15 @@ import seaborn as sns
 from matplotlib.font_manager import font_scalings
 from PIL import Image
 
-from replication.drawing import CATEGORIES, WIDTH, category_styles, curve_styles, save, set_style
+from replication.drawing import (
+    CATEGORIES,
+    LINES,
+    WIDTH,
+    category_styles,
+    curve_styles,
+    save,
+    set_style,
+)
 
 LEGIBLE = 6.5
 """Points."""
@@ -27,6 +35,16 @@ def test_type_is_legible_in_a_figure_as_wide_as_the_page():
     assert {"font.size", "xtick.labelsize", "legend.fontsize"} <= scaled.keys()
     assert min(scaled.values()) >= LEGIBLE
     assert found["font.size"] * font_scalings["small"] >= LEGIBLE
+
+
+def test_a_legend_shows_the_whole_pattern_of_a_line():
+    with plt.rc_context():
+        set_style()
+        found = dict(plt.rcParams)
+    named = {"--": found["lines.dashed_pattern"], "-.": found["lines.dashdot_pattern"]}
+    patterns = [named.get(line) or line[1] for line in LINES if line != "-"]
+    room = found["legend.handlelength"] * found["legend.fontsize"]
+    assert max(map(sum, patterns)) * found["lines.linewidth"] <= room
 
 
 def test_a_file_is_as_wide_as_its_figure():

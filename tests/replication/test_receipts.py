@@ -20,7 +20,7 @@ from replication.errors import InputError
 from replication.generate import with_reproductions
 from replication.jobs import Jobs
 from replication.provenance import digest
-from replication.report.verifications import verifications
+from replication.report.verifications import read_history, verifications
 from replication.reproductions import (
     COLUMNS,
     EARLIER,
@@ -444,10 +444,10 @@ def test_verdicts_of_others_are_counted_by_machine_and_version(root):
     append(history, verdict_rows(REFERENCE), told | {"study": "another"})
     counted = [
         (item["processor"], item["torch"], item["times"], item["latest"])
-        for item in verifications(STUDY, [], history)[claim]
+        for item in verifications(STUDY, [], read_history(history))[claim]
     ]
     assert counted == [("abacus", "2.13.0", 2, "2026-01-02"), ("abacus", "2.14.0", 1, "2026-01-03")]
-    assert len(verifications(STUDY, receipts, history)[claim]) == 3
+    assert len(verifications(STUDY, receipts, read_history(history))[claim]) == 3
 
     other = receipt.model_copy(update={"settings": "0" * 64})
     assert verifications(STUDY, [Reproduction(other, True)], None) == {}

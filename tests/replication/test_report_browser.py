@@ -26,26 +26,8 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, address):
-    """Open the page; at the end nothing may have gone wrong."""
-    opened = []
-    trouble = []
-
-    def visit(fragment="", **options):
-        page = browser.new_page(reduced_motion="reduce", **options)
-        opened.append(page)
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("dialog", lambda dialog: trouble.append(dialog.message))
-        page.on("request", lambda request: trouble.append(request.url))
-        page.goto(address + fragment)
-        assert trouble.pop(0) == address
-        return page
-
-    yield visit
-    for page in opened:
-        page.close()
-    assert [url for url in trouble if not url.startswith("data:")] == []
+def motion():
+    return "reduce"
 
 
 def shown(page):
@@ -173,6 +155,18 @@ def test_a_link_to_a_hidden_claim_shows_it(visit):
     assert shown(page) == EVERY
     assert shown(visit("#claim-E1")) == EVERY
     assert shown(visit("#%zz&verdict=nonsense&figure=nonsense")) == EVERY
+
+
+def test_a_link_to_what_is_not_there_says_so(visit):
+    page = visit("#claim-that-is-not-there")
+    said = page.get_by_text("This page has nothing that is called claim-that-is-not-there;")
+    assert said.is_visible()
+    assert shown(page) == EVERY
+    page.evaluate("location.hash = '#claim-T2a'")
+    page.wait_for_function("document.querySelector('#claim-T2a').checkVisibility()")
+    assert not said.is_visible()
+    for fragment in ("", "#figures", "#verdict=verified", "#eta_Y=1"):
+        assert not visit(fragment).locator("#unknown").is_visible()
 
 
 def test_everything_works_by_keyboard(visit):

@@ -1,15 +1,19 @@
 """Pages from references: nothing is computed, and nothing but the page is written."""
 
 import json
+import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 import yaml
 from click.testing import CliRunner
 from conftest import ROOT
 
+from replication.continuous.history import VERDICTS
 from replication.registry import Registry
+from replication.report import reference
 from replication.report.__main__ import main
 from replication.report.behind import beside, overlay
 from replication.report.citing import citing
@@ -61,6 +65,10 @@ def test_a_figure_without_a_fitting_table_is_left_out_and_named(project):
     assert 'id="figure-fig2"' not in html
 
 
+def writing(name, content):
+    return lambda folder: (folder / name).write_bytes(content)
+
+
 @pytest.mark.parametrize(
     ("change", "arguments", "message"),
     [
@@ -71,6 +79,16 @@ def test_a_figure_without_a_fitting_table_is_left_out_and_named(project):
             "figures/fig1.csv changed after it was made; restore it with git",
         ),
         (shutil.rmtree, [STUDY], "manifest.json: cannot be read"),
+        *(
+            (writing("manifest.json", content), [STUDY], f"manifest.json: is damaged ({said}")
+            for content, said in [
+                (b'{"settings": {', "Invalid JSON: EOF"),
+                (b"{}", "settings: Fie"),
+            ]
+        ),
+        (writing("verdicts.json", b"[]"), [STUDY], "verdicts.json: is damaged"),
+        (writing("evidence.csv", b"a,b\n1,2\n"), [STUDY], "evidence.csv: is damaged, or"),
+        (writing("figures/fig1.csv", b""), [STUDY], "figures/fig1.csv: is damaged, or"),
     ],
 )
 def test_what_cannot_be_shown_is_named(project, change, arguments, message):
@@ -78,6 +96,55 @@ def test_what_cannot_be_shown_is_named(project, change, arguments, message):
     result = build(project, *arguments)
     assert result.exit_code == 1
     assert message in result.output
+    assert not (project / "pages").exists()
+    if arguments == [STUDY]:
+        assert re.search(rf"restore (it|.* --config study={STUDY}`)", result.output)
+
+
+def refuse_to_draw(*_):
+    raise AssertionError("nothing is drawn before everything is checked")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"\0\xff\x1f\x8b", b"<!doctype html>\n<p>Not found</p>\n",
+        f"{','.join(VERDICTS)}\n".encode(),
+        f"{','.join(VERDICTS)}\n{','.join(VERDICTS)}\n".encode(),
+    ],
+    ids=["empty", "binary", "a page", "no rows", "nonsense"],
+)  # fmt: skip
+def test_a_history_that_is_none_is_named(project, monkeypatch, content):
+    monkeypatch.setattr(reference, "draw", refuse_to_draw)
+    history = project / "history.csv"
+    history.write_bytes(content)
+    result = build(project, STUDY, "--history", str(history))
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: .*history\.csv: .*or leave out --history\n", result.output)
+    assert not (project / "pages").exists()
+
+
+@pytest.mark.parametrize("output", ["file", "file/pages", "closed"])
+def test_an_output_that_cannot_be_written_to_is_named(project, monkeypatch, output):
+    monkeypatch.setattr(reference, "draw", refuse_to_draw)
+
+    def access(path, mode):
+        return Path(path).name != "closed" or not mode & os.W_OK
+
+    monkeypatch.setattr(os, "access", access)
+    (project / "file").touch()
+    (project / "closed").mkdir()
+    result = build(project, STUDY, "--output", str(project / output))
+    assert result.exit_code == 1
+    assert re.fullmatch(rf"Error: {project / output}: .*choose another --output\n", result.output)
+
+
+def test_all_pages_are_written_or_none(project, monkeypatch):
+    """What is wrong with the last is found before the first is drawn."""
+    monkeypatch.setattr(reference, "draw", refuse_to_draw)
+    result = build(project, STUDY, "scan_and_snap")
+    assert result.exit_code == 1
+    assert "scan_and_snap/manifest.json: cannot be read" in result.output
     assert not (project / "pages").exists()
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -15,11 +16,13 @@ from replication.registry import read_registry
 from replication.report.page import render
 from replication.report.sources import FigureSources
 from replication.run import checksum
+from replication.seeds import listed
 from replication.study import find_studies
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4
 from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.study import experiments
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
 from transformer_dynamics.scan_and_snap.theory.growth import (
     exponent,
@@ -73,27 +76,6 @@ def address(tmp_path_factory):
         registry = read_registry(folder / "registry.yaml")
         page.write_text(render(registry, {}, shown, [], origin, page, {}, folder))
         return page.as_uri()
-
-
-@pytest.fixture
-def visit(browser, address):
-    """Open the page; at the end nothing may have been requested, said or wrong."""
-    opened, trouble = [], []
-
-    def visit(fragment="", **options):
-        page = browser.new_page(**options)
-        opened.append(page)
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("request", lambda request: trouble.append(request.url))
-        page.goto(address + fragment)
-        assert trouble.pop(0) == address
-        return page
-
-    yield visit
-    for page in opened:
-        page.close()
-    assert [what for what in trouble if not what.startswith("data:")] == []
 
 
 def mixture(num_last, per_query, common, distinct):
@@ -280,6 +262,36 @@ def test_the_overlay_that_is_copied_trains_the_same(visit, fragment):
     assert settings.figures["explored"].experiment == "explored"
 
 
+def test_the_workflow_takes_every_overlay(visit):
+    page = visit()
+    ends = ("0", "1e9")  # beyond those of every slider
+    corners = [
+        f"eta_Y={low}&eta_Z={high}&until={until}&K={K}&C={C}&D={D}"
+        for low, high in (ends, ends[::-1])
+        for until, K, C, D in product(ends, repeat=4)
+    ]
+    texts = page.evaluate(
+        """async (fragments) => {
+            const texts = [];
+            for (const fragment of fragments) {
+                location.hash = fragment;
+                await new Promise((done) => addEventListener("hashchange", done, { once: true }));
+                texts.push(document.getElementById("x-copy").dataset.copy);
+            }
+            return texts;
+        }""",
+        corners,
+    )
+    assert len(set(texts)) == len(corners)
+    for text in texts:
+        configuration = configure(yaml.safe_load(text), find_studies())
+        settings = configuration.section(STUDY)
+        runs = experiments(settings, configuration.computation)["explored"].runs
+        explored = settings.experiments["explored"]
+        assert [seed for job in runs.values() for seed in job.seeds] == listed(explored.seeds)
+        assert max(explored.training.recorded) == explored.sampling.steps
+
+
 def test_without_scripts_it_is_a_picture_and_a_table(visit):
     page = visit(java_script_enabled=False)
     assert page.locator("#explorer-title").is_visible()
@@ -309,6 +321,22 @@ def test_it_fits_every_screen(visit, width):
         }).map(e => e.outerHTML)"""
     )
     assert beyond == []
+
+
+@pytest.mark.parametrize("sizes", ["C=20&D=1", "C=10&D=10", "C=1&D=1", "C=1&D=60"])
+def test_names_of_bars_end_within_a_phone(visit, sizes):
+    page = visit(f"#eta_Y=1&K=2&{sizes}", viewport={"width": 320, "height": 800})
+    ends = page.evaluate(
+        """() => {
+            const { left, right } = document.getElementById("x-bars").getBoundingClientRect();
+            return [...document.querySelectorAll("#x-bars text")].map(e => {
+                const own = e.getBoundingClientRect();
+                return [own.left - left, right - own.right];
+            });
+        }"""
+    )
+    assert len(ends) > 4
+    assert min(map(min, ends)) > -1
 
 
 @pytest.mark.parametrize("until", [500, 20_000])

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 from matplotlib.text import Text
 from measured import LN2, ONE, TOKENS, P, changed, on_classes, shuffled
 from settings_of_the_paper import PAPER
@@ -14,6 +15,7 @@ from replication.drawing import WIDTH, set_style
 from replication.errors import InputError
 from replication.marks import unknown_marks
 from replication.study import Measured
+from replication.verification.reference import figure_path, reference_folder
 from transformer_dynamics.scan_and_snap.figures import (
     errata,
     fig1,
@@ -190,6 +192,27 @@ def test_findings_have_a_curve_for_each_correlation_update_and_ratio():
     assert c["y"].to_numpy() == pytest.approx(2 * LN2)
     assert c["y_std"].to_numpy() == pytest.approx(np.sqrt(2) * LN2)
     assert set(c["parameter"]) == {1, 10}
+
+
+def test_finding_c_is_moved_aside_by_little():
+    """Bars of four ratios at the same update are told apart, at nearly that update."""
+    table = pd.read_csv(reference_folder(ROOT, "scan_and_snap") / figure_path("findings"))
+    with plt.rc_context():
+        set_style()
+        drawing = findings.draw(PAPER.figures["findings"], table)
+        drawing.draw_without_rendering()
+    axes = drawing.axes[2]
+    onto_data = axes.transData.inverted()
+    factors = []
+    for points, *_ in axes.containers:
+        x, y = points.get_xydata().T
+        shown = onto_data.transform(points.get_transform().transform(points.get_xydata()))
+        np.testing.assert_allclose(shown[:, 1], y)
+        np.testing.assert_allclose(shown[:, 0] / x, shown[0, 0] / x[0])
+        factors.append(shown[0, 0] / x[0])
+    assert 0.9 < min(factors) < max(factors) < 1.1
+    assert len(set(factors)) == 4
+    plt.close(drawing)
 
 
 def test_training_is_thinned_about_evenly_on_a_logarithmic_axis():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import click
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -47,7 +48,7 @@ def render(
     page: Path,
     computed_on: dict[str, str],
     root: Path,
-    history: Path | None = None,
+    history: pd.DataFrame | None = None,
 ) -> str:
     """The page as HTML: the same text for the same arguments on the same machine.
 

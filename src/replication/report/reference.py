@@ -1,10 +1,12 @@
 """The page of a study from its reference: nothing is computed, figures are drawn from tables."""
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import click
+import pandas as pd
 
 from replication.citation import Shown
 from replication.configuration import configure
@@ -15,6 +17,7 @@ from replication.report.commit import commit
 from replication.report.page import render
 from replication.report.rule import figure_sources
 from replication.report.sources import FigureSource, OtherPage
+from replication.report.verifications import read_history
 from replication.reproductions import reproductions
 from replication.run import checksum, draw
 from replication.storage import write_text
@@ -49,7 +52,7 @@ def write_pages(
     output: Path,
     history: Path | None = None,
 ) -> list[Path]:
-    """Write the page of each study from its reference.
+    """Write the page of each study from its reference: all pages, or none.
 
     Args:
         root: the project's folder.
@@ -62,15 +65,33 @@ def write_pages(
         The pages.
 
     Raises:
-        InputError: if a reference is missing or changed, or says nothing of a claim.
+        InputError: if a reference is missing or changed, or says nothing of a claim, the history is
+            damaged, or the folder cannot be written to.
     """
+    recorded = read_history(history) if history else None
+    kept = [_kept(root, studies[name]) for name in names]
+    _make_folder(output)
     pages = {name: output / Path(studies[name].page).name for name in names}
-    for name, page in pages.items():
+    texts = {}
+    for each in kept:
+        page = pages[each.name]
         others = [
-            _other(study, pages.get(study.name)) for study in studies.values() if study.name != name
+            _other(study, pages.get(name)) for name, study in studies.items() if name != each.name
         ]
-        write_text(page, _page(_kept(root, studies[name]), root, page, others, history))
-    return list(pages.values())
+        texts[page] = _page(each, root, page, others, recorded)
+    for page, text in texts.items():
+        write_text(page, text)
+    return list(texts)
+
+
+def _make_folder(folder: Path) -> None:
+    remedy = "allow it, or choose another --output"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror}); {remedy}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{folder}: cannot be written to; {remedy}")
 
 
 def _other(study: Study, page: Path | None) -> OtherPage:
@@ -90,7 +111,9 @@ def _kept(root: Path, study: Study) -> Kept:
     return Kept(Jobs.of(configure({}, alone), alone), study.name, folder, reference)
 
 
-def _page(kept: Kept, root: Path, page: Path, others: list[OtherPage], history: Path | None) -> str:
+def _page(
+    kept: Kept, root: Path, page: Path, others: list[OtherPage], history: pd.DataFrame | None
+) -> str:
     study = kept.jobs.studies[kept.name]
     verdicts = {
         Path(study.verdict(claim)): verdict for claim, verdict in kept.reference.verdicts.items()

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 from xml.etree import ElementTree as Xml
 
 from PIL import Image
@@ -19,6 +20,8 @@ from replication.study import StudySettings
 
 EMBEDDED = 256 * 1024
 """Bytes up to which a table is part of the page; a larger one is linked."""
+PLAIN = " ()/:;,=@!$*+?[]{}|^`"
+"""What a table's data URI has as it is, so that it is a fifth shorter than in base64."""
 SCREEN, PRINT = 96, 72
 """Pixels of CSS, and points of an SVG, in an inch."""
 
@@ -154,7 +157,7 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
     refuse_changed(path, checksum)
     embedded = path.stat().st_size <= EMBEDDED
     link = (
-        _data_uri("text/csv;charset=utf-8", path.read_bytes())
+        f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=PLAIN)}"
         if embedded
         else Path(os.path.relpath(path, page.parent)).as_posix()
     )

@@ -7,15 +7,40 @@ from typing import Any
 import pandas as pd
 
 from replication.continuous.history import VERDICTS
+from replication.errors import InputError
 from replication.frames import read_csv
 from replication.reproductions import Reproduction
+from replication.verification.judgement import OUTCOMES
 
 KINDS = ["claim", "verdict", "processor", "torch"]
 """What verifications are counted by."""
 
 
+def read_history(path: Path) -> pd.DataFrame:
+    """Read the table of verdicts that continuous verification keeps.
+
+    Args:
+        path: see `replication.continuous.history`.
+
+    Raises:
+        InputError: if it is damaged, or is something else.
+    """
+    try:
+        table = read_csv(path, VERDICTS)
+        for name in ("lowest", "highest"):
+            table[name] = table[name].astype(float)
+        if unknown := {*table["verdict"]} - OUTCOMES.keys():
+            raise ValueError(f"there are no such verdicts: {unknown}")
+    except (InputError, ValueError) as error:
+        raise InputError(
+            f"{path}: is no table of verdicts, or a damaged one; take verdicts.csv of the branch"
+            " verification-history again, or leave out --history"
+        ) from error
+    return table.astype(dict.fromkeys(("date", "packages"), "str"))
+
+
 def verifications(
-    study: str, receipts: Sequence[Reproduction], history: Path | None
+    study: str, receipts: Sequence[Reproduction], history: pd.DataFrame | None
 ) -> dict[str, list[dict[Hashable, Any]]]:
     """Verdicts of verifications by claim: one entry per verdict, processor and version of PyTorch.
 
@@ -25,10 +50,7 @@ def verifications(
     Args:
         study: name of the study.
         receipts: those of the study; with other settings than the defaults they do not count.
-        history: table of verdicts, see `replication.continuous.history`; none if there is none.
-
-    Raises:
-        InputError: if the history is damaged.
+        history: table of verdicts, see `read_history`; none if there is none.
     """
     rows = pd.concat([_sent_in(receipts), _recorded(study, history)], ignore_index=True)
     counted = rows.groupby(KINDS, sort=False, as_index=False).agg(
@@ -63,11 +85,10 @@ def _sent_in(receipts: Sequence[Reproduction]) -> pd.DataFrame:
     )
 
 
-def _recorded(study: str, history: Path | None) -> pd.DataFrame | None:
+def _recorded(study: str, history: pd.DataFrame | None) -> pd.DataFrame | None:
     if history is None:
         return None
-    table = read_csv(history, VERDICTS)
-    own = table[table["study"] == study]
+    own = history[history["study"] == study]
     torch = own["packages"].str.extract(r"(?:^| )torch==(\S+)", expand=False).fillna("")
     dated = own.assign(torch=torch, date=own["date"].str[:10])
     return dated[[*KINDS, "lowest", "highest", "date"]]

@@ -5,7 +5,7 @@ import json
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -15,13 +15,16 @@ from replication.storage import unreadable, write_text
 from replication.strict import Strict
 from replication.verification.judgement import UNMEASURED, Judged, Verdict, judge
 
+Parsed = TypeVar("Parsed", bound=Strict)
+
 MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
 EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
 EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
 _NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published": "float64"}
 _REMEDY = (
-    "restore the reference with git, or make it again with `snakemake reference --config study=...`"
+    "restore the reference with git, or make it again with `snakemake reference --config study={}`"
 )
+"""For the name of a study, which is that of its folder."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +113,17 @@ def read_reference(folder: Path) -> tuple[Reference, list[str]]:
     Raises:
         InputError: if it is missing or damaged.
     """
-    manifest = Manifest.parse_json(_read(folder / MANIFEST), str(folder / MANIFEST))
-    texts = {name: _read(folder / name) for name in manifest.files}
+    manifest = _parsed(Manifest, folder, MANIFEST, _read(folder, MANIFEST))
+    texts = {name: _read(folder, name) for name in manifest.files}
     for name in (VERDICTS, EVIDENCE, FINGERPRINTS):
         if name not in texts:
-            raise InputError(f"{folder / MANIFEST}: does not list {name}; {_REMEDY}")
+            raise _damaged(folder, MANIFEST, f"does not list {name}")
     changed = [
         name for name, text in texts.items() if _digest(text.encode()) != manifest.files[name]
     ]
-    verdicts = _Verdicts.parse_json(texts[VERDICTS], str(folder / VERDICTS)).verdicts
+    verdicts = _parsed(_Verdicts, folder, VERDICTS, texts[VERDICTS]).verdicts
     reference = Reference(
-        tables={name: read_numbers(folder / name) for name in texts if name.endswith(".csv")},
+        tables={name: _read_table(folder, name) for name in texts if name.endswith(".csv")},
         verdicts={verdict.claim: verdict for verdict in verdicts},
         depends=manifest.model_dump(include={"settings", "code", "machine"}),
     )
@@ -141,7 +144,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
     if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):
-        raise InputError(f"{path}: its columns are {', '.join(table.columns)}; {_REMEDY}")
+        raise _damaged(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
     return table
 
 
@@ -183,11 +186,30 @@ def judge_again(
     return verdicts
 
 
-def _read(path: Path) -> str:
+def _read(folder: Path, name: str) -> str:
     try:
-        return path.read_text()
+        return (folder / name).read_text()
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); {_REMEDY}") from error
+        raise _damaged(folder, name, f"cannot be read ({error})") from error
+
+
+def _read_table(folder: Path, name: str) -> pd.DataFrame:
+    try:
+        return read_numbers(folder / name)
+    except InputError as error:
+        raise _damaged(folder, name, "is damaged, or is another table") from error
+
+
+def _parsed(model: type[Parsed], folder: Path, name: str, text: str) -> Parsed:
+    try:
+        return model.parse_json(text, name)
+    except InputError as error:
+        wrong = error.message.partition("\n")[0].removeprefix(f"{name}: ")
+        raise _damaged(folder, name, f"is damaged ({wrong})") from error
+
+
+def _damaged(folder: Path, name: str, wrong: str) -> InputError:
+    return InputError(f"{folder / name}: {wrong}; {_REMEDY.format(folder.name)}")
 
 
 def _unlisted(folder: Path, manifest: Manifest) -> list[str]:

@@ -67,6 +67,8 @@
   function restore() {
     const hash = location.hash.slice(1);
     const place = byId(hash);
+    byId("unknown").hidden = !hash || hash.includes("=") || Boolean(place);
+    byId("unknown").textContent = `This page has nothing that is called ${hash.slice(0, 60)}; all its claims stand below.`;
     if (place) {
       if (place.closest("[hidden]")) clear();
       for (let e = place.closest("details"); e; e = e.parentElement.closest("details")) e.open = true;

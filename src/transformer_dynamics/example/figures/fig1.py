@@ -54,5 +54,5 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: "pd.DataFrame | None" =
         means = published["error_mean"]
         axes.plot(published["update"], means, "o", color="black", mfc="none", label="printed")
     axes.set(xlabel="update", ylabel="error $1 - w_d$")
-    axes.legend(frameon=False)
+    axes.legend(loc="upper right", frameon=False)
     return drawing

@@ -50,5 +50,5 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     axes.set_yscale("log", base=2)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
-    axes.legend(frameon=False)
+    axes.legend(loc="upper right", frameon=False)
     return drawing

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 
 from replication.frames import read_csv
-from transformer_dynamics.scan_and_snap.configuration import ExperimentSettings, Settings
+from replication.seeds import batches, listed
+from transformer_dynamics.scan_and_snap.configuration import (
+    MOST_NUMBERS,
+    ExperimentSettings,
+    Settings,
+)
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
 from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
@@ -60,6 +65,8 @@ def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
         "start": start,
         "steps": STEPS,
         "seeds": experiment.model_dump(mode="json")["seeds"],
+        "seeds_per_job": max(map(len, batches(listed(experiment.seeds)).values())),
+        "most_numbers": MOST_NUMBERS,
         "sampling": experiment.sampling.model_dump() | {"stream": "independent"},
         "training": [
             {"mixture": name, **cell}

@@ -49,12 +49,16 @@
   }
 
   // The overlay with which the same is trained; times of recording are evenly spaced in their logarithm.
-  function overlay({ study, seeds, sampling, command }, state, mixture) {
+  function overlay({ study, seeds, seeds_per_job, most_numbers, sampling, command }, state, mixture) {
     const steps = Math.round(state.until);
-    const recorded = Array.from({ length: 40 }, (_, i) => Math.floor(steps ** (i / 40)));
+    const recorded = Array.from({ length: 40 }, (_, i) => Math.floor(steps ** (i / 39)));
+    // A job holds how often each token of a class is in each sequence of all its seeds.
+    const kinds = mixture.common_weights.length + mixture.distinct_weights.length;
+    const fitting = Math.floor(most_numbers / (steps * sampling.batch_size * kinds));
     const list = (object) => JSON.stringify(object).replaceAll('"', "").replaceAll(/([:,])/g, "$1 ");
     return [
       `# ${command}`,
+      ...(fitting < seeds_per_job ? [`computation: {seeds_per_job: ${fitting}}`] : []),
       `${study}:`,
       `  mixtures:`,
       `    explored: ${list(mixture)}`,
@@ -103,8 +107,9 @@
         `M${at(l, n).toFixed(1)} ${(base - height(value)).toFixed(1)}h${step.toFixed(1)}`);
       const scale = ticks(top, 3).map((value) =>
         path("", `M${left} ${(base - height(value)).toFixed(1)}H${width}`) + text(left - 6, base - height(value) + 4, value, "end"));
+      // In the middle of its bars, but for a name that would not end before the edge.
       const names = [[0, common, "common"], [common, distinct, `only in class ${n + 1}`]].map(([l, count, name]) =>
-        text(at(l, n) + (count * step) / 2, base + 14, name, "middle"));
+        text(Math.min(at(l, n) + (count * step) / 2, width - 3.2 * name.length), base + 14, name, "middle"));
       return scale.join("") + bars.join("") + path("start", starts.join("")) + path("axis", `M${left} ${base + 0.5}H${width}`) +
         names.join("") + text(width, base - row + 27, `class ${n + 1}`, "end", "strong");
     });

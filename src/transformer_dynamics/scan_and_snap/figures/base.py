@@ -58,7 +58,7 @@ def token_bars(
 
 def dodged(
     axes: "Axes", x: "ArrayLike", mean: "ArrayLike", std: "ArrayLike | None",
-    place: tuple[int, int], **style: Any,
+    place: tuple[int, int], apart: float = 2, **style: Any,
 ) -> None:  # fmt: skip
     """Points with bars, moved aside on paper, so that those of several curves can be seen.
 
@@ -70,13 +70,14 @@ def dodged(
         mean: [N] the points.
         std: [N] half the lengths of the bars; NaN where there is none, None for points only.
         place: which of how many curves it is.
+        apart: how far it is to the next, in points on paper; on a logarithmic axis a factor.
         style: as `errorbar` takes it.
     """
     import numpy as np
     from matplotlib.transforms import ScaledTranslation
 
     index, count = place
-    points = 2 * (index - (count - 1) / 2)
+    points = apart * (index - (count - 1) / 2)
     aside = ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
     axes.errorbar(x, mean, std, transform=axes.transData + aside, **style)
     # What is moved does not count for the limits.

@@ -187,9 +187,9 @@ def _c(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
     for index, (ratio, style) in enumerate(styles):
         rows = table[table["parameter"] == ratio]
         dodged(
-            axes, rows["x"], rows["y"], rows["y_std"], (index, len(styles)), color=style.colour,
-            linestyle=style.line, marker=style.marker, markersize=3, linewidth=0.8,
-            label=rf"$\eta_Y/\eta_Z={ratio:g}$",
+            axes, rows["x"], rows["y"], rows["y_std"], (index, len(styles)), apart=0.8,
+            color=style.colour, linestyle=style.line, marker=style.marker, markersize=3,
+            linewidth=0.8, label=rf"$\eta_Y/\eta_Z={ratio:g}$",
         )  # fmt: skip
-    axes.axvline(figure.first_update, color="black", linestyle="--", linewidth=0.8)
+    axes.axvline(figure.first_update, color="black", linestyle="--", linewidth=0.8, zorder=0)
     axes.set(xlabel="updates", ylabel="entropy on distinct\ntokens (nats)", xscale="log")
