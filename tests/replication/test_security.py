@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from replication.configuration import configuration_type
-from replication.datasets import Archive, ArchiveUrl
+from replication.datasets import Archive, Download, Url, ZipUrl
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.stages import words
@@ -365,15 +365,17 @@ def test_braces_in_a_path_are_refused(tmp_path):
     ],
 )
 def test_only_https_is_downloaded_from(url):
-    with pytest.raises(ValidationError):
-        TypeAdapter(ArchiveUrl).validate_python(url)
+    for kind in (Url, ZipUrl):
+        with pytest.raises(ValidationError):
+            TypeAdapter(kind).validate_python(url)
 
 
-def test_a_download_without_a_digest_is_refused():
-    fields = {"url": "https://example.org/a.zip", "bytes": 1}
-    member = {"path": "a"}
-    files = {"train": member, "valid": member, "test": member}
-    Archive.model_validate({**fields, "files": files, "sha256": "0" * 64})
+@pytest.mark.parametrize(
+    ("kind", "own"), [(Archive, {"files": {"train": {"path": "a"}}}), (Download, {})]
+)
+def test_a_download_without_a_digest_is_refused(kind, own):
+    fields = {"url": "https://example.org/a.zip", "bytes": 1, **own}
+    kind.model_validate({**fields, "sha256": "0" * 64})
     for digest in ({}, {"sha256": None}, {"sha256": "0" * 63}, {"sha256": "X" * 64}):
         with pytest.raises(ValidationError):
-            Archive.model_validate({**fields, "files": files, **digest})
+            kind.model_validate({**fields, **digest})
