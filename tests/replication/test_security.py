@@ -155,6 +155,8 @@ FREE = {
     },
 }
 """Settings that may be any text; every other one is a number, a choice or a plain name."""
+OF_FILES = {"a path", "the name of a file"}
+"""Those that Snakemake reads, which takes braces for wildcards."""
 
 
 def places(data: Any, path: tuple = ()) -> Iterator[tuple[tuple, bool]]:
@@ -180,12 +182,13 @@ def with_text(place: tuple, is_key: bool, text: str) -> dict[str, Any]:
     return data
 
 
-def is_free(place: tuple) -> bool:
+def freedom(place: tuple) -> str | None:
+    """What a setting is that may be any text."""
     study, *keys = map(str, place)
-    return any(
-        re.fullmatch(free.replace(".", r"\.").replace("*", r"\w+"), ".".join(keys))
-        for free in FREE.get(study, {})
-    )
+    for free, what in FREE.get(study, {}).items():
+        if re.fullmatch(free.replace(".", r"\.").replace("*", r"\w+"), ".".join(keys)):
+            return what
+    return None
 
 
 DEFAULT = DEFAULTS.model_dump(mode="json")
@@ -205,13 +208,19 @@ def planned(data: dict[str, Any], study: str) -> Jobs:
 @example(place=(("scan_and_snap", "figures", "fig6"), True), text="fig6\n")
 @example(place=(("scan_and_snap", "experiments", "syn_medium"), True), text="a;touch b")
 @example(place=(("scan_and_snap_text", "corpora", "wikitext2"), True), text="$(touch b)")
+@example(place=(("scan_and_snap_text", "corpora", "wikitext2", "folder"), False), text="{a")
+@example(place=(("scan_and_snap_text", "corpora", "wikitext2", "folder"), False), text="a $b")
 @example(place=(("example", "experiments", "printed"), True), text="../../printed")
 @example(place=(("example", "figures", "fig1"), True), text="a b")
 def test_hostile_text_is_refused_wherever_it_is_not_free(place, text):
     """Of a study that is not listed, settings may be free, but no names of its files."""
     where, is_key = place
     data = with_text(where, is_key, text)
-    if is_free(where) and not is_key:
+    what = None if is_key else freedom(where)
+    if what in OF_FILES and (set("{}") & set(text) or not text.isprintable()):
+        with pytest.raises(InputError, match="characters that mean something else to Snakemake"):
+            planned(data, where[0])
+    elif what:
         planned(data, where[0])
     elif is_key or where[0] in FREE or where[0] == "computation":
         with pytest.raises(InputError, match=r"^configuration"):
