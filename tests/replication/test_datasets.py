@@ -42,7 +42,9 @@ def write(folder: Path, **datasets: dict) -> Path:
 
 def test_registries_of_the_studies():
     for fetched in find_datasets(study.folder for study in find_studies().values()):
-        assert fetched.outputs
+        downloads = fetched.dataset.downloads.values()
+        assert downloads
+        assert all(download.url.startswith("https://") for download in downloads)
         assert all(path.startswith(f"results/datasets/{fetched.name}/") for path in fetched.outputs)
 
 
