@@ -1,0 +1,56 @@
+"""Which boards are drawn."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from replication.seeds import Seed
+from replication.strict import Strict
+
+Size = Literal["4x4", "6x6", "9x9"]
+SPLITS = ("train", "valid_in", "valid_out", "test_in", "test_out")
+"""Training; validation and test, in distribution and out of it."""
+
+
+class Givens(Strict):
+    """How many cells are given, uniformly drawn."""
+
+    least: int = Field(ge=0)
+    """Fewest."""
+    most: int
+    """Most."""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.most < self.least:
+            raise ValueError(f"least ({self.least}) must not be above most ({self.most})")
+        return self
+
+
+class BoardJob(Strict):
+    """Puzzles of one size, each with one solution."""
+
+    size: Size
+    """Cells in a row and in a column."""
+    train: int = Field(ge=1)
+    """Number of training puzzles."""
+    valid: int = Field(ge=1)
+    """Number of validation puzzles in distribution, and of those out of it."""
+    test: int = Field(ge=1)
+    """The same for the test."""
+    in_distribution: Givens
+    """Of training, validation and test."""
+    out_of_distribution: Givens
+    """Fewer, of validation and test."""
+    seed: Seed = 0
+    """Of the draw, the same for all runs."""
+
+    @property
+    def digits(self) -> int:
+        """Digits, rows, columns."""
+        return int(self.size[0])
+
+    @property
+    def cells(self) -> int:
+        """S, the number of tokens."""
+        return self.digits**2
