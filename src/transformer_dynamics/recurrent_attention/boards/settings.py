@@ -1,6 +1,6 @@
 """Which boards are drawn."""
 
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -25,6 +25,21 @@ class Givens(Strict):
         if self.most < self.least:
             raise ValueError(f"least ({self.least}) must not be above most ({self.most})")
         return self
+
+
+class Split(NamedTuple):
+    """Which puzzles a split has."""
+
+    name: str
+    """One of `SPLITS`."""
+    part: str
+    """`train`, `valid` or `test`; parts share no solution."""
+    count: int
+    """Number of puzzles."""
+    givens: Givens
+    """How many cells are given."""
+    key: str
+    """Where the settings say so."""
 
 
 class BoardJob(Strict):
@@ -54,3 +69,14 @@ class BoardJob(Strict):
     def cells(self) -> int:
         """S, the number of tokens."""
         return self.digits**2
+
+    @property
+    def splits(self) -> list[Split]:
+        """What is drawn, in the order of `SPLITS`."""
+        counts = {"train": self.train, "valid": self.valid, "test": self.test}
+        found = []
+        for name in SPLITS:
+            part = name.partition("_")[0]
+            key = "out_of_distribution" if name.endswith("_out") else "in_distribution"
+            found.append(Split(name, part, counts[part], getattr(self, key), key))
+        return found
