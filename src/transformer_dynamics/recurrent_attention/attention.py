@@ -31,7 +31,7 @@ def project(tokens: Tensor, weight: Tensor) -> Tensor:
         weight: W [..., D, E].
     """
     lead = weight.ndim - 2
-    return (tokens.flatten(lead, -2) @ weight).unflatten(lead, tokens.shape[lead:-1])
+    return (tokens.flatten(lead, -2) @ weight).reshape(*tokens.shape[:-1], weight.shape[-1])
 
 
 def probabilities(tokens: Tensor, weights: Weights, heads: int, beta: float) -> Tensor:
@@ -46,9 +46,7 @@ def probabilities(tokens: Tensor, weights: Weights, heads: int, beta: float) -> 
     Returns:
         [..., H, S, S], rows of which sum to one.
     """
-    query, key = (
-        _split(project(tokens, weight), heads) for weight in (weights.query, weights.key)
-    )
+    query, key = (_split(project(tokens, weight), heads) for weight in (weights.query, weights.key))
     return torch.softmax(beta * query @ key.mT, dim=-1)
 
 
@@ -71,4 +69,4 @@ def attention(tokens: Tensor, weights: Weights, heads: int, beta: float) -> Tens
 
 def _split(tokens: Tensor, heads: int) -> Tensor:
     """[..., S, H d] as [..., H, S, d]."""
-    return tokens.unflatten(-1, (heads, -1)).transpose(-3, -2)
+    return tokens.reshape(*tokens.shape[:-1], heads, -1).transpose(-3, -2)

@@ -30,7 +30,8 @@ def initial(model: Model, digits: int, seed: int) -> Mapping[str, NDArray[np.flo
     random, width = generator(seed, "initialization"), model.width
 
     def linear(rows: int, columns: int) -> NDArray[np.float64]:
-        return random.uniform(-1, 1, (rows, columns)) / np.sqrt(rows)
+        bound = rows**-0.5
+        return random.uniform(-bound, bound, (rows, columns))
 
     made: dict[str, Any] = {
         "embedding": random.normal(0, width**-0.5, (digits + 1, width)),

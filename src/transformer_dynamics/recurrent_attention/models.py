@@ -33,10 +33,9 @@ def effective_weights(model: Model, parameters: Parameters) -> Weights:
         return Weights(matrix, identity, matrix, identity)
     if model.projections == "hard":
         basis = _orthogonal(parameters, "basis")
-        first, second = (
-            part.flatten(-2) for part in basis.unflatten(-1, (model.heads, 2, -1)).unbind(-2)
-        )
-        swapped = basis.unflatten(-1, (model.heads, 2, -1)).flip(-2).flatten(-3)
+        pairs = basis.reshape(*basis.shape[:-1], model.heads, 2, -1)
+        first, second = (part.flatten(-2) for part in pairs.unbind(-2))
+        swapped = pairs.flip(-2).flatten(-3)
         return Weights(first, second, basis, swapped.mT / 2)
     if model.projections == "orthogonal":
         value, output = (_orthogonal(parameters, name) for name in ("value", "output"))
@@ -49,7 +48,8 @@ def _orthogonal(parameters: Parameters, name: str) -> Tensor:
     raw = parameters[f"{name}_angles"]
     skew = (raw - raw.mT) / 2
     identity = torch.eye(raw.shape[-1]).to(raw)
-    return parameters[f"{name}_start"] @ torch.linalg.solve(identity + skew, identity - skew)
+    turn: Tensor = torch.linalg.solve(identity + skew, identity - skew)
+    return parameters[f"{name}_start"] @ turn
 
 
 def step(model: Model, parameters: Parameters, tokens: Tensor, inputs: Tensor) -> Tensor:
@@ -102,21 +102,27 @@ def normalise(model: Model, parameters: Parameters, tokens: Tensor) -> Tensor:
     return unit * gamma.reshape(*gamma.shape[:-1], *[1] * (tokens.ndim - gamma.ndim), -1)
 
 
+def in_blocks(tokens: Tensor, block: int) -> Tensor:
+    """[..., D] as [..., D/N, N]."""
+    return tokens.reshape(*tokens.shape[:-1], -1, block)
+
+
 def unit_blocks(tokens: Tensor, block: int) -> Tensor:
     """Every block of N successive channels over its 2-norm."""
-    blocks = tokens.unflatten(-1, (-1, block))
-    return (blocks / torch.linalg.vector_norm(blocks, dim=-1, keepdim=True)).flatten(-2)
+    blocks = in_blocks(tokens, block)
+    unit: Tensor = blocks / torch.linalg.vector_norm(blocks, dim=-1, keepdim=True)
+    return unit.flatten(-2)
 
 
 def tangent(change: Tensor, tokens: Tensor, block: int) -> Tensor:
     """Proj_X(Y) = (Id - x x^T) y for every block x of N channels (5)."""
-    ours, theirs = (part.unflatten(-1, (-1, block)) for part in (tokens, change))
+    ours, theirs = (in_blocks(part, block) for part in (tokens, change))
     return (theirs - (ours * theirs).sum(-1, keepdim=True) * ours).flatten(-2)
 
 
 def rotated(tokens: Tensor) -> Tensor:
     """(x_1, x_2) to (x_2, -x_1) in every pair of channels, by which Omega turns at omega = 1."""
-    first, second = tokens.unflatten(-1, (-1, 2)).unbind(-1)
+    first, second = in_blocks(tokens, 2).unbind(-1)
     return torch.stack([second, -first], dim=-1).flatten(-2)
 
 
@@ -139,7 +145,7 @@ def embedded(parameters: Parameters, digits: Tensor) -> Tensor:
     if table.ndim == 2:
         return table[digits] + parameters["positions"]
     flat = digits.flatten(1).unsqueeze(-1).expand(-1, -1, table.shape[-1])
-    looked_up = table.gather(1, flat).unflatten(1, digits.shape[1:])
+    looked_up = table.gather(1, flat).reshape(*digits.shape, -1)
     return looked_up + parameters["positions"].unsqueeze(1)
 
 
@@ -180,7 +186,7 @@ def readout(parameters: Parameters, tokens: Tensor) -> Tensor:
     Returns:
         [..., board, S, digits].
     """
-    blocks = project(tokens, parameters["readout"]).unflatten(-1, (-1, READOUT_BLOCK))
+    blocks = in_blocks(project(tokens, parameters["readout"]), READOUT_BLOCK)
     norms = (blocks.square().sum(-1) + 1e-12).sqrt() + _row(parameters["readout_bias"], tokens)
     hidden = torch.relu(_linear(parameters, 1, norms))
     features = torch.relu(norms + _linear(parameters, 2, hidden))

@@ -1,19 +1,26 @@
 """Train the seeds of a condition; an interrupted run goes on where it was."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import click
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
-from replication.checkpoint import Checkpoint
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 from transformer_dynamics.recurrent_attention.training import EVERY, begun, resumed
 from transformer_dynamics.recurrent_attention.training import train as updates
 
+if TYPE_CHECKING:
+    from replication.checkpoint import Checkpoint
+
 
 def train(
-    job: TrainJob, seeds: list[int], data: Sequence[Mapping[str, NDArray[Any]]], checkpoint: Checkpoint
+    job: TrainJob,
+    seeds: list[int],
+    data: Sequence[Mapping[str, NDArray[Any]]],
+    checkpoint: "Checkpoint",
 ) -> dict[str, NDArray[Any]]:
     """Train all seeds at once.
 
@@ -29,9 +36,17 @@ def train(
     (boards,) = data
     kept = checkpoint.read()
     state = begun(job, seeds) if kept is None else resumed(job, seeds, kept)
-    for state in updates(job, seeds, boards, state):
-        if checkpoint.is_due():
-            checkpoint.write(state.arrays())
+    done = len(state.losses)
+    if done:
+        click.echo(f"going on after update {done}", err=True)
+    with tqdm(
+        total=job.training.updates, initial=done, unit="update", mininterval=10, smoothing=0.1
+    ) as bar:
+        for _ in updates(job, seeds, boards, state):
+            bar.update()
+            bar.set_postfix(loss=f"{np.mean(state.losses[-EVERY:]):.3f}", refresh=False)
+            if checkpoint.is_due():
+                checkpoint.write(state.arrays())
     arrays = state.arrays()
     losses = arrays.pop("losses").T
     whole = losses[:, : losses.shape[1] // EVERY * EVERY].reshape(len(seeds), -1, EVERY)

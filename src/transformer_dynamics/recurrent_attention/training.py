@@ -98,7 +98,7 @@ def train(
         )
         losses = _losses(job, state.parameters, digits, solutions, noise)
         state.optimiser.zero_grad()
-        (losses + _penalties(job, state.parameters)).sum().backward()
+        torch.autograd.backward([(losses + _penalties(job, state.parameters)).sum()])
         _clip([tensor.grad for tensor in trained if tensor.grad is not None], job.training.clip)
         state.optimiser.step()
         state.losses.append(losses.detach().cpu().numpy())
@@ -106,7 +106,11 @@ def train(
 
 
 def _losses(
-    job: TrainJob, parameters: Mapping[str, Tensor], digits: Tensor, solutions: Tensor, noise: Tensor
+    job: TrainJob,
+    parameters: Mapping[str, Tensor],
+    digits: Tensor,
+    solutions: Tensor,
+    noise: Tensor,
 ) -> Tensor:
     """Mean cross-entropy over all cells of the boards of every seed [seed]."""
     found = logits(job.model, parameters, digits, noise, job.training.loops)

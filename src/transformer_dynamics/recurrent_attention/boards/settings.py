@@ -80,3 +80,8 @@ class BoardJob(Strict):
             key = "out_of_distribution" if name.endswith("_out") else "in_distribution"
             found.append(Split(name, part, counts[part], getattr(self, key), key))
         return found
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Files that they are made from."""
+        return ("results/datasets/sudoku17/sudoku17.txt",) if self.size == "9x9" else ()

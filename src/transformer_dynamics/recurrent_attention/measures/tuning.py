@@ -1,0 +1,45 @@
+"""How every candidate does on the validation boards, which nothing else looks at."""
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from replication.study import Run
+from transformer_dynamics.recurrent_attention.measures.accuracy import forward
+from transformer_dynamics.recurrent_attention.measures.trained import (
+    Boards,
+    initial_noise,
+    parameters_of,
+    puzzles,
+    solved,
+)
+from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
+
+SPLIT = "valid_out"
+"""The paper tunes on boards out of distribution."""
+
+
+def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
+    """Accuracy of every candidate out of distribution.
+
+    Args:
+        job: the candidates.
+        runs: one per candidate.
+        data: the boards.
+
+    Returns:
+        Columns condition, quantity, value, seed, loops, solved and cells, see `accuracy`.
+    """
+    (boards,) = data
+    shown, rows = puzzles(boards, SPLIT), []
+    for run in runs:
+        found = job.candidates[run.name]
+        train = found.train
+        noise = initial_noise(SPLIT, 0, shown, train.model.width)
+        loops = sorted({train.training.loops, job.loops})
+        for done, logits in forward(train.model, parameters_of(run), shown, noise, loops):
+            whole, cells = (part.tolist() for part in solved(logits, shown))
+            (seed,) = run.seeds
+            rows.append((found.condition, found.quantity, found.value, seed, done, *whole, *cells))
+    columns = ["condition", "quantity", "value", "seed", "loops", "solved", "cells"]
+    return pd.DataFrame(rows, columns=columns)
