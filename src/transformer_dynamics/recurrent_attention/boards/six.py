@@ -18,7 +18,7 @@ from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, S
 ATTEMPTS = 1000
 """Grids and orders that are tried for one puzzle before its number of givens is refused.
 
-Of random orders, about 18 % end at 9 givens or fewer, and 0.2 % at 8."""
+Of 2,400 random orders, a fifth ended with 9 givens or fewer, and 5 with 8."""
 
 
 def sample_six(job: BoardJob) -> dict[str, Puzzles]:
