@@ -86,64 +86,73 @@ def _search(rules: Rules, candidates: list[int], fixed: list[int]) -> Iterator[l
         yield [bits.bit_length() for bits in candidates]
         return
     _, cell = min(open_cells)
-    bits = candidates[cell]
-    while bits:
-        guess = bits & -bits
-        bits ^= guess
-        guessed = candidates.copy()
-        guessed[cell] = guess
-        yield from _search(rules, guessed, [cell])
+    for digit in range(rules.digits):
+        if candidates[cell] >> digit & 1:
+            guessed = candidates.copy()
+            guessed[cell] = 1 << digit
+            yield from _search(rules, guessed, [cell])
 
 
 def _propagate(rules: Rules, candidates: list[int], fixed: list[int]) -> bool:
-    """Remove candidates that cannot be, in place.
+    """Remove candidates that cannot be, in place, until nothing more follows.
 
     Args:
         rules: which cells must differ.
         candidates: digits of each cell as bits.
-        fixed: cells with one candidate that their peers still may have.
+        fixed: cells with one candidate that their peers still may have; used up.
 
     Returns:
         Whether no contradiction was found.
     """
-    all_digits = (1 << rules.digits) - 1
-    while True:
-        while fixed:
-            cell = fixed.pop()
-            digit = candidates[cell]
-            if not digit:
-                return False
-            for peer in rules.peers[cell]:
-                left = candidates[peer]
-                if left & digit:
-                    left ^= digit
-                    if not left:
-                        return False
-                    candidates[peer] = left
-                    if not left & (left - 1):
-                        fixed.append(peer)
-        for unit in rules.units:
-            seen = twice = 0
-            for cell in unit:
-                bits = candidates[cell]
-                twice |= seen & bits
-                seen |= bits
-            if seen != all_digits:
-                return False
-            if not twice:
-                # As many cells as digits, each digit in one: all are fixed.
-                continue
-            once = seen & ~twice
-            for cell in unit:
-                bits = candidates[cell]
-                digit = bits & once
-                if digit and digit != bits:
-                    if digit & (digit - 1):
-                        return False
-                    candidates[cell] = digit
-                    fixed.append(cell)
+    while _exclude(rules, candidates, fixed):
+        if not _find_places(rules, candidates, fixed):
+            return False
         if not fixed:
             return True
+    return False
+
+
+def _exclude(rules: Rules, candidates: list[int], fixed: list[int]) -> bool:
+    """Take the digit of each fixed cell from its peers; whether each keeps a candidate."""
+    while fixed:
+        cell = fixed.pop()
+        digit = candidates[cell]
+        if not digit:
+            return False
+        for peer in rules.peers[cell]:
+            left = candidates[peer]
+            if left & digit:
+                left ^= digit
+                if not left:
+                    return False
+                candidates[peer] = left
+                if not left & (left - 1):
+                    fixed.append(peer)
+    return True
+
+
+def _find_places(rules: Rules, candidates: list[int], fixed: list[int]) -> bool:
+    """Fix digits that have one place left in a unit; whether each digit has a place."""
+    all_digits = (1 << rules.digits) - 1
+    for unit in rules.units:
+        seen = twice = 0
+        for cell in unit:
+            bits = candidates[cell]
+            twice |= seen & bits
+            seen |= bits
+        if seen != all_digits:
+            return False
+        # Without a digit in two cells, all of the unit are fixed.
+        once = seen & ~twice if twice else 0
+        for cell in unit if once else ():
+            bits = candidates[cell]
+            digit = bits & once
+            if digit and digit != bits:
+                if digit & (digit - 1):
+                    return False
+                candidates[cell] = digit
+                fixed.append(cell)
+    return True
 
 
 def classes(size: Size) -> NDArray[np.uint8]:

@@ -7,7 +7,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from transformer_dynamics.recurrent_attention.boards.four import sample_four
+from transformer_dynamics.recurrent_attention.boards.nine import sample_nine
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
+from transformer_dynamics.recurrent_attention.boards.six import sample_six
 
 
 def sample(job: BoardJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
@@ -25,7 +27,11 @@ def sample(job: BoardJob, seeds: list[int], sources: Sequence[Path]) -> dict[str
     Raises:
         InputError: if the file is damaged or there are too few givens for one solution.
     """
-    puzzles = sample_four(job)
+    if job.size == "9x9":
+        (path,) = sources
+        puzzles = sample_nine(job, path)
+    else:
+        puzzles = sample_four(job) if job.size == "4x4" else sample_six(job)
     return {
         f"{split}_{name}": array
         for split, found in puzzles.items()
