@@ -39,7 +39,7 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
     chosen_at = measured.job.loops
     keys = ["condition", "quantity", "value", "seed"]
     wide = measured.table.pivot(index=keys, columns="loops", values=["solved", "cells"])
-    wide.columns = [f"{column}_{loops}" for column, loops in wide.columns]
+    wide.columns = ["{}_{}".format(*column) for column in wide.columns]
     trained_at = min(measured.table["loops"])
     order = [f"solved_{chosen_at}", f"solved_{trained_at}", f"cells_{chosen_at}"]
     ranked = wide.sort_values(order, ascending=False, kind="stable")
