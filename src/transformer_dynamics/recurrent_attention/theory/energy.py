@@ -64,7 +64,7 @@ class Path(NamedTuple):
 
 def symmetric(matrix: Floats) -> Floats:
     """[..., D, D] the symmetric part (M + M^T)/2, which the propositions ask of W^V_h."""
-    return (matrix + matrix.swapaxes(-1, -2)) / 2
+    return np.asarray((matrix + matrix.swapaxes(-1, -2)) / 2)
 
 
 def weights(tokens: Floats, attention: Attention) -> Floats:
@@ -77,7 +77,7 @@ def outputs(tokens: Floats, attention: Attention) -> Floats:
     """[..., H, S, D] what each head gives each token, Delta_hi."""
     w = weights(tokens, attention)
     mixed = w @ (tokens[..., None, :, :] @ attention.values)
-    return mixed / w.sum(axis=-1, keepdims=True)
+    return np.asarray(mixed / w.sum(axis=-1, keepdims=True))
 
 
 def energy(tokens: Floats, attention: Attention) -> Floats:
@@ -105,7 +105,7 @@ def gradient(tokens: Floats, attention: Attention, *, printed: bool = False) -> 
 
 def projected(vectors: Floats, tokens: Floats) -> Floats:
     """[..., S, D] (I - x_i x_i^T) y_i, along the sphere if |x_i| = 1."""
-    return vectors - tokens * (tokens * vectors).sum(axis=-1, keepdims=True)
+    return np.asarray(vectors - tokens * (tokens * vectors).sum(axis=-1, keepdims=True))
 
 
 def velocity(tokens: Floats, attention: Attention) -> Floats:
@@ -148,7 +148,7 @@ def flow(start: State, until: float, step: float = STEP) -> Path:
     for _ in range(round(until / step)):
         states.append(_stepped(states[-1], start.attention, step))
     tokens = np.stack(states)
-    times = step * np.arange(len(states))
+    times = step * np.arange(len(states), dtype=np.float64)
     return Path(times, tokens, energy(tokens, start.attention), rate(tokens, start.attention))
 
 
@@ -268,7 +268,7 @@ def _of_factors(scores: Floats, width: float) -> Attention:
 
 
 def _orthogonal(seeds: range, parts: int, sizes: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Tokens [N, S, D] of N(0, 1), and [N, parts, D, D/parts] the columns of orthogonal matrices."""
+    """Tokens [N, S, D] of N(0, 1), and columns [N, parts, D, D/parts] of orthogonal matrices."""
     count, width = sizes
     draws = [generator(seed, "energy of several heads") for seed in seeds]
     tokens = np.stack([draw.standard_normal((count, width)) for draw in draws])
