@@ -45,7 +45,7 @@ of_all_models = pytest.mark.parametrize("name", MODELS)
 
 def job(name, **changes):
     model, penalty = MODELS[name]
-    training = {"updates": UPDATES, "batch_size": 4, "loops": 3, "clip": 1.0, "relabel": True}
+    training = {"updates": UPDATES, "batch_size": 3, "loops": 2, "clip": 1.0, "relabel": True}
     return TrainJob(
         boards=BOARDS,
         model=model,
@@ -100,9 +100,9 @@ def test_a_resumed_run_gives_the_same_bits(name):
 
 
 def test_the_losses_kept_are_means_of_25_updates():
-    found = run(job("itrsa", updates=60), [3], [DATA], Kept(-1))["losses"]
-    state = begun(job("itrsa", updates=60), [3])
-    for _ in train(job("itrsa", updates=60), [3], DATA, state):
+    found = run(job("itrsa", updates=55), [3], [DATA], Kept(-1))["losses"]
+    state = begun(job("itrsa", updates=55), [3])
+    for _ in train(job("itrsa", updates=55), [3], DATA, state):
         pass
     each = np.concatenate(state.losses)
     np.testing.assert_allclose(found, [[each[:25].mean(), each[25:50].mean()]], rtol=1e-5)
@@ -178,10 +178,10 @@ def literal(job, seed):
         torch.nn.utils.clip_grad_norm_(moved, job.training.clip)
         with torch.no_grad():
             for m, v, each in zip(first, second, trained, strict=True):
-                m += 0.1 * (each.grad - m)
-                v += 0.001 * (each.grad**2 - v)
+                m.add_(0.1 * (each.grad - m))
+                v.add_(0.001 * (each.grad**2 - v))
                 rate = RATE / (1 - 0.9 ** (update + 1))
-                each -= rate * m / ((v / (1 - 0.999 ** (update + 1))).sqrt() + 1e-8)
+                each.sub_(rate * m / ((v / (1 - 0.999 ** (update + 1))).sqrt() + 1e-8))
     return {name: each.detach().numpy() for name, each in parameters.items()}, losses
 
 
@@ -237,7 +237,7 @@ def test_the_penalty_is_added_to_what_is_minimised_and_not_to_what_is_kept():
         for penalty in (None, Penalty(kind="energy", strength=10.0))
     )
     found = [run(each.model_copy(update={"training": each.training.model_copy(
-        update={"updates": 50})}), [3], [DATA], Kept(-1)) for each in (plain, held)]  # fmt: skip
+        update={"updates": 25})}), [3], [DATA], Kept(-1)) for each in (plain, held)]  # fmt: skip
     model, _ = MODELS["orthogonal"]
     gaps = [
         energy_penalty(
