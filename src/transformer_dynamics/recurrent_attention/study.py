@@ -179,7 +179,8 @@ def _condition(settings: Settings, computation: Computation, job: TrainJob) -> E
             part: Job("runs", job, seeds, (BOARDS,), memory=2500, minutes=1440)
             for part, seeds in parts.items()
         },
-        metrics=metrics | {"fingerprint": Job("measures.fingerprint", own)},
+        metrics=metrics
+        | {name: Job(f"measures.{name}", own) for name in ("weights", "fingerprint")},
     )
 
 
