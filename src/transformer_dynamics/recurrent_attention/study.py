@@ -4,7 +4,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from replication.configuration import Computation
 from replication.errors import InputError
@@ -20,12 +20,19 @@ from transformer_dynamics.recurrent_attention.measure_settings import (
     WeightsJob,
 )
 from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty, Projections
+from transformer_dynamics.recurrent_attention.token_norms_settings import (
+    METRICS,
+    MeasureTokenNormsJob,
+    TokenNormsJob,
+)
 from transformer_dynamics.recurrent_attention.train_settings import Positive, Training, TrainJob
 from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, TuningJob
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
 READY = ("accuracy",)
+TOKEN_NORMS = "token_norms"
+"""Name of that of Figure 1."""
 LARGEST_ON_PROCESSORS = 36
 """Cells of a board; larger ones would take a processor weeks."""
 OPERATIONS = 3e10
@@ -79,6 +86,15 @@ class Tuning(Strict):
     """By condition."""
 
 
+class TokenNorms(Strict):
+    """Untrained attention on texts of many lengths."""
+
+    seeds: SeedRange
+    """Of the draws of weights and texts."""
+    drawn: TokenNormsJob
+    """What is drawn."""
+
+
 class Settings(StudySettings):
     """Recurrent self-attention on Sudoku: ItrSA, AKOrN, their relatives, and their Jacobians."""
 
@@ -91,18 +107,28 @@ class Settings(StudySettings):
     seeds: SeedRange
     """Of every condition."""
     experiments: dict[str, Condition]
-    """Conditions by name."""
+    """Conditions by name; `null` in an overlay removes one."""
     tuning: Tuning
     """How rates and strengths were chosen."""
     measures: Measures
     """How models are measured."""
+    token_norms: TokenNorms
+    """Figure 1."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
     """The figures by name: `figures/recurrent_attention/<name>.pdf`."""
 
+    @field_validator("experiments", mode="before")
+    @classmethod
+    def _without_removed(cls, experiments: Any) -> Any:
+        if not isinstance(experiments, dict):
+            return experiments
+        return {name: found for name, found in experiments.items() if found is not None}
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if TUNING in self.experiments:
-            raise ValueError(f"experiments > {TUNING}: the name has a meaning; choose another")
+        for name in (TUNING, TOKEN_NORMS):
+            if name in self.experiments:
+                raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, condition in self.experiments.items():
             try:
                 self.model(condition)
@@ -152,7 +178,10 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
         for name, condition in settings.experiments.items()
     }
     made = {name: _condition(settings, computation, job) for name, job in conditions.items()}
-    return made | {TUNING: _tuning(settings, conditions)}
+    return made | {
+        TUNING: _tuning(settings, conditions),
+        TOKEN_NORMS: _token_norms(settings.token_norms, computation),
+    }
 
 
 def _core_days(settings: Settings) -> float:
@@ -219,9 +248,27 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     )
 
 
+def _token_norms(found: TokenNorms, computation: Computation) -> Experiment:
+    parts = batches(listed(found.seeds), computation.seeds_per_job)
+    return Experiment(
+        runs={part: Job("token_norms", found.drawn, seeds) for part, seeds in parts.items()},
+        metrics={
+            metric: Job(
+                "measures.token_norms", MeasureTokenNormsJob(runs=found.drawn, metric=metric)
+            )
+            for metric in METRICS
+        },
+    )
+
+
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One of the seeds of all conditions."""
-    return {"seeds": {"first": random.choice(listed(settings.seeds)), "count": 1}}
+    """One of the seeds of all conditions, and one draw of Figure 1."""
+
+    def one_of(seeds: SeedRange) -> dict[str, int]:
+        return {"first": random.choice(listed(seeds)), "count": 1}
+
+    drawn = one_of(settings.token_norms.seeds)
+    return {"seeds": one_of(settings.seeds), "token_norms": {"seeds": drawn}}
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
