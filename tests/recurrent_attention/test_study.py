@@ -50,7 +50,7 @@ def test_large_boards_are_refused_without_a_gpu_and_the_cost_is_said() -> None:
         ({"tuning": {"seed": 3}}, "must not be one of the seeds that are judged"),
         (
             {"tuning": {"candidates": {"itrsa": {"strengths": [1.0]}}}},
-            "either learning_rates or strengths",
+            "candidates > itrsa: the condition has no penalty",
         ),
     ],
 )

@@ -26,7 +26,11 @@ from transformer_dynamics.recurrent_attention.token_norms_settings import (
     TokenNormsJob,
 )
 from transformer_dynamics.recurrent_attention.train_settings import Positive, Training, TrainJob
-from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, TuningJob
+from transformer_dynamics.recurrent_attention.tuning_settings import (
+    Candidate,
+    Quantity,
+    TuningJob,
+)
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
@@ -61,7 +65,7 @@ class Condition(Strict):
 
 
 class Candidates(Strict):
-    """What is tried for a condition on the uncounted seed."""
+    """What is tried for a condition on the uncounted seed, one number at a time."""
 
     learning_rates: Factors | None = None
     """Instead of its rate."""
@@ -69,9 +73,9 @@ class Candidates(Strict):
     """Instead of lambda."""
 
     @model_validator(mode="after")
-    def _check_one(self) -> Self:
-        if (self.learning_rates is None) == (self.strengths is None):
-            raise ValueError("either learning_rates or strengths is needed")
+    def _check_some(self) -> Self:
+        if self.learning_rates is None and self.strengths is None:
+            raise ValueError("learning_rates or strengths are needed")
         return self
 
 
@@ -220,16 +224,19 @@ def _boards(settings: Settings) -> Job:
 def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     tried = {}
     for name, candidates in settings.tuning.candidates.items():
-        for value in candidates.learning_rates or candidates.strengths or ():
-            job, quantity = conditions[name], "learning_rate"
-            if candidates.learning_rates:
-                job = job.model_copy(update={"learning_rate": value})
-            elif job.penalty:
-                quantity = "strength"
-                penalty = job.penalty.model_copy(update={"strength": value})
-                job = job.model_copy(update={"penalty": penalty})
-            tried[f"{name}-{value:g}"] = Candidate(
-                condition=name, quantity=quantity, value=value, train=job
+        job = conditions[name]
+        jobs: list[tuple[Quantity, float, TrainJob]] = [
+            ("learning_rate", rate, job.model_copy(update={"learning_rate": rate}))
+            for rate in candidates.learning_rates or ()
+        ]
+        for strength in candidates.strengths or ():
+            if job.penalty:
+                penalty = job.penalty.model_copy(update={"strength": strength})
+                changed = job.model_copy(update={"penalty": penalty})
+                jobs.append(("strength", strength, changed))
+        for quantity, value, changed in jobs:
+            tried[f"{name}-{quantity}-{value:g}"] = Candidate(
+                condition=name, quantity=quantity, value=value, train=changed
             )
     seed = settings.tuning.seed
     return Experiment(
