@@ -235,7 +235,8 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
                 changed = job.model_copy(update={"penalty": penalty})
                 jobs.append(("strength", strength, changed))
         for quantity, value, changed in jobs:
-            tried[f"{name}-{quantity}-{value:g}"] = Candidate(
+            mark = "-lambda" if quantity == "strength" else "-"
+            tried[f"{name}{mark}{value:g}"] = Candidate(
                 condition=name, quantity=quantity, value=value, train=changed
             )
     seed = settings.tuning.seed

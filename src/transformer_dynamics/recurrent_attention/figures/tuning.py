@@ -31,8 +31,9 @@ class TuningFigure(Figure):
 def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame":
     """Every candidate at the T of the choice and at that of training.
 
-    The best of a condition's rates, or of its strengths, solves most boards at the T of the choice; of equal ones that which
-    solves most at the T of training, then that with most right blanks, then the smaller value.
+    The best of a condition's rates, or of its strengths, solves most boards at the T of the choice;
+    of equal ones that which solves most at the T of training, then that with most right blanks,
+    then the smaller value.
     """
     import pandas as pd
 
