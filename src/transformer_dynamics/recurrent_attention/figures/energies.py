@@ -43,27 +43,35 @@ def table(figure: Energies) -> "pd.DataFrame":
     """Energy, its rise since t = 0 and dE/dt, a row per case, weights and time."""
     import pandas as pd
 
-    from transformer_dynamics.recurrent_attention.theory.energy import (
-        STEP,
-        flow,
-        k1,
-        k2,
-        with_symmetric_scores,
-    )
+    from transformer_dynamics.recurrent_attention.theory.energy import STEP, flow, k1, k2
 
     starts = {"K1": k1(), "K2": k2(), "random": _fastest(figure)}
     tables = []
     for case, start in starts.items():
         every = max(1, round(ENDS[case] / STEP / figure.points))
-        for weights, state in {AS_STATED: start, SYMMETRIC: with_symmetric_scores(start)}.items():
-            path = flow(state, ENDS[case])
-            columns = {"t": path.t, "energy": path.energy, "rate": path.rate}
-            rows = pd.DataFrame(columns)[::every].assign(case=case, weights=weights)
-            tables.append(rows.assign(rise=path.energy[::every] - path.energy[0]))
+        path = flow(_with_control(start), ENDS[case])
+        for index, weights in enumerate((AS_STATED, SYMMETRIC)):
+            energy, rate = path.energy[::every, index], path.rate[::every, index]
+            columns = {"t": path.t[::every], "energy": energy, "rate": rate}
+            rows = pd.DataFrame(columns).assign(case=case, weights=weights)
+            tables.append(rows.assign(rise=energy - energy[0]))
     table = pd.concat(tables, ignore_index=True)[list(figure.columns)]
     largest = table["case"].map(table.groupby("case")["rise"].max())
     near = (table["rise"] >= -FARTHEST * largest) | (largest == 0)
     return table[near].reset_index(drop=True)
+
+
+def _with_control(start: "State") -> "State":
+    """Two states side by side: as stated, and with A = W^V."""
+    import numpy as np
+
+    from transformer_dynamics.recurrent_attention.theory.energy import with_symmetric_scores
+
+    attention, even = start.attention, with_symmetric_scores(start).attention
+    scores = np.stack([attention.scores, even.scores])
+    return start._replace(
+        tokens=np.stack([start.tokens] * 2), attention=attention._replace(scores=scores)
+    )
 
 
 def _fastest(figure: Energies) -> "State":
