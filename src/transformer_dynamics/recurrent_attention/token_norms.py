@@ -57,9 +57,7 @@ def train(
             weights = [_weights(job, seed, name) for name in job.initialisations]
             for place in np.ndindex(shape):
                 reading, initialisation, heads, tokens = place
-                attend = partial(
-                    attention, weights=weights[initialisation], heads=job.heads[heads]
-                )
+                attend = partial(attention, weights=weights[initialisation], heads=job.heads[heads])
                 read = partial(list(READINGS.values())[reading], attend)
                 norms[index, *place] = _norm(read, text[: job.tokens[tokens]], job.tolerance)
                 progress.update()

@@ -7,9 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from replication.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
-Counts = Annotated[
-    list[Annotated[int, Field(ge=1)]], Field(min_length=1), AfterValidator(distinct)
-]
+Counts = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), AfterValidator(distinct)]
 Initialisation = Literal["linear", "xavier"]
 Metric = Literal["norms", "fingerprint"]
 METRICS: tuple[Metric, ...] = ("norms", "fingerprint")
@@ -22,9 +20,7 @@ class TokenNormsJob(Strict):
     """D."""
     heads: Counts
     """H, each with the same weights."""
-    initialisations: Annotated[
-        list[Initialisation], Field(min_length=1), AfterValidator(distinct)
-    ]
+    initialisations: Annotated[list[Initialisation], Field(min_length=1), AfterValidator(distinct)]
     """Of all four weights, uniform: `linear` up to 1/sqrt(D), as PyTorch's linear layers; `xavier`
     up to sqrt(3/D)."""
     tokens: Counts

@@ -59,7 +59,9 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
 
     from replication.drawing import curve_styles
 
-    drawing, row = plt.subplots(1, len(KINDS), figsize=(4.2, 3.2), sharey=True, layout="constrained")
+    drawing, row = plt.subplots(
+        1, len(KINDS), figsize=(4.2, 3.2), sharey=True, layout="constrained"
+    )
     circle = table[table["kind"] == "circle"]
     styles = curve_styles(figure.omega)
     for axes, (kind, title) in zip(row, KINDS.items(), strict=True):
@@ -69,7 +71,12 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
             for upper in (True, False):
                 pair = rows[(rows["im"] > 0) == upper].sort_values("normalised")
                 start, end = zip(pair["re"], pair["im"], strict=True)
-                arrow = {"arrowstyle": "-|>,head_width=0.12,head_length=0.25", "color": style.colour, "shrinkA": 2.5, "shrinkB": 2.5}
+                arrow = {
+                    "arrowstyle": "-|>,head_width=0.12,head_length=0.25",
+                    "color": style.colour,
+                    "shrinkA": 2.5,
+                    "shrinkB": 2.5,
+                }
                 axes.annotate("", end, start, arrowprops={**arrow, "linewidth": 0.9})
                 for place, face in ((start, "white"), (end, style.colour)):
                     axes.plot(
