@@ -23,7 +23,7 @@ SMALL = {
     "radius": 4.0, "vocabulary": 20, "zipf": 1.0, "tolerance": 1e-9,
 }  # fmt: skip
 READINGS = {
-    "SA(X)": lambda x, w, heads: literal.msa(x, w, heads),
+    "SA(X)": literal.msa,
     "SA(Norm(X))": lambda x, w, heads: literal.msa(literal.unit(x, 8), w, heads),
     "Norm(SA(X))": lambda x, w, heads: literal.unit(literal.msa(x, w, heads), 8),
     "Norm(X + SA(X))": lambda x, w, heads: literal.unit(x + literal.msa(x, w, heads), 8),
