@@ -1,5 +1,7 @@
 """Norms of untrained attention against dense Jacobians, and the claims about them."""
 
+from functools import partial
+
 import literal_steps as literal
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ from transformer_dynamics.recurrent_attention.token_norms_settings import (
 
 SMALL = {
     "dimension": 8, "heads": [1, 2], "initialisations": ["linear", "xavier"], "tokens": [3, 6],
-    "radius": 4.0, "vocabulary": 20, "zipf": 1.0, "tolerance": 1e-9,
+    "radius": 4.0, "vocabulary": 20, "zipf": 1.0, "texts": 2, "tolerance": 1e-9,
 }  # fmt: skip
 READINGS = {
     "SA(X)": literal.msa,
@@ -46,21 +48,23 @@ def test_norms_are_those_of_the_dense_jacobians(drawn):
     rows = table(job, norms, "norms")
     assert len(rows) == 2 * 4 * 2 * 2 * 2
     for row in rows.itertuples():
-        text = token_norms._text(job, row.seed)[: row.tokens]
+        texts = token_norms._texts(job, row.seed)[:, : row.tokens]
         weights = token_norms._weights(job, row.seed, row.initialisation)
-        assert text.norm(dim=1).numpy() == pytest.approx(4)
-        dense = literal.dense(lambda x, row=row, w=weights: READINGS[row.reading](x, w, row.heads),
-                              text)  # fmt: skip
-        assert row.norm == pytest.approx(float(torch.linalg.svdvals(dense)[0]), rel=1e-9)
+        assert texts.norm(dim=-1).numpy() == pytest.approx(4)
+        reading = partial(READINGS[row.reading], w=weights, heads=row.heads)
+        dense = [torch.linalg.svdvals(literal.dense(reading, text))[0] for text in texts]
+        assert row.norm == pytest.approx(np.mean(dense), rel=1e-9)
 
 
 def test_weights_and_texts_are_as_declared():
-    job = TokenNormsJob.parse(SMALL | {"dimension": 64, "heads": [1], "tokens": [4000]}, "test")
+    job = TokenNormsJob.parse(
+        SMALL | {"dimension": 64, "heads": [1], "tokens": [4000], "texts": 1}, "test"
+    )
     for name, bound in (("linear", 1 / 8), ("xavier", 3**0.5 / 8)):
         for weight in token_norms._weights(job, 1, name).values():
             assert 0.99 * bound < float(weight.abs().max()) <= bound
             assert float(weight.std()) == pytest.approx(bound / 3**0.5, rel=0.05)
-    text = token_norms._text(job, 1)
+    (text,) = token_norms._texts(job, 1)
     _, counts = np.unique(text.numpy().round(9), axis=0, return_counts=True)
     expected = 1 / np.arange(1, 21)
     assert np.sort(counts)[::-1] / 4000 == pytest.approx(expected / expected.sum(), abs=0.02)
