@@ -38,7 +38,7 @@ def train(
     data: Sequence[Mapping[str, NDArray[Any]]],
     checkpoint: object,
 ) -> dict[str, NDArray[np.float64]]:
-    """Draw weights and a text for every seed and measure |J|_2; nothing is trained.
+    """Draw weights and texts for every seed and measure |J|_2; nothing is trained.
 
     Args:
         job: sizes, initialisations and texts.
@@ -47,19 +47,20 @@ def train(
         checkpoint: not used, as a draw takes seconds.
 
     Returns:
-        `norms` [seed, reading, initialisation, heads, tokens].
+        `norms` [seed, reading, initialisation, heads, tokens], means over texts.
     """
     shape = (len(READINGS), len(job.initialisations), len(job.heads), len(job.tokens))
     norms = np.empty((len(seeds), *shape))
     with tqdm(total=norms.size, unit="norm", file=sys.stderr) as progress:
         for index, seed in enumerate(seeds):
-            text = _text(job, seed)
+            texts = _texts(job, seed)
             weights = [_weights(job, seed, name) for name in job.initialisations]
             for place in np.ndindex(shape):
                 reading, initialisation, heads, tokens = place
                 attend = partial(attention, weights=weights[initialisation], heads=job.heads[heads])
                 read = partial(list(READINGS.values())[reading], attend)
-                norms[index, *place] = _norm(read, text[: job.tokens[tokens]], job.tolerance)
+                found = [_norm(read, text[: job.tokens[tokens]], job.tolerance) for text in texts]
+                norms[index, *place] = np.mean(found)
                 progress.update()
     return {"norms": norms}
 
@@ -71,11 +72,11 @@ def _norm(function: Map, text: torch.Tensor, tolerance: float) -> float:
     return largest_singular_value(push, pull, start, tolerance)
 
 
-def _text(job: TokenNormsJob, seed: int) -> torch.Tensor:
-    """[S, D] the longest text: words by Zipf's law, each with the same embedding everywhere."""
+def _texts(job: TokenNormsJob, seed: int) -> torch.Tensor:
+    """[texts, S, D] the longest texts: words by Zipf's law, each with one embedding."""
     weight = np.arange(1, job.vocabulary + 1, dtype=np.float64) ** -job.zipf
     words = generator(seed, "words").choice(
-        job.vocabulary, size=max(job.tokens), p=weight / weight.sum()
+        job.vocabulary, size=(job.texts, max(job.tokens)), p=weight / weight.sum()
     )
     embeddings = generator(seed, "embeddings").normal(size=(job.vocabulary, job.dimension))
     return job.radius * normalise(torch.from_numpy(embeddings[words]))

@@ -14,7 +14,7 @@ METRICS: tuple[Metric, ...] = ("norms", "fingerprint")
 
 
 class TokenNormsJob(Strict):
-    """Attention with random weights on random texts; a run is one draw of both."""
+    """Attention with random weights on random texts; a run is one draw of the weights."""
 
     dimension: int = Field(ge=1)
     """D."""
@@ -25,6 +25,8 @@ class TokenNormsJob(Strict):
     up to sqrt(3/D)."""
     tokens: Counts
     """S: a text is its first S tokens."""
+    texts: int = Field(ge=1)
+    """Of a draw, whose norm is their mean: with saturated attention that of one text is erratic."""
     radius: Positive
     """|x_i|, how long every token is."""
     vocabulary: int = Field(ge=1)

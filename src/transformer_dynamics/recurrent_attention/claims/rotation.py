@@ -27,7 +27,7 @@ PAIRS = ((1.0, 3.0), (0.5, 2.0), (0.1, 1.0))
 
 @evidence
 def equal_frequencies() -> Cases:
-    """Largest |lambda| over 50 draws: x in a random plane, omega in (0, 3), eta in (0.01, 100)."""
+    """Largest |lambda| over 50 draws of x, of omega in (0, 3) and of eta in (0.01, 100)."""
     for dimension in DIMENSIONS:
         yield f"D = {dimension}", spectral_radius(_equal(dimension)).max()
 

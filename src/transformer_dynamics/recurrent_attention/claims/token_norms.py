@@ -31,7 +31,7 @@ def growth_without(norms: Norms) -> pd.DataFrame:
 
 
 def reduction(norms: Norms) -> pd.DataFrame:
-    """Ln of the norm with over that without normalisation, mean over S, in every reading."""
+    """Logarithm of the norm with over that without normalisation, mean over S, in every reading."""
     logs = norms.table.assign(value=np.log(norms.table["norm"]))
     keys = ["initialisation", "heads", "seed"]
     means = logs.groupby(["reading", *keys])["value"].mean()

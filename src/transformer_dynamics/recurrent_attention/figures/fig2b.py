@@ -23,7 +23,7 @@ class Fig2b(Figure):
     """Which drawing."""
     eta: Positive = 1.0
     """How far a step goes."""
-    omega: Annotated[list[Positive], Field(min_length=2)] = [0.5, 1.0, 2.0]
+    omega: Annotated[list[Positive], Field(min_length=2)] = [0.75, 1.25, 2.0]
     """Frequencies, the least one first."""
 
 
@@ -57,10 +57,10 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
 
-    from replication.drawing import WIDTH, curve_styles
+    from replication.drawing import curve_styles
 
     drawing, row = plt.subplots(
-        1, len(KINDS), figsize=(WIDTH, 2.9), sharey=True, layout="constrained"
+        1, len(KINDS), figsize=(4.2, 3.2), sharey=True, layout="constrained"
     )
     circle = table[table["kind"] == "circle"]
     styles = curve_styles(figure.omega)
@@ -71,14 +71,19 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
             for upper in (True, False):
                 pair = rows[(rows["im"] > 0) == upper].sort_values("normalised")
                 start, end = zip(pair["re"], pair["im"], strict=True)
-                arrow = {"arrowstyle": "-|>", "color": style.colour, "shrinkA": 3, "shrinkB": 3}
+                arrow = {
+                    "arrowstyle": "-|>,head_width=0.12,head_length=0.25",
+                    "color": style.colour,
+                    "shrinkA": 2.5,
+                    "shrinkB": 2.5,
+                }
                 axes.annotate("", end, start, arrowprops={**arrow, "linewidth": 0.9})
                 for place, face in ((start, "white"), (end, style.colour)):
                     axes.plot(
                         *place, style.marker, color=style.colour, markerfacecolor=face,
-                        markersize=5, zorder=3,
+                        markersize=3.5, zorder=3,
                     )  # fmt: skip
-        axes.set(title=title, xlabel="real part", aspect="equal")
+        axes.set(title=title, xlabel="real part", xlim=(-1.3, 1.4), aspect="equal")
     row[0].set_ylabel("imaginary part")
     named = [
         Line2D([], [], color=style.colour, marker=style.marker, linestyle="none",
@@ -91,6 +96,6 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
     ]
     drawing.legend(
         handles=[*named, *marks], loc="outside lower center", ncols=len(styles) + 2, frameon=False,
-        handlelength=1,
+        handlelength=1, columnspacing=1,
     )  # fmt: skip
     return drawing
