@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replication.errors import InputError
+from transformer_dynamics.recurrent_attention.boards import six
 from transformer_dynamics.recurrent_attention.boards.draws import numbers_of_givens, relabelled
 from transformer_dynamics.recurrent_attention.boards.four import GRIDS, MASKS, unique_masks
 from transformer_dynamics.recurrent_attention.boards.grids import all_grids, classes, solutions
@@ -291,9 +292,9 @@ def test_there_are_288_grids_of_4x4_and_28200960_of_6x6():
     found = all_grids("4x4")
     assert {*map(tuple, found.tolist())} == {*map(tuple, ALL_FOUR.tolist())}
     assert len(found) == 288
-    six = six_classes()
-    assert len(np.unique(six, axis=0)) * 720 == 28_200_960
-    assert not any(map(breaks_rules, six[::97]))
+    named = six_classes()
+    assert len(np.unique(named, axis=0)) * 720 == 28_200_960
+    assert not any(map(breaks_rules, named[::97]))
 
 
 def test_masks_with_one_solution_are_as_many_as_the_two_kinds_of_grids_have():
@@ -432,7 +433,8 @@ def test_more_puzzles_of_6x6_than_grids_are_refused():
         sample(job_of("6x6", train=39_168), [], [])
 
 
-def test_givens_that_hardly_any_puzzle_has_are_refused():
+def test_givens_that_hardly_any_puzzle_has_are_refused(monkeypatch):
+    monkeypatch.setattr(six, "ATTEMPTS", 20)
     job = job_of("6x6", others=1000, out_of_distribution={"least": 8, "most": 8})
     with pytest.raises(InputError, match="out_of_distribution > least: no 6x6 puzzle with 8 giv"):
         sample(job, [], [])
