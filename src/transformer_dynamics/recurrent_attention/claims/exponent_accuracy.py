@@ -104,8 +104,13 @@ def _of_seeds(measured: ExponentsOf) -> pd.DataFrame:
 
 
 def _spearman(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:
-    """Correlation of the ranks of two tables [seed, level] within a seed [seed]."""
+    """Correlation of the ranks of two tables [seed, level] within a seed [seed].
+
+    0 where one of them is the same at all levels, NaN where a value is missing.
+    """
     one, other = first.rank(axis=1), second[first.columns].rank(axis=1)
-    found: pd.Series = one.corrwith(other, axis=1)
-    is_level = (first.nunique(axis=1) == 1) | (second.nunique(axis=1) == 1)
-    return found.mask(is_level, 0.0)
+    one, other = (each.sub(each.mean(axis=1), axis=0) for each in (one, other))
+    scale = ((one**2).sum(axis=1) * (other**2).sum(axis=1)) ** 0.5
+    covariance = (one * other).sum(axis=1)
+    is_whole = (one + other).notna().all(axis=1)
+    return (covariance / scale.where(scale > 0, 1.0)).where(is_whole)
