@@ -51,7 +51,7 @@ def panel(axes: "Axes", curves: "list[tuple[str, Style, pd.DataFrame]]") -> None
     ticks = sorted({int(each) for _, _, rows in curves for each in rows["T"]})
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks[::2], [str(each) for each in ticks[::2]])
-    axes.set_xticks(ticks, minor=True)
+    axes.set_xticks(ticks[1::2], [], minor=True)
     axes.set(xlabel="Loops $T$", ylim=(-0.03, 1.03))
 
 

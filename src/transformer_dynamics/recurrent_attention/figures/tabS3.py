@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 GAMMA_INIT = 1.0
 """Every entry of gamma before training."""
-NORMS = {"gamma_norm": r"$\Vert\gamma\Vert_2$", "gamma_max": r"$\max_j|\gamma_j|$"}
+NORMS = {"gamma_norm": r"$\Vert\gamma\Vert_2$", "gamma_max": r"$\max|\gamma_j|$"}
 """What is drawn, and its label."""
 
 
@@ -84,6 +84,7 @@ def draw(
     own.set_title("Trained here")
     _set_sizes(own, table["N"])
     panels[0, 0].set(yscale="log", ylabel=r"Norm of $\gamma$")
+    panels[0, 0].margins(y=0.12)
     handles, labels = own.get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     return drawing
@@ -93,8 +94,8 @@ def _mark_impossible(axes: "Axes", published: "pd.DataFrame") -> None:
     """Name rows whose 2-norm is below the largest entry."""
     for row in published[published["gamma_norm"] < published["gamma_max"]].itertuples():
         axes.annotate(
-            r"$\Vert\gamma\Vert_2<\max_j|\gamma_j|$," "\nwhich cannot be",
-            (row.N, row.gamma_norm), xytext=(14, 0), textcoords="offset points", va="center",
+            r"$\Vert\gamma\Vert_2<\max|\gamma_j|$," "\nwhich cannot be",
+            (row.N, row.gamma_norm), xytext=(24, 0), textcoords="offset points", va="center",
             fontsize=7, arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkB": 4},
         )  # fmt: skip
     _set_sizes(axes, published["N"])
@@ -105,5 +106,5 @@ def _set_sizes(axes: "Axes", sizes: "pd.Series") -> None:
     ticks = sorted(set(sizes.tolist()))
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks, [str(each) for each in ticks])
-    axes.minorticks_off()
+    axes.set_xticks([], minor=True)
     axes.set_xlabel("$N$")
