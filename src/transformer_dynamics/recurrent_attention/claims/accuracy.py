@@ -149,7 +149,7 @@ def change_with_strength(*by_strength: Accuracies) -> pd.DataFrame:
 
 def _fall(measured: Accuracies) -> pd.Series:
     along = from_training_on(measured)
-    fall: pd.Series = along.max(axis=1) - along[max(along)]
+    fall: pd.Series = along.max(axis=1) - along.iloc[:, -1]
     return fall
 
 

@@ -39,8 +39,9 @@ def table(figure: Methods, *measured: Measured[MeasureJob[Accuracy]]) -> "pd.Dat
     for method, each in zip(figure.methods, measured, strict=True):
         train = each.job.train
         strength = train.penalty.strength if train.penalty else 0.0
-        own = {"method": method, "N": train.model.block, "lambda": strength}
-        tables.append(along_loops(each).assign(**own))
+        tables.append(
+            along_loops(each).assign(method=method, N=train.model.block, **{"lambda": strength})
+        )
     return pd.concat(tables, ignore_index=True)[list(figure.columns)]
 
 
