@@ -69,8 +69,9 @@ def asymmetry(weights: Weights, heads: int) -> Tensor:
     Returns:
         [seed].
     """
-    value = weights.value.unflatten(-1, (heads, -1)).transpose(-3, -2)
-    products = value @ weights.output.unflatten(-2, (heads, -1))
+    value, output = weights.value, weights.output
+    columns = value.reshape(*value.shape[:-1], heads, -1).transpose(-3, -2)
+    products = columns @ output.reshape(*output.shape[:-2], heads, -1, output.shape[-1])
     gap = products - products.mT
-    norms = [matrix.square().sum(dim=(-3, -2, -1)).sqrt() for matrix in (gap, products)]
-    return norms[0] / norms[1]
+    ratio: Tensor = gap.flatten(-3).norm(dim=-1) / products.flatten(-3).norm(dim=-1)
+    return ratio
