@@ -24,7 +24,7 @@ from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, 
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
-READY = ("accuracy",)
+READY = ("accuracy", "pseudo_energy", "votes")
 TUNING = "tuning"
 """Name of the experiment that chooses rates and strengths."""
 
@@ -205,4 +205,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "boards": {"train": 100, "valid": 10, "test": 10},
         "training": {"updates": 30, "batch_size": 4, "loops": 2},
         "seeds": {"count": 2},
+        "measures": {
+            "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
+            "votes": {"draws": 2, "boards": 2, "loops": 2},
+        },
     }
