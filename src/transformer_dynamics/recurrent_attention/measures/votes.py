@@ -100,7 +100,7 @@ def outcomes(ballots: Ballots, shown: Puzzles) -> dict[str, Tensor]:
     * any: whether any draw solves the board, which no choice among draws can exceed.
     """
     right = ((ballots.digits == shown.solutions) | ~shown.blank).all(dim=-1)
-    most = ballots.digits.mode(dim=0).values
+    most, _ = ballots.digits.mode(dim=0)
     return {
         "single": right.double().mean(dim=0),
         "majority": ((most == shown.solutions) | ~shown.blank).all(dim=-1),

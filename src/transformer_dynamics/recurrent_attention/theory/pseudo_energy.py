@@ -63,9 +63,9 @@ def along_tokens(
 
 
 def by_log_beta(tokens: Tensor, weights: Weights, heads: int, beta: float) -> Tensor:
-    """d MSA/d log beta.
+    """The derivative d MSA/d log beta.
 
-    With scores s_ij = beta x_i W^Q_h W^K_h^T x_j^T, dP_ij/d log beta = P_ij (s_ij - sum_k P_ik s_ik).
+    With scores s_ij = beta x_i W^Q_h W^K_h^T x_j^T, that of P_ij is P_ij (s_ij - sum_k P_ik s_ik).
 
     Args:
         tokens: X [..., S, D].
