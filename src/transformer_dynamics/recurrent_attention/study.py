@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from replication.configuration import Computation
+from replication.errors import InputError
 from replication.seeds import Seed, SeedRange, batches, listed
 from replication.strict import Strict
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
@@ -25,6 +26,10 @@ from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
 READY = ("accuracy", "pseudo_energy", "votes")
+LARGEST_ON_PROCESSORS = 36
+"""Cells of a board; larger ones would take a processor weeks."""
+OPERATIONS = 3e10
+"""A second, of one core on matrices of this size."""
 TUNING = "tuning"
 """Name of the experiment that chooses rates and strengths."""
 
@@ -131,13 +136,32 @@ class Settings(StudySettings):
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The conditions, and what was tried to choose their rates and strengths."""
+    """The conditions, and what was tried to choose their rates and strengths.
+
+    Raises:
+        InputError: if boards are too large to be trained on without a GPU.
+    """
+    if settings.boards.cells > LARGEST_ON_PROCESSORS and computation.device == "cpu":
+        raise InputError(
+            f"configuration: recurrent_attention > boards > size: {settings.boards.size} would take"
+            f" one core about {_core_days(settings):,.0f} days; it needs a GPU: set computation >"
+            " device: cuda"
+        )
     conditions = {
         name: settings.train_job(condition, computation)
         for name, condition in settings.experiments.items()
     }
     made = {name: _condition(settings, computation, job) for name, job in conditions.items()}
     return made | {TUNING: _tuning(settings, conditions)}
+
+
+def _core_days(settings: Settings) -> float:
+    """Training of all seeds and conditions, from the multiplications of its matrix products."""
+    training, cells, width = settings.training, settings.boards.cells, settings.width
+    # Four projections and two products with P; forward, and twice as much backward.
+    step = 3 * 2 * cells * (4 * width**2 + 2 * cells * width)
+    updates = len(settings.experiments) * settings.seeds.count * training.updates
+    return updates * training.batch_size * training.loops * step / OPERATIONS / 86_400
 
 
 def _condition(settings: Settings, computation: Computation, job: TrainJob) -> Experiment:
@@ -155,7 +179,8 @@ def _condition(settings: Settings, computation: Computation, job: TrainJob) -> E
             part: Job("runs", job, seeds, (BOARDS,), memory=2500, minutes=1440)
             for part, seeds in parts.items()
         },
-        metrics=metrics | {"fingerprint": Job("measures.fingerprint", own)},
+        metrics=metrics
+        | {name: Job(f"measures.{name}", own) for name in ("weights", "fingerprint")},
     )
 
 

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.linalg import lapack, qr
 from torch import Tensor
-from torch.func import jvp, vjp, vmap
+from torch.func import vjp, vmap
 
 from replication.errors import InputError
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
@@ -66,7 +66,7 @@ def mean_exponent(steps: Sequence[Step]) -> Tensor:
         [...], -inf if a step loses more than its null directions.
     """
     total = torch.zeros(steps[0].jacobian.shape[:-2], dtype=steps[0].jacobian.dtype)
-    outside = _null_space(steps[0])
+    outside = null_space(steps[0])
     for step in steps:
         total = total + torch.linalg.slogdet(step.jacobian + step.normals @ outside.mT).logabsdet
         outside = step.normals
@@ -74,18 +74,19 @@ def mean_exponent(steps: Sequence[Step]) -> Tensor:
 
 
 def leading_exponents(
-    steps: Sequence[Step], count: int, *, tolerance: float = 1e-8, most: int = 200
+    steps: Sequence[Step], count: int, *, tolerance: float = 1e-6, width: int | None = None
 ) -> Tensor:
-    """The largest exponents, by subspace iteration with the thin products of the steps.
+    """The largest exponents, by block Lanczos iteration: only thin products of the steps are made.
 
-    What it returns can only be too small, and an exponent of a cluster cut off by `count` is slow:
-    the frame has as many directions again, and at least 8, so that clusters are not cut.
+    From below, the singular values of M V approach those of M = J_T ... J_1, V an orthonormal basis
+    of the blocks V_1, M^T M V_1, and so on. In float64 an exponent that is less than the largest by
+    36/T is lost in round-off, see `spectrum`.
 
     Args:
         steps: of a trajectory.
         count: how many; at most n.
-        tolerance: stop when an iteration raises none of them by more.
-        most: iterations.
+        tolerance: stop when a block raises none of them by more.
+        width: of a block; by default `count`, and at least 8.
 
     Returns:
         [..., count] descending.
@@ -97,16 +98,20 @@ def leading_exponents(
     size = matrices[0].shape[-1]
     if not 1 <= count <= size:
         raise InputError(f"{count} exponents were asked for, and there are {size}")
-    width = min(size, count + max(8, count))
-    frame = _frame(matrices[0], width)
     back = [matrix.mT for matrix in reversed(matrices)]
-    found = torch.full((*matrices[0].shape[:-2], count), -torch.inf, dtype=matrices[0].dtype)
-    for _ in range(most):
-        there, _ = _through(matrices, frame)
-        here, log_scale = _through(back, torch.linalg.qr(there).Q)
-        frame, triangle = torch.linalg.qr(here)
-        logs = torch.linalg.svdvals(triangle)[..., :count].log() + log_scale[..., None]
-        before, found = found, logs / len(steps)
+    block = basis = _frame(matrices[0], min(size, width or max(8, count)))
+    image, log_scale = _through(matrices, basis)
+    found = _exponents_of(image, log_scale, count, len(steps))
+    while basis.shape[-1] < size:
+        # Householder's reflections: new columns are normal to the basis, even if none are needed.
+        here, _ = _through(back, torch.linalg.qr(image[..., -block.shape[-1] :]).Q)
+        wider = torch.linalg.qr(torch.cat([basis, here], dim=-1)).Q
+        block = wider[..., basis.shape[-1] :]
+        basis = torch.cat([basis, block], dim=-1)
+        there, log_there = _through(matrices, block)
+        relative = (log_there - log_scale).exp()[..., None, None]
+        image = torch.cat([image, relative * there], dim=-1)
+        before, found = found, _exponents_of(image, log_scale, count, len(steps))
         if bool(((found - before).abs() <= tolerance).all()):
             break
     return found
@@ -124,15 +129,15 @@ def largest_exponent(
         tolerance: stop when an iteration raises none by more.
         most: iterations.
     """
-    _, pull = vjp(flow, start)
+    push, pull = linear(flow, start)
     vector = _frame(start.flatten(-2).unsqueeze(-1), 1).squeeze(-1).unflatten(-1, start.shape[-2:])
     exponent = torch.full(start.shape[:-2], -torch.inf, dtype=start.dtype)
     change = torch.full_like(exponent, torch.inf)
     for _ in range(most):
-        _, image = jvp(flow, (start,), (vector,))
+        image = push(vector)
         # A length in log-space: its square could leave the range of numbers.
         size = image.abs().amax(dim=(-2, -1), keepdim=True)
-        (vector,) = pull(image / size)
+        vector = pull(image / size)
         length = torch.linalg.vector_norm(vector, dim=(-2, -1), keepdim=True)
         vector = vector / length
         raised = (size.log() + length.log())[..., 0, 0] / (2 * loops)
@@ -198,19 +203,39 @@ def long_time_exponents(step: Map, start: Tensor, loops: int, count: int) -> Ten
     frame = _frame(start.flatten(-2).unsqueeze(-1), count)
     total = torch.zeros((*start.shape[:-2], count), dtype=start.dtype)
     tokens, skipped = start, loops // 10
-
-    def image(direction: Tensor) -> Tensor:
-        return jvp(step, (tokens,), (direction.unflatten(-1, shape),))[1].flatten(-2)
-
     for index in range(loops):
-        frame, triangle = torch.linalg.qr(vmap(image, in_dims=-1, out_dims=-1)(frame))
+        push = vmap(linear(step, tokens)[0], in_dims=-1, out_dims=-1)
+        frame, triangle = torch.linalg.qr(push(frame.unflatten(-2, shape)).flatten(-3, -2))
         tokens = step(tokens)
         if index >= skipped:
             total = total + triangle.diagonal(dim1=-2, dim2=-1).abs().log()
     return total / (loops - skipped)
 
 
-def _null_space(step: Step) -> Tensor:
+def _exponents_of(image: Tensor, log_scale: Tensor, count: int, loops: int) -> Tensor:
+    """[..., count] from the singular values of an image [..., n, K] over its scale [...]."""
+    values = torch.linalg.svdvals(torch.linalg.qr(image).R)[..., :count]
+    short = count - values.shape[-1]
+    logs = torch.nn.functional.pad(values, (0, short)).log() + log_scale[..., None]
+    return logs / loops
+
+
+def linear(function: Map, at: Tensor) -> tuple[Map, Map]:
+    """v -> J v and u -> J^T u, J the Jacobian of a function at a point.
+
+    The first is the transpose of the second, so that backward derivatives are all it takes: the
+    forward ones of PyTorch warn of what they are made with, and know fewer operations.
+
+    Args:
+        function: of tokens [..., S, D].
+        at: [..., S, D].
+    """
+    value, pull = vjp(function, at)
+    _, push = vjp(lambda direction: pull(direction)[0], torch.zeros_like(value))
+    return lambda direction: push(direction)[0], lambda direction: pull(direction)[0]
+
+
+def null_space(step: Step) -> Tensor:
     """[..., n, B] orthonormal basis of what a step's Jacobian takes to zero.
 
     (J + L L^T) v = L c has J v = 0, as J leads nowhere along L.

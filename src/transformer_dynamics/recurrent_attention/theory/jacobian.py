@@ -100,13 +100,13 @@ def attention_jacobian(tokens: Tensor, weights: Weights, heads: int) -> Tensor:
     mixing = columns(weights["value"], heads) @ rows(weights["output"], heads)
     at_query = found.queries @ columns(weights["key"], heads).mT
     at_key = found.keys @ columns(weights["query"], heads).mT
-    mean = (found.attention @ found.values).unsqueeze(-2)
-    spread = beta * found.attention.unsqueeze(-1) * (found.values.unsqueeze(-3) - mean)
-    jacobian = torch.einsum("...hik,...hed->...idke", found.attention, mixing)
-    jacobian += torch.einsum("...hikd,...hie->...idke", spread, at_query)
-    of_query = torch.einsum("...hijd,...hje->...ide", spread, at_key)
-    jacobian.diagonal(dim1=-4, dim2=-2).add_(of_query.movedim(-3, -1))
-    return jacobian.flatten(-2, -1).flatten(-3, -2)
+    mean = (found.attention @ found.values).unsqueeze(-1)
+    deviation = found.values.mT.unsqueeze(-3) - mean
+    spread = beta * found.attention.unsqueeze(-2) * deviation  # of u_k: [..., H, i, d, k]
+    jacobian = torch.einsum("...hidk,...hie->...idke", spread, at_query)
+    jacobian += torch.einsum("...hik,...hed->...idke", found.attention, mixing)
+    of_query = spread @ at_key.unsqueeze(-3)
+    return _add_blocks(jacobian.flatten(-2).flatten(-3, -2), of_query.sum(dim=-4))
 
 
 def normalise(tokens: Tensor, dimension: int | None = None, gamma: Tensor | None = None) -> Tensor:
@@ -165,20 +165,11 @@ def after_blocks(blocks: Tensor, matrix: Tensor) -> Tensor:
     return (blocks @ parts).flatten(-3, -2)
 
 
-def rotation(omega: Tensor, width: int) -> Tensor:
-    """Omega [..., D, D] with one omega for all pairs of channels: (x1, x2) -> omega (x2, -x1).
-
-    Args:
-        omega: [...].
-        width: D.
-
-    Raises:
-        InputError: if D is odd.
-    """
-    _require_divisor(width, 2, "channels of an oscillator's plane")
-    plane = torch.tensor([[0.0, 1.0], [-1.0, 0.0]], dtype=omega.dtype, device=omega.device)
-    pairs = torch.eye(width // 2, dtype=omega.dtype, device=omega.device)
-    return omega[..., None, None] * torch.kron(pairs, plane)
+def rotation(frequencies: Tensor) -> Tensor:
+    """Omega [..., 2K, 2K] of pairs of channels (x1, x2) -> omega (x2, -x1), omega [..., K]."""
+    zero = torch.zeros_like(frequencies)
+    plane = torch.stack([zero, frequencies, -frequencies, zero], dim=-1).unflatten(-1, (2, 2))
+    return block_diagonal(plane)
 
 
 def itrsa_step(
@@ -222,12 +213,11 @@ def akorn_step(tokens: Tensor, weights: Weights, heads: int, dimension: int) -> 
     """
     _require_divisor(dimension, 2, "channels of an oscillator's plane")
     update, change = _projected(tokens, weights, heads, dimension)
-    turn = rotation(weights["omega"], tokens.shape[-1])
-    turns = turn.unsqueeze(-3).expand(*turn.shape[:-2], tokens.shape[-2], *turn.shape[-2:])
-    change = change + block_diagonal(turns)
-    return _normalised(
-        *_ahead(tokens, weights, update + tokens @ turn.mT, change), dimension, None
-    )
+    omega = weights["omega"].unsqueeze(-1)
+    turn = rotation(omega.expand(*omega.shape[:-1], tokens.shape[-1] // 2))
+    change = _add_blocks(change, turn.unsqueeze(-3))
+    ahead, change = _ahead(tokens, weights, update + tokens @ turn.mT, change)
+    return _normalised(ahead, change, dimension, None)
 
 
 def symmetric_step(tokens: Tensor, weights: Weights, heads: int = 1) -> Step:
@@ -272,7 +262,7 @@ def _projected(
     projection = identity - x.unsqueeze(-1) * x.unsqueeze(-2)
     turning = along.unsqueeze(-1) * identity + x.unsqueeze(-1) * y.unsqueeze(-2)
     change = after_blocks(projection, attention_jacobian(tokens, weights, heads))
-    return update, change - block_diagonal(turning)
+    return update, _add_blocks(change, -turning)
 
 
 def _ahead(
@@ -280,8 +270,9 @@ def _ahead(
 ) -> tuple[Tensor, Tensor]:
     """X + eta DX, and Id + eta d DX/dX."""
     eta = weights["eta"][..., None, None]
-    identity = torch.eye(change.shape[-1], dtype=change.dtype, device=change.device)
-    return tokens + eta * update, identity + eta * change
+    linear = eta * change
+    linear.diagonal(dim1=-2, dim2=-1).add_(1)
+    return tokens + eta * update, linear
 
 
 def _normalised(
@@ -295,6 +286,14 @@ def _normalised(
     identity = torch.eye(blocks.shape[-2], dtype=blocks.dtype, device=blocks.device)
     spread = torch.einsum("...bd,bc->...bdc", blocks, identity).flatten(-3, -2)
     return Step(normalise(ahead, dimension, gamma), jacobian, spread)
+
+
+def _add_blocks(matrix: Tensor, blocks: Tensor) -> Tensor:
+    """A matrix [..., B N, B N] of its caller's own with blocks [..., B, N, N] added in place."""
+    width = blocks.shape[-1]
+    parts = matrix.unflatten(-1, (-1, width)).unflatten(-3, (-1, width))
+    parts.diagonal(dim1=-4, dim2=-2).add_(blocks.movedim(-3, -1))
+    return matrix
 
 
 def _blocks(tokens: Tensor, dimension: int | None) -> Tensor:

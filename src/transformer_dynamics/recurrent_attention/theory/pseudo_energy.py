@@ -28,6 +28,7 @@ from transformer_dynamics.recurrent_attention.attention import (
     probabilities,
     project,
 )
+from transformer_dynamics.recurrent_attention.theory.jacobian import columns, rows
 
 
 def pseudo_energy(tokens: Tensor, drive: Tensor) -> Tensor:
@@ -93,8 +94,7 @@ def cosine(first: Tensor, second: Tensor) -> Tensor:
 
 def mixing(weights: Weights, heads: int) -> Tensor:
     """W^V_h W^O_h of every head [..., H, D, D]."""
-    values = weights.value.unflatten(-1, (heads, -1)).movedim(-2, -3)
-    return values @ weights.output.unflatten(-2, (heads, -1))
+    return columns(weights.value, heads) @ rows(weights.output, heads)
 
 
 def frozen(tokens: Tensor, shares: Tensor, mixed: Tensor) -> Tensor:
