@@ -32,4 +32,5 @@ def _gain(measured: Found, rule: str, other: str) -> pd.DataFrame:
     if measured.job.how.draws < 2:
         raise UnmeasurableError("a vote needs two draws or more")
     gain = solved[rule] - solved[other]
-    return pd.DataFrame({"cell": f"{rule} against {other}", "seed": gain.index, "value": gain})
+    cell = f"{rule} against {other}"
+    return pd.DataFrame({"cell": cell, "seed": gain.index, "value": gain.to_numpy()})
