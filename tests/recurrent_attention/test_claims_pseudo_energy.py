@@ -60,6 +60,9 @@ def test_attention_at_the_start_explains_a_seed():
 def test_form_and_falls_of_a_seed():
     expect(claims.form_over_energy(measured(CURVES)), {3: 3.5 / 35, 7: 0.2})
     expect(claims.falls_of_contribution(measured(CURVES)), {3: 0, 7: 2})
+    # What could not be seen in a figure is no fall.
+    small = {key: [each[0], each[1], [0.2, 0.195, 0.18], *each[3:]] for key, each in CURVES.items()}
+    expect(claims.falls_of_contribution(measured(small)), {3: 1, 7: 1})
 
 
 def test_boards_without_eigenbases_count_for_what_needs_none():
@@ -88,14 +91,16 @@ def drawn(*, energy=-1.0, cosine=0.0, rise=0.3, dip=0.0, gap=0.01, form=1.4):
     for seed in range(1, 9):
         for board in range(3):
             contribution = 0.11 + rise * np.minimum(t / 3, 1) - dip * (t == 5)
-            fall = -10 + 40 * energy * t / 15
-            noise = random.normal(0, 0.003)
+            contribution = contribution + random.normal(0, 0.002) * t / 15
+            fall = -10 + (40 + random.normal()) * energy * t / 15
+            # One board in three has a bump, of a height of its own.
+            bump = abs(energy) * 9 * (t == 4) * (board == 0) * (seed % 2)
             curves[seed, board] = (
-                fall * (1 + noise),
-                0.92 + cosine * (t == 4) + noise,
-                contribution + noise,
-                contribution + gap + noise,
-                form * fall,
+                fall + bump,
+                0.92 + cosine * (t == 4) + random.normal(0, 0.003, 16),
+                contribution,
+                contribution + gap + random.normal(0, 0.003, 16),
+                (form + random.normal(0, 0.003)) * fall,
             )
     return measured(curves)
 

@@ -31,9 +31,7 @@ def measure(
     return pd.concat(tables, ignore_index=True)
 
 
-def _norms(
-    job: MeasureTokenNormsJob, seeds: list[int], norms: NDArray[np.float64]
-) -> pd.DataFrame:
+def _norms(job: MeasureTokenNormsJob, seeds: list[int], norms: NDArray[np.float64]) -> pd.DataFrame:
     made = job.runs
     axes = {
         "seed": seeds,

@@ -14,7 +14,6 @@ and with attention P_h held still, as (93) has it, only the values are left:
 Tokens X are [..., S, D], vec X is row-major, matrices are [..., S D, S D]; leading axes broadcast.
 """
 
-from functools import partial
 from math import floor
 
 import torch
@@ -47,7 +46,7 @@ def pseudo_energy(tokens: Tensor, drive: Tensor) -> Tensor:
 def along_tokens(
     tokens: Tensor, weights: Weights, heads: int, beta: float
 ) -> tuple[Tensor, Tensor]:
-    """MSA(X), and its Jacobian times vec X by one forward derivative.
+    """MSA(X), and its Jacobian times vec X, which is vec MSA + 2 d vec MSA/d log beta.
 
     Args:
         tokens: X [..., S, D].
@@ -58,9 +57,8 @@ def along_tokens(
     Returns:
         [..., S, D] both.
     """
-    function = partial(attention, weights=weights, heads=heads, beta=beta)
-    attended, moved = torch.func.jvp(function, (tokens,), (tokens,))
-    return attended, moved
+    attended = attention(tokens, weights, heads, beta)
+    return attended, attended + 2 * by_log_beta(tokens, weights, heads, beta)
 
 
 def by_log_beta(tokens: Tensor, weights: Weights, heads: int, beta: float) -> Tensor:
