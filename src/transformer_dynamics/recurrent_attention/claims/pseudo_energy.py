@@ -25,8 +25,6 @@ from transformer_dynamics.recurrent_attention.theory.pseudo_energy import (
 Found = Measured[MeasureJob[PseudoEnergy]]
 SIZES = ((1, 4, 1), (5, 4, 1), (5, 6, 2), (9, 16, 4))
 """S, D and H of the drawn cases."""
-VISIBLE = 0.01
-"""Least fall of a contribution that counts: a curve that has settled trembles."""
 
 
 def change_of_energy(measured: Found) -> pd.DataFrame:
@@ -66,12 +64,6 @@ def largest_fall(measured: Found) -> pd.DataFrame:
     """Largest fall of the contribution with the exact J in one iteration; 0 if it never falls."""
     steps = _curves(measured, "contribution").diff().iloc[1:]
     return _evidence((-steps.min()).clip(lower=0))
-
-
-def falls_of_contribution(measured: Found) -> pd.DataFrame:
-    """Number of iterations in which the contribution with the exact J falls by `VISIBLE`."""
-    steps = _curves(measured, "contribution").diff().iloc[1:]
-    return _evidence((steps < -VISIBLE).sum().astype(float))
 
 
 def error_of_initial_attention(measured: Found) -> pd.DataFrame:
