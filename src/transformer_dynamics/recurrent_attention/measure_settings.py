@@ -61,6 +61,10 @@ class PseudoEnergy(Strict):
 
     boards: Count
     """Number of boards."""
+    eigenbases: int = Field(ge=0)
+    """Number of boards, the first ones, of which eigenbases are computed, the costly part."""
+    share: float = Field(gt=0, le=1)
+    """Share of the directions of an eigenbasis that count as leading."""
     steps: Count
     """Iterations, t = 0 included."""
 

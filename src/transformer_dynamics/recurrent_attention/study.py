@@ -34,7 +34,7 @@ from transformer_dynamics.recurrent_attention.tuning_settings import (
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
-READY = ("accuracy",)
+READY = ("accuracy", "pseudo_energy", "votes")
 TOKEN_NORMS = "token_norms"
 """Name of that of Figure 1."""
 LARGEST_ON_PROCESSORS = 36
@@ -285,4 +285,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "boards": {"train": 100, "valid": 10, "test": 10},
         "training": {"updates": 30, "batch_size": 4, "loops": 2},
         "seeds": {"count": 2},
+        "measures": {
+            "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
+            "votes": {"draws": 2, "boards": 2, "loops": 2},
+        },
     }
