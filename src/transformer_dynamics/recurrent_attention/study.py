@@ -24,7 +24,7 @@ from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, 
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
-READY = ("accuracy",)
+READY = ("accuracy", "exponents", "distribution", "spectrum", "perturbed", "trajectories")
 TUNING = "tuning"
 """Name of the experiment that chooses rates and strengths."""
 

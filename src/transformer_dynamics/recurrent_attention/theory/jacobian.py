@@ -275,9 +275,7 @@ def _ahead(
     return tokens + eta * update, linear
 
 
-def _normalised(
-    ahead: Tensor, change: Tensor, dimension: int | None, gamma: Tensor | None
-) -> Step:
+def _normalised(ahead: Tensor, change: Tensor, dimension: int | None, gamma: Tensor | None) -> Step:
     """diag(gamma) Pi of what lies ahead: its image is normal to y/gamma in every block."""
     jacobian = after_blocks(normalisation_jacobian(ahead, dimension, gamma), change)
     # A division by gamma: a channel whose gamma is 0 would be null, too, and is not counted.
