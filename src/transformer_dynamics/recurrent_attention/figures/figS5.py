@@ -44,6 +44,8 @@ def table(figure: FigS5, measured: Measured[MeasureJob[Trajectories]]) -> "pd.Da
 
 def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Distances above, a coordinate below; left all steps, right the first ones."""
+    from itertools import pairwise
+
     import matplotlib.pyplot as plt
 
     from replication.drawing import WIDTH
@@ -52,7 +54,7 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
         2, 2, figsize=(WIDTH, 4.0), sharey="row", sharex="col", layout="constrained"
     )
     times = sorted(table["t"].unique())
-    early = next(t for t, after in zip(times, times[1:], strict=False) if after > t + 1)
+    early = next(t for t, after in pairwise(times) if after > t + 1)
     for (above, below), last in zip(grid.T, (max(times), early), strict=True):
         rows = table[table["t"] <= last]
         # Between what is kept there are tens of steps: dots, as a line would show what is not.
