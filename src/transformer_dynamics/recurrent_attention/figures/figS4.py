@@ -56,7 +56,7 @@ def draw(figure: FigS4, table: "pd.DataFrame", published: None = None) -> "Drawi
     axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
     axes.set(
         xlabel=r"Lyapunov exponent $\lambda$", ylabel=r"Share of exponents above $\lambda$",
-        ylim=(0, 1),
+        ylim=(-0.02, 1.02),
     )  # fmt: skip
     axes.legend(frameon=False)
     return drawing
