@@ -59,7 +59,8 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawin
             )  # fmt: skip
         axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
         axes.set_xscale("symlog", linthresh=1, linscale=2)
-        axes.set_xticks([-10, -1, -0.5, 0, 0.5, 1, 10])
+        axes.set_xticks([-10, -1, -0.5, 0, 0.5, 1, 10, 100])
+        axes.margins(x=0.05)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.minorticks_off()
         axes.set_xlabel(label)
