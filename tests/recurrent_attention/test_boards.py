@@ -14,6 +14,7 @@ from replication.errors import InputError
 from transformer_dynamics.recurrent_attention.boards.draws import numbers_of_givens, relabelled
 from transformer_dynamics.recurrent_attention.boards.four import GRIDS, MASKS, unique_masks
 from transformer_dynamics.recurrent_attention.boards.grids import all_grids, classes, solutions
+from transformer_dynamics.recurrent_attention.boards.nine import parts_of
 from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.boards.settings import SPLITS, BoardJob, Givens
 from transformer_dynamics.recurrent_attention.boards.six import emptied
@@ -242,6 +243,17 @@ def test_parts_share_no_puzzle_of_the_list(tmp_path):
         found = {known[tuple(np.flatnonzero(given))] for given in seventeen}
         rows[split.part] = rows.get(split.part, set()) | found
     assert sum(map(len, rows.values())) == len(set.union(*rows.values()))
+
+
+def test_the_whole_list_is_cut_as_the_published_recipe_does():
+    parts = parts_of(np.arange(49_151)[::-1])
+    assert {part: len(rows) for part, rows in parts.items()} == {
+        "train": 38_151,
+        "valid": 1_000,
+        "test": 10_000,
+    }
+    assert sorted(np.concatenate([*parts.values()])) == list(range(49_151))
+    assert [len(rows) for rows in parts_of(np.arange(3)).values()] == [1, 1, 1]
 
 
 @SIZES

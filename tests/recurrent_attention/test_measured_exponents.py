@@ -107,13 +107,13 @@ def test_a_long_time_forgets_the_start():
     # X' = X + eta C + eta X W without queries: attention is flat, and the step is linear.
     flat = parameters | {"query": 0 * parameters["query"], "eta": 0.3 + 0 * parameters["eta"]}
     shown = puzzles(boards(), exponents.SPLIT, 1)
-    found = exponents.long_time(model, flat, shown, 1500)
+    found = exponents.long_time(model, flat, shown, 400)
     mixing = flat["value"] @ flat["output"]
     mean = torch.ones(4, 4, dtype=DOUBLE) / 4
     for index in range(2):
         matrix = torch.eye(32, dtype=DOUBLE) + 0.3 * torch.kron(mean, mixing[index].T.contiguous())
         radius = torch.linalg.eigvals(matrix).abs().max()
-        assert found[index] == pytest.approx(float(radius.log()), abs=2e-3)
+        assert found[index] == pytest.approx(float(radius.log()), abs=5e-3)
 
 
 def test_what_overflows_has_no_exponents():

@@ -48,7 +48,8 @@ def train(
             if checkpoint.is_due():
                 checkpoint.write(state.arrays())
     arrays = state.arrays()
-    losses = arrays.pop("losses").T
+    # In memory as that of one seed alone is: sums depend on it in their last digit.
+    losses = np.ascontiguousarray(arrays.pop("losses").T)
     whole = losses[:, : losses.shape[1] // EVERY * EVERY].reshape(len(seeds), -1, EVERY)
     parameters = {name: value for name, value in arrays.items() if not name.startswith("adam/")}
     return {**parameters, "losses": whole.mean(axis=-1)}

@@ -4,9 +4,10 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from replication.configuration import Computation
+from replication.errors import InputError
 from replication.seeds import Seed, SeedRange, batches, listed
 from replication.strict import Strict
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
@@ -19,12 +20,27 @@ from transformer_dynamics.recurrent_attention.measure_settings import (
     WeightsJob,
 )
 from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty, Projections
+from transformer_dynamics.recurrent_attention.token_norms_settings import (
+    METRICS,
+    MeasureTokenNormsJob,
+    TokenNormsJob,
+)
 from transformer_dynamics.recurrent_attention.train_settings import Positive, Training, TrainJob
-from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, TuningJob
+from transformer_dynamics.recurrent_attention.tuning_settings import (
+    Candidate,
+    Quantity,
+    TuningJob,
+)
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
 READY = ("accuracy", "exponents", "distribution", "spectrum", "perturbed", "trajectories")
+TOKEN_NORMS = "token_norms"
+"""Name of that of Figure 1."""
+LARGEST_ON_PROCESSORS = 36
+"""Cells of a board; larger ones would take a processor weeks."""
+OPERATIONS = 3e10
+"""A second, of one core on matrices of this size."""
 TUNING = "tuning"
 """Name of the experiment that chooses rates and strengths."""
 
@@ -49,7 +65,7 @@ class Condition(Strict):
 
 
 class Candidates(Strict):
-    """What is tried for a condition on the uncounted seed."""
+    """What is tried for a condition on the uncounted seed, one number at a time."""
 
     learning_rates: Factors | None = None
     """Instead of its rate."""
@@ -57,9 +73,9 @@ class Candidates(Strict):
     """Instead of lambda."""
 
     @model_validator(mode="after")
-    def _check_one(self) -> Self:
-        if (self.learning_rates is None) == (self.strengths is None):
-            raise ValueError("either learning_rates or strengths is needed")
+    def _check_some(self) -> Self:
+        if self.learning_rates is None and self.strengths is None:
+            raise ValueError("learning_rates or strengths are needed")
         return self
 
 
@@ -74,6 +90,15 @@ class Tuning(Strict):
     """By condition."""
 
 
+class TokenNorms(Strict):
+    """Untrained attention on texts of many lengths."""
+
+    seeds: SeedRange
+    """Of the draws of weights and texts."""
+    drawn: TokenNormsJob
+    """What is drawn."""
+
+
 class Settings(StudySettings):
     """Recurrent self-attention on Sudoku: ItrSA, AKOrN, their relatives, and their Jacobians."""
 
@@ -86,18 +111,28 @@ class Settings(StudySettings):
     seeds: SeedRange
     """Of every condition."""
     experiments: dict[str, Condition]
-    """Conditions by name."""
+    """Conditions by name; `null` in an overlay removes one."""
     tuning: Tuning
     """How rates and strengths were chosen."""
     measures: Measures
     """How models are measured."""
+    token_norms: TokenNorms
+    """Figure 1."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
     """The figures by name: `figures/recurrent_attention/<name>.pdf`."""
 
+    @field_validator("experiments", mode="before")
+    @classmethod
+    def _without_removed(cls, experiments: Any) -> Any:
+        if not isinstance(experiments, dict):
+            return experiments
+        return {name: found for name, found in experiments.items() if found is not None}
+
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if TUNING in self.experiments:
-            raise ValueError(f"experiments > {TUNING}: the name has a meaning; choose another")
+        for name in (TUNING, TOKEN_NORMS):
+            if name in self.experiments:
+                raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, condition in self.experiments.items():
             try:
                 self.model(condition)
@@ -131,13 +166,35 @@ class Settings(StudySettings):
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The conditions, and what was tried to choose their rates and strengths."""
+    """The conditions, and what was tried to choose their rates and strengths.
+
+    Raises:
+        InputError: if boards are too large to be trained on without a GPU.
+    """
+    if settings.boards.cells > LARGEST_ON_PROCESSORS and computation.device == "cpu":
+        raise InputError(
+            f"configuration: recurrent_attention > boards > size: {settings.boards.size} would take"
+            f" one core about {_core_days(settings):,.0f} days; it needs a GPU: set computation >"
+            " device: cuda"
+        )
     conditions = {
         name: settings.train_job(condition, computation)
         for name, condition in settings.experiments.items()
     }
     made = {name: _condition(settings, computation, job) for name, job in conditions.items()}
-    return made | {TUNING: _tuning(settings, conditions)}
+    return made | {
+        TUNING: _tuning(settings, conditions),
+        TOKEN_NORMS: _token_norms(settings.token_norms, computation),
+    }
+
+
+def _core_days(settings: Settings) -> float:
+    """Training of all seeds and conditions, from the multiplications of its matrix products."""
+    training, cells, width = settings.training, settings.boards.cells, settings.width
+    # Four projections and two products with P; forward, and twice as much backward.
+    step = 3 * 2 * cells * (4 * width**2 + 2 * cells * width)
+    updates = len(settings.experiments) * settings.seeds.count * training.updates
+    return updates * training.batch_size * training.loops * step / OPERATIONS / 86_400
 
 
 def _condition(settings: Settings, computation: Computation, job: TrainJob) -> Experiment:
@@ -155,7 +212,8 @@ def _condition(settings: Settings, computation: Computation, job: TrainJob) -> E
             part: Job("runs", job, seeds, (BOARDS,), memory=2500, minutes=1440)
             for part, seeds in parts.items()
         },
-        metrics=metrics | {"fingerprint": Job("measures.fingerprint", own)},
+        metrics=metrics
+        | {name: Job(f"measures.{name}", own) for name in ("weights", "fingerprint")},
     )
 
 
@@ -166,16 +224,20 @@ def _boards(settings: Settings) -> Job:
 def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     tried = {}
     for name, candidates in settings.tuning.candidates.items():
-        for value in candidates.learning_rates or candidates.strengths or ():
-            job, quantity = conditions[name], "learning_rate"
-            if candidates.learning_rates:
-                job = job.model_copy(update={"learning_rate": value})
-            elif job.penalty:
-                quantity = "strength"
-                penalty = job.penalty.model_copy(update={"strength": value})
-                job = job.model_copy(update={"penalty": penalty})
-            tried[f"{name}-{value:g}"] = Candidate(
-                condition=name, quantity=quantity, value=value, train=job
+        job = conditions[name]
+        jobs: list[tuple[Quantity, float, TrainJob]] = [
+            ("learning_rate", rate, job.model_copy(update={"learning_rate": rate}))
+            for rate in candidates.learning_rates or ()
+        ]
+        for strength in candidates.strengths or ():
+            if job.penalty:
+                penalty = job.penalty.model_copy(update={"strength": strength})
+                changed = job.model_copy(update={"penalty": penalty})
+                jobs.append(("strength", strength, changed))
+        for quantity, value, changed in jobs:
+            mark = "-lambda" if quantity == "strength" else "-"
+            tried[f"{name}{mark}{value:g}"] = Candidate(
+                condition=name, quantity=quantity, value=value, train=changed
             )
     seed = settings.tuning.seed
     return Experiment(
@@ -194,9 +256,27 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     )
 
 
+def _token_norms(found: TokenNorms, computation: Computation) -> Experiment:
+    parts = batches(listed(found.seeds), computation.seeds_per_job)
+    return Experiment(
+        runs={part: Job("token_norms", found.drawn, seeds) for part, seeds in parts.items()},
+        metrics={
+            metric: Job(
+                "measures.token_norms", MeasureTokenNormsJob(runs=found.drawn, metric=metric)
+            )
+            for metric in METRICS
+        },
+    )
+
+
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One of the seeds of all conditions."""
-    return {"seeds": {"first": random.choice(listed(settings.seeds)), "count": 1}}
+    """One of the seeds of all conditions, and one draw of Figure 1."""
+
+    def one_of(seeds: SeedRange) -> dict[str, int]:
+        return {"first": random.choice(listed(seeds)), "count": 1}
+
+    drawn = one_of(settings.token_norms.seeds)
+    return {"seeds": one_of(settings.seeds), "token_norms": {"seeds": drawn}}
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
@@ -205,4 +285,13 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "boards": {"train": 100, "valid": 10, "test": 10},
         "training": {"updates": 30, "batch_size": 4, "loops": 2},
         "seeds": {"count": 2},
+        "measures": {
+            "exponents": {"boards": 1, "steps": 2, "long": 10},
+            "distribution": {"steps": 2},
+            "spectrum": {"boards": 1, "steps": 2},
+            "perturbed": {"etas": [0.1, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
+            "trajectories": {
+                "warm_up": 2, "steps": 60, "points": 7, "early": 20, "linear": 30, "runs": 2,
+            },
+        },
     }

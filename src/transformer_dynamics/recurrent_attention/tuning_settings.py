@@ -5,13 +5,15 @@ from typing import Literal
 from replication.strict import Strict
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 
+Quantity = Literal["learning_rate", "strength"]
+
 
 class Candidate(Strict):
     """One rate or strength of one condition."""
 
     condition: str
     """Name of the condition."""
-    quantity: Literal["learning_rate", "strength"]
+    quantity: Quantity
     """What is chosen."""
     value: float
     """Its value here."""

@@ -44,7 +44,7 @@ def sample_nine(job: BoardJob, path: Path) -> dict[str, Puzzles]:
         InputError: names the file and the line that cannot be used.
     """
     listed = _listed(path, job.list_sha256)
-    pools = _pools(random_of(job).permutation(len(listed)))
+    pools = parts_of(random_of(job).permutation(len(listed)))
     if len(np.unique(np.concatenate([*pools.values()]))) != len(listed):
         raise AssertionError("training, validation and test share a puzzle, or lack one")
     return {
@@ -84,8 +84,12 @@ def _listed(path: Path, sha256: str | None) -> NDArray[np.uint8]:
     return np.array([list(map(int, line)) for line in lines], dtype=np.uint8)
 
 
-def _pools(order: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """Rows of the list of each part, the first of the order for test and validation."""
+def parts_of(order: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Rows of the list that each part has: 38,151, 1,000 and 10,000 of the whole list.
+
+    Args:
+        order: of the rows; the first are for the test, the next for validation.
+    """
     sizes = {part: max(1, round(len(order) * size / LISTED)) for part, size in POOLS.items()}
     test, valid, train = np.split(order, np.cumsum([*sizes.values()]))
     return {"train": train, "valid": valid, "test": test}

@@ -13,8 +13,8 @@ SPLIT = "out of distribution"
 """Which boards."""
 EXPONENTS = {
     "max_exponent": "Largest exponent",
-    "mean_leading": "Mean of the leading exponents",
-    "mean_nonnull": "Mean of all non-null exponents",
+    "mean_leading": "Leading exponents, mean",
+    "mean_nonnull": "Non-null exponents, mean",
 }
 """Columns and what their axes are called."""
 

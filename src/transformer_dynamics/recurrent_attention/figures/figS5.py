@@ -77,9 +77,15 @@ def _distances(axes: "Axes", table: "pd.DataFrame", *, is_dense: bool) -> None:
             axes.plot(
                 shown["t"], shown["distance"], color=colour, linestyle="-" if is_dense else "none",
                 marker="" if is_dense else ".", markersize=1.5, linewidth=0.9,
-                label=rf"$\epsilon \sim N(0, ({eps:g})^2)$" if index == 0 else None,
+                label=_size_of(float(str(eps))) if index == 0 else None,
             )  # fmt: skip
     axes.set_yscale("log")
+
+
+def _size_of(eps: float) -> str:
+    digits, power = f"{eps:e}".split("e")
+    factor = "" if float(digits) == 1 else rf"{float(digits):g} \cdot "
+    return rf"standard deviation ${factor}10^{{{int(power)}}}$"
 
 
 def _coordinates(axes: "Axes", table: "pd.DataFrame", *, is_dense: bool) -> None:

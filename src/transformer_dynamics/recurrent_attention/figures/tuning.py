@@ -31,8 +31,9 @@ class TuningFigure(Figure):
 def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame":
     """Every candidate at the T of the choice and at that of training.
 
-    The best of a condition solves most boards at the T of the choice; of equal ones that which
-    solves most at the T of training, then that with most right blanks, then the smaller value.
+    The best of a condition's rates, or of its strengths, solves most boards at the T of the choice;
+    of equal ones that which solves most at the T of training, then that with most right blanks,
+    then the smaller value.
     """
     import pandas as pd
 
@@ -43,7 +44,9 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
     trained_at = min(measured.table["loops"])
     order = [f"solved_{chosen_at}", f"solved_{trained_at}", f"cells_{chosen_at}"]
     ranked = wide.sort_values(order, ascending=False, kind="stable")
-    best = set(ranked.reset_index().drop_duplicates("condition").set_index(keys).index)
+    best = set(
+        ranked.reset_index().drop_duplicates(["condition", "quantity"]).set_index(keys).index
+    )
     rows = measured.table.set_index(keys)
     found = pd.Series([key in best for key in rows.index], rows.index)
     return rows.assign(is_best=found.to_numpy()).reset_index()[list(figure.columns)]

@@ -221,7 +221,7 @@ def _exponents_of(image: Tensor, log_scale: Tensor, count: int, loops: int) -> T
 
 
 def linear(function: Map, at: Tensor) -> tuple[Map, Map]:
-    """v -> J v and u -> J^T u, J the Jacobian of a function at a point.
+    """V -> J v and u -> J^T u, J the Jacobian of a function at a point.
 
     The first is the transpose of the second, so that backward derivatives are all it takes: the
     forward ones of PyTorch warn of what they are made with, and know fewer operations.

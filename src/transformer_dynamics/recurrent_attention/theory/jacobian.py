@@ -78,7 +78,7 @@ def attention(tokens: Tensor, weights: Weights, heads: int) -> Tensor:
 
 
 def attention_jacobian(tokens: Tensor, weights: Weights, heads: int) -> Tensor:
-    """d MSA/dX, [..., S D, S D].
+    """D MSA/dX, [..., S D, S D].
 
     With u_j = x_j W^V_h W^O_h and ubar_i = sum_j P_ij u_j, block (i, k) is the sum over heads of
 

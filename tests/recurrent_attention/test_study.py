@@ -1,0 +1,75 @@
+"""Settings of the study, and what is refused before anything is computed."""
+
+from typing import Any
+
+import pytest
+
+from replication.configuration import Configuration, configure
+from replication.errors import InputError
+from replication.jobs import Jobs
+from replication.study import find_studies
+
+STUDY = find_studies()["recurrent_attention"]
+
+
+def configured(changes: dict[str, Any], **computation: Any) -> Configuration:
+    """The default configuration with some changes."""
+    overlay = {STUDY.name: changes, "computation": computation}
+    return configure(overlay, {STUDY.name: STUDY})
+
+
+NINE = {
+    "size": "9x9",
+    "in_distribution": {"least": 31, "most": 42},
+    "out_of_distribution": {"least": 17, "most": 34},
+    "list_sha256": "0" * 64,
+}
+
+
+def test_large_boards_are_refused_without_a_gpu_and_the_cost_is_said() -> None:
+    changes = {"boards": NINE, "width": 512, "training": {"updates": 9000, "batch_size": 100}}
+    with pytest.raises(InputError, match=r"9x9 would take one core about [\d,]+ days; it needs a"):
+        Jobs.of(configured(changes), {STUDY.name: STUDY})
+    jobs = Jobs.of(configured(changes, device="cuda"), {STUDY.name: STUDY})
+    assert jobs.tasks["results/recurrent_attention/runs/itrsa/1-8.npz"].settings["device"] == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"experiments": {"itrsa": {"heads": 5}}}, "heads (5) must divide width (48)"),
+        ({"experiments": {"akorn": {"oscillator": 3}}}, "oscillator (3) of akorn must be even"),
+        ({"experiments": {"itrsa": {"oscillator": 5}}}, "oscillator (5) must divide width (48)"),
+        ({"experiments": {"akorn": {"normalised": False}}}, "akorn is always normalised"),
+        ({"experiments": {"symmetric": {"heads": 2}}}, "symmetric has one head"),
+        (
+            {"experiments": {"tuning": {"kind": "itrsa", "heads": 1, "learning_rate": 1.0}}},
+            "name has",
+        ),
+        ({"experiments": {"itrsa": None}}, "candidates > itrsa: there is no such condition"),
+        ({"tuning": {"seed": 3}}, "must not be one of the seeds that are judged"),
+        (
+            {"tuning": {"candidates": {"itrsa": {"strengths": [1.0]}}}},
+            "candidates > itrsa: the condition has no penalty",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        configured(changes)
+    assert message in str(error.value)
+
+
+def test_what_is_tried_differs_from_its_condition_in_one_number() -> None:
+    section = configured({}).section(STUDY.name)
+    tried = STUDY.experiments(section, configured({}).computation)["tuning"]
+    found = tried.metrics["solved"].settings.candidates  # type: ignore[attr-defined]
+    assert {candidate.condition for candidate in found.values()} == {*section.tuning.candidates}  # type: ignore[attr-defined]
+    for candidate in found.values():
+        condition = section.experiments[candidate.condition]  # type: ignore[attr-defined]
+        job = candidate.train
+        if candidate.quantity == "learning_rate":
+            assert (job.learning_rate, job.penalty) == (candidate.value, condition.penalty)
+        else:
+            assert job.learning_rate == condition.learning_rate
+            assert job.penalty.strength == candidate.value
