@@ -30,6 +30,17 @@ class Exponents(Strict):
     """T."""
     leading: Count
     """How many of the largest are averaged."""
+    long: Count
+    """Steps of the largest exponent of a long time."""
+
+
+class Distribution(Strict):
+    """All finite-time Lyapunov exponents along a few boards."""
+
+    boards: Count
+    """Number of boards."""
+    steps: Count
+    """T."""
 
 
 class Spectrum(Strict):
@@ -47,13 +58,15 @@ class Perturbed(Strict):
     etas: Factors
     """Values of eta, instead of the trained one."""
     weights: Factors
-    """Factors of W^V, and of W^O."""
+    """Factors of W^V, or of W^O, which is the same model."""
     inputs: Factors
     """Factors of C."""
     boards: Count
     """Number of boards of the exponents."""
+    leading: Count
+    """How many of the largest exponents are averaged."""
     loops: Count
-    """T of accuracy."""
+    """T of the exponents and of accuracy."""
 
 
 class PseudoEnergy(Strict):
@@ -78,12 +91,16 @@ class Trajectories(Strict):
     """Steps after it."""
     points: Count
     """Steps of them that are kept, evenly spread."""
+    early: Count
+    """Steps after the perturbation that are all kept, too."""
     runs: Count
     """Perturbed trajectories."""
     spread: Positive
     """Standard deviation of the perturbation, as the paper has it."""
     small: Positive
     """The same of one that is small enough for the linear regime."""
+    linear: Count
+    """Steps of that one, all of which are kept."""
 
 
 class Votes(Strict):
@@ -104,6 +121,8 @@ class Measures(Strict):
     """Solved boards."""
     exponents: Exponents
     """Lyapunov exponents."""
+    distribution: Distribution
+    """All exponents."""
     spectrum: Spectrum
     """Eigenvalues of a step."""
     perturbed: Perturbed

@@ -34,7 +34,6 @@ from transformer_dynamics.recurrent_attention.tuning_settings import (
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
-READY = ("accuracy", "pseudo_energy", "votes")
 TOKEN_NORMS = "token_norms"
 """Name of that of Figure 1."""
 LARGEST_ON_PROCESSORS = 36
@@ -203,7 +202,6 @@ def _condition(settings: Settings, computation: Computation, job: TrainJob) -> E
     metrics = {
         name: Job(f"measures.{name}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240)
         for name, how in settings.measures
-        if name in READY
     }
     own = WeightsJob(train=job)
     return Experiment(
@@ -288,5 +286,12 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "measures": {
             "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
             "votes": {"draws": 2, "boards": 2, "loops": 2},
+            "exponents": {"boards": 1, "steps": 2, "long": 10},
+            "distribution": {"steps": 2},
+            "spectrum": {"boards": 1, "steps": 2},
+            "perturbed": {"etas": [0.1, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
+            "trajectories": {
+                "warm_up": 2, "steps": 60, "points": 7, "early": 20, "linear": 30, "runs": 2,
+            },
         },
     }
