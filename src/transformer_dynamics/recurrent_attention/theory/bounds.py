@@ -29,7 +29,8 @@ class Bounded(NamedTuple):
 
 def spectral_norm(matrix: Tensor) -> Tensor:
     """[...] largest singular value of matrices [..., n, n]."""
-    return torch.linalg.matrix_norm(matrix, ord=2)
+    norm: Tensor = torch.linalg.matrix_norm(matrix, ord=2)
+    return norm
 
 
 def proposition_5_1(tokens: Tensor, weights: Weights, heads: int) -> Bounded:

@@ -130,7 +130,8 @@ def largest_exponent(
         most: iterations.
     """
     push, pull = linear(flow, start)
-    vector = _frame(start.flatten(-2).unsqueeze(-1), 1).squeeze(-1).unflatten(-1, start.shape[-2:])
+    (vector,) = _frame(start.flatten(-2).unsqueeze(-1), 1).unbind(dim=-1)
+    vector = torch.unflatten(vector, -1, start.shape[-2:])
     exponent = torch.full(start.shape[:-2], -torch.inf, dtype=start.dtype)
     change = torch.full_like(exponent, torch.inf)
     for _ in range(most):
@@ -165,7 +166,9 @@ def spectrum(steps: Sequence[Step]) -> Floats:
     """
     nulls = steps[0].normals.shape[-1]
     size = steps[0].jacobian.shape[-1]
-    left, scale, right = np.eye(size), np.ones(size), np.eye(size)
+    left: NDArray[np.floating] = np.eye(size)
+    right: NDArray[np.floating] = np.eye(size)
+    scale: NDArray[np.floating] = np.ones(size)
     for step in steps:
         graded = (step.jacobian.numpy() @ left) * scale
         left, triangle, order = qr(graded, mode="economic", pivoting=True, check_finite=False)
@@ -205,7 +208,7 @@ def long_time_exponents(step: Map, start: Tensor, loops: int, count: int) -> Ten
     tokens, skipped = start, loops // 10
     for index in range(loops):
         push = vmap(linear(step, tokens)[0], in_dims=-1, out_dims=-1)
-        frame, triangle = torch.linalg.qr(push(frame.unflatten(-2, shape)).flatten(-3, -2))
+        frame, triangle = torch.linalg.qr(push(torch.unflatten(frame, -2, shape)).flatten(-3, -2))
         tokens = step(tokens)
         if index >= skipped:
             total = total + triangle.diagonal(dim1=-2, dim2=-1).abs().log()
@@ -230,8 +233,8 @@ def linear(function: Map, at: Tensor) -> tuple[Map, Map]:
         function: of tokens [..., S, D].
         at: [..., S, D].
     """
-    value, pull = vjp(function, at)
-    _, push = vjp(lambda direction: pull(direction)[0], torch.zeros_like(value))
+    value, pull = vjp(function, at)[:2]
+    push = vjp(lambda direction: pull(direction)[0], torch.zeros_like(value))[1]
     return lambda direction: push(direction)[0], lambda direction: pull(direction)[0]
 
 
@@ -243,7 +246,9 @@ def null_space(step: Step) -> Tensor:
     normals = step.normals
     if not normals.shape[-1]:
         return normals
-    return torch.linalg.qr(torch.linalg.solve(step.jacobian + normals @ normals.mT, normals)).Q
+    found = torch.linalg.solve(step.jacobian + normals @ normals.mT, normals)
+    basis: Tensor = torch.linalg.qr(found).Q
+    return basis
 
 
 def _frame(like: Tensor, width: int) -> Tensor:
@@ -251,7 +256,8 @@ def _frame(like: Tensor, width: int) -> Tensor:
     random = torch.Generator().manual_seed(0)
     size = like.shape[-2]
     drawn = torch.randn(size, width, generator=random, dtype=torch.float64).to(like.dtype)
-    return torch.linalg.qr(drawn).Q.expand(*like.shape[:-2], size, width)
+    basis: Tensor = torch.linalg.qr(drawn).Q
+    return basis.expand(*like.shape[:-2], size, width)
 
 
 def _through(matrices: Sequence[Tensor], frame: Tensor) -> tuple[Tensor, Tensor]:

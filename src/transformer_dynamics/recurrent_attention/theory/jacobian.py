@@ -54,7 +54,7 @@ def columns(weight: Tensor, heads: int) -> Tensor:
         InputError: if D is no multiple of H.
     """
     _require_divisor(weight.shape[-1], heads, "heads")
-    return weight.unflatten(-1, (heads, -1)).movedim(-2, -3)
+    return torch.unflatten(weight, -1, (heads, -1)).movedim(-2, -3)
 
 
 def rows(weight: Tensor, heads: int) -> Tensor:
@@ -64,7 +64,7 @@ def rows(weight: Tensor, heads: int) -> Tensor:
         InputError: if D is no multiple of H.
     """
     _require_divisor(weight.shape[-2], heads, "heads")
-    return weight.unflatten(-2, (heads, -1))
+    return torch.unflatten(weight, -2, (heads, -1))
 
 
 def attention(tokens: Tensor, weights: Weights, heads: int) -> Tensor:
@@ -121,7 +121,8 @@ def normalise(tokens: Tensor, dimension: int | None = None, gamma: Tensor | None
         InputError: if D is no multiple of N.
     """
     blocks = _blocks(tokens, dimension)
-    unit = (blocks / torch.linalg.vector_norm(blocks, dim=-1, keepdim=True)).flatten(-2)
+    length: Tensor = torch.linalg.vector_norm(blocks, dim=-1, keepdim=True)
+    unit = (blocks / length).flatten(-2)
     return unit if gamma is None else gamma.unsqueeze(-2) * unit
 
 
@@ -142,7 +143,7 @@ def normalisation_jacobian(
         InputError: if D is no multiple of N.
     """
     blocks = _blocks(tokens, dimension)
-    length = torch.linalg.vector_norm(blocks, dim=-1, keepdim=True)
+    length: Tensor = torch.linalg.vector_norm(blocks, dim=-1, keepdim=True)
     unit = blocks / length
     identity = torch.eye(blocks.shape[-1], dtype=tokens.dtype, device=tokens.device)
     projection = identity - unit.unsqueeze(-1) * unit.unsqueeze(-2)
@@ -161,15 +162,15 @@ def block_diagonal(blocks: Tensor) -> Tensor:
 
 def after_blocks(blocks: Tensor, matrix: Tensor) -> Tensor:
     """[..., B N, M] the product of `block_diagonal(blocks)` and a matrix [..., B N, M]."""
-    parts = matrix.unflatten(-2, (blocks.shape[-3], -1))
+    parts = torch.unflatten(matrix, -2, (blocks.shape[-3], -1))
     return (blocks @ parts).flatten(-3, -2)
 
 
 def rotation(frequencies: Tensor) -> Tensor:
     """Omega [..., 2K, 2K] of pairs of channels (x1, x2) -> omega (x2, -x1), omega [..., K]."""
     zero = torch.zeros_like(frequencies)
-    plane = torch.stack([zero, frequencies, -frequencies, zero], dim=-1).unflatten(-1, (2, 2))
-    return block_diagonal(plane)
+    planes = torch.stack([zero, frequencies, -frequencies, zero], dim=-1)
+    return block_diagonal(torch.unflatten(planes, -1, (2, 2)))
 
 
 def itrsa_step(
@@ -258,7 +259,7 @@ def _projected(
     x, y = (_blocks(each, dimension).flatten(-3, -2) for each in (tokens, drive))
     identity = torch.eye(dimension, dtype=tokens.dtype, device=tokens.device)
     along = (x * y).sum(dim=-1, keepdim=True)
-    update = (y - along * x).flatten(-2).unflatten(-1, tokens.shape[-2:])
+    update = torch.unflatten((y - along * x).flatten(-2), -1, tokens.shape[-2:])
     projection = identity - x.unsqueeze(-1) * x.unsqueeze(-2)
     turning = along.unsqueeze(-1) * identity + x.unsqueeze(-1) * y.unsqueeze(-2)
     change = after_blocks(projection, attention_jacobian(tokens, weights, heads))
@@ -289,7 +290,7 @@ def _normalised(ahead: Tensor, change: Tensor, dimension: int | None, gamma: Ten
 def _add_blocks(matrix: Tensor, blocks: Tensor) -> Tensor:
     """A matrix [..., B N, B N] of its caller's own with blocks [..., B, N, N] added in place."""
     width = blocks.shape[-1]
-    parts = matrix.unflatten(-1, (-1, width)).unflatten(-3, (-1, width))
+    parts = torch.unflatten(torch.unflatten(matrix, -1, (-1, width)), -3, (-1, width))
     parts.diagonal(dim1=-4, dim2=-2).add_(blocks.movedim(-3, -1))
     return matrix
 
@@ -298,7 +299,7 @@ def _blocks(tokens: Tensor, dimension: int | None) -> Tensor:
     """[..., S, D/N, N] the blocks of tokens [..., S, D]."""
     width = tokens.shape[-1] if dimension is None else dimension
     _require_divisor(tokens.shape[-1], width, "channels of a block")
-    return tokens.unflatten(-1, (-1, width))
+    return torch.unflatten(tokens, -1, (-1, width))
 
 
 def _require_divisor(width: int, part: int, what: str) -> None:

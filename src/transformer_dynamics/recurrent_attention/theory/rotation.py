@@ -38,7 +38,8 @@ def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float, *, normalised
 
 def spectral_radius(matrix: Tensor) -> Tensor:
     """[...] the largest |lambda| of matrices [..., n, n]."""
-    return torch.linalg.eigvals(matrix).abs().amax(dim=-1)
+    values: Tensor = torch.linalg.eigvals(matrix)
+    return values.abs().amax(dim=-1)
 
 
 def plane_eigenvalue(eta: float, omega: float, mean_square: float | None = None) -> complex:
