@@ -291,7 +291,12 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "spectrum": {"boards": 1, "steps": 2},
             "perturbed": {"etas": [0.1, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
             "trajectories": {
-                "warm_up": 2, "steps": 60, "points": 7, "early": 20, "linear": 30, "runs": 2,
+                "warm_up": 2,
+                "steps": 60,
+                "points": 7,
+                "early": 20,
+                "linear": 30,
+                "runs": 2,
             },
         },
     }
