@@ -11,7 +11,8 @@ and with attention P_h held still, as (93) has it, only the values are left:
 
     (sum_h P_h (x) (W^V_h W^O_h)^T) vec X = vec MSA
 
-Tokens X are [..., S, D], vec X is row-major, matrices are [..., S D, S D]; leading axes broadcast.
+Tokens X are [..., S, D], vec X is row-major, matrices are [..., S D, S D].
+Leading axes are those of tokens alone: weights are those of one model.
 """
 
 from math import floor
@@ -21,12 +22,7 @@ from scipy.linalg import eigh
 from torch import Tensor
 
 from replication.errors import InputError
-from transformer_dynamics.recurrent_attention.attention import (
-    Weights,
-    attention,
-    probabilities,
-    project,
-)
+from transformer_dynamics.recurrent_attention.attention import Weights, attention
 from transformer_dynamics.recurrent_attention.theory.jacobian import columns, rows
 
 
@@ -76,13 +72,13 @@ def by_log_beta(tokens: Tensor, weights: Weights, heads: int, beta: float) -> Te
         [..., S, D].
     """
     query, key, value = (
-        project(tokens, weight).unflatten(-1, (heads, -1)).transpose(-3, -2)
+        tokens.unsqueeze(-3) @ columns(weight, heads)
         for weight in (weights.query, weights.key, weights.value)
     )
     scores = beta * query @ key.mT
-    shares = probabilities(tokens, weights, heads, beta)
+    shares = torch.softmax(scores, dim=-1)
     change = shares * (scores - (shares * scores).sum(dim=-1, keepdim=True))
-    return project((change @ value).transpose(-3, -2).flatten(-2), weights.output)
+    return (change @ value @ rows(weights.output, heads)).sum(dim=-3)
 
 
 def cosine(first: Tensor, second: Tensor) -> Tensor:
