@@ -106,7 +106,7 @@ class Settings(StudySettings):
     width: int = Field(ge=2)
     """D."""
     training: Training
-    """What all conditions share."""
+    """Updates and batches of every condition."""
     seeds: SeedRange
     """Of every condition."""
     experiments: dict[str, Condition]
