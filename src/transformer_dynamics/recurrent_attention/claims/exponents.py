@@ -139,8 +139,8 @@ def correlation_over_heads(*measured: Any) -> pd.DataFrame:
 
 def spearman(first: "pd.Series[float]", second: "pd.Series[float]") -> float:
     """Correlation of ranks, equal values sharing theirs."""
-    ranks = [pd.Series(np.asarray(each, np.float64)).rank() for each in (first, second)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    x, y = (pd.Series(np.asarray(each)).rank().to_numpy(np.float64) for each in (first, second))
+    return float(np.corrcoef(x, y)[0, 1])
 
 
 def growth(trajectories: TrajectoriesOf) -> pd.DataFrame:

@@ -22,7 +22,7 @@ def without_over_with(normalised: SpectrumOf, unnormalised: SpectrumOf) -> pd.Da
     }
     found = []
     for name, without in others.items():
-        ratios = (without - with_it).groupby("seed").agg(lambda logs: logs.mean(skipna=False))
+        ratios = (without - with_it).groupby("seed").mean()
         for column in ratios:
             cell = {"cell": f"{name}, {column}", "seed": ratios.index, "value": ratios[column]}
             found.append(pd.DataFrame(cell))
@@ -33,4 +33,4 @@ def _sizes(rows: pd.DataFrame) -> pd.DataFrame:
     """Logarithms of max |Im lambda| and max |lambda| by seed and board."""
     modulus = np.hypot(rows["re"], rows["im"])
     sizes = pd.DataFrame({"imaginary part": rows["im"].abs(), "radius": modulus})
-    return np.log(sizes.groupby([rows["seed"], rows["board"]]).max())
+    return sizes.groupby([rows["seed"], rows["board"]]).max().apply(np.log)

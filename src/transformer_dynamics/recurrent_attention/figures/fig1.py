@@ -27,7 +27,7 @@ class Fig1(Figure):
     experiment: str = "token_norms"
     """Name of the experiment that is drawn."""
 
-    read_off_the_paper: tuple[float, float, float] = (700.0, 2500.0, 0.017)
+    read_off_the_paper: list[float] = [700.0, 2500.0, 0.017]
     """Norm at the least and at the largest number of tokens without normalisation, and with it at
     any, by eye off the paper's plot; the caption has them, nothing is drawn of them."""
 

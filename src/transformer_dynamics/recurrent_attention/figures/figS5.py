@@ -63,7 +63,7 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
         below.set_xlabel("Steps after the perturbation")
     grid[0, 0].set_ylabel("L1 distance")
     grid[1, 0].set_ylabel("First coordinate")
-    grid[0, 1].legend(frameon=False)
+    grid[0, 0].legend(frameon=False, markerscale=4)
     return drawing
 
 
