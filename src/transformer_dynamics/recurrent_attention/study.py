@@ -222,15 +222,15 @@ def _boards(settings: Settings) -> Job:
 def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     tried = {}
     for name, candidates in settings.tuning.candidates.items():
-        job = conditions[name]
+        base = conditions[name]
         jobs: list[tuple[Quantity, float, TrainJob]] = [
-            ("learning_rate", rate, job.model_copy(update={"learning_rate": rate}))
+            ("learning_rate", rate, base.model_copy(update={"learning_rate": rate}))
             for rate in candidates.learning_rates or ()
         ]
         for strength in candidates.strengths or ():
-            if job.penalty:
-                penalty = job.penalty.model_copy(update={"strength": strength})
-                changed = job.model_copy(update={"penalty": penalty})
+            if base.penalty:
+                penalty = base.penalty.model_copy(update={"strength": strength})
+                changed = base.model_copy(update={"penalty": penalty})
                 jobs.append(("strength", strength, changed))
         for quantity, value, changed in jobs:
             mark = "-lambda" if quantity == "strength" else "-"
@@ -238,6 +238,7 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
                 condition=name, quantity=quantity, value=value, train=changed
             )
     seed = settings.tuning.seed
+    job = TuningJob(candidates=tried, loops=settings.tuning.loops)
     return Experiment(
         data={BOARDS: _boards(settings)},
         runs={
@@ -245,11 +246,8 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
             for name, candidate in tried.items()
         },
         metrics={
-            "solved": Job(
-                "measures.tuning",
-                TuningJob(candidates=tried, loops=settings.tuning.loops),
-                reads=(BOARDS,),
-            ),
+            "solved": Job("measures.tuning", job, reads=(BOARDS,)),
+            "fingerprint": Job("measures.tuning_fingerprint", job),
         },
     )
 
@@ -283,6 +281,10 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "boards": {"train": 100, "valid": 10, "test": 10},
         "training": {"updates": 30, "batch_size": 4, "loops": 2},
         "seeds": {"count": 2},
+        "token_norms": {
+            "seeds": {"count": 2},
+            "drawn": {"dimension": 16, "tokens": [4, 8], "vocabulary": 50, "texts": 1},
+        },
         "measures": {
             "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
             "votes": {"draws": 2, "boards": 2, "loops": 2},

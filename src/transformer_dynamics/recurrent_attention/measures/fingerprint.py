@@ -22,12 +22,16 @@ def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.
     Returns:
         Columns seed, digest, loss (nats, mean of the last updates) and eta.
     """
+    return pd.concat([fingerprint(run) for run in runs], ignore_index=True)
+
+
+def fingerprint(run: Run) -> pd.DataFrame:
+    """The rows of one file of runs."""
     rows = []
-    for run in runs:
-        for index, seed in enumerate(run.seeds):
-            own = {
-                name: np.ascontiguousarray(run.arrays[name][index]) for name in sorted(run.arrays)
-            }
-            digest = hashlib.sha256(b"".join(value.tobytes() for value in own.values())).hexdigest()
-            rows.append((seed, digest[:16], float(own["losses"][-1]), float(own["eta"])))
+    for index, seed in enumerate(run.seeds):
+        own = {name: run.arrays[name][index] for name in sorted(run.arrays)}
+        # Bytes in the order of the axes, however the array lies in memory.
+        bits = b"".join(np.asarray(value).tobytes() for value in own.values())
+        digest = hashlib.sha256(bits).hexdigest()[:16]
+        rows.append((seed, digest, float(own["losses"][-1]), float(own["eta"])))
     return pd.DataFrame(rows, columns=["seed", "digest", "loss", "eta"])
