@@ -1,7 +1,7 @@
 """Finite-time Lyapunov exponents of trained models."""
 
 from collections.abc import Callable, Iterable, Sequence
-from math import log
+from math import log, nan
 from typing import NamedTuple
 
 import pandas as pd
@@ -86,7 +86,7 @@ def measure(
             for board in range(job.how.boards):
                 at = closed_step(model, own, weights, inputs[board])
                 found = finite_time(at, start[board], job.how.steps, job.how.leading)
-                rows.append((seed, board, *found, long[index] if board == 0 else float("nan")))
+                rows.append((seed, board, *found, long[index] if board == 0 else nan))
     return pd.DataFrame(rows, columns=["seed", "board", *Found._fields, "long"])
 
 
@@ -112,7 +112,7 @@ def finite_time(at: Callable[[Tensor], Step], start: Tensor, loops: int, leading
     while len(steps) < loops and is_finite(steps[-1]):
         steps.append(at(steps[-1].tokens))
     if not is_finite(steps[-1]):
-        return Found(*[float("nan")] * 3, finite=False, float32_finite=False)
+        return Found(nan, nan, nan, finite=False, float32_finite=False)
     largest = leading_exponents(steps, leading)
     highest = float(largest[0])
     in_single = 2 * loops * highest <= LARGEST_SINGLE and all(

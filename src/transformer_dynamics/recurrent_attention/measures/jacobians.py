@@ -48,7 +48,7 @@ def closed_step(
 
 def _as_wide_as_heads(model: Model, weight: Tensor) -> Tensor:
     """[..., D, D] a weight [..., D, D/2] with columns of zeros after those of every head."""
-    blocks = weight.unflatten(-1, (model.heads, -1))
+    blocks = weight.reshape(*weight.shape[:-1], model.heads, -1)
     return pad(blocks, (0, model.width // model.heads - blocks.shape[-1])).flatten(-2)
 
 

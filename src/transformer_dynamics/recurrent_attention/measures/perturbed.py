@@ -122,9 +122,13 @@ def exponents(model: Model, changed: Changed, whole: Puzzles, how: Perturbed) ->
         )
         for board in range(how.boards)
     ]
-    *values, finite, in_single = zip(*found, strict=True)
-    means = [sum(each) / how.boards for each in values]
-    return Found(*means, finite=all(finite), float32_finite=all(in_single))
+    return Found(
+        max=sum(each.max for each in found) / how.boards,
+        leading=sum(each.leading for each in found) / how.boards,
+        nonnull=sum(each.nonnull for each in found) / how.boards,
+        finite=all(each.finite for each in found),
+        float32_finite=all(each.float32_finite for each in found),
+    )
 
 
 @torch.no_grad()
