@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from replication.configuration import Computation
 from replication.errors import InputError
 from replication.seeds import Seed, SeedRange, batches, listed
-from replication.strict import Strict
+from replication.strict import Strict, unknown_key
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 from transformer_dynamics.recurrent_attention.measure_settings import (
@@ -115,6 +115,8 @@ class Settings(StudySettings):
     """How rates and strengths were chosen."""
     measures: Measures
     """How models are measured."""
+    measured: dict[str, list[str]]
+    """Metrics that are not offered for all conditions, and for which they are."""
     token_norms: TokenNorms
     """Figure 1."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
@@ -143,6 +145,11 @@ class Settings(StudySettings):
                 raise ValueError(f"{where}: there is no such condition")
             if self.tuning.candidates[name].strengths and not self.experiments[name].penalty:
                 raise ValueError(f"{where}: the condition has no penalty whose strength is tried")
+        for metric, names in self.measured.items():
+            for key in (metric, *names):
+                known = [*Measures.model_fields] if key is metric else [*self.experiments]
+                if key not in known:
+                    raise ValueError(f"measured > {metric}: {unknown_key(key, known)}")
         if self.tuning.seed in listed(self.seeds):
             raise ValueError("tuning > seed: must not be one of the seeds that are judged")
         return self
@@ -180,7 +187,7 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
         name: settings.train_job(condition, computation)
         for name, condition in settings.experiments.items()
     }
-    made = {name: _condition(settings, computation, job) for name, job in conditions.items()}
+    made = {name: _condition(settings, computation, name, job) for name, job in conditions.items()}
     return made | {
         TUNING: _tuning(settings, conditions),
         TOKEN_NORMS: _token_norms(settings.token_norms, computation),
@@ -196,12 +203,17 @@ def _core_days(settings: Settings) -> float:
     return updates * training.batch_size * training.loops * step / OPERATIONS / 86_400
 
 
-def _condition(settings: Settings, computation: Computation, job: TrainJob) -> Experiment:
+def _condition(
+    settings: Settings, computation: Computation, name: str, job: TrainJob
+) -> Experiment:
     # All seeds at once: with fewer there is less to gain from the axis of seeds.
     parts = batches(listed(settings.seeds), computation.seeds_per_job or settings.seeds.count)
     metrics = {
-        name: Job(f"measures.{name}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240)
-        for name, how in settings.measures
+        metric: Job(
+            f"measures.{metric}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240
+        )
+        for metric, how in settings.measures
+        if name in settings.measured.get(metric, [name])
     }
     own = WeightsJob(train=job)
     return Experiment(
