@@ -115,7 +115,7 @@ class Settings(StudySettings):
     """How rates and strengths were chosen."""
     measures: Measures
     """How models are measured."""
-    measured: dict[str, list[str]]
+    conditions_of: dict[str, list[str]]
     """Metrics that are not offered for all conditions, and for which they are."""
     token_norms: TokenNorms
     """Figure 1."""
@@ -145,11 +145,11 @@ class Settings(StudySettings):
                 raise ValueError(f"{where}: there is no such condition")
             if self.tuning.candidates[name].strengths and not self.experiments[name].penalty:
                 raise ValueError(f"{where}: the condition has no penalty whose strength is tried")
-        for metric, names in self.measured.items():
+        for metric, names in self.conditions_of.items():
             for key in (metric, *names):
                 known = [*Measures.model_fields] if key is metric else [*self.experiments]
                 if key not in known:
-                    raise ValueError(f"measured > {metric}: {unknown_key(key, known)}")
+                    raise ValueError(f"conditions_of > {metric}: {unknown_key(key, known)}")
         if self.tuning.seed in listed(self.seeds):
             raise ValueError("tuning > seed: must not be one of the seeds that are judged")
         return self
@@ -213,7 +213,7 @@ def _condition(
             f"measures.{metric}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240
         )
         for metric, how in settings.measures
-        if name in settings.measured.get(metric, [name])
+        if name in settings.conditions_of.get(metric, [name])
     }
     own = WeightsJob(train=job)
     return Experiment(
