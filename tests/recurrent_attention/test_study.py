@@ -8,6 +8,7 @@ from replication.configuration import Configuration, configure
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.study import find_studies
+from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
 
 STUDY = find_studies()["recurrent_attention"]
 
@@ -63,13 +64,17 @@ def test_what_cannot_be_is_refused_with_its_place(changes: dict[str, Any], messa
 def test_what_is_tried_differs_from_its_condition_in_one_number() -> None:
     section = configured({}).section(STUDY.name)
     tried = STUDY.experiments(section, configured({}).computation)["tuning"]
-    found = tried.metrics["solved"].settings.candidates  # type: ignore[attr-defined]
-    assert {candidate.condition for candidate in found.values()} == {*section.tuning.candidates}  # type: ignore[attr-defined]
-    for candidate in found.values():
+    job = tried.metrics["solved"].settings
+    assert isinstance(job, TuningJob)
+    assert {candidate.condition for candidate in job.candidates} == {*section.tuning.candidates}  # type: ignore[attr-defined]
+    for candidate in job.candidates:
         condition = section.experiments[candidate.condition]  # type: ignore[attr-defined]
-        job = candidate.train
+        train = job.runs[candidate.run]
         if candidate.quantity == "learning_rate":
-            assert (job.learning_rate, job.penalty) == (candidate.value, condition.penalty)
+            assert (train.learning_rate, train.penalty) == (candidate.value, condition.penalty)
         else:
-            assert job.learning_rate == condition.learning_rate
-            assert job.penalty.strength == candidate.value
+            assert train.learning_rate == condition.learning_rate
+            assert train.penalty is not None
+            assert train.penalty.strength == candidate.value
+    # No run is made twice.
+    assert len({*job.runs.values()}) == len(job.runs) == len(tried.runs)

@@ -28,7 +28,6 @@ from transformer_dynamics.recurrent_attention.token_norms_settings import (
 from transformer_dynamics.recurrent_attention.train_settings import Positive, Training, TrainJob
 from transformer_dynamics.recurrent_attention.tuning_settings import (
     Candidate,
-    Quantity,
     TuningJob,
 )
 
@@ -232,34 +231,39 @@ def _boards(settings: Settings) -> Job:
 
 
 def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
-    tried = {}
-    for name, candidates in settings.tuning.candidates.items():
-        base = conditions[name]
-        jobs: list[tuple[Quantity, float, TrainJob]] = [
-            ("learning_rate", rate, base.model_copy(update={"learning_rate": rate}))
-            for rate in candidates.learning_rates or ()
-        ]
-        for strength in candidates.strengths or ():
+    runs: dict[str, TrainJob] = {}
+    candidates = []
+    for condition, tried in settings.tuning.candidates.items():
+        base = conditions[condition]
+        for rate in tried.learning_rates or ():
+            job = base.model_copy(update={"learning_rate": rate})
+            runs[f"{condition}-{rate:g}"] = job
+            candidates.append((condition, "learning_rate", rate, job))
+        for strength in tried.strengths or ():
             if base.penalty:
                 penalty = base.penalty.model_copy(update={"strength": strength})
-                changed = base.model_copy(update={"penalty": penalty})
-                jobs.append(("strength", strength, changed))
-        for quantity, value, changed in jobs:
-            mark = "-lambda" if quantity == "strength" else "-"
-            tried[f"{name}{mark}{value:g}"] = Candidate(
-                condition=name, quantity=quantity, value=value, train=changed
-            )
+                job = base.model_copy(update={"penalty": penalty})
+                if job not in runs.values():
+                    runs[f"{condition}-lambda{strength:g}"] = job
+                candidates.append((condition, "strength", strength, job))
+    names = {job: name for name, job in runs.items()}
+    measured = TuningJob(
+        candidates=[
+            Candidate(run=names[job], condition=condition, quantity=quantity, value=value)
+            for condition, quantity, value, job in candidates
+        ],
+        runs=runs,
+        loops=settings.tuning.loops,
+    )
     seed = settings.tuning.seed
-    job = TuningJob(candidates=tried, loops=settings.tuning.loops)
     return Experiment(
         data={BOARDS: _boards(settings)},
         runs={
-            name: Job("runs", candidate.train, (seed,), (BOARDS,), minutes=1440)
-            for name, candidate in tried.items()
+            name: Job("runs", job, (seed,), (BOARDS,), minutes=1440) for name, job in runs.items()
         },
         metrics={
-            "solved": Job("measures.tuning", job, reads=(BOARDS,)),
-            "fingerprint": Job("measures.tuning_fingerprint", job),
+            "solved": Job("measures.tuning", measured, reads=(BOARDS,)),
+            "fingerprint": Job("measures.tuning_fingerprint", measured),
         },
     )
 
@@ -289,8 +293,16 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """Two seeds of few updates on few boards."""
+    # One blank: even models that have learned nothing solve some boards.
+    full = {"least": 15, "most": 15}
     return {
-        "boards": {"train": 100, "valid": 10, "test": 10},
+        "boards": {
+            "train": 100,
+            "valid": 10,
+            "test": 10,
+            "in_distribution": full,
+            "out_of_distribution": full,
+        },
         "training": {"updates": 30, "batch_size": 4, "loops": 2},
         "seeds": {"count": 2},
         "token_norms": {

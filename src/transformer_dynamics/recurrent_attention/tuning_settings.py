@@ -11,20 +11,22 @@ Quantity = Literal["learning_rate", "strength"]
 class Candidate(Strict):
     """One rate or strength of one condition."""
 
+    run: str
+    """Name of the run that tries it."""
     condition: str
     """Name of the condition."""
     quantity: Quantity
     """What is chosen."""
     value: float
     """Its value here."""
-    train: TrainJob
-    """What is trained."""
 
 
 class TuningJob(Strict):
     """How all candidates do on the validation boards."""
 
-    candidates: dict[str, Candidate]
-    """By name of the run."""
+    candidates: list[Candidate]
+    """A run may try a rate and a strength of one condition."""
+    runs: dict[str, TrainJob]
+    """What is trained, by name of the run."""
     loops: int
     """T of the choice, besides that of training."""

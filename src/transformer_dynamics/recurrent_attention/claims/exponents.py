@@ -112,37 +112,6 @@ def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame
     )
 
 
-def correlation_over_heads(*measured: Any) -> pd.DataFrame:
-    """Spearman's correlation of the mean exponent and accuracy over H, of every seed number.
-
-    Models of one number share the number alone: each H starts from other weights.
-
-    Args:
-        measured: exponents, then accuracy, of a condition for every H.
-
-    Raises:
-        UnmeasurableError: for fewer than three H, or accuracies of a seed that are all equal.
-    """
-    pairs = list(zip(measured[::2], measured[1::2], strict=True))
-    if len(pairs) < 3:
-        raise UnmeasurableError(f"a correlation over heads needs three or more, not {len(pairs)}")
-    solved = pd.concat([_solved(each, OUT, 2) for _, each in pairs], axis=1)
-    if (solved.nunique(axis=1) < 2).any():
-        raise UnmeasurableError("a seed has one accuracy at every H, which is no order")
-    found = []
-    for name, column in (("leading", "leading"), ("all non-null", "nonnull")):
-        means = pd.concat([_mean(each, column) for each, _ in pairs], axis=1)
-        values = {seed: spearman(means.loc[seed], solved.loc[seed]) for seed in means.index}
-        found.append(_cell(name, pd.Series(values)))
-    return pd.concat(found, ignore_index=True)
-
-
-def spearman(first: "pd.Series[float]", second: "pd.Series[float]") -> float:
-    """Correlation of ranks, equal values sharing theirs."""
-    x, y = (pd.Series(np.asarray(each)).rank().to_numpy(np.float64) for each in (first, second))
-    return float(np.corrcoef(x, y)[0, 1])
-
-
 def growth(trajectories: TrajectoriesOf) -> pd.DataFrame:
     """Slope of ln distance over steps in the linear regime, of every seed."""
     return _cell("slope", slopes(trajectories))

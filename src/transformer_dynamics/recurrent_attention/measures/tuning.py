@@ -33,13 +33,12 @@ def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.D
     (boards,) = data
     shown, rows = puzzles(boards, SPLIT), []
     for run in runs:
-        found = job.candidates[run.name]
-        train = found.train
+        train, (seed,) = job.runs[run.name], run.seeds
         noise = initial_noise(SPLIT, 0, shown, train.model.width)
         loops = sorted({train.training.loops, job.loops})
         for done, logits in forward(train.model, parameters_of(run), shown, noise, loops):
             whole, cells = (part.tolist() for part in solved(logits, shown))
-            (seed,) = run.seeds
-            rows.append((found.condition, found.quantity, found.value, seed, done, *whole, *cells))
-    columns = ["condition", "quantity", "value", "seed", "loops", "solved", "cells"]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append((run.name, seed, done, *whole, *cells))
+    found = pd.DataFrame(rows, columns=["run", "seed", "loops", "solved", "cells"])
+    tried = pd.DataFrame([candidate.model_dump() for candidate in job.candidates])
+    return tried.merge(found, on="run").drop(columns="run")
