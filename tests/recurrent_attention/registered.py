@@ -1,30 +1,22 @@
 """Verdicts on claims as the registry declares them."""
 
 from importlib import import_module
-from pathlib import Path
 
-from replication.documents import read_yaml
-from replication.registry import Claim
+from replication.registry import read_registry
+from replication.study import find_studies
 from replication.verification.judgement import Judged, judge
-from transformer_dynamics import recurrent_attention
 
-FOLDER = Path(str(recurrent_attention.__file__)).parent
-MEASURES = "transformer_dynamics.recurrent_attention.claims"
+STUDY = find_studies()["recurrent_attention"]
+CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}
 
 
-def registered(number: str) -> Claim:
-    (found,) = (
-        claim
-        for path in FOLDER.glob("registry*.yaml")
-        for claim in read_yaml(path)["claims"]
-        if claim["id"] == number
-    )
-    return Claim(**found)
+def verdict(number: str, evidence) -> str:
+    """What a claim's test says of evidence, in a family of its own."""
+    return judge([Judged(number, CLAIMS[number].test, evidence)])[number].verdict
 
 
 def verdict_on(number: str, *measured) -> str:
-    """What a claim's test says of tables, in a family of its own."""
-    claim = registered(number)
-    module, name = claim.measure.split(".")
-    evidence = getattr(import_module(f"{MEASURES}.{module}"), name)(*measured)
-    return judge([Judged(number, claim.test, evidence)])[number].verdict
+    """The same of what the claim's measure makes of tables."""
+    module, name = CLAIMS[number].measure.split(".")
+    measures = import_module(f"{STUDY.package}.claims.{module}")
+    return verdict(number, getattr(measures, name)(*measured))

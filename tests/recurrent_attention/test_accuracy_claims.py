@@ -3,32 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
+from registered import verdict
 from tables import SEEDS, STUDY, T_MAX, accuracy, exponents, trained, weights
 
 from replication.errors import UnmeasurableError
 from replication.frames import read_csv
-from replication.registry import Claim
 from replication.study import Measured
-from replication.verification.judgement import Judged, judge
 from transformer_dynamics.recurrent_attention.claims import accuracy as claims
 from transformer_dynamics.recurrent_attention.claims import exponent_accuracy
 from transformer_dynamics.recurrent_attention.claims import weights as of_weights
 from transformer_dynamics.recurrent_attention.claims.contrasts import named
 
-CLAIMS = {
-    each["id"]: Claim.parse(each, each["id"])
-    for file in sorted(STUDY.folder.glob("registry*.yaml"))
-    for each in yaml.safe_load(file.read_text())["claims"]
-}
 ITRSA = ["itrsa_n4", "itrsa_n8", "itrsa_n12", "itrsa_n16", "itrsa_n24", "itrsa"]
 AKORN = ["akorn", "akorn_n8", "akorn_n12", "akorn_n16", "akorn_n24", "akorn_n48"]
 HEADS = ["itrsa_h1", "itrsa_h2", "itrsa", "itrsa_h8", "itrsa_h16"]
 STRENGTHS = ["energy_multi", "energy_multi_weak", "energy_multi_strong"]
-
-
-def verdict(claim, evidence):
-    return judge([Judged(claim, CLAIMS[claim].test, evidence)])[claim].verdict
 
 
 def means(evidence):

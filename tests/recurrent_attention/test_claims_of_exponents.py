@@ -6,26 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from registered import verdict
 
-from replication.documents import read_yaml
 from replication.errors import UnmeasurableError
-from replication.registry import Registry
-from replication.study import Measured, find_studies
-from replication.verification.judgement import Judged, judge
+from replication.study import Measured
 from transformer_dynamics.recurrent_attention.claims import exponents, printed, spectrum
 
 SEEDS = range(1, 9)
-PART = find_studies()["recurrent_attention"].folder / "registry_exponents.yaml"
-CLAIMS = {
-    claim.id: claim
-    for claim in Registry.model_validate(
-        read_yaml(PART) | {"title": "t", "authors": "a", "venue": "v"}
-    ).claims
-}
-
-
-def verdict(claim, evidence):
-    return judge([Judged(claim, CLAIMS[claim].test, evidence)])[claim].verdict
 
 
 def measured(table, kind="itrsa", **how):
@@ -222,11 +209,3 @@ def test_printed_points():
     assert (growth["value"] * 1e5).tolist() == pytest.approx([45, 10.4], abs=0.1)
     assert verdict("E10", growth) == "verified"
     assert verdict("E10", growth.assign(value=0.1)) == "contradicted"
-
-
-def test_every_measure_and_check_exists():
-    modules = {"exponents": exponents, "printed": printed, "spectrum": spectrum}
-    for claim in CLAIMS.values():
-        module, _, function = claim.measure.partition(".")
-        assert callable(getattr(modules[module], function))
-        assert all(check.rpartition(".")[2] in globals() for check in claim.checked_by)

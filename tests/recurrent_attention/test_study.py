@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from replication.configuration import Configuration, configure
+from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.study import find_studies
@@ -19,26 +20,33 @@ def configured(changes: dict[str, Any], **computation: Any) -> Configuration:
     return configure(overlay, {STUDY.name: STUDY})
 
 
-NINE = {
-    "size": "9x9",
-    "in_distribution": {"least": 31, "most": 42},
-    "out_of_distribution": {"least": 17, "most": 34},
-    "list_sha256": "0" * 64,
-}
+def overlay(name: str) -> dict[str, Any]:
+    """An overlay that stands beside the study's configuration."""
+    return read_yaml(STUDY.folder / name)
 
 
 def test_large_boards_are_refused_without_a_gpu_and_the_cost_is_said() -> None:
-    changes = {"boards": NINE, "width": 512, "training": {"updates": 9000, "batch_size": 100}}
+    changes = overlay("paper_scale.yaml")
     with pytest.raises(InputError, match=r"9x9 would take one core about [\d,]+ days; it needs a"):
-        Jobs.of(configured(changes), {STUDY.name: STUDY})
-    jobs = Jobs.of(configured(changes, device="cuda"), {STUDY.name: STUDY})
-    assert jobs.tasks["results/recurrent_attention/runs/itrsa/1-8.npz"].settings["device"] == "cuda"
+        Jobs.of(configured(changes[STUDY.name]), {STUDY.name: STUDY})
+    jobs = Jobs.of(configure(changes, {STUDY.name: STUDY}), {STUDY.name: STUDY})
+    run = jobs.tasks["results/recurrent_attention/runs/itrsa/1-5.npz"].settings
+    assert (run["device"], run["model"]["heads"], run["training"]["loops"]) == ("cuda", 8, 16)
+
+
+def test_six_by_six_has_all_conditions() -> None:
+    jobs = Jobs.of(configure(overlay("six_by_six.yaml"), {STUDY.name: STUDY}), {STUDY.name: STUDY})
+    for name in configured({}).section(STUDY.name).experiments:  # type: ignore[attr-defined]
+        assert f"results/recurrent_attention/runs/{name}/1-5.npz" in jobs.tasks
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"experiments": {"itrsa": {"heads": 5}}}, "heads (5) must divide width (48)"),
+        (
+            {"experiments": {"itrsa": {"heads": 5}}},
+            "experiments > itrsa: heads (5) must divide width (48)",
+        ),
         ({"experiments": {"akorn": {"oscillator": 3}}}, "oscillator (3) of akorn must be even"),
         ({"experiments": {"itrsa": {"oscillator": 5}}}, "oscillator (5) must divide width (48)"),
         ({"experiments": {"akorn": {"normalised": False}}}, "akorn is always normalised"),

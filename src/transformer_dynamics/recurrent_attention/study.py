@@ -134,10 +134,7 @@ class Settings(StudySettings):
             if name in self.experiments:
                 raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
         for name, condition in self.experiments.items():
-            try:
-                self.model(condition)
-            except ValueError as error:
-                raise ValueError(f"experiments > {name}: {error}") from error
+            self.model(condition, f"experiments > {name}")
         for name in self.tuning.candidates:
             where = f"tuning > candidates > {name}"
             if name not in self.experiments:
@@ -153,10 +150,17 @@ class Settings(StudySettings):
             raise ValueError("tuning > seed: must not be one of the seeds that are judged")
         return self
 
-    def model(self, condition: Condition) -> Model:
-        """The model of a condition."""
+    def model(self, condition: Condition, where: str = "") -> Model:
+        """The model of a condition.
+
+        Raises:
+            ValueError: if there can be none such, with its place.
+        """
         given = condition.model_dump(exclude={"penalty", "learning_rate"})
-        return Model(width=self.width, **given)
+        try:
+            return Model.parse({"width": self.width, **given}, where)
+        except InputError as error:
+            raise ValueError(error.message) from error
 
     def train_job(self, condition: Condition, computation: Computation) -> TrainJob:
         """The job of a condition."""
