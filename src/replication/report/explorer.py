@@ -1,7 +1,7 @@
 """The part of a page that a study brings itself, if it has a folder `explorer/`.
 
 * `panel.html`: the section, a Jinja template, which says something without scripts, too;
-* `style.css`: added to the page's;
+* `style.css`: added to the page's, after `templates/explorer.css`, which all explorers share;
 * `*.js`: added to the page's in the order of their names; nothing else may be loaded;
 * `data.py`: `data(settings, tables)` gives what the template is given by name.
 """
@@ -15,6 +15,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from replication.study import find_studies
+
+STYLE = Path(__file__).parent / "templates" / "explorer.css"
+"""What all of them look like."""
 
 
 class Explorer(NamedTuple):
@@ -64,4 +67,5 @@ def explorer(
     read = find_studies()[study].settings.parse(settings, study)
     data = importlib.import_module(program).data(read, tables)
     panel, style, *scripts = (path.read_text() for path in files)
+    style = STYLE.read_text() + style
     return Explorer(Markup(environment.from_string(panel).render(data)), style, "".join(scripts))

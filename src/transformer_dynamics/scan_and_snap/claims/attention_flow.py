@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY, Cases, evidence
+from replication.cases import Cases, evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY
 from transformer_dynamics.scan_and_snap.metrics import attention
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture

@@ -3,13 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_dynamics.scan_and_snap.claims.evidence import (
-    ONE_QUERY,
-    OVERLAPPING,
-    Cases,
-    deviation,
-    evidence,
-)
+from replication.cases import Cases, evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY, OVERLAPPING, deviation
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2

@@ -7,8 +7,9 @@ from functools import partial
 
 import numpy as np
 
+from replication.cases import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.decoder import least_shift
-from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING, Cases, evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING
 from transformer_dynamics.scan_and_snap.claims.growth import FIGURE_3, FIGURE_3_END, integral
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture

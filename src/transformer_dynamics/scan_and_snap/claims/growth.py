@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.integrate import quad
 
+from replication.cases import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.attention_flow import (
     ETA_Y,
     FAST,
     SINGLE,
     classes_within,
 )
-from transformer_dynamics.scan_and_snap.claims.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
 from transformer_dynamics.scan_and_snap.theory.coupling import features
 from transformer_dynamics.scan_and_snap.theory.decoder import gamma, scanning_end

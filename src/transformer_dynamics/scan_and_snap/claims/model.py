@@ -7,12 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer_dynamics.scan_and_snap.claims.evidence import (
-    ONE_QUERY,
-    Cases,
-    deviation,
-    evidence,
-)
+from replication.cases import Cases, evidence
+from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY, deviation
 from transformer_dynamics.scan_and_snap.literal import literal_loss
 from transformer_dynamics.scan_and_snap.model import Model, Parameters
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes

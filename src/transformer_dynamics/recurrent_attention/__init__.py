@@ -1,0 +1,1 @@
+"""Recurrent attention and its Jacobians (arXiv 2505.19458)."""

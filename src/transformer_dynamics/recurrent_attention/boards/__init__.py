@@ -1,0 +1,1 @@
+"""Sudoku boards with one solution."""

@@ -1,0 +1,120 @@
+"""9x9 puzzles: from a list of puzzles with 17 givens, with more givens revealed.
+
+The recipe is that of the paper's data set: R. Palm, U. Paquet, O. Winther: Recurrent Relational
+Networks, 2018, arXiv:1711.08028. The list is cut into three pools; a puzzle is one of its pool,
+drawn with replacement, whose digits are renamed and some of whose blanks are revealed.
+"""
+
+import hashlib
+import re
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replication.errors import InputError
+from transformer_dynamics.recurrent_attention.boards.draws import (
+    Puzzles,
+    numbers_of_givens,
+    random_of,
+    relabelled,
+)
+from transformer_dynamics.recurrent_attention.boards.grids import solutions
+from transformer_dynamics.recurrent_attention.boards.settings import FEWEST, BoardJob, Split
+
+POOLS = {"test": 10_000, "valid": 1_000}
+"""Puzzles of the list that are for test and validation; the others are for training."""
+LISTED = 49_151
+"""Puzzles of the whole list. A shorter one is cut in the same proportions."""
+_LINE = re.compile(r"[0-9]{81}")
+
+
+def sample_nine(job: BoardJob, path: Path) -> dict[str, Puzzles]:
+    """Draw the puzzles of every split.
+
+    Training, validation and test share no puzzle of the list; ten of its 49,151 puzzles have the
+    solution of another, up to the names of digits, so that a few solutions may be shared. Each
+    number of givens is as frequent as any other.
+
+    Args:
+        job: how many, with how many givens.
+        path: the list: a heading, then a puzzle a line, 81 digits, 0 for a blank.
+
+    Raises:
+        InputError: names the file and the line that cannot be used.
+    """
+    listed = _listed(path, job.list_sha256)
+    pools = parts_of(random_of(job).permutation(len(listed)))
+    if len(np.unique(np.concatenate([*pools.values()]))) != len(listed):
+        raise AssertionError("training, validation and test share a puzzle, or lack one")
+    return {
+        split.name: _draw(random_of(job, split), listed, pools[split.part], split, path)
+        for split in job.splits
+    }
+
+
+def _listed(path: Path, sha256: str | None) -> NDArray[np.uint8]:
+    """Puzzles of the list [puzzles, S], 0 for a blank."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256:
+        raise InputError(
+            f"{path}: its sha256 is {found}, expected {sha256}: it is not the list that the"
+            " configuration names; delete it and run again, or correct list_sha256"
+        )
+    # The heading names an author and may have any letters; puzzles have digits alone.
+    lines = content.decode("latin-1").splitlines()[1:]
+    known: dict[str, int] = {}
+    for number, line in enumerate(lines, start=2):
+        if not _LINE.fullmatch(line) or 81 - line.count("0") != FEWEST["9x9"]:
+            raise InputError(
+                f"{path}: line {number} is no puzzle: expected 81 digits, of which"
+                f" {FEWEST['9x9']} are not 0, got {line[:90]!r}"
+            )
+        if known.setdefault(line, number) != number:
+            raise InputError(f"{path}: lines {known[line]} and {number} are the same puzzle")
+    if len(lines) < len(POOLS) + 1:
+        raise InputError(
+            f"{path}: has {len(lines)} puzzles after its heading, too few for training, validation"
+            " and test"
+        )
+    return np.array([list(map(int, line)) for line in lines], dtype=np.uint8)
+
+
+def parts_of(order: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Rows of the list that each part has: 38,151, 1,000 and 10,000 of the whole list.
+
+    Args:
+        order: of the rows; the first are for the test, the next for validation.
+    """
+    sizes = {part: max(1, round(len(order) * size / LISTED)) for part, size in POOLS.items()}
+    test, valid, train = np.split(order, np.cumsum([*sizes.values()]))
+    return {"train": train, "valid": valid, "test": test}
+
+
+def _draw(
+    random: np.random.Generator,
+    listed: NDArray[np.uint8],
+    pool: NDArray[np.int64],
+    split: Split,
+    path: Path,
+) -> Puzzles:
+    numbers = numbers_of_givens(random, split.puzzles, split.givens)
+    used, index = np.unique(random.choice(pool, split.puzzles), return_inverse=True)
+    # Only what is drawn is solved: the whole list would take longer than most draws.
+    solved = np.array([_solution(listed[row].tolist(), row, path) for row in used], np.uint8)
+    # The givens of the list come first, then blanks in random order.
+    priority = random.random((split.puzzles, listed.shape[1])) + (listed[used[index]] == 0)
+    rank = priority.argsort(axis=1).argsort(axis=1)
+    return Puzzles(relabelled(random, solved[index], digits=9), rank < numbers[:, None])
+
+
+def _solution(puzzle: list[int], row: int, path: Path) -> list[int]:
+    found = solutions("9x9", puzzle)
+    if len(found) != 1:
+        many = "several solutions" if found else "no solution"
+        raise InputError(f"{path}: line {row + 2} has {many}, expected one; use another list")
+    return found[0]

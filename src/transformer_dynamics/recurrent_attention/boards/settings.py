@@ -1,0 +1,110 @@
+"""Which boards are drawn."""
+
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from replication.seeds import Seed
+from replication.strict import Strict
+
+Size = Literal["4x4", "6x6", "9x9"]
+SPLITS = ("train", "valid_in", "valid_out", "test_in", "test_out")
+"""Training; validation and test, in distribution and out of it."""
+FEWEST: dict[Size, int] = {"4x4": 4, "6x6": 8, "9x9": 17}
+"""Fewest givens of a puzzle with one solution."""
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Givens(Strict):
+    """How many cells are given, uniformly drawn."""
+
+    least: int = Field(ge=0)
+    """Fewest."""
+    most: int
+    """Most."""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.most < self.least:
+            raise ValueError(f"least ({self.least}) must not be above most ({self.most})")
+        return self
+
+
+class Split(NamedTuple):
+    """Which puzzles a split has."""
+
+    name: str
+    """One of `SPLITS`."""
+    part: str
+    """`train`, `valid` or `test`; parts share no puzzle, of 4x4 and 6x6 no grid, either."""
+    puzzles: int
+    """How many."""
+    givens: Givens
+    """How many cells are given."""
+    key: str
+    """Where the settings say so."""
+
+
+class BoardJob(Strict):
+    """Puzzles of one size, each with one solution."""
+
+    size: Size
+    """Cells in a row and in a column."""
+    train: int = Field(ge=1)
+    """Number of training puzzles."""
+    valid: int = Field(ge=1)
+    """Number of validation puzzles in distribution, and of those out of it."""
+    test: int = Field(ge=1)
+    """The same for the test."""
+    in_distribution: Givens
+    """Of training, validation and test."""
+    out_of_distribution: Givens
+    """Fewer, of validation and test."""
+    seed: Seed = 0
+    """Of the draw, the same for all runs."""
+    list_sha256: Sha256 | None = None
+    """Digest of the list of puzzles that those of 9x9 are made of; the other sizes have none."""
+
+    @model_validator(mode="after")
+    def _check_givens(self) -> Self:
+        for key in ("in_distribution", "out_of_distribution"):
+            givens: Givens = getattr(self, key)
+            if givens.least < FEWEST[self.size]:
+                raise ValueError(
+                    f"{key} > least ({givens.least}) must be at least {FEWEST[self.size]}: no"
+                    f" {self.size} puzzle with fewer givens has one solution"
+                )
+            if givens.most >= self.cells:
+                raise ValueError(
+                    f"{key} > most ({givens.most}) must be below {self.cells}, the number of"
+                    f" cells of {self.size}: a puzzle has a blank"
+                )
+        if (self.size == "9x9") != (self.list_sha256 is not None):
+            raise ValueError("give list_sha256 for 9x9 and for no other size")
+        return self
+
+    @property
+    def digits(self) -> int:
+        """Digits, rows, columns."""
+        return int(self.size[0])
+
+    @property
+    def cells(self) -> int:
+        """S, the number of tokens."""
+        return self.digits**2
+
+    @property
+    def splits(self) -> list[Split]:
+        """What is drawn, in the order of `SPLITS`."""
+        counts = {"train": self.train, "valid": self.valid, "test": self.test}
+        found: list[Split] = []
+        for name in SPLITS:
+            part = name.partition("_")[0]
+            key = "out_of_distribution" if name.endswith("_out") else "in_distribution"
+            found.append(Split(name, part, counts[part], getattr(self, key), key))
+        return found
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Files that they are made from."""
+        return ("results/datasets/sudoku17/sudoku17.txt",) if self.size == "9x9" else ()

@@ -1,0 +1,158 @@
+"""Accuracy of trained conditions: along the loops, by method, by number of heads."""
+
+import pandas as pd
+
+from replication.contrasts import change_along
+from replication.errors import UnmeasurableError
+from transformer_dynamics.recurrent_attention.claims.contrasts import (
+    IN,
+    Accuracies,
+    accuracy,
+    evidence,
+    final,
+    from_training_on,
+    mean_of,
+    named,
+    trained_loops,
+)
+
+FEW = (1, 2)
+"""H of which the paper says that they are few."""
+LARGE = 1 / 4
+"""Share of the channels from which on N counts as large: 128 of 512 in the paper's Figure 4."""
+
+
+def gain_of_loops(*by_size: Accuracies) -> pd.DataFrame:
+    """Accuracy out of distribution after the most loops minus that after those of training, by N.
+
+    Args:
+        by_size: a condition per N.
+    """
+    return evidence(
+        {
+            f"N={each.job.train.model.block}": final(each) - accuracy(each, trained_loops(each))
+            for each in by_size
+        }
+    )
+
+
+def fall_with_size(*by_size: Accuracies) -> pd.DataFrame:
+    """Fall of accuracy along the loops, mean over large N minus that over small N.
+
+    The fall is the highest accuracy out of distribution after the loops of training or more, minus
+    that after the most.
+
+    Args:
+        by_size: a condition per N.
+    """
+    falls = {
+        is_large: [_fall(each) for each in by_size if _is_large(each) == is_large]
+        for is_large in (True, False)
+    }
+    if not all(falls.values()):
+        raise UnmeasurableError("both large and small N are needed")
+    return evidence({"large N minus small N": mean_of(falls[True]) - mean_of(falls[False])})
+
+
+def fall_beside_itrsa(*by_size: Accuracies) -> pd.DataFrame:
+    """Fall of AKOrN's accuracy along the loops minus that of ItrSA's, at every large N.
+
+    Args:
+        by_size: conditions of both kinds, one of each per N.
+    """
+    falls: dict[str, dict[int, pd.Series]] = {"akorn": {}, "itrsa": {}}
+    for each in filter(_is_large, by_size):
+        falls[each.job.train.model.kind][each.job.train.model.block] = _fall(each)
+    if falls["akorn"].keys() != falls["itrsa"].keys():
+        raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
+    return evidence({f"N={n}": fall - falls["itrsa"][n] for n, fall in falls["akorn"].items()})
+
+
+def lead_of_the_first(first: Accuracies, *others: Accuracies) -> pd.DataFrame:
+    """Final accuracy out of distribution of the first condition minus that of every other one."""
+    return evidence(
+        {f"over {named(each.job.train)}": final(first) - final(each) for each in others}
+    )
+
+
+def most_solved(condition: Accuracies) -> pd.DataFrame:
+    """Highest accuracy in distribution after the loops of training or more."""
+    best: pd.Series = from_training_on(condition, IN).max(axis=1)
+    return evidence({named(condition.job.train): best})
+
+
+def gain_of_penalty(
+    first: Accuracies, first_held: Accuracies, second: Accuracies, second_held: Accuracies
+) -> pd.DataFrame:
+    """Final accuracy out of distribution with a regulariser minus that without, of two models."""
+    pairs = ((first, first_held), (second, second_held))
+    return evidence({named(free.job.train): final(held) - final(free) for free, held in pairs})
+
+
+def larger_gain_of_penalty(
+    first: Accuracies, first_held: Accuracies, second: Accuracies, second_held: Accuracies
+) -> pd.DataFrame:
+    """Gain of `gain_of_penalty` of the second model minus that of the first."""
+    gain = (final(second_held) - final(second)) - (final(first_held) - final(first))
+    models = [named(each.job.train) for each in (second, first)]
+    return evidence({" minus ".join(models): gain})
+
+
+def lead_over_few_heads(*by_heads: Accuracies) -> pd.DataFrame:
+    """Final accuracy out of distribution, mean over more than two heads minus that at one, at two.
+
+    Args:
+        by_heads: a condition per H.
+    """
+    found = {each.job.train.model.heads: final(each) for each in by_heads}
+    if not {*FEW} < {*found}:
+        raise UnmeasurableError("one head, two heads and more are needed")
+    more = mean_of([values for heads, values in found.items() if heads not in FEW])
+    return evidence({f"over H={heads}": more - found[heads] for heads in FEW})
+
+
+def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
+    """Final accuracy out of distribution of the best H in between minus that at either end.
+
+    For every seed the other seeds say which H is the best: the maximum over a seed's own values
+    would be above its ends by chance alone.
+
+    Args:
+        by_heads: a condition per H, ascending.
+    """
+    wide = pd.DataFrame({each.job.train.model.heads: final(each) for each in by_heads})
+    if wide.shape[1] < 3 or len(wide) < 2:
+        raise UnmeasurableError("three numbers of heads and two seeds are needed")
+    if wide.isna().to_numpy().any():
+        raise UnmeasurableError("conditions that are compared have different seeds")
+    ends = wide.columns.min(), wide.columns.max()
+    between = wide.drop(columns=list(ends))
+    best = {seed: between.drop(index=seed).mean().idxmax() for seed in wide.index}
+    highest = pd.Series({seed: between.loc[seed, heads] for seed, heads in best.items()})
+    return evidence({f"over H={end}": highest - wide[end] for end in ends})
+
+
+def change_with_strength(*by_strength: Accuracies) -> pd.DataFrame:
+    """Change of the final accuracy out of distribution along ln(lambda).
+
+    Args:
+        by_strength: a condition per lambda > 0.
+    """
+    tables = [
+        pd.DataFrame({"value": final(each), "strength": each.job.train.penalty.strength})
+        for each in by_strength
+        if each.job.train.penalty
+    ]
+    table = pd.concat(tables).reset_index().assign(cell="accuracy")
+    return change_along(table, "strength")
+
+
+def _fall(measured: Accuracies) -> pd.Series:
+    along = from_training_on(measured)
+    fall: pd.Series = along.max(axis=1) - along.iloc[:, -1]
+    return fall
+
+
+def _is_large(measured: Accuracies) -> bool:
+    model = measured.job.train.model
+    return model.block >= LARGE * model.width

@@ -1,0 +1,192 @@
+"""Figures 2a, 3, S.1 and S.5: exponents of trained models, and what solves boards."""
+
+from math import log
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from replication.errors import UnmeasurableError
+from replication.study import Measured
+from transformer_dynamics.recurrent_attention.measure_settings import (
+    Accuracy,
+    Exponents,
+    MeasureJob,
+    Perturbed,
+    Trajectories,
+)
+
+PerturbedOf = Measured[MeasureJob[Perturbed]]
+ExponentsOf = Measured[MeasureJob[Exponents]]
+AccuracyOf = Measured[MeasureJob[Accuracy]]
+TrajectoriesOf = Measured[MeasureJob[Trajectories]]
+
+LEVEL_FROM = 0.1
+"""Least eta from which on Figure 2a is level with normalisation."""
+INFINITE_FROM = 0.5
+"""Least eta from which on Figure 2a has no number without normalisation."""
+NINE_IN_TEN = 0.9
+"""Share of accurate models that are looked at: one in ten may be there by chance."""
+OUT, IN = "out of distribution", "in distribution"
+"""Splits of accuracy."""
+LINEAR = (1e-12, 1e-2)
+"""L1 distances between which a trajectory parts linearly: far above what float64 rounds away in
+tokens of size 1, and far below their own size."""
+FEWEST = 10
+"""Steps that a slope needs."""
+CALLED = {"itrsa": "ItrSA", "akorn": "AKOrN", "symmetric": "symmetric SA"}
+"""Kinds of models in names of cells."""
+
+
+def range_with_normalisation(normalised: PerturbedOf) -> pd.DataFrame:
+    """Greatest minus least largest exponent of a seed over eta from `LEVEL_FROM` on."""
+    rows = _of_eta(normalised, LEVEL_FROM)
+    spans = rows.groupby("seed")["exponent"].agg(lambda found: found.max() - found.min())
+    return _cell(CALLED[_kind(normalised)], spans)
+
+
+def excess_without_normalisation(
+    normalised: PerturbedOf, unnormalised: PerturbedOf
+) -> pd.DataFrame:
+    """Largest exponent without normalisation minus that with it, at eta from `INFINITE_FROM` on.
+
+    Tokens that float64 cannot hold count with ln(1.8e308)/T, the exponent of its largest number.
+    """
+    key = ["seed", "value"]
+    both = _of_eta(normalised, INFINITE_FROM).merge(
+        _of_eta(unnormalised, INFINITE_FROM), on=key, suffixes=("", "_without")
+    )
+    both["difference"] = both["exponent_without"] - both["exponent"]
+    return pd.concat(
+        [
+            _cell(f"eta {eta:g}", rows.set_index("seed")["difference"])
+            for eta, rows in both.groupby("value")
+        ],
+        ignore_index=True,
+    )
+
+
+def exponents(*trained: ExponentsOf) -> pd.DataFrame:
+    """Largest exponent, and mean of the leading ones, of every model: means over boards."""
+    return pd.concat(
+        [
+            _cell(f"{CALLED[_kind(each)]}, {name}", _mean(each, column))
+            for each in trained
+            for name, column in (("largest", "max"), ("leading", "leading"))
+        ],
+        ignore_index=True,
+    )
+
+
+def largest(*trained: ExponentsOf) -> pd.DataFrame:
+    """Largest exponent of every model, mean over boards."""
+    return pd.concat(
+        [_cell(CALLED[_kind(each)], _mean(each, "max")) for each in trained], ignore_index=True
+    )
+
+
+def of_accurate(*changed: PerturbedOf) -> pd.DataFrame:
+    """What nine in ten |exponents| of models above half of the best accuracy are no larger than.
+
+    All changes of all models of a seed are taken together. Tokens that float64 cannot hold count
+    with the exponent of its largest number.
+    """
+    rows = pd.concat([each.table for each in changed], ignore_index=True)
+    best = rows.groupby("seed")["accuracy"].transform("max")
+    if (best == 0).any():
+        raise UnmeasurableError("a seed has no model that solves a board, so none is accurate")
+    accurate = rows[rows["accuracy"] > best / 2]
+    found = []
+    for name, column in (("largest", "max"), ("leading", "leading")):
+        sizes = accurate[column].abs().where(accurate["finite"], _most(changed[0]))
+        found.append(_cell(name, sizes.groupby(accurate["seed"]).quantile(NINE_IN_TEN)))
+    return pd.concat(found, ignore_index=True)
+
+
+def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
+    """Accuracy of each other model minus that of symmetric SA, by seed."""
+    low = _solved(symmetric, OUT, 2)
+    return pd.concat(
+        [_cell(CALLED[_kind(each)], _solved(each, OUT, 2) - low) for each in others],
+        ignore_index=True,
+    )
+
+
+def growth(trajectories: TrajectoriesOf) -> pd.DataFrame:
+    """Slope of ln distance over steps in the linear regime, of every seed."""
+    return _cell("slope", slopes(trajectories))
+
+
+def growth_beside_exponent(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
+    """Slope of ln distance over the exponent of a long time, minus 1, of every seed."""
+    long = trained.table.dropna(subset="long").set_index("seed")["long"]
+    return _cell("slope", slopes(trajectories) / long - 1)
+
+
+def slopes(trajectories: TrajectoriesOf) -> "pd.Series[float]":
+    """Slope of ln distance by least squares while the smallest perturbation is within `LINEAR`.
+
+    The regime ends with the first distance beyond; the first tenth of it is left out, in which the
+    perturbation turns to where it grows most.
+
+    Returns:
+        By seed, per step.
+
+    Raises:
+        UnmeasurableError: if a seed has too few steps for a slope.
+    """
+    how = trajectories.job.how
+    rows = trajectories.table.query("kind == 'small'")
+    found = {}
+    for seed, each in rows[rows["t"] <= how.linear].sort_values("t").groupby("seed"):
+        is_linear = each["distance"].between(*LINEAR).cummin()
+        kept = each[is_linear]
+        kept = kept.iloc[len(kept) // 10 :]
+        if len(kept) < FEWEST:
+            raise UnmeasurableError(
+                f"seed {seed} leaves the linear regime within {FEWEST} steps: no slope"
+            )
+        found[seed] = float(np.polyfit(kept["t"], np.log(kept["distance"]), 1)[0])
+    return pd.Series(found, dtype=np.float64)
+
+
+def without_normalisation(unnormalised: AccuracyOf) -> pd.DataFrame:
+    """Accuracy in distribution after as many loops as in training, without normalisation."""
+    return _cell("ItrSA w/o normalization", _solved(unnormalised, IN, 1))
+
+
+def _kind(measured: Measured[MeasureJob[Any]]) -> str:
+    return measured.job.train.model.kind
+
+
+def _cell(name: str, values: "pd.Series[float]") -> pd.DataFrame:
+    return pd.DataFrame({"cell": name, "seed": values.index, "value": values.to_numpy(np.float64)})
+
+
+def _mean(trained: ExponentsOf, column: str) -> "pd.Series[float]":
+    """Of every seed the mean over boards, NaN if one of them has none."""
+    return trained.table.groupby("seed")[column].agg(lambda found: found.mean(skipna=False))
+
+
+def _of_eta(changed: PerturbedOf, least: float) -> pd.DataFrame:
+    """Seed, value and exponent at every eta from the least on."""
+    rows = changed.table.query("quantity == 'eta' and value >= @least")
+    if rows.empty:
+        raise UnmeasurableError(f"no eta of at least {least:g} was tried")
+    exponent = rows["max"].where(rows["finite"], _most(changed))
+    return rows.assign(exponent=exponent)[["seed", "value", "exponent"]]
+
+
+def _most(changed: PerturbedOf) -> float:
+    """ln(1.8e308)/T, the exponent of a product as large as the largest number of float64."""
+    return log(np.finfo(np.float64).max) / changed.job.how.loops
+
+
+def _solved(measured: AccuracyOf, split: str, times: int) -> "pd.Series[float]":
+    """Accuracy of every seed after `times` as many loops as in training."""
+    loops = times * measured.job.train.training.loops
+    rows = measured.table
+    rows = rows[(rows["split"] == split) & (rows["loops"] == loops)]
+    if rows.empty:
+        raise UnmeasurableError(f"accuracy was not measured after {loops} loops")
+    return rows.set_index("seed")["solved"]

@@ -1,0 +1,52 @@
+"""What the explorer starts from, K1, and how its energy runs there."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replication.strict import Strict
+from transformer_dynamics.recurrent_attention.theory.energy import flow, k1
+
+UNTIL = 6.0
+"""Last time."""
+DIGITS = 6
+"""Significant digits of an angle in degrees, as an address has them."""
+
+
+def data(settings: Strict, tables: Mapping[str, Path]) -> dict[str, Any]:
+    """What `panel.html` is given.
+
+    Args:
+        settings: the study's section of the configuration, which K1 does not depend on.
+        tables: the numbers of the figures, by name, likewise.
+
+    Returns:
+        `explored`, what the script starts from: entries of A, angles in degrees, beta, W^V of K1
+        and the last time; and `stages`, the start, the highest energy and the end in numbers.
+    """
+    start = k1()
+    path = flow(start, UNTIL)
+    top = int(path.energy.argmax())
+    times = {"start": 0, "highest energy": top, "end": len(path.t) - 1}
+    stages = [
+        {
+            "name": name,
+            "t": float(path.t[index]),
+            "tokens": path.tokens[index].tolist(),
+            "energy": float(path.energy[index]),
+            "rate": float(path.rate[index]),
+        }
+        for name, index in times.items()
+    ]
+    entries = dict(zip(("a11", "a12", "a21", "a22"), start.attention.scores.flat, strict=True))
+    angles = np.degrees(np.arctan2(start.tokens[:, 1], start.tokens[:, 0])) % 360
+    turned = {f"theta{i}": float(f"{x:.{DIGITS}g}") for i, x in enumerate(angles, start=1)}
+    explored = {
+        "start": {name: float(entry) for name, entry in entries.items()} | turned,
+        "value": start.attention.values.ravel().tolist(),
+        "beta": start.attention.beta,
+        "until": UNTIL,
+    }
+    return {"explored": explored, "stages": stages}

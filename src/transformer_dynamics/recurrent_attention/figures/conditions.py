@@ -1,0 +1,86 @@
+"""What figures share that show several conditions beside each other."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from replication.strict import distinct
+from replication.study import Figure, Measured
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+CALLED = {
+    "itrsa": "ItrSA",
+    "itrsa_unnormalised": "ItrSA w/o normalization",
+    "akorn": "AKOrN",
+    "symmetric": "symmetric SA",
+    "energy_single": "E-single",
+    "energy_multi": "E-multi",
+    "itrsa_spectral": "ItrSA + Spec",
+    "akorn_spectral": "AKOrN + Spec",
+}
+"""Names of conditions in legends."""
+
+
+class OfConditions(Figure):
+    """A figure that shows the same metrics of several conditions."""
+
+    metrics: ClassVar[tuple[str, ...]]
+    """Their names."""
+    conditions: Names
+    """Names of the conditions."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Every metric of the first condition, then of the next."""
+        return [(name, metric) for name in self.conditions for metric in self.metrics]
+
+
+def called(condition: str) -> str:
+    """What a condition is called in a legend."""
+    return CALLED.get(condition, condition.replace("_", " "))
+
+
+def beside(figure: OfConditions, measured: Sequence[Measured[Any]]) -> "pd.DataFrame":
+    """The tables of a figure with one metric, after each other, with a column `model` first."""
+    import pandas as pd
+
+    named = zip(figure.conditions, measured, strict=True)
+    found = pd.concat([each.table.assign(model=name) for name, each in named], ignore_index=True)
+    return found[["model", *found.columns.drop("model")]]
+
+
+def cloud(axes: "Axes", rows: "pd.DataFrame", title: str, colour: Any) -> None:
+    """Eigenvalues in the complex plane, and the unit circle."""
+    from matplotlib.patches import Circle
+
+    axes.add_patch(Circle((0, 0), 1, fill=False, edgecolor="0.4", linewidth=0.7, linestyle="--"))
+    axes.scatter(
+        rows["re"], rows["im"], s=4, color=colour, alpha=0.5, linewidths=0, rasterized=True
+    )
+    axes.set(title=title, xlabel=r"$\mathrm{Re}\,\lambda$", aspect="equal")
+    axes.update_datalim([(-1.1, -1.1), (1.1, 1.1)])
+
+
+def clouds(parts: Sequence[tuple[str, "pd.DataFrame"]]) -> "Drawing":
+    """A panel per part, all on one scale.
+
+    Args:
+        parts: title and rows (columns re and im) of each.
+    """
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    drawing, panels = plt.subplots(
+        1, len(parts), figsize=(WIDTH, 0.6 + WIDTH / len(parts)), sharex=True, sharey=True,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    for axes, ((title, rows), style) in zip(panels.flat, category_styles(parts), strict=True):
+        cloud(axes, rows, title, style.colour)
+    panels[0, 0].set_ylabel(r"$\mathrm{Im}\,\lambda$")
+    return drawing

@@ -1,0 +1,83 @@
+"""Figure 1: spectral norm of attention's Jacobian against the number of tokens."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+LABELS = {
+    "SA(X)": "without: SA($X$)",
+    "SA(Norm(X))": r"SA(Norm($X$))",
+    "Norm(SA(X))": r"Norm(SA($X$))",
+    "Norm(X + SA(X))": r"Norm($X$ + SA($X$))",
+}
+
+
+class Fig1(Figure):
+    """Norm without normalisation, and in three readings with it."""
+
+    title: ClassVar[str] = "Recurrent attention, Figure 1: norm of the Jacobian by number of tokens"
+    columns: ClassVar[tuple[str, ...]] = ("reading", "init", "H", "S", "draw", "norm", "mean")
+    drawing: Literal["fig1"]
+    """Which drawing."""
+    experiment: str = "token_norms"
+    """Name of the experiment that is drawn."""
+
+    read_off_the_paper: list[float] = [700.0, 2500.0, 0.017]
+    """Norm at the least and at the largest number of tokens without normalisation, and with it at
+    any, by eye off the paper's plot; the caption has them, nothing is drawn of them."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The norms of its draws."""
+        return [(self.experiment, "norms")]
+
+
+def table(figure: Fig1, measured: Measured[MeasureTokenNormsJob]) -> "pd.DataFrame":
+    """|J|_2 of every draw; `mean` is the geometric mean over draws."""
+    import numpy as np
+
+    names = {"initialisation": "init", "heads": "H", "tokens": "S", "seed": "draw"}
+    rows = measured.table.rename(columns=names)
+    cell = ["reading", "init", "H", "S"]
+    logs = rows.assign(log=np.log(rows["norm"])).groupby(cell)["log"].mean()
+    means = np.exp(logs).rename("mean")
+    order = rows["reading"].map(list(LABELS).index)
+    ordered = rows.assign(order=order).sort_values(["order", "init", "H", "S", "draw"])
+    return ordered.join(means, on=cell)[list(figure.columns)]
+
+
+def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """A panel per initialisation and number of heads; lines: means; dots: draws."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+    from replication.drawing import WIDTH, category_styles
+
+    panels = list(table.groupby(["init", "H"]))
+    drawing, axes_row = plt.subplots(
+        1, len(panels), figsize=(WIDTH, 2.6), sharey=True, squeeze=False, layout="constrained"
+    )
+    for axes, ((init, heads), of_panel) in zip(axes_row[0], panels, strict=True):
+        for reading, style in category_styles(of_panel["reading"].unique()):
+            rows = of_panel[of_panel["reading"] == reading]
+            axes.plot(rows["S"], rows["norm"], ".", color=style.colour, markersize=1.5, alpha=0.4)
+            line = rows.drop_duplicates("S")
+            axes.plot(
+                line["S"], line["mean"], color=style.colour, linestyle=style.line,
+                marker=style.marker, markersize=3.5, label=LABELS[reading],
+            )  # fmt: skip
+        axes.set(xscale="log", yscale="log", xlabel="tokens $S$", title=f"{init}, $H={heads}$")
+        axes.xaxis.set_major_locator(FixedLocator(sorted(table["S"].unique())))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+    axes_row[0, 0].set_ylabel(r"$\|J\|_2$")
+    handles, labels = axes_row[0, 0].get_legend_handles_labels()
+    drawing.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
+        columnspacing=1.2,
+    )  # fmt: skip
+    return drawing

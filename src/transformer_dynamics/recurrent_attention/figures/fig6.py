@@ -1,0 +1,56 @@
+"""Figure 6: AKOrN's pseudo-energy, and how far the Jacobian of attention explains it."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Measured
+from transformer_dynamics.recurrent_attention.figures.curves import (
+    OfPseudoEnergy,
+    draw_curves,
+    seed_curves,
+)
+from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+EXPLAINED = {
+    "cosine": r"cosine of vec MSA and $J$ vec $X$",
+    "contribution": "contribution index",
+}
+"""Curves of the left panel."""
+
+
+class Fig6(OfPseudoEnergy):
+    """Cosine, contribution index and pseudo-energy along the iterations."""
+
+    title: ClassVar[str] = "Recurrent attention, Figure 6: the pseudo-energy and the Jacobian"
+    columns: ClassVar[tuple[str, ...]] = (
+        "scale", "seed", "boards", "t", "cosine", "cosine_mean", "contribution",
+        "contribution_mean", "pseudo_energy", "pseudo_energy_mean",
+    )  # fmt: skip
+    drawing: Literal["fig6"]
+    """Which drawing."""
+
+
+def table(figure: Fig6, measured: Measured[MeasureJob[PseudoEnergy]]) -> "pd.DataFrame":
+    """Every seed's means over boards, and their mean."""
+    return seed_curves(figure, measured, *EXPLAINED, "pseudo_energy")
+
+
+def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Left cosine and contribution index, right the pseudo-energy."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.3), layout="constrained")
+    styles = category_styles([*EXPLAINED, "pseudo_energy"])
+    for name, style in styles:
+        draw_curves(
+            right if name not in EXPLAINED else left, table, name, style, EXPLAINED.get(name)
+        )
+    left.set(ylabel="Cosine, contribution", ylim=(0, 1))
+    right.set_ylabel(r"Pseudo-energy $-\mathrm{Tr}(X^\top Y)$")
+    drawing.legend(loc="outside lower center", ncols=len(EXPLAINED), frameon=False)
+    return drawing

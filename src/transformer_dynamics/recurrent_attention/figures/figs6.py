@@ -1,0 +1,57 @@
+"""Figure S.6: the contribution index with other Jacobians, and the quadratic form."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Measured
+from transformer_dynamics.recurrent_attention.figures.curves import (
+    OfPseudoEnergy,
+    draw_curves,
+    seed_curves,
+)
+from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+JACOBIANS = {
+    "contribution_J": r"exact $J$",
+    "contribution_P": r"$\sum_h P_h(t)\otimes (W^V_h W^O_h)^\top$",
+    "contribution_P0": r"$\sum_h P_h(0)\otimes (W^V_h W^O_h)^\top$",
+}
+"""Curves of the left panel."""
+
+
+class FigS6(OfPseudoEnergy):
+    """Contribution indices and the quadratic form along the iterations."""
+
+    title: ClassVar[str] = "Recurrent attention, Figure S.6: attention as at the first iteration"
+    columns: ClassVar[tuple[str, ...]] = (
+        "scale", "seed", "boards", "t", "contribution_J", "contribution_J_mean", "contribution_P",
+        "contribution_P_mean", "contribution_P0", "contribution_P0_mean", "quadratic_form",
+        "quadratic_form_mean",
+    )  # fmt: skip
+    drawing: Literal["figS6"]
+    """Which drawing."""
+
+
+def table(figure: FigS6, measured: Measured[MeasureJob[PseudoEnergy]]) -> "pd.DataFrame":
+    """Every seed's means over boards, and their mean."""
+    named = measured.table.rename(columns={"contribution": "contribution_J"})
+    return seed_curves(figure, measured._replace(table=named), *JACOBIANS, "quadratic_form")
+
+
+def draw(figure: FigS6, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Left the contribution indices, right the quadratic form."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.4), layout="constrained")
+    for name, style in category_styles([*JACOBIANS, "quadratic_form"]):
+        axes = left if name in JACOBIANS else right
+        draw_curves(axes, table, name, style, JACOBIANS.get(name))
+    left.set(ylabel="Contribution index", ylim=(0, None))
+    right.set_ylabel("Quadratic form (95)")
+    drawing.legend(loc="outside lower center", ncols=len(JACOBIANS), frameon=False)
+    return drawing

@@ -1,0 +1,65 @@
+"""Accuracy against the number of loops, by method: Figures 5 and S.3."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.recurrent_attention.figures.fig4 import (
+    DRAWN,
+    SPLITS,
+    along_loops,
+    panel,
+)
+from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+
+class Methods(Figure):
+    """Accuracy against T in and out of distribution, a curve per method."""
+
+    title: ClassVar[str] = "Recurrent attention, Figures 5 and S.3: accuracy of six methods"
+    columns: ClassVar[tuple[str, ...]] = ("method", "N", "lambda", *DRAWN)
+    drawing: Literal["fig5", "figS3"]
+    """Which drawing."""
+    methods: dict[str, str]
+    """Condition by name of its method."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Accuracy of all methods."""
+        return [(condition, "accuracy") for condition in self.methods.values()]
+
+
+def table(figure: Methods, *measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFrame":
+    """Accuracy of every seed; lambda is 0 where there is no regulariser."""
+    import pandas as pd
+
+    tables = []
+    for method, each in zip(figure.methods, measured, strict=True):
+        train = each.job.train
+        strength = train.penalty.strength if train.penalty else 0.0
+        tables.append(
+            along_loops(each).assign(method=method, N=train.model.block, **{"lambda": strength})
+        )
+    return pd.concat(tables, ignore_index=True)[list(figure.columns)]
+
+
+def draw(figure: Methods, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Left in distribution, right out of it."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    drawing, panels = plt.subplots(
+        1, len(SPLITS), figsize=(WIDTH, 2.7), sharey=True, layout="constrained"
+    )
+    for axes, split in zip(panels, SPLITS, strict=True):
+        rows = table[table["split"] == split]
+        styles = category_styles(table["method"].unique())
+        panel(axes, [(name, style, rows[rows["method"] == name]) for name, style in styles])
+        axes.set_title(split.capitalize())
+    panels[0].set_ylabel("Accuracy")
+    handles, labels = panels[0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return drawing

@@ -1,0 +1,110 @@
+"""Table S.3: |gamma| and max|gamma| of ItrSA against N, as printed and as trained here."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+GAMMA_INIT = 1.0
+"""Every entry of gamma before training."""
+NORMS = {"gamma_norm": r"$\Vert\gamma\Vert_2$", "gamma_max": r"$\max|\gamma_j|$"}
+"""What is drawn, and its label."""
+
+
+class TabS3(Figure):
+    """Norms of gamma against N."""
+
+    title: ClassVar[str] = "Recurrent attention, Table S.3: norms of gamma"
+    columns: ClassVar[tuple[str, ...]] = (
+        "N", "seed", "gamma_init", "gamma_norm", "gamma_max", "gamma_norm_mean", "gamma_max_mean",
+        "largest_claimed",
+    )  # fmt: skip
+    published_columns: ClassVar[tuple[str, ...]] = ("N", "gamma_norm", "gamma_max")
+    drawing: Literal["tabS3"]
+    """Which drawing."""
+    conditions: list[str]
+    """ItrSA, of ascending N."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Weights of all conditions."""
+        return [(name, "weights") for name in self.conditions]
+
+
+def table(figure: TabS3, *measured: Measured[WeightsJob]) -> "pd.DataFrame":
+    """Norms of every seed and their means; `largest_claimed` is what the paper bounds max by."""
+    import pandas as pd
+
+    found = pd.concat(
+        [each.table.assign(N=each.job.train.model.block) for each in measured], ignore_index=True
+    )
+    means = {f"{name}_mean": found.groupby("N")[name].transform("mean") for name in NORMS}
+    found = found.assign(gamma_init=GAMMA_INIT, largest_claimed=1.0, **means)
+    return found[list(figure.columns)]
+
+
+def draw(
+    figure: TabS3, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
+) -> "Drawing":
+    """Left what is printed, right what was trained here; a cross where the norm is impossible."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    count = 1 if published is None else 2
+    drawing, panels = plt.subplots(
+        1, count, figsize=(WIDTH, 2.5), sharey=True, squeeze=False, layout="constrained"
+    )
+    styles = dict(category_styles(NORMS))
+    for axes in panels[0]:
+        axes.axhline(table["largest_claimed"].iloc[0], color="0.6", linewidth=0.6, linestyle=":")
+    if published is not None:
+        for name, style in styles.items():
+            # Hollow and large under small: where both are equal, both are seen.
+            axes = panels[0, 0]
+            axes.plot(
+                published["N"], published[name], color=style.colour, linestyle=style.line,
+                linewidth=0.8, marker=style.marker, markersize=7 if name == "gamma_norm" else 3.5,
+                markerfacecolor="none" if name == "gamma_norm" else style.colour,
+            )  # fmt: skip
+        _mark_impossible(panels[0, 0], published)
+        panels[0, 0].set_title("As printed")
+    own = panels[0, -1]
+    for name, style in styles.items():
+        own.scatter(table["N"], table[name], s=5, color=style.colour, alpha=0.35, linewidths=0)
+        mean = table.drop_duplicates("N")
+        own.plot(
+            mean["N"], mean[f"{name}_mean"], color=style.colour, linestyle=style.line,
+            marker=style.marker, label=NORMS[name],
+        )  # fmt: skip
+    own.set_title("Trained here")
+    _set_sizes(own, table["N"])
+    panels[0, 0].set(yscale="log", ylabel=r"Norm of $\gamma$")
+    panels[0, 0].margins(y=0.12)
+    handles, labels = own.get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    return drawing
+
+
+def _mark_impossible(axes: "Axes", published: "pd.DataFrame") -> None:
+    """Name rows whose 2-norm is below the largest entry."""
+    for row in published[published["gamma_norm"] < published["gamma_max"]].itertuples():
+        axes.annotate(
+            r"$\Vert\gamma\Vert_2<\max|\gamma_j|$," "\nwhich cannot be",
+            (row.N, row.gamma_norm), xytext=(24, 0), textcoords="offset points", va="center",
+            fontsize=7, arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkB": 4},
+        )  # fmt: skip
+    _set_sizes(axes, published["N"])
+
+
+def _set_sizes(axes: "Axes", sizes: "pd.Series") -> None:
+    """A logarithmic axis of N with a tick for each."""
+    ticks = sorted(set(sizes.tolist()))
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(ticks, [str(each) for each in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("$N$")

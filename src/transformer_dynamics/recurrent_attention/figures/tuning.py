@@ -1,0 +1,82 @@
+"""How the rates and strengths were chosen."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+AXES = {"learning_rate": "Learning rate", "strength": r"Strength $\lambda$"}
+"""What is chosen, and its axis."""
+
+
+class TuningFigure(Figure):
+    """Solved validation boards against rates and strengths."""
+
+    title: ClassVar[str] = "Recurrent attention: choice of learning rates and strengths"
+    columns: ClassVar[tuple[str, ...]] = (
+        "condition", "quantity", "value", "seed", "loops", "solved", "cells", "is_best",
+    )  # fmt: skip
+    drawing: Literal["tuning"]
+    """Which drawing."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The candidates."""
+        return [("tuning", "solved")]
+
+
+def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame":
+    """Every candidate at the T of the choice and at that of training.
+
+    The best of a condition's rates, or of its strengths, solves most boards at the T of the choice;
+    of equal ones that which solves most at the T of training, then that with most right blanks,
+    then the smaller value.
+    """
+    import pandas as pd
+
+    chosen_at = measured.job.loops
+    keys = ["condition", "quantity", "value", "seed"]
+    wide = measured.table.pivot(index=keys, columns="loops", values=["solved", "cells"])
+    wide.columns = ["{}_{}".format(*column) for column in wide.columns]
+    trained_at = min(measured.table["loops"])
+    order = [f"solved_{chosen_at}", f"solved_{trained_at}", f"cells_{chosen_at}"]
+    ranked = wide.sort_values(order, ascending=False, kind="stable")
+    best = set(
+        ranked.reset_index().drop_duplicates(["condition", "quantity"]).set_index(keys).index
+    )
+    rows = measured.table.set_index(keys)
+    found = pd.Series([key in best for key in rows.index], rows.index)
+    return rows.assign(is_best=found.to_numpy()).reset_index()[list(figure.columns)]
+
+
+def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Left over rates, right over strengths, one line per condition; the chosen are filled."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    rows = table[table["loops"] == table["loops"].max()]
+    drawing, panels = plt.subplots(
+        1, len(AXES), figsize=(WIDTH, 2.6), sharey=True, layout="constrained"
+    )
+    for axes, (quantity, label) in zip(panels, AXES.items(), strict=True):
+        conditions = rows[rows["quantity"] == quantity].groupby("condition", sort=False)
+        for (name, tried), (_, style) in zip(
+            conditions, category_styles(conditions.groups), strict=True
+        ):
+            axes.plot(
+                tried["value"], tried["solved"], color=style.colour, linestyle=style.line,
+                marker=style.marker, markerfacecolor="none", label=name.replace("_", " "),
+            )  # fmt: skip
+            best = tried[tried["is_best"]]
+            axes.plot(
+                best["value"], best["solved"], color=style.colour, linestyle="none",
+                marker=style.marker,
+            )  # fmt: skip
+        axes.set(xscale="log", xlabel=label, ylim=(-0.03, None))
+        axes.legend(frameon=False)
+    panels[0].set_ylabel(f"Solved validation boards, $T={rows['loops'].iloc[0]}$")
+    return drawing

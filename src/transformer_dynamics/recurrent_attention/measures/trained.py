@@ -1,0 +1,73 @@
+"""Trained models as they were kept, and boards as models take them."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from replication.generators import generator
+from replication.study import Run
+
+Boards = Mapping[str, NDArray[Any]]
+NOT_PARAMETERS = ("losses",)
+"""Arrays of a run that are no parameters."""
+
+
+class Puzzles(NamedTuple):
+    """Some boards of a split."""
+
+    digits: Tensor
+    """Givens, 0 on blanks [board, S]."""
+    solutions: Tensor
+    """[board, S]."""
+
+    @property
+    def blank(self) -> Tensor:
+        """Where no digit is given [board, S]."""
+        return self.digits == 0
+
+
+def parameters_of(run: Run, dtype: torch.dtype = torch.float32) -> dict[str, Tensor]:
+    """The parameters of all seeds of a run by name, the seed first."""
+    return {
+        name: torch.from_numpy(np.array(value)).to(dtype)
+        for name, value in run.arrays.items()
+        if name not in NOT_PARAMETERS
+    }
+
+
+def of_seed(parameters: Mapping[str, Tensor], index: int) -> dict[str, Tensor]:
+    """Those of one seed, without its axis."""
+    return {name: tensor[index] for name, tensor in parameters.items()}
+
+
+def puzzles(boards: Boards, split: str, count: int | None = None) -> Puzzles:
+    """The first boards of a split, or all of them."""
+    solutions = torch.from_numpy(boards[f"{split}_solutions"][:count].astype(np.int64))
+    given = torch.from_numpy(boards[f"{split}_given"][:count])
+    return Puzzles(torch.where(given, solutions, 0), solutions)
+
+
+def initial_noise(split: str, draw: int, boards: Puzzles, width: int) -> Tensor:
+    """N(0, 1) [board, S, D], float32: the same for all models, and for however many boards."""
+    shape = *boards.digits.shape, width
+    drawn = generator(draw, f"noise of {split}").standard_normal(shape, np.float32)
+    return torch.from_numpy(drawn)
+
+
+def solved(logits: Tensor, boards: Puzzles) -> tuple[Tensor, Tensor]:
+    """Of every seed the share of boards all of whose blanks are right, and of right blanks.
+
+    Args:
+        logits: [seed, board, S, digits].
+        boards: the boards.
+
+    Returns:
+        [seed] both.
+    """
+    is_right = logits.argmax(dim=-1) + 1 == boards.solutions
+    whole = (is_right | ~boards.blank).all(dim=-1).double().mean(dim=-1)
+    return whole, (is_right & boards.blank).sum(dim=(1, 2)) / boards.blank.sum()

@@ -1,0 +1,44 @@
+"""How every candidate does on the validation boards, which nothing else looks at."""
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from replication.study import Run
+from transformer_dynamics.recurrent_attention.measures.accuracy import forward
+from transformer_dynamics.recurrent_attention.measures.trained import (
+    Boards,
+    initial_noise,
+    parameters_of,
+    puzzles,
+    solved,
+)
+from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
+
+SPLIT = "valid_out"
+"""The paper tunes on boards out of distribution."""
+
+
+def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
+    """Accuracy of every candidate out of distribution.
+
+    Args:
+        job: the candidates.
+        runs: one per candidate.
+        data: the boards.
+
+    Returns:
+        Columns condition, quantity, value, seed, loops, solved and cells, see `accuracy`.
+    """
+    (boards,) = data
+    shown, rows = puzzles(boards, SPLIT), []
+    for run in runs:
+        train, (seed,) = job.runs[run.name], run.seeds
+        noise = initial_noise(SPLIT, 0, shown, train.model.width)
+        loops = sorted({train.training.loops, job.loops})
+        for done, logits in forward(train.model, parameters_of(run), shown, noise, loops):
+            whole, cells = (part.tolist() for part in solved(logits, shown))
+            rows.append((run.name, seed, done, *whole, *cells))
+    found = pd.DataFrame(rows, columns=["run", "seed", "loops", "solved", "cells"])
+    tried = pd.DataFrame([candidate.model_dump() for candidate in job.candidates])
+    return tried.merge(found, on="run").drop(columns="run")

@@ -1,0 +1,77 @@
+"""What is read off the weights of trained models: gamma, eta, symmetry, singular values."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from replication.study import Run
+from transformer_dynamics.recurrent_attention.attention import Weights
+from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
+from transformer_dynamics.recurrent_attention.measures.trained import Boards, parameters_of
+from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.models import effective_weights
+
+
+def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
+    """Norms and symmetries of every seed, in float64.
+
+    Args:
+        job: the condition.
+        runs: trained models.
+        data: not used.
+
+    Returns:
+        Columns seed; gamma_norm and gamma_max, |gamma|_2 and max_j |gamma_j| (NaN without gamma);
+        eta; asymmetry and asymmetry_of_heads, see `asymmetry`; and sigma_query, sigma_key,
+        sigma_value and sigma_output, the largest singular values of W^Q, W^K, W^V and W^O.
+    """
+    tables = []
+    for run in runs:
+        parameters = parameters_of(run, torch.float64)
+        found = of_parameters(job.train.model, parameters)
+        columns = {name: value.tolist() for name, value in found.items()}
+        tables.append(pd.DataFrame({"seed": run.seeds} | columns))
+    return pd.concat(tables, ignore_index=True)
+
+
+def of_parameters(model: Model, parameters: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Columns of `measure` but the seed, [seed] each.
+
+    Args:
+        model: which model.
+        parameters: of all seeds, the seed first.
+    """
+    weights, eta = effective_weights(model, parameters), parameters["eta"]
+    gamma = parameters.get("gamma", torch.full((len(eta), 1), torch.nan).to(eta))
+    sigma = zip(Weights._fields, weights, strict=True)
+    return {
+        "gamma_norm": torch.linalg.vector_norm(gamma, dim=-1),
+        "gamma_max": gamma.abs().amax(dim=-1),
+        "eta": eta,
+        "asymmetry": asymmetry(weights, 1),
+        "asymmetry_of_heads": asymmetry(weights, model.heads),
+        **{f"sigma_{name}": torch.linalg.matrix_norm(matrix, ord=2) for name, matrix in sigma},
+    }
+
+
+def asymmetry(weights: Weights, heads: int) -> Tensor:
+    """|M - M^T|_F over |M|_F, the root of the ratio of their squares summed over M = W^V_h W^O_h.
+
+    With one head M is the whole W^V W^O, which is what R_E makes symmetric; with H it is that of
+    each head, which R_E does not tie. It lies between 0 (symmetric) and 2 (anti-symmetric).
+
+    Args:
+        weights: with the seed first.
+        heads: into how many parts W^V and W^O are cut.
+
+    Returns:
+        [seed].
+    """
+    value, output = weights.value, weights.output
+    columns = value.reshape(*value.shape[:-1], heads, -1).transpose(-3, -2)
+    products = columns @ output.reshape(*output.shape[:-2], heads, -1, output.shape[-1])
+    gap = products - products.mT
+    ratio: Tensor = gap.flatten(-3).norm(dim=-1) / products.flatten(-3).norm(dim=-1)
+    return ratio

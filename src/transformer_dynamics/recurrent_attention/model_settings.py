@@ -1,0 +1,56 @@
+"""What a recurrent model is."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from replication.strict import Strict
+
+Projections = Literal["free", "orthogonal", "hard"]
+
+
+class Model(Strict):
+    """One recurrent model of tokens on a board."""
+
+    kind: Literal["itrsa", "akorn", "symmetric"]
+    """ItrSA (9), AKOrN (7)-(8), or ItrSA with symmetric weights."""
+    normalised: bool = True
+    """Whether tokens are normalised after every step; AKOrN's and symmetric SA's always are."""
+    width: int = Field(ge=2, le=4096)
+    """D, channels of a token."""
+    heads: int = Field(ge=1)
+    """H, of attention."""
+    oscillator: int | None = Field(default=None, ge=2)
+    """N, channels that are normalised together; D if it is left out."""
+    projections: Projections = "free"
+    """W^V and W^O: free, orthogonal, or symmetric heads as Proposition 4.2 has them (hard)."""
+
+    @model_validator(mode="after")
+    def _check_sizes(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"heads ({self.heads}) must divide width ({self.width})")
+        if self.width % self.block:
+            raise ValueError(f"oscillator ({self.block}) must divide width ({self.width})")
+        if self.kind == "akorn" and self.block % 2:
+            raise ValueError(f"oscillator ({self.block}) of akorn must be even: it turns in planes")
+        if self.projections == "hard" and self.width % (2 * self.heads):
+            raise ValueError(f"twice the heads ({2 * self.heads}) must divide width ({self.width})")
+        if self.kind == "symmetric" and (self.heads > 1 or self.projections != "free"):
+            raise ValueError("symmetric has one head, whose projections are free")
+        if not self.normalised and self.kind != "itrsa":
+            raise ValueError(f"normalised: {self.kind} is always normalised; remove the key")
+        return self
+
+    @property
+    def block(self) -> int:
+        """N."""
+        return self.oscillator or self.width
+
+
+class Penalty(Strict):
+    """What is added to the loss."""
+
+    kind: Literal["energy", "spectral"]
+    """R_E-multi (R_E-single with one head), or R_Spec."""
+    strength: float = Field(ge=0)
+    """lambda."""

@@ -1,0 +1,332 @@
+"""Recurrent attention and its Jacobians: what is computed, and how."""
+
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from replication.configuration import Computation
+from replication.errors import InputError
+from replication.seeds import Seed, SeedRange, batches, listed
+from replication.strict import Strict, unknown_key
+from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
+from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
+from transformer_dynamics.recurrent_attention.measure_settings import (
+    Count,
+    Factors,
+    MeasureJob,
+    Measures,
+    WeightsJob,
+)
+from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty, Projections
+from transformer_dynamics.recurrent_attention.token_norms_settings import (
+    METRICS,
+    MeasureTokenNormsJob,
+    TokenNormsJob,
+)
+from transformer_dynamics.recurrent_attention.train_settings import Positive, Training, TrainJob
+from transformer_dynamics.recurrent_attention.tuning_settings import (
+    Candidate,
+    TuningJob,
+)
+
+BOARDS = "boards"
+"""Name of the data, which all conditions share."""
+TOKEN_NORMS = "token_norms"
+"""Name of that of Figure 1."""
+LARGEST_ON_PROCESSORS = 36
+"""Cells of a board; larger ones would take a processor weeks."""
+OPERATIONS = 3e10
+"""A second, of one core on matrices of this size."""
+TUNING = "tuning"
+"""Name of the experiment that chooses rates and strengths."""
+
+
+class Condition(Strict):
+    """What is trained, besides what all conditions share."""
+
+    kind: str
+    """ItrSA, AKOrN or symmetric SA."""
+    heads: Count
+    """H."""
+    oscillator: int | None = None
+    """N; all channels of a token if left out."""
+    normalised: bool = True
+    """Whether ItrSA normalises its tokens."""
+    projections: Projections = "free"
+    """W^V and W^O."""
+    penalty: Penalty | None = None
+    """What is added to the loss."""
+    learning_rate: Positive
+    """Of Adam."""
+
+
+class Candidates(Strict):
+    """What is tried for a condition on the uncounted seed, one number at a time."""
+
+    learning_rates: Factors | None = None
+    """Instead of its rate."""
+    strengths: Factors | None = None
+    """Instead of lambda."""
+
+    @model_validator(mode="after")
+    def _check_some(self) -> Self:
+        if self.learning_rates is None and self.strengths is None:
+            raise ValueError("learning_rates or strengths are needed")
+        return self
+
+
+class Tuning(Strict):
+    """How rates and strengths are chosen: on validation boards, by a seed of its own."""
+
+    seed: Seed
+    """The uncounted seed."""
+    loops: Count
+    """T of the choice."""
+    candidates: dict[str, Candidates]
+    """By condition."""
+
+
+class TokenNorms(Strict):
+    """Untrained attention on texts of many lengths."""
+
+    seeds: SeedRange
+    """Of the draws of weights and texts."""
+    drawn: TokenNormsJob
+    """What is drawn."""
+
+
+class Settings(StudySettings):
+    """Recurrent self-attention on Sudoku: ItrSA, AKOrN, their relatives, and their Jacobians."""
+
+    boards: BoardJob
+    """What is trained and tested on."""
+    width: int = Field(ge=2)
+    """D."""
+    training: Training
+    """Updates and batches of every condition."""
+    seeds: SeedRange
+    """Of every condition."""
+    experiments: dict[str, Condition]
+    """Conditions by name; `null` in an overlay removes one."""
+    tuning: Tuning
+    """How rates and strengths were chosen."""
+    measures: Measures
+    """How models are measured."""
+    conditions_of: dict[str, list[str]]
+    """Metrics that are not offered for all conditions, and for which they are."""
+    token_norms: TokenNorms
+    """Figure 1."""
+    figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
+    """The figures by name: `figures/recurrent_attention/<name>.pdf`."""
+
+    @field_validator("experiments", mode="before")
+    @classmethod
+    def _without_removed(cls, experiments: Any) -> Any:
+        if not isinstance(experiments, dict):
+            return experiments
+        return {name: found for name, found in experiments.items() if found is not None}
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in (TUNING, TOKEN_NORMS):
+            if name in self.experiments:
+                raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
+        for name, condition in self.experiments.items():
+            self.model(condition, f"experiments > {name}")
+        for name in self.tuning.candidates:
+            where = f"tuning > candidates > {name}"
+            if name not in self.experiments:
+                raise ValueError(f"{where}: there is no such condition")
+            if self.tuning.candidates[name].strengths and not self.experiments[name].penalty:
+                raise ValueError(f"{where}: the condition has no penalty whose strength is tried")
+        for metric, names in self.conditions_of.items():
+            for key in (metric, *names):
+                known = [*Measures.model_fields] if key is metric else [*self.experiments]
+                if key not in known:
+                    raise ValueError(f"conditions_of > {metric}: {unknown_key(key, known)}")
+        if self.tuning.seed in listed(self.seeds):
+            raise ValueError("tuning > seed: must not be one of the seeds that are judged")
+        return self
+
+    def model(self, condition: Condition, where: str = "") -> Model:
+        """The model of a condition.
+
+        Raises:
+            ValueError: if there can be none such, with its place.
+        """
+        given = condition.model_dump(exclude={"penalty", "learning_rate"})
+        try:
+            return Model.parse({"width": self.width, **given}, where)
+        except InputError as error:
+            raise ValueError(error.message) from error
+
+    def train_job(self, condition: Condition, computation: Computation) -> TrainJob:
+        """The job of a condition."""
+        return TrainJob(
+            boards=self.boards,
+            model=self.model(condition),
+            penalty=condition.penalty,
+            learning_rate=condition.learning_rate,
+            training=self.training,
+            device=computation.device,
+        )
+
+
+def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
+    """The conditions, and what was tried to choose their rates and strengths.
+
+    Raises:
+        InputError: if boards are too large to be trained on without a GPU.
+    """
+    if settings.boards.cells > LARGEST_ON_PROCESSORS and computation.device == "cpu":
+        raise InputError(
+            f"configuration: recurrent_attention > boards > size: {settings.boards.size} would take"
+            f" one core about {_core_days(settings):,.0f} days; it needs a GPU: set computation >"
+            " device: cuda"
+        )
+    conditions = {
+        name: settings.train_job(condition, computation)
+        for name, condition in settings.experiments.items()
+    }
+    made = {name: _condition(settings, computation, name, job) for name, job in conditions.items()}
+    return made | {
+        TUNING: _tuning(settings, conditions),
+        TOKEN_NORMS: _token_norms(settings.token_norms, computation),
+    }
+
+
+def _core_days(settings: Settings) -> float:
+    """Training of all seeds and conditions, from the multiplications of its matrix products."""
+    training, cells, width = settings.training, settings.boards.cells, settings.width
+    # Four projections and two products with P; forward, and twice as much backward.
+    step = 3 * 2 * cells * (4 * width**2 + 2 * cells * width)
+    updates = len(settings.experiments) * settings.seeds.count * training.updates
+    return updates * training.batch_size * training.loops * step / OPERATIONS / 86_400
+
+
+def _condition(
+    settings: Settings, computation: Computation, name: str, job: TrainJob
+) -> Experiment:
+    # All seeds at once: with fewer there is less to gain from the axis of seeds.
+    parts = batches(listed(settings.seeds), computation.seeds_per_job or settings.seeds.count)
+    metrics = {
+        metric: Job(
+            f"measures.{metric}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240
+        )
+        for metric, how in settings.measures
+        if name in settings.conditions_of.get(metric, [name])
+    }
+    own = WeightsJob(train=job)
+    return Experiment(
+        data={BOARDS: _boards(settings)},
+        runs={
+            part: Job("runs", job, seeds, (BOARDS,), memory=2500, minutes=1440)
+            for part, seeds in parts.items()
+        },
+        metrics=metrics
+        | {name: Job(f"measures.{name}", own) for name in ("weights", "fingerprint")},
+    )
+
+
+def _boards(settings: Settings) -> Job:
+    return Job("boards.program", settings.boards, reads=settings.boards.sources)
+
+
+def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
+    runs: dict[str, TrainJob] = {}
+    candidates = []
+    for condition, tried in settings.tuning.candidates.items():
+        base = conditions[condition]
+        for rate in tried.learning_rates or ():
+            job = base.model_copy(update={"learning_rate": rate})
+            runs[f"{condition}-{rate:g}"] = job
+            candidates.append((condition, "learning_rate", rate, job))
+        for strength in tried.strengths or ():
+            if base.penalty:
+                penalty = base.penalty.model_copy(update={"strength": strength})
+                job = base.model_copy(update={"penalty": penalty})
+                if job not in runs.values():
+                    runs[f"{condition}-lambda{strength:g}"] = job
+                candidates.append((condition, "strength", strength, job))
+    names = {job: name for name, job in runs.items()}
+    measured = TuningJob(
+        candidates=[
+            Candidate(run=names[job], condition=condition, quantity=quantity, value=value)
+            for condition, quantity, value, job in candidates
+        ],
+        runs=runs,
+        loops=settings.tuning.loops,
+    )
+    seed = settings.tuning.seed
+    return Experiment(
+        data={BOARDS: _boards(settings)},
+        runs={
+            name: Job("runs", job, (seed,), (BOARDS,), minutes=1440) for name, job in runs.items()
+        },
+        metrics={
+            "solved": Job("measures.tuning", measured, reads=(BOARDS,)),
+            "fingerprint": Job("measures.tuning_fingerprint", measured),
+        },
+    )
+
+
+def _token_norms(found: TokenNorms, computation: Computation) -> Experiment:
+    parts = batches(listed(found.seeds), computation.seeds_per_job)
+    return Experiment(
+        runs={part: Job("token_norms", found.drawn, seeds) for part, seeds in parts.items()},
+        metrics={
+            metric: Job(
+                "measures.token_norms", MeasureTokenNormsJob(runs=found.drawn, metric=metric)
+            )
+            for metric in METRICS
+        },
+    )
+
+
+def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
+    """One of the seeds of all conditions, and one draw of Figure 1."""
+
+    def one_of(seeds: SeedRange) -> dict[str, int]:
+        return {"first": random.choice(listed(seeds)), "count": 1}
+
+    drawn = one_of(settings.token_norms.seeds)
+    return {"seeds": one_of(settings.seeds), "token_norms": {"seeds": drawn}}
+
+
+def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
+    """Two seeds of few updates on few boards."""
+    # One blank: even models that have learned nothing solve some boards.
+    full = {"least": 15, "most": 15}
+    return {
+        "boards": {
+            "train": 100,
+            "valid": 10,
+            "test": 10,
+            "in_distribution": full,
+            "out_of_distribution": full,
+        },
+        "training": {"updates": 30, "batch_size": 4, "loops": 2},
+        "seeds": {"count": 2},
+        "token_norms": {
+            "seeds": {"count": 2},
+            "drawn": {"dimension": 16, "tokens": [4, 8], "vocabulary": 50, "texts": 1},
+        },
+        "measures": {
+            "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
+            "votes": {"draws": 2, "boards": 2, "loops": 2},
+            "exponents": {"boards": 1, "steps": 2, "long": 10},
+            "distribution": {"steps": 2},
+            "spectrum": {"boards": 1, "steps": 2},
+            "perturbed": {"etas": [0.1, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
+            "trajectories": {
+                "warm_up": 2,
+                "steps": 60,
+                "points": 7,
+                "early": 20,
+                "linear": 30,
+                "runs": 2,
+            },
+        },
+    }

@@ -1,0 +1,1 @@
+"""What is exact: energies, Jacobians, exponents."""

@@ -1,0 +1,282 @@
+"""Energies of self-attention and the flows that are said to lower them (Section 4).
+
+With A_h = W^Q_h W^K_h^T, head h gives token x_i, a row of X,
+
+    Delta_hi = sum_j P_hij W^V_h^T x_j,  P_hij = w_hij / Z_hi,
+    w_hij = exp(beta x_i^T A_h x_j),     Z_hi = sum_j w_hij,
+
+and the energies (10) and (12) are E = -sum_hij w_hij, of one head or of all. Their gradient is
+
+    dE/dx_i = -beta sum_hj [w_hij A_h x_j + w_hji A_h^T x_j].
+
+Proposition 4.1 is about one head on the sphere, dx_i/dt = (I - x_i x_i^T) Delta_i (3), Proposition
+4.2 about all heads without projection, dx_i/dt = sum_h Delta_hi. All in float64. Leading axes of
+tokens and of weights are free: they are broadcast against each other.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replication.generators import generator
+
+Floats = NDArray[np.float64]
+
+STEP = 1e-3
+"""Of time, in a Runge-Kutta step."""
+
+
+class Attention(NamedTuple):
+    """Weights of the heads, and whether tokens move on the sphere."""
+
+    scores: Floats
+    """[..., H, D, D] A_h = W^Q_h W^K_h^T."""
+    values: Floats
+    """[..., H, D, D] W^V_h, in Section 4 as large as A_h."""
+    beta: float
+    """Inverse temperature, 1/sqrt(D_H)."""
+    on_sphere: bool
+    """Whether the flow is (3), of unit tokens, or that of Proposition 4.2."""
+
+
+class State(NamedTuple):
+    """Where a flow starts."""
+
+    tokens: Floats
+    """[..., S, D] the rows x_i of X."""
+    attention: Attention
+    """The weights."""
+
+
+class Path(NamedTuple):
+    """A solution of a flow at times 0, dt, 2 dt, ..."""
+
+    t: Floats
+    """[T] times."""
+    tokens: Floats
+    """[T, ..., S, D] tokens."""
+    energy: Floats
+    """[T, ...] E."""
+    rate: Floats
+    """[T, ...] dE/dt."""
+
+
+def symmetric(matrix: Floats) -> Floats:
+    """[..., D, D] the symmetric part (M + M^T)/2, which the propositions ask of W^V_h."""
+    return np.asarray((matrix + matrix.swapaxes(-1, -2)) / 2)
+
+
+def weights(tokens: Floats, attention: Attention) -> Floats:
+    """[..., H, S, S] the unnormalised attention w_hij = exp(beta x_i^T A_h x_j)."""
+    x = tokens[..., None, :, :]
+    return np.exp(attention.beta * (x @ attention.scores @ x.swapaxes(-1, -2)))
+
+
+def outputs(tokens: Floats, attention: Attention) -> Floats:
+    """[..., H, S, D] what each head gives each token, Delta_hi."""
+    w = weights(tokens, attention)
+    mixed = w @ (tokens[..., None, :, :] @ attention.values)
+    return np.asarray(mixed / w.sum(axis=-1, keepdims=True))
+
+
+def energy(tokens: Floats, attention: Attention) -> Floats:
+    """[...] E = -sum_hij w_hij: (10) of one head, (12) of several."""
+    return np.asarray(-weights(tokens, attention).sum(axis=(-3, -2, -1)))
+
+
+def gradient(tokens: Floats, attention: Attention, *, printed: bool = False) -> Floats:
+    """[..., S, D] dE/dx_i in closed form.
+
+    Args:
+        tokens: [..., S, D] tokens.
+        attention: weights.
+        printed: whether the second sum has the weight w_hij, too, as in the proofs, instead of
+            w_hji. The proofs also drop beta, which is kept here.
+    """
+    w = weights(tokens, attention)
+    x = tokens[..., None, :, :]
+    transposed = attention.scores.swapaxes(-1, -2)
+    # Rows: sum_j w_ij (A x_j)^T = (w X A^T)_i.
+    forth = w @ (x @ transposed)
+    back = (w if printed else w.swapaxes(-1, -2)) @ (x @ attention.scores)
+    return np.asarray(-attention.beta * (forth + back).sum(axis=-3))
+
+
+def projected(vectors: Floats, tokens: Floats) -> Floats:
+    """[..., S, D] (I - x_i x_i^T) y_i, along the sphere if |x_i| = 1."""
+    return np.asarray(vectors - tokens * (tokens * vectors).sum(axis=-1, keepdims=True))
+
+
+def velocity(tokens: Floats, attention: Attention) -> Floats:
+    """[..., S, D] dx_i/dt: (3) on the sphere, otherwise that of Proposition 4.2."""
+    moved = outputs(tokens, attention).sum(axis=-3)
+    return projected(moved, tokens) if attention.on_sphere else moved
+
+
+def rate(tokens: Floats, attention: Attention) -> Floats:
+    """[...] dE/dt along the flow, the gradient times the velocity."""
+    product = gradient(tokens, attention) * velocity(tokens, attention)
+    return np.asarray(product.sum(axis=(-2, -1)))
+
+
+def corrected_rate(tokens: Floats, attention: Attention) -> Floats:
+    """[...] dE/dt where a proposition holds, -2 beta sum_hi Z_hi |v_hi|^2.
+
+    Here v_hi is Delta_hi, projected if the flow is. It holds on the sphere for one head with
+    A = A^T = W^V, and without projection for A_h = A_h^T = W^V_h with A_h A_h' = 0.
+    """
+    moved = outputs(tokens, attention)
+    if attention.on_sphere:
+        moved = projected(moved, tokens[..., None, :, :])
+    totals = weights(tokens, attention).sum(axis=-1)
+    squares = totals * (moved**2).sum(axis=-1)
+    return np.asarray(-2 * attention.beta * squares.sum(axis=(-2, -1)))
+
+
+def flow(start: State, until: float, step: float = STEP) -> Path:
+    """Integrate a flow with the classical Runge-Kutta method of order 4.
+
+    On the sphere tokens are normalised after every step.
+
+    Args:
+        start: tokens and weights.
+        until: last time, the nearest multiple of `step`.
+        step: dt.
+    """
+    states = [start.tokens]
+    for _ in range(round(until / step)):
+        states.append(_stepped(states[-1], start.attention, step))
+    tokens = np.stack(states)
+    times = step * np.arange(len(states), dtype=np.float64)
+    return Path(times, tokens, energy(tokens, start.attention), rate(tokens, start.attention))
+
+
+def _stepped(x: Floats, attention: Attention, step: float) -> Floats:
+    first = velocity(x, attention)
+    second = velocity(x + step / 2 * first, attention)
+    third = velocity(x + step / 2 * second, attention)
+    fourth = velocity(x + step * third, attention)
+    moved = x + step / 6 * (first + 2 * second + 2 * third + fourth)
+    return _unit(moved) if attention.on_sphere else moved
+
+
+def _unit(vectors: Floats) -> Floats:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def with_symmetric_scores(start: State) -> State:
+    """The same tokens and W^V, but A_h replaced by its symmetric part: then the theorem holds."""
+    attention = start.attention
+    return start._replace(attention=attention._replace(scores=symmetric(attention.scores)))
+
+
+def of_scores(scores: Floats, beta: float, *, on_sphere: bool) -> Attention:
+    """Weights as both propositions have them, W^V_h = (A_h + A_h^T)/2."""
+    return Attention(scores, symmetric(scores), beta, on_sphere)
+
+
+def k1(scale: float = 1) -> State:
+    """Counterexample to Proposition 4.1: two unit tokens in the plane, D = 2, H = 1.
+
+    Args:
+        scale: factor of A, and so of W^V.
+    """
+    scores = scale * np.array([[[0.0, 2.0], [-1.0, 0.0]]])
+    tokens = np.array([[-1.0, 0.0], [0.8, 0.6]])
+    return State(tokens, of_scores(scores, 2**-0.5, on_sphere=True))
+
+
+def k2(heads: int = 1) -> State:
+    """Counterexample to Proposition 4.2: two tokens, D = 2 H, A_h = e_{2h-1} e_{2h}^T.
+
+    Args:
+        heads: H; tokens are padded by zeros, so that heads after the first do nothing.
+    """
+    scores = np.zeros((heads, 2 * heads, 2 * heads))
+    head = np.arange(heads)
+    scores[head, 2 * head, 2 * head + 1] = 1
+    tokens = np.zeros((2, 2 * heads))
+    tokens[:, :2] = [[-5.0, 0.3], [4.0, 0.3]]
+    return State(tokens, of_scores(scores, 2**-0.5, on_sphere=False))
+
+
+def random_single(
+    seeds: range, scale: float, share: float, *, sizes: tuple[int, int] = (8, 16)
+) -> State:
+    """Unit tokens and A = s (K + e S) of one head, independent for every seed.
+
+    K is the antisymmetric part of a matrix of independent N(0, 1), S the symmetric part of another.
+
+    Args:
+        seeds: N of them.
+        scale: s.
+        share: e; `with_symmetric_scores` leaves s e S of A.
+        sizes: S and D.
+
+    Returns:
+        Tokens [N, S, D] and weights [N, 1, D, D], beta = 1/sqrt(D).
+    """
+    count, width = sizes
+    draws = [generator(seed, "energy of one head") for seed in seeds]
+    tokens = _unit(np.stack([draw.standard_normal((count, width)) for draw in draws]))
+    first, second = np.stack([draw.standard_normal((2, width, width)) for draw in draws], axis=1)
+    scores = scale * (first - symmetric(first) + share * symmetric(second))
+    return State(tokens, of_scores(scores[:, None], width**-0.5, on_sphere=True))
+
+
+def random_multi(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
+    """Gaussian tokens and A_h = U_1h U_2h^T as in Proposition 4.2, independent for every seed.
+
+    All U_kh in R^{D x D/(2H)} together are the columns of one orthogonal matrix.
+
+    Args:
+        seeds: N of them.
+        heads: H, such that 2 H divides D.
+        sizes: S and D.
+
+    Returns:
+        Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
+    """
+    tokens, factors = _orthogonal(seeds, 2 * heads, sizes)
+    first, second = factors[:, :heads], factors[:, heads:]
+    return State(tokens, _of_factors(first @ second.swapaxes(-1, -2), sizes[1] / heads))
+
+
+def random_symmetric_multi(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
+    """The same with A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1): symmetric, and A_h A_h' = 0.
+
+    Args:
+        seeds: N of them.
+        heads: H, which divides D.
+        sizes: S and D.
+
+    Returns:
+        Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
+    """
+    tokens, factors = _orthogonal(seeds, heads, sizes)
+    shape = heads, 1, sizes[1] // heads
+    draws = (generator(seed, "eigenvalues of the heads") for seed in seeds)
+    eigenvalues = np.stack([draw.standard_normal(shape) for draw in draws])
+    return State(
+        tokens, _of_factors(factors * eigenvalues @ factors.swapaxes(-1, -2), sizes[1] / heads)
+    )
+
+
+def _of_factors(scores: Floats, width: float) -> Attention:
+    return of_scores(scores, width**-0.5, on_sphere=False)
+
+
+def _orthogonal(seeds: range, parts: int, sizes: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Tokens [N, S, D] of N(0, 1), and columns [N, parts, D, D/parts] of orthogonal matrices."""
+    count, width = sizes
+    draws = [generator(seed, "energy of several heads") for seed in seeds]
+    tokens = np.stack([draw.standard_normal((count, width)) for draw in draws])
+    gaussian = np.stack([draw.standard_normal((width, width)) for draw in draws])
+    columns = np.linalg.qr(gaussian).Q.reshape(len(draws), width, parts, width // parts)
+    return tokens, columns.swapaxes(1, 2)
+
+
+def asymmetry(matrix: Floats) -> float:
+    """|M - M^T|_F / |M|_F, 0 if M is symmetric; R_E-multi is the square of its numerator."""
+    return float(np.linalg.norm(matrix - matrix.swapaxes(-1, -2)) / np.linalg.norm(matrix))

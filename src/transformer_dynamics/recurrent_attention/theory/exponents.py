@@ -1,0 +1,270 @@
+"""Lyapunov exponents of a finite time, and of a long one.
+
+Of T steps with Jacobians J_1, ..., J_T the exponents are lambda_i = (1/T) log s_i, s_i the singular
+values of J_T ... J_1 (B.3 before its limit). Every normalised block takes one of them to zero
+exactly; such null directions are left out by their count, as their round-off is no exponent.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import lapack, qr
+from torch import Tensor
+from torch.func import vjp, vmap
+
+from replication.errors import InputError
+from transformer_dynamics.recurrent_attention.theory.jacobian import Step
+
+Floats = NDArray[np.float64]
+Map = Callable[[Tensor], Tensor]
+"""Of tokens [..., S, D] to tokens; leading axes do not see each other."""
+
+
+class Largest(NamedTuple):
+    """What power iteration finds."""
+
+    exponent: Tensor
+    """[...] the largest."""
+    change: Tensor
+    """[...] by how much the last iteration raised it."""
+
+
+def along(step: Callable[[Tensor], Step], start: Tensor, loops: int) -> list[Step]:
+    """The steps of a trajectory, one after the other.
+
+    Args:
+        step: of tokens [..., S, D], such as a partial `itrsa_step`.
+        start: [..., S, D] X(0), normalised if the model's tokens are.
+        loops: T.
+
+    Raises:
+        InputError: if there is no step.
+    """
+    if loops < 1:
+        raise InputError(f"exponents need at least one step, got {loops}")
+    steps = [step(start)]
+    while len(steps) < loops:
+        steps.append(step(steps[-1].tokens))
+    return steps
+
+
+def mean_exponent(steps: Sequence[Step]) -> Tensor:
+    """Mean of the exponents that are not null, [...].
+
+    Their sum is that of the log-volumes by which each step maps the tangent space that the step
+    before leads to; for the first that is the complement of its null space. If L spans what is
+    normal to the image of J, and B what is normal to the space it starts from, then log |det| of J
+    between the two is log |det(J + L B^T)|, whose blocks are triangular in these bases.
+
+    Args:
+        steps: of a trajectory; the last two axes of a Jacobian are n and n, of normals n and B.
+
+    Returns:
+        [...], -inf if a step loses more than its null directions.
+    """
+    total = torch.zeros(steps[0].jacobian.shape[:-2], dtype=steps[0].jacobian.dtype)
+    outside = null_space(steps[0])
+    for step in steps:
+        total = total + torch.linalg.slogdet(step.jacobian + step.normals @ outside.mT).logabsdet
+        outside = step.normals
+    return total / (len(steps) * (outside.shape[-2] - outside.shape[-1]))
+
+
+def leading_exponents(
+    steps: Sequence[Step], count: int, *, tolerance: float = 1e-6, width: int | None = None
+) -> Tensor:
+    """The largest exponents, by block Lanczos iteration: only thin products of the steps are made.
+
+    From below, the singular values of M V approach those of M = J_T ... J_1, V an orthonormal basis
+    of the blocks V_1, M^T M V_1, and so on. In float64 an exponent that is less than the largest by
+    36/T is lost in round-off, see `spectrum`.
+
+    Args:
+        steps: of a trajectory.
+        count: how many; at most n.
+        tolerance: stop when a block raises none of them by more.
+        width: of a block; by default `count`, and at least 8.
+
+    Returns:
+        [..., count] descending.
+
+    Raises:
+        InputError: if there are fewer exponents than asked for.
+    """
+    matrices = [step.jacobian for step in steps]
+    size = matrices[0].shape[-1]
+    if not 1 <= count <= size:
+        raise InputError(f"{count} exponents were asked for, and there are {size}")
+    back = [matrix.mT for matrix in reversed(matrices)]
+    block = basis = _frame(matrices[0], min(size, width or max(8, count)))
+    image, log_scale = _through(matrices, basis)
+    found = _exponents_of(image, log_scale, count, len(steps))
+    while basis.shape[-1] < size:
+        # Householder's reflections: new columns are normal to the basis, even if none are needed.
+        here, _ = _through(back, torch.linalg.qr(image[..., -block.shape[-1] :]).Q)
+        wider = torch.linalg.qr(torch.cat([basis, here], dim=-1)).Q
+        block = wider[..., basis.shape[-1] :]
+        basis = torch.cat([basis, block], dim=-1)
+        there, log_there = _through(matrices, block)
+        relative = (log_there - log_scale).exp()[..., None, None]
+        image = torch.cat([image, relative * there], dim=-1)
+        before, found = found, _exponents_of(image, log_scale, count, len(steps))
+        if bool(((found - before).abs() <= tolerance).all()):
+            break
+    return found
+
+
+def largest_exponent(
+    flow: Map, start: Tensor, loops: int, *, tolerance: float = 1e-7, most: int = 500
+) -> Largest:
+    """The largest exponent by power iteration v -> (Df)^T (Df) v, without any Jacobian.
+
+    Args:
+        flow: all T steps, f^T.
+        start: [..., S, D] X(0).
+        loops: T.
+        tolerance: stop when an iteration raises none by more.
+        most: iterations.
+    """
+    push, pull = linear(flow, start)
+    (vector,) = _frame(start.flatten(-2).unsqueeze(-1), 1).unbind(dim=-1)
+    vector = torch.unflatten(vector, -1, start.shape[-2:])
+    exponent = torch.full(start.shape[:-2], -torch.inf, dtype=start.dtype)
+    change = torch.full_like(exponent, torch.inf)
+    for _ in range(most):
+        image = push(vector)
+        # A length in log-space: its square could leave the range of numbers.
+        size = image.abs().amax(dim=(-2, -1), keepdim=True)
+        vector = pull(image / size)
+        length = torch.linalg.vector_norm(vector, dim=(-2, -1), keepdim=True)
+        vector = vector / length
+        raised = (size.log() + length.log())[..., 0, 0] / (2 * loops)
+        change, exponent = (raised - exponent).abs(), raised
+        if bool((change <= tolerance).all()):
+            break
+    return Largest(exponent, change)
+
+
+def spectrum(steps: Sequence[Step]) -> Floats:
+    """All exponents of one trajectory that are not null, descending, each to full precision.
+
+    A product of matrices loses what lies 16 digits below its largest singular value. So it is kept
+    as Q D R, Q orthonormal, D diagonal and R well-conditioned, by QR with pivots after every step,
+    and the singular values of D R are found by Jacobi's method, which is accurate to each.
+
+    Args:
+        steps: of a trajectory without leading axes; their matrices are in float64.
+
+    Returns:
+        [n - B].
+
+    Raises:
+        InputError: if the last decomposition fails, as it does for numbers that are not finite.
+    """
+    nulls = steps[0].normals.shape[-1]
+    size = steps[0].jacobian.shape[-1]
+    left: NDArray[np.floating] = np.eye(size)
+    right: NDArray[np.floating] = np.eye(size)
+    scale: NDArray[np.floating] = np.ones(size)
+    for step in steps:
+        graded = (step.jacobian.numpy() @ left) * scale
+        left, triangle, order = qr(graded, mode="economic", pivoting=True, check_finite=False)
+        kept = size - nulls
+        left, triangle = left[:, :kept], triangle[:kept]
+        scale = np.abs(np.diagonal(triangle))
+        right = (triangle / scale[:, None]) @ right[order]
+    # A factor that all have in common is none of LAPACK's business.
+    common = scale.max()
+    singular, *_, work, _, info = lapack.dgejsv(
+        (scale / common)[:, None].T * right.T, joba=0, jobu=3, jobv=3
+    )
+    if info:
+        raise InputError(f"the singular values of the product were not found: dgejsv says {info}")
+    logs = np.log(np.sort(singular * work[0] / work[1])[::-1]) + np.log(common)
+    return np.asarray(logs / len(steps))
+
+
+def long_time_exponents(step: Map, start: Tensor, loops: int, count: int) -> Tensor:
+    """Exponents of T steps from the growth of a frame that is made orthonormal after every step.
+
+    They tend to the leading exponents for T -> infinity and differ from them at small T. The first
+    tenth of the steps turns the frame and is not counted.
+
+    Args:
+        step: one step.
+        start: [..., S, D] X(0).
+        loops: T.
+        count: how many.
+
+    Returns:
+        [..., count] of the last nine tenths of the steps.
+    """
+    shape = start.shape[-2:]
+    frame = _frame(start.flatten(-2).unsqueeze(-1), count)
+    total = torch.zeros((*start.shape[:-2], count), dtype=start.dtype)
+    tokens, skipped = start, loops // 10
+    for index in range(loops):
+        push = vmap(linear(step, tokens)[0], in_dims=-1, out_dims=-1)
+        frame, triangle = torch.linalg.qr(push(torch.unflatten(frame, -2, shape)).flatten(-3, -2))
+        tokens = step(tokens)
+        if index >= skipped:
+            total = total + triangle.diagonal(dim1=-2, dim2=-1).abs().log()
+    return total / (loops - skipped)
+
+
+def _exponents_of(image: Tensor, log_scale: Tensor, count: int, loops: int) -> Tensor:
+    """[..., count] from the singular values of an image [..., n, K] over its scale [...]."""
+    values = torch.linalg.svdvals(torch.linalg.qr(image).R)[..., :count]
+    short = count - values.shape[-1]
+    logs = torch.nn.functional.pad(values, (0, short)).log() + log_scale[..., None]
+    return logs / loops
+
+
+def linear(function: Map, at: Tensor) -> tuple[Map, Map]:
+    """The maps v -> J v and u -> J^T u, J the Jacobian of a function at a point.
+
+    The first is the transpose of the second, so that backward derivatives are all it takes: the
+    forward ones of PyTorch warn of what they are made with, and know fewer operations.
+
+    Args:
+        function: of tokens [..., S, D].
+        at: [..., S, D].
+    """
+    value, pull = vjp(function, at)[:2]
+    push = vjp(lambda direction: pull(direction)[0], torch.zeros_like(value))[1]
+    return lambda direction: push(direction)[0], lambda direction: pull(direction)[0]
+
+
+def null_space(step: Step) -> Tensor:
+    """[..., n, B] orthonormal basis of what a step's Jacobian takes to zero.
+
+    (J + L L^T) v = L c has J v = 0, as J leads nowhere along L.
+    """
+    normals = step.normals
+    if not normals.shape[-1]:
+        return normals
+    found = torch.linalg.solve(step.jacobian + normals @ normals.mT, normals)
+    basis: Tensor = torch.linalg.qr(found).Q
+    return basis
+
+
+def _frame(like: Tensor, width: int) -> Tensor:
+    """[..., n, width] the same orthonormal vectors every time, for leading axes and n of `like`."""
+    random = torch.Generator().manual_seed(0)
+    size = like.shape[-2]
+    drawn = torch.randn(size, width, generator=random, dtype=torch.float64).to(like.dtype)
+    basis: Tensor = torch.linalg.qr(drawn).Q
+    return basis.expand(*like.shape[:-2], size, width)
+
+
+def _through(matrices: Sequence[Tensor], frame: Tensor) -> tuple[Tensor, Tensor]:
+    """The image of a frame, divided by a number for every trajectory, and that number's log."""
+    log_scale = torch.zeros(frame.shape[:-2], dtype=frame.dtype)
+    for matrix in matrices:
+        frame = matrix @ frame
+        size = frame.abs().amax(dim=(-2, -1))
+        frame, log_scale = frame / size[..., None, None], log_scale + size.log()
+    return frame, log_scale

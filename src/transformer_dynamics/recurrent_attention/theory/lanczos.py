@@ -1,0 +1,53 @@
+"""The largest singular value of a linear map that is too large to be written down."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from scipy.linalg import eigh_tridiagonal
+from torch import Tensor
+
+from replication.errors import InputError
+
+Map = Callable[[Tensor], Tensor]
+
+
+def largest_singular_value(
+    push: Map, pull: Map, start: Tensor, tolerance: float = 1e-6, most: int = 500
+) -> float:
+    """Lanczos iteration on J^T J, every vector made normal to all before.
+
+    Args:
+        push: v -> J v.
+        pull: u -> J^T u.
+        start: a vector of any shape, which decides nothing but the number of iterations.
+        tolerance: it ends when |J^T J v - s^2 v| <= tolerance s^2, so that J has a singular value
+            whose square is as near to s^2; s^2 itself is far nearer, to second order.
+        most: iterations.
+
+    Returns:
+        s.
+
+    Raises:
+        InputError: if it takes more iterations, or meets what is not finite.
+    """
+    vector = start / torch.linalg.vector_norm(start)
+    basis = vector.flatten().unsqueeze(0)
+    diagonal: list[float] = []
+    beside: list[float] = []
+    for _ in range(min(most, start.numel())):
+        image = pull(push(vector)).flatten()
+        diagonal.append(float(image @ basis[-1]))
+        if not np.isfinite(diagonal[-1]):
+            raise InputError("the map's image is not finite, so it has no largest singular value")
+        for _ in range(2):
+            image = image - basis.mT @ (basis @ image)
+        length = float(torch.linalg.vector_norm(image))
+        top = (len(diagonal) - 1, len(diagonal) - 1)
+        (square,), along = eigh_tridiagonal(diagonal, beside, select="i", select_range=top)
+        if length * abs(along[-1, 0]) <= tolerance * square or len(diagonal) == start.numel():
+            return float(np.sqrt(square))
+        beside.append(length)
+        basis = torch.cat([basis, image.unsqueeze(0) / length])
+        vector = basis[-1].reshape(start.shape)
+    raise InputError(f"the largest singular value was not found in {most} iterations")

@@ -1,0 +1,59 @@
+"""Section 5.2: one oscillator that only turns, x' = Pi(x + eta Omega x), with |x| = 1.
+
+Omega has a frequency for every plane, omega_1, ..., omega_K. Without normalisation the step's
+eigenvalues are 1 +- i eta omega_k, all outside of the unit circle. With it, and with one omega for
+all planes, |x + eta Omega x| = sqrt(1 + eta^2 omega^2) brings all of them onto the circle or into
+it. With unequal omega that length is a mean over planes, and fast planes are not brought there.
+"""
+
+import torch
+from torch import Tensor
+
+from transformer_dynamics.recurrent_attention.theory.jacobian import (
+    Step,
+    normalisation_jacobian,
+    normalise,
+    rotation,
+)
+
+
+def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float, *, normalised: bool) -> Step:
+    """X' = Pi(X + eta Omega X), or X + eta Omega X, of one oscillator of dimension D = 2K.
+
+    Args:
+        tokens: [..., 1, D].
+        frequencies: [..., K] omega of every plane.
+        eta: how far a step goes.
+        normalised: whether there is a Pi.
+    """
+    turn = rotation(frequencies)
+    identity = torch.eye(tokens.shape[-1], dtype=tokens.dtype)
+    linear = (identity + eta * turn).expand(*tokens.shape[:-2], *turn.shape[-2:])
+    ahead = tokens @ linear.mT
+    if not normalised:
+        return Step(ahead, linear, linear[..., :0])
+    unit = normalise(ahead)
+    return Step(unit, normalisation_jacobian(ahead).squeeze(-3) @ linear, unit.mT)
+
+
+def spectral_radius(matrix: Tensor) -> Tensor:
+    """[...] the largest |lambda| of matrices [..., n, n]."""
+    values: Tensor = torch.linalg.eigvals(matrix)
+    return values.abs().amax(dim=-1)
+
+
+def plane_eigenvalue(eta: float, omega: float, mean_square: float | None = None) -> complex:
+    """The eigenvalue of positive imaginary part of a plane that does not see x.
+
+    Args:
+        eta: how far a step goes.
+        omega: the plane's own.
+        mean_square: sum over planes of omega_k^2 |x_k|^2, which is omega_1^2 for an x that lies in
+            the first plane; without it there is no normalisation.
+
+    Returns:
+        (1 + i eta omega)/sqrt(1 + eta^2 sum_k omega_k^2 |x_k|^2), without the root if there is no
+        normalisation.
+    """
+    length = 1.0 if mean_square is None else (1 + eta**2 * mean_square) ** 0.5
+    return complex(1, eta * omega) / length

@@ -1,0 +1,90 @@
+"""Spectral norm of the Jacobian of untrained attention against the number of tokens (Figure 1).
+
+The paper says that normalisation follows the attention, and not on what; these are its readings.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from replication.generators import generator
+from transformer_dynamics.recurrent_attention.theory.exponents import linear
+from transformer_dynamics.recurrent_attention.theory.jacobian import attention, normalise
+from transformer_dynamics.recurrent_attention.theory.lanczos import largest_singular_value
+from transformer_dynamics.recurrent_attention.token_norms_settings import TokenNormsJob
+
+Map = Callable[[torch.Tensor], torch.Tensor]
+WEIGHTS = ("query", "key", "value", "output")
+READINGS: dict[str, Callable[[Map, torch.Tensor], torch.Tensor]] = {
+    "SA(X)": lambda attend, x: attend(x),
+    "SA(Norm(X))": lambda attend, x: attend(normalise(x)),
+    "Norm(SA(X))": lambda attend, x: normalise(attend(x)),
+    "Norm(X + SA(X))": lambda attend, x: normalise(x + attend(x)),
+}
+"""What is differentiated, by name; the first is without normalisation."""
+BOUNDS = {"linear": 1.0, "xavier": 3**0.5}
+"""Largest weight over 1/sqrt(D), by initialisation."""
+
+
+def train(
+    job: TokenNormsJob,
+    seeds: list[int],
+    data: Sequence[Mapping[str, NDArray[Any]]],
+    checkpoint: object,
+) -> dict[str, NDArray[np.float64]]:
+    """Draw weights and texts for every seed and measure |J|_2; nothing is trained.
+
+    Args:
+        job: sizes, initialisations and texts.
+        seeds: of the draws.
+        data: none.
+        checkpoint: not used, as a draw takes seconds.
+
+    Returns:
+        `norms` [seed, reading, initialisation, heads, tokens], means over texts.
+    """
+    shape = (len(READINGS), len(job.initialisations), len(job.heads), len(job.tokens))
+    norms = np.empty((len(seeds), *shape))
+    with tqdm(total=norms.size, unit="norm", file=sys.stderr) as progress:
+        for index, seed in enumerate(seeds):
+            texts = _texts(job, seed)
+            weights = [_weights(job, seed, name) for name in job.initialisations]
+            for place in np.ndindex(shape):
+                reading, initialisation, heads, tokens = place
+                attend = partial(attention, weights=weights[initialisation], heads=job.heads[heads])
+                read = partial(list(READINGS.values())[reading], attend)
+                found = [_norm(read, text[: job.tokens[tokens]], job.tolerance) for text in texts]
+                norms[index, *place] = np.mean(found)
+                progress.update()
+    return {"norms": norms}
+
+
+def _norm(function: Map, text: torch.Tensor, tolerance: float) -> float:
+    """|J|_2 of a function of tokens at a text."""
+    push, pull = linear(function, text)
+    start = torch.from_numpy(generator(0, "start of the search").normal(size=text.shape))
+    return largest_singular_value(push, pull, start, tolerance)
+
+
+def _texts(job: TokenNormsJob, seed: int) -> torch.Tensor:
+    """[texts, S, D] the longest texts: words by Zipf's law, each with one embedding."""
+    weight = np.arange(1, job.vocabulary + 1, dtype=np.float64) ** -job.zipf
+    words = generator(seed, "words").choice(
+        job.vocabulary, size=(job.texts, max(job.tokens)), p=weight / weight.sum()
+    )
+    embeddings = generator(seed, "embeddings").normal(size=(job.vocabulary, job.dimension))
+    return job.radius * normalise(torch.from_numpy(embeddings[words]))
+
+
+def _weights(job: TokenNormsJob, seed: int, initialisation: str) -> dict[str, torch.Tensor]:
+    """Four matrices [D, D]; those of two initialisations are in proportion."""
+    bound = BOUNDS[initialisation] / job.dimension**0.5
+    shape = (len(WEIGHTS), job.dimension, job.dimension)
+    drawn = torch.from_numpy(generator(seed, "weights").uniform(-bound, bound, shape))
+    return dict(zip(WEIGHTS, drawn, strict=True))

@@ -1,0 +1,53 @@
+"""Settings of untrained attention whose Jacobian's norm is measured on texts of many lengths."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from replication.strict import Strict, distinct
+
+Positive = Annotated[float, Field(gt=0)]
+Counts = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), AfterValidator(distinct)]
+Initialisation = Literal["linear", "xavier"]
+Metric = Literal["norms", "fingerprint"]
+METRICS: tuple[Metric, ...] = ("norms", "fingerprint")
+
+
+class TokenNormsJob(Strict):
+    """Attention with random weights on random texts; a run is one draw of the weights."""
+
+    dimension: int = Field(ge=1)
+    """D."""
+    heads: Counts
+    """H, each with the same weights."""
+    initialisations: Annotated[list[Initialisation], Field(min_length=1), AfterValidator(distinct)]
+    """Of all four weights, uniform: `linear` up to 1/sqrt(D), as PyTorch's linear layers; `xavier`
+    up to sqrt(3/D)."""
+    tokens: Counts
+    """S: a text is its first S tokens."""
+    texts: int = Field(ge=1)
+    """Of a draw, whose norm is their mean: with saturated attention that of one text is erratic."""
+    radius: Positive
+    """|x_i|, how long every token is."""
+    vocabulary: int = Field(ge=1)
+    """How many words a text is drawn from, with embeddings of random directions."""
+    zipf: float = Field(ge=0)
+    """A word of rank k has a probability in proportion to k^-zipf."""
+    tolerance: Annotated[float, Field(gt=0, lt=0.1)] = 1e-3
+    """Residual of |J|_2^2, as a part of it, at which the search for it ends."""
+
+    @model_validator(mode="after")
+    def _check_heads(self) -> Self:
+        for count in self.heads:
+            if self.dimension % count:
+                raise ValueError(f"heads: {self.dimension} channels are not cut evenly by {count}")
+        return self
+
+
+class MeasureTokenNormsJob(Strict):
+    """One table of all runs."""
+
+    runs: TokenNormsJob
+    """What made them."""
+    metric: Metric
+    """Which table."""

@@ -1,0 +1,22 @@
+"""Verdicts on claims as the registry declares them."""
+
+from importlib import import_module
+
+from replication.registry import read_registry
+from replication.study import find_studies
+from replication.verification.judgement import Judged, judge
+
+STUDY = find_studies()["recurrent_attention"]
+CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}
+
+
+def verdict(number: str, evidence) -> str:
+    """What a claim's test says of evidence, in a family of its own."""
+    return judge([Judged(number, CLAIMS[number].test, evidence)])[number].verdict
+
+
+def verdict_on(number: str, *measured) -> str:
+    """The same of what the claim's measure makes of tables."""
+    module, name = CLAIMS[number].measure.split(".")
+    measures = import_module(f"{STUDY.package}.claims.{module}")
+    return verdict(number, getattr(measures, name)(*measured))

@@ -1,0 +1,253 @@
+"""Claims about accuracy, mean exponents and weights: mistakes in their tables change verdicts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from registered import verdict
+from tables import SEEDS, STUDY, T_MAX, accuracy, exponents, trained, weights
+
+from replication.errors import UnmeasurableError
+from replication.frames import read_csv
+from replication.study import Measured
+from transformer_dynamics.recurrent_attention.claims import accuracy as claims
+from transformer_dynamics.recurrent_attention.claims import exponent_accuracy
+from transformer_dynamics.recurrent_attention.claims import weights as of_weights
+from transformer_dynamics.recurrent_attention.claims.contrasts import named
+
+ITRSA = ["itrsa_n4", "itrsa_n8", "itrsa_n12", "itrsa_n16", "itrsa_n24", "itrsa"]
+AKORN = ["akorn", "akorn_n8", "akorn_n12", "akorn_n16", "akorn_n24", "akorn_n48"]
+HEADS = ["itrsa_h1", "itrsa_h2", "itrsa", "itrsa_h8", "itrsa_h16"]
+STRENGTHS = ["energy_multi", "energy_multi_weak", "energy_multi_strong"]
+
+
+def means(evidence):
+    return evidence.groupby("cell", sort=False)["value"].mean().round(9).to_dict()
+
+
+def without(measured, *seeds):
+    return Measured(measured.table[~measured.table["seed"].isin(seeds)], measured.job)
+
+
+def flat(condition, value, **options):
+    return accuracy(condition, value, value, **options)
+
+
+def test_gain_of_loops():
+    honest = [accuracy(name, 0.2, 0.5) for name in ITRSA]
+    found = claims.gain_of_loops(*honest)
+    assert means(found) == {f"N={n}": pytest.approx(0.3) for n in (4, 8, 12, 16, 24, 48)}
+    assert verdict("J13", found) == "replicated"
+    falling = [*honest[:-1], accuracy("itrsa", 0.5, 0.2)]
+    assert verdict("J13", claims.gain_of_loops(*falling)) == "contradicted"
+    level = [*honest[:-1], flat("itrsa", 0.5, spread=0.004)]
+    assert verdict("J13", claims.gain_of_loops(*level)) == "no effect"
+
+
+def test_shifted_loops_and_swapped_splits_are_seen():
+    honest = accuracy("itrsa", 0.2, 0.5)
+    late = honest.table.assign(loops=honest.table["loops"] // 2)
+    with pytest.raises(UnmeasurableError, match=f"after {T_MAX} loops was not measured"):
+        claims.gain_of_loops(Measured(late, honest.job))
+    other = {"in distribution": "out of distribution", "out of distribution": "in distribution"}
+    swapped = honest.table.assign(split=honest.table["split"].map(other))
+    found = claims.gain_of_loops(Measured(swapped, honest.job))
+    assert verdict("J13", found) == "no effect"
+
+
+def test_a_dropped_seed_is_seen():
+    pair = flat("itrsa", 0.5), flat("energy_multi", 0.1)
+    assert verdict("J16a", claims.lead_of_the_first(*pair)) == "replicated"
+    with pytest.raises(UnmeasurableError, match="different seeds"):
+        claims.lead_of_the_first(without(pair[0], 4), pair[1])
+    few = [without(each, *SEEDS[:4]) for each in pair]
+    assert verdict("J16a", claims.lead_of_the_first(*few)) == "not tested"
+
+
+def test_seeds_are_paired_by_number_and_not_by_place():
+    first, second = flat("itrsa", 0.5), flat("energy_multi", 0.1)
+    shuffled = Measured(second.table.iloc[::-1], second.job)
+    found = [claims.lead_of_the_first(first, each) for each in (second, shuffled)]
+    pd.testing.assert_frame_equal(*found)
+
+
+def test_falls_of_large_oscillators():
+    falls = dict(zip(AKORN, (0.0, 0.0, 0.2, 0.2, 0.2, 0.2), strict=True))
+    akorn = [accuracy(name, 0.5, 0.5 - fall, spread=0.0) for name, fall in falls.items()]
+    itrsa = [accuracy(name, 0.2, 0.5, spread=0.01) for name in ITRSA]
+    assert means(claims.fall_with_size(*akorn)) == {"large N minus small N": pytest.approx(0.2)}
+    noisy = [accuracy(name, 0.5, 0.5 - fall) for name, fall in falls.items()]
+    assert verdict("J14a", claims.fall_with_size(*noisy)) == "replicated"
+    assert verdict("J14a", claims.fall_with_size(noisy[2], noisy[3], *[
+        accuracy(name, 0.9, 0.1) for name in AKORN[:2]
+    ])) == "contradicted"  # fmt: skip
+    beside = claims.fall_beside_itrsa(*noisy, *itrsa)
+    assert [*means(beside)] == ["N=12", "N=16", "N=24", "N=48"]
+    assert verdict("J14b", beside) == "replicated"
+    steep = [accuracy(name, 0.7, 0.1) for name in ITRSA]
+    assert verdict("J14b", claims.fall_beside_itrsa(*noisy, *steep)) == "contradicted"
+    with pytest.raises(UnmeasurableError, match="same N"):
+        claims.fall_beside_itrsa(*noisy, *itrsa[:-1])
+    with pytest.raises(UnmeasurableError, match="large and small"):
+        claims.fall_with_size(*akorn[:2])
+
+
+def test_lead_of_the_first():
+    others = ["itrsa", "energy_single", "energy_multi", "itrsa_spectral", "akorn_n8_spectral"]
+    best = [flat("akorn_n8", 0.8), *(flat(name, 0.4) for name in others)]
+    found = claims.lead_of_the_first(*best)
+    assert len(means(found)) == len(others)
+    assert verdict("J27", found) == "replicated"
+    assert verdict("J27", claims.lead_of_the_first(*reversed(best))) == "contradicted"
+    same = [flat("itrsa", 0.5), flat("energy_multi_none", 0.5)]
+    assert verdict("J20c", claims.lead_of_the_first(*same)) == "no effect"
+    lowest = [flat("energy_multi_hard", 0.1), *(flat(name, 0.4) for name in STRENGTHS)]
+    assert verdict("J20d", claims.lead_of_the_first(*lowest)) == "replicated"
+
+
+def test_most_solved():
+    failing = flat("energy_single", 0.0, inside=0.01, spread=0.002)
+    assert verdict("J16b", claims.most_solved(failing)) == "replicated"
+    assert verdict("J16b", claims.most_solved(flat("energy_single", 0.0))) == "contradicted"
+
+
+def test_gains_of_a_penalty():
+    shares = {"itrsa": 0.3, "itrsa_spectral": 0.4, "akorn": 0.3, "akorn_spectral": 0.6}
+    honest = [flat(name, share) for name, share in shares.items()]
+    assert means(claims.gain_of_penalty(*honest)) == {"ItrSA": 0.1, "AKOrN, N=4": 0.3}
+    assert means(claims.larger_gain_of_penalty(*honest)) == {"AKOrN, N=4 minus ItrSA": 0.2}
+    assert verdict("J17a", claims.gain_of_penalty(*honest)) == "replicated"
+    assert verdict("J17b", claims.larger_gain_of_penalty(*honest)) == "replicated"
+    held = [honest[1], honest[0], honest[3], honest[2]]
+    assert verdict("J17a", claims.gain_of_penalty(*held)) == "contradicted"
+    assert verdict("J17b", claims.larger_gain_of_penalty(*held)) == "contradicted"
+
+
+def test_heads():
+    shares = dict(zip(HEADS, (0.0, 0.1, 0.4, 0.6, 0.3), strict=True))
+    honest = [flat(name, share) for name, share in shares.items()]
+    few, some = claims.lead_over_few_heads(*honest), claims.lead_of_some_heads(*honest)
+    assert means(few) == {
+        "over H=1": pytest.approx(1.3 / 3),
+        "over H=2": pytest.approx(1.3 / 3 - 0.1),
+    }
+    assert means(some) == {"over H=1": pytest.approx(0.6), "over H=16": pytest.approx(0.3)}
+    assert (verdict("J18a", few), verdict("J18b", some)) == ("replicated", "replicated")
+    rising = [flat(name, 0.1 * place) for place, name in enumerate(HEADS)]
+    assert verdict("J18b", claims.lead_of_some_heads(*rising)) == "contradicted"
+    falling = [flat(name, 0.5 - 0.1 * place) for place, name in enumerate(HEADS)]
+    assert verdict("J18a", claims.lead_over_few_heads(*falling)) == "contradicted"
+
+
+def test_equal_heads_do_not_lead_by_chance():
+    """The highest of a seed's own values would be above the ends by a standard deviation."""
+    random, shapes = np.random.default_rng(0), [flat(name, 0.5) for name in HEADS]
+    found = []
+    for _ in range(60):
+        equal = [
+            Measured(each.table.assign(solved=random.normal(0.5, 0.1, len(each.table))), each.job)
+            for each in shapes
+        ]
+        found += means(claims.lead_of_some_heads(*equal)).values()
+    assert abs(np.mean(found)) < 0.02
+
+
+def test_change_with_strength():
+    shares = dict(zip(STRENGTHS, (0.6, 0.4, 0.2), strict=True))
+    found = claims.change_with_strength(*(flat(*item) for item in shares.items()))
+    assert means(found) == {"accuracy": pytest.approx(-0.4)}
+    assert verdict("J20a", found) == "replicated"
+    turned = dict(zip(STRENGTHS, (0.2, 0.4, 0.6), strict=True))
+    rising = claims.change_with_strength(*(flat(*item) for item in turned.items()))
+    assert verdict("J20a", rising) == "contradicted"
+
+
+def test_exponents_with_strength():
+    falling = [exponents(name, -0.1 * place) for place, name in enumerate(STRENGTHS)]
+    found = exponent_accuracy.exponent_with_strength(*falling)
+    assert [round(value, 9) for value in means(found).values()] == [-0.2, -0.2]
+    assert verdict("J20b", found) == "replicated"
+    level = [exponents(name, -0.1, spread=0.002) for name in STRENGTHS]
+    assert verdict("J20b", exponent_accuracy.exponent_with_strength(*level)) == "no effect"
+    hard = exponents("energy_multi_hard", -0.5)
+    assert verdict("J20e", exponent_accuracy.exponent_beside_others(hard, *falling)) == "replicated"
+    high = exponents("energy_multi_hard", 0.5)
+    found = exponent_accuracy.exponent_beside_others(high, *falling)
+    assert verdict("J20e", found) == "contradicted"
+
+
+def test_correlation_over_heads():
+    shares = (0.1, 0.2, 0.5, 0.6, 0.4)
+    solved = [flat(name, share, spread=0.1) for name, share in zip(HEADS, shares, strict=True)]
+    together, apart = (
+        [exponents(name, sign * share) for name, share in zip(HEADS, shares, strict=True)]
+        for sign in (1, -1)
+    )
+    found = exponent_accuracy.correlation_over_heads(*solved, *together)
+    assert verdict("J19", found) == "replicated"
+    turned = exponent_accuracy.correlation_over_heads(*solved, *apart)
+    assert verdict("J19", turned) == "contradicted"
+    wide = pd.DataFrame({c.job.train.model.heads: c.table.query(
+        "split == 'out of distribution' and loops == @T_MAX").set_index("seed")["solved"]
+        for c in solved})  # fmt: skip
+    other = pd.DataFrame({
+        c.job.train.model.heads: c.table.groupby("seed")["leading"].mean() for c in together
+    })  # fmt: skip
+    own = found[found["cell"].str.contains("leading")].set_index("seed")["value"]
+    for seed in SEEDS:
+        expected = wide.loc[seed].corr(other.loc[seed], method="spearman")
+        assert own[seed] == pytest.approx(expected, abs=1e-12)
+    same = [flat(name, 0.5, spread=0.0) for name in HEADS]
+    nothing = exponent_accuracy.correlation_over_heads(*same, *together)
+    assert (nothing["value"] == 0).all()
+    with pytest.raises(UnmeasurableError, match="different seeds"):
+        exponent_accuracy.correlation_over_heads(*solved, without(together[0], 3), *together[1:])
+
+
+def test_correlation_as_plotted():
+    points = read_csv(STUDY.folder / "published/figS1_v1.csv", ())
+    found = exponent_accuracy.correlation_as_plotted(points)
+    p = means(found)["mean exponent and accuracy"]
+    assert points["mean_exponent"].corr(points["accuracy"], method="spearman") == pytest.approx(0.2)
+    assert p == pytest.approx(0.357, abs=5e-4)
+    assert verdict("E9", found) == "contradicted"
+    ordered = points.assign(
+        mean_exponent=np.sort(points["accuracy"]), max_exponent=points["accuracy"],
+        accuracy=np.sort(points["accuracy"]),
+    )  # fmt: skip
+    ordered["max_exponent"] = ordered["accuracy"]
+    right = exponent_accuracy.correlation_as_plotted(ordered)
+    assert means(right)["mean exponent and accuracy"] == pytest.approx(1 / 720, abs=1e-6)
+    assert verdict("E9", right) == "verified"
+
+
+def test_gamma():
+    small = of_weights.largest_gamma(*(weights(name, 0.8) for name in ITRSA))
+    assert len(means(small)) == len(ITRSA)
+    assert verdict("J15", small) == "replicated"
+    large = of_weights.largest_gamma(*(weights(name, 1.3) for name in ITRSA))
+    assert verdict("J15", large) == "contradicted"
+
+
+def test_asymmetry_left_to_heads():
+    free, held = (
+        of_weights.asymmetry_left_to_heads(*(weights(name, 1, heads=own) for name in STRENGTHS))
+        for own in (1.2, 0.1)
+    )
+    assert verdict("J20f", free) == "replicated"
+    assert verdict("J20f", held) == "no effect"
+
+
+def test_printed_norms():
+    printed = read_csv(STUDY.folder / "published/tabS3.csv", ())
+    found = of_weights.norm_above_largest_entry(printed)
+    assert verdict("E6", found) == "contradicted"
+    assert found[found["value"] < 0]["cell"].tolist() == ["N=8"]
+    possible = printed.assign(gamma_norm=printed[["gamma_norm", "gamma_max"]].max(axis=1))
+    assert verdict("E6", of_weights.norm_above_largest_entry(possible)) == "verified"
+
+
+def test_names_tell_conditions_apart():
+    conditions = ["itrsa", "itrsa_unnormalised", "akorn", "akorn_n8", "akorn_n8_spectral",
+        "symmetric", "energy_single", *STRENGTHS, "energy_multi_none", "energy_multi_hard",
+        "itrsa_spectral", "akorn_spectral"]  # fmt: skip
+    assert len({named(trained(condition)) for condition in conditions}) == len(conditions)

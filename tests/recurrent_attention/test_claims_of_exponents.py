@@ -1,0 +1,211 @@
+"""Claims on exponents: synthetic tables, each with a change that turns the verdict."""
+
+from itertools import count
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from registered import verdict
+
+from replication.errors import UnmeasurableError
+from replication.study import Measured
+from transformer_dynamics.recurrent_attention.claims import exponents, printed, spectrum
+
+SEEDS = range(1, 9)
+
+
+def measured(table, kind="itrsa", **how):
+    train = SimpleNamespace(
+        model=SimpleNamespace(kind=kind), training=SimpleNamespace(loops=8, updates=10)
+    )
+    return Measured(pd.DataFrame(table), SimpleNamespace(train=train, how=SimpleNamespace(**how)))
+
+
+DRAWS = count()
+
+
+def noise(scale=0.01):
+    """Of another draw for every table: seeds whose contrasts are all equal are not judged."""
+    return iter(scale * np.random.default_rng(next(DRAWS)).normal(size=10_000))
+
+
+def changed(exponent, accuracy=0.5, etas=(0.01, 0.1, 0.5, 1.0, 10.0), kind="itrsa"):
+    """A table of `perturbed`: exponent and accuracy are functions of eta."""
+    jitter = noise()
+    rows = [
+        {
+            "seed": seed, "quantity": "eta", "value": eta, "max": exponent(eta) + next(jitter),
+            "leading": exponent(eta) - 0.05 + next(jitter), "finite": True,
+            "accuracy": accuracy(eta) if callable(accuracy) else accuracy,
+        }
+        for seed in SEEDS
+        for eta in etas
+    ]  # fmt: skip
+    return measured(rows, kind, loops=16)
+
+
+def trained(largest, kind="itrsa", nonnull=-0.2):
+    """A table of `exponents` with two boards."""
+    jitter = noise()
+    rows = [
+        {
+            "seed": seed, "board": board, "max": largest + next(jitter),
+            "leading": largest - 0.1 + next(jitter), "nonnull": nonnull + next(jitter),
+            "long": 0.1 if board == 0 else np.nan,
+        }
+        for seed in SEEDS
+        for board in range(2)
+    ]  # fmt: skip
+    return measured(rows, kind)
+
+
+def accuracies(out, kind="itrsa", within=0.9):
+    jitter = noise()
+    rows = [
+        {"seed": seed, "split": split, "loops": loops, "solved": value + next(jitter)}
+        for seed in SEEDS
+        for split, value in ((exponents.OUT, out), (exponents.IN, within))
+        for loops in (8, 16)
+    ]
+    return measured(rows, kind)
+
+
+def parting(slope, start=1e-6):
+    """A table of `trajectories`: growth at a rate up to 10, where it ends."""
+    rows = [
+        {
+            "seed": seed, "kind": "small", "run": 6, "t": t,
+            "distance": start * np.exp(min((slope + 0.001 * seed) * t, 16.0)),
+        }
+        for seed in SEEDS
+        for t in [*range(301), 1000, 5000]
+    ]  # fmt: skip
+    return measured(rows, linear=300)
+
+
+def test_level_exponents_are_told_from_rising_ones():
+    level = exponents.range_with_normalisation(changed(lambda eta: 0.1 if eta >= 0.1 else 1.0))
+    assert verdict("J8a", level) == "replicated"
+    rising = exponents.range_with_normalisation(changed(lambda eta: 0.2 * np.log10(eta)))
+    assert verdict("J8a", rising) == "contradicted"
+
+
+def test_without_normalisation_is_larger_at_every_eta():
+    calm = changed(lambda eta: 0.1)
+    wild = changed(lambda eta: 0.1 + eta)
+    found = exponents.excess_without_normalisation(calm, wild)
+    assert found["cell"].unique().tolist() == ["eta 0.5", "eta 1", "eta 10"]
+    assert verdict("J8b", found) == "replicated"
+    mild = changed(lambda eta: -0.5 if eta == 1 else 0.1 + eta)
+    assert verdict("J8b", exponents.excess_without_normalisation(calm, mild)) == "contradicted"
+
+
+def test_what_overflows_counts_with_the_exponent_of_the_largest_number():
+    wild = changed(lambda eta: 1.0)
+    is_last = wild.table["value"] == 10
+    wild.table.loc[is_last, ["max", "finite"]] = [np.nan, False]
+    found = exponents.excess_without_normalisation(changed(lambda eta: 0.0), wild)
+    last = found[found["cell"] == "eta 10"]["value"]
+    assert np.allclose(last, np.log(np.finfo(np.float64).max) / 16, atol=0.05)
+
+
+def test_exponents_near_zero_are_told_from_others():
+    near = trained(0.1), trained(0.12, "akorn")
+    assert verdict("J10a", exponents.exponents(*near)) == "replicated"
+    assert verdict("J11a", exponents.largest(*near)) == "replicated"
+    assert verdict("J11b", exponents.largest(*near)) == "replicated"
+    far = trained(-0.5), trained(0.1, "akorn")
+    assert verdict("J10a", exponents.exponents(*far)) == "contradicted"
+    assert verdict("J11a", exponents.largest(*far)) == "contradicted"
+    assert verdict("J11b", exponents.largest(trained(0.5))) == "contradicted"
+    assert verdict("J12a", exponents.largest(trained(-0.3, "symmetric"))) == "replicated"
+    assert verdict("J12a", exponents.largest(trained(0.3, "symmetric"))) == "contradicted"
+
+
+def test_accurate_models_away_from_zero_count():
+    near = changed(lambda eta: 0.1, 0.5)
+    inaccurate = changed(lambda eta: 3.0, 0.2, kind="symmetric")
+    assert verdict("J10b", exponents.of_accurate(near, inaccurate)) == "replicated"
+    accurate = changed(lambda eta: 3.0, 0.4, kind="symmetric")
+    assert verdict("J10b", exponents.of_accurate(near, accurate)) == "contradicted"
+    with pytest.raises(UnmeasurableError, match="none is accurate"):
+        exponents.of_accurate(changed(lambda eta: 0.1, 0.0))
+
+
+def test_a_gap_of_accuracy_is_seen():
+    others = accuracies(0.4), accuracies(0.6, "akorn")
+    low = exponents.gap_of_symmetric(accuracies(0.1, "symmetric"), *others)
+    assert low.groupby("cell")["value"].mean().round(1).to_dict() == {"AKOrN": 0.5, "ItrSA": 0.3}
+    assert verdict("J12b", low) == "replicated"
+    high = exponents.gap_of_symmetric(accuracies(0.5, "symmetric"), *others)
+    assert verdict("J12b", high) == "contradicted"
+    early = accuracies(0.4)
+    short = early._replace(table=early.table.query("loops == 8"))
+    with pytest.raises(UnmeasurableError, match="16 loops"):
+        exponents.gap_of_symmetric(short, *others)
+
+
+def test_slope_is_that_of_the_linear_regime():
+    grown = parting(0.1)
+    expected = 0.1 + 0.001 * np.array(SEEDS)
+    np.testing.assert_allclose(exponents.growth(grown)["value"], expected, rtol=1e-9)
+    assert verdict("J25a", exponents.growth(grown)) == "replicated"
+    shrunk = exponents.growth(parting(-0.3))
+    np.testing.assert_allclose(shrunk["value"], expected - 0.4, rtol=1e-9)
+    assert verdict("J25a", shrunk) == "contradicted"
+    beside = exponents.growth_beside_exponent(grown, trained(0.1))
+    assert verdict("J25b", beside) == "replicated"
+    assert (
+        verdict("J25b", exponents.growth_beside_exponent(parting(0.2), trained(0.1)))
+        == "contradicted"
+    )
+    with pytest.raises(UnmeasurableError, match="leaves the linear regime"):
+        exponents.growth(parting(2.0))
+
+
+def eigenvalues(radius, imaginary, normalised, seeds=SEEDS):
+    """Two boards with a real eigenvalue and a pair."""
+    jitter = noise(0.001)
+    return [
+        {
+            "seed": seed, "board": board, "normalised": normalised, "re": real,
+            "im": part + next(jitter),
+        }
+        for seed in seeds
+        for board in range(2)
+        for real, part in ((radius, 0), (0, imaginary), (0, -imaginary))
+    ]  # fmt: skip
+
+
+def test_clouds_are_compared_at_equal_weights_and_training():
+    normal = eigenvalues(0.8, 0.5, normalised=True)
+    removed = eigenvalues(1.6, 1.0, normalised=False)
+    found = spectrum.without_over_with(
+        measured(normal + removed), measured(eigenvalues(1.6, 1.5, normalised=False))
+    )
+    means = found.groupby("cell", sort=False)["value"].mean()
+    expected = {
+        "same weights, imaginary part": np.log(2), "same weights, radius": np.log(2),
+        "equal training, imaginary part": np.log(3), "equal training, radius": np.log(2),
+    }  # fmt: skip
+    assert means.to_dict() == pytest.approx(expected, abs=0.01)
+    assert verdict("J9", found) == "replicated"
+    trained_so = measured(eigenvalues(1.6, 0.3, normalised=False))
+    smaller = spectrum.without_over_with(measured(normal + removed), trained_so)
+    assert verdict("J9", smaller) == "contradicted"
+
+
+def test_accuracy_without_normalisation():
+    solves = exponents.without_normalisation(accuracies(0.0, within=0.3))
+    assert verdict("E13", solves) == "replicated"
+    fails = exponents.without_normalisation(accuracies(0.3, within=0.0))
+    assert verdict("E13", fails) in ("no effect", "contradicted")
+
+
+def test_printed_points():
+    growth = printed.growth_to_the_end()
+    # From 33 and 1046 to 2973: 45 and 10 steps at the paper's 0.1.
+    assert (growth["value"] * 1e5).tolist() == pytest.approx([45, 10.4], abs=0.1)
+    assert verdict("E10", growth) == "verified"
+    assert verdict("E10", growth.assign(value=0.1)) == "contradicted"

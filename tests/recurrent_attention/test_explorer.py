@@ -1,0 +1,229 @@
+"""The explorer of two tokens: its page, and in a real browser its numbers and controls."""
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from replication.registry import Registry
+from replication.report import explorer
+from replication.report.page import render
+from replication.report.sources import FigureSources
+from replication.study import Study, StudySettings
+from transformer_dynamics.recurrent_attention.explorer import data
+from transformer_dynamics.recurrent_attention.theory.energy import (
+    Attention,
+    State,
+    flow,
+    k1,
+    symmetric,
+)
+
+STUDY = "recurrent_attention"
+FOLDER = Path(data.__file__).parents[1]
+TOLERANCE = 1e-7
+"""Of the browser against `flow`, relative to the largest value."""
+
+
+def page_in(folder, name):
+    """A page without figures, of a study of which only the explorer matters."""
+    package = f"transformer_dynamics.{name}"
+    module = SimpleNamespace(
+        __name__=f"{package}.study", __file__=str(FOLDER.parent / name / "study.py"),
+        Settings=StudySettings,
+    )  # fmt: skip
+    study = Study(name, module)
+    told = json.dumps({"figures": [], "study": name, "settings": {}})
+    parts = {"title": "A paper", "authors": "A. Author", "venue": "Somewhere 2025"}
+    registry = Registry.parse(parts | {"figures": {}, "claims": [], "assumptions": []}, "registry")
+    origin = {
+        "commit": "abc1234", "configuration": "results/config.yaml", "digest": "unknown",
+        "command": "snakemake report",
+    }  # fmt: skip
+    page = folder / "page.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(explorer, "find_studies", lambda: {name: study})
+        shown = FigureSources.parse_json(told, "figures")
+        page.write_text(render(registry, {}, shown, [], origin, page, {}, folder))
+    return page
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The page as a file."""
+    return page_in(tmp_path_factory.mktemp("explorer"), STUDY)
+
+
+@pytest.fixture(scope="module")
+def address(page):
+    """Where a browser finds it."""
+    return page.as_uri()
+
+
+def test_it_says_without_scripts_how_the_energy_runs(page):
+    told = page.read_text()
+    rows = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', told)
+    cells = {name: re.findall("<td>(.*?)</td>", row) for name, row in rows}
+    assert cells["start"] == ["0", "\u22124.3606", "0.27"]
+    assert cells["highest energy"][:2] == ["1.683", "\u22124.1747"]
+    assert cells["end"][:2] == ["6", "\u22124.2438"]
+    assert "With scripts switched on" in told
+
+
+def test_explorers_share_a_style_that_comes_before_their_own(page, tmp_path):
+    shared, own = explorer.STYLE.read_text(), (FOLDER / "explorer/style.css").read_text()
+    told = page.read_text()
+    assert told.count(shared + own) == 1
+    without = page_in(tmp_path, "no_such_study").read_text()
+    assert shared not in without
+    assert "explorer" not in re.sub("<script>.*?</script>", "", without, flags=re.DOTALL)
+
+
+def test_it_starts_at_k1():
+    start = data.data(StudySettings(), {})["explored"]
+    entries = np.array([start["start"][f"a{i}{j}"] for i in (1, 2) for j in (1, 2)])
+    np.testing.assert_array_equal(entries.reshape(1, 2, 2), k1().attention.scores)
+    np.testing.assert_array_equal(np.reshape(start["value"], (1, 2, 2)), k1().attention.values)
+    angles = np.radians([start["start"][f"theta{i}"] for i in (1, 2)])
+    found = np.column_stack([np.cos(angles), np.sin(angles)])
+    np.testing.assert_allclose(found, k1().tokens, atol=1e-6)
+
+
+K1_VALUE = [0, 0.5, 0.5, 0]
+EXPLORED = {
+    "K1": ([0, 2, -1, 0], K1_VALUE, [180, 36.8699]),
+    "a turning A": ([0, 3, -3, 0], [0, 0, 0, 0], [10, 130]),
+    "large entries": ([3, 3, -3, 3], [3, 0, 0, 3], [10, 200]),
+    "W^V of its own": ([3, -3, 3, -3], K1_VALUE, [10, 200]),
+    "alike": ([1, -2, 0.5, -1], [1, -0.75, -0.75, -1], [77, 77]),
+}
+
+
+@pytest.mark.parametrize("name", EXPLORED)
+def test_flow_is_that_of_python(visit, name):
+    a, value, degrees = EXPLORED[name]
+    angles = np.radians(degrees)
+    found = visit().evaluate(
+        """([a, value, angles]) =>
+            twoTokens.solve({ a, value, beta: Math.SQRT1_2 }, angles, 6)""",
+        [a, value, angles.tolist()],
+    )
+    scores, values = (np.array(each, float).reshape(1, 2, 2) for each in (a, value))
+    tokens = np.column_stack([np.cos(angles), np.sin(angles)])
+    path = flow(State(tokens, Attention(scores, values, 2**-0.5, on_sphere=True)), 6)
+    for key, expected in path._asdict().items():
+        scale = max(1, np.abs(expected).max())
+        np.testing.assert_allclose(found[key], expected, rtol=0, atol=TOLERANCE * scale)
+
+
+def test_symmetric_part_is_that_of_python(visit):
+    found = visit().evaluate("twoTokens.symmetric([1, 2, -3, 4])")
+    np.testing.assert_array_equal(np.reshape(found, (2, 2)), symmetric(np.array([[1, 2], [-3, 4]])))
+
+
+def verdict(page):
+    return page.locator("#x-verdict").inner_text()
+
+
+def settled(page, **expected):
+    """The address, once it says what is expected."""
+    page.wait_for_function(
+        """expected => Object.entries(expected).every(([key, value]) =>
+            new URLSearchParams(location.hash.slice(1)).get(key) === value)""",
+        arg=expected,
+    )
+    return page.evaluate("location.hash")
+
+
+def test_it_says_whether_the_energy_rises(visit):
+    page = visit()
+    assert verdict(page) == (
+        "The energy rises from \u22124.3606 at the start to \u22124.1747 at t = 1.683."
+        " Its largest rate is 0.2727, at t = 0."
+    )
+    assert page.locator("#x-time-value").inner_text() == "t = 1.683"
+    assert page.locator("#x-condition").inner_text().endswith("A is not symmetric.")
+    assert page.locator("#x-curves .rising").first.get_attribute("d")
+    assert not page.locator("#explorer .still").is_visible()
+    page.get_by_role("button", name="Make A symmetric").click()
+    assert verdict(page).startswith("The energy never rises: it goes from \u22124.0218")
+    assert "is true here" in page.locator("#x-condition").inner_text()
+    assert page.locator("#x-curves .rising").first.get_attribute("d") == ""
+    page.locator("#x-a11").press("ArrowRight")
+    page.locator("#x-value").select_option("K1")
+    assert "says nothing of this case" in page.locator("#x-condition").inner_text()
+    page.get_by_role("button", name="Back to K1").click()
+    assert verdict(page).startswith("The energy rises from \u22124.3606")
+
+
+def test_it_works_by_keyboard_and_the_address_keeps_it(visit):
+    page = visit("#q=entropy")
+    page.locator("#x-play").focus()
+    reached = []
+    for _ in range(10):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.id"))
+    names = ("time", "a11", "a12", "theta1", "a21", "a22", "theta2", "value", "even", "reset")
+    assert reached == [f"x-{name}" for name in names]
+    page.locator("#x-a12").press("ArrowLeft")
+    page.locator("#x-theta1").press("ArrowRight")
+    page.locator("#x-time").press("End")
+    expected = {"a12": "1.95", "theta1": "181", "theta2": "36.8699", "t": "6", "q": "entropy"}
+    fragment = settled(page, **expected)
+    again = visit(fragment)
+    assert verdict(again) == verdict(page)
+    assert again.locator("#x-circle").inner_html() == page.locator("#x-circle").inner_html()
+    assert again.locator("#x-time-value").inner_text() == "t = 6"
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    ["#a11=9&a12=x&theta1=1e9&t=99&value=nope", "#%zz&a11=", "#a11=0&a12=0&a21=0&a22=0",
+     "#a11=NaN&theta2=-5&t=-1"],
+)  # fmt: skip
+def test_an_address_that_says_nonsense_does_no_harm(visit, fragment):
+    page = visit(fragment)
+    for word in ("NaN", "undefined", "Infinity"):
+        assert word not in page.locator("#explorer").inner_html()
+    assert float(page.locator("#x-a11").input_value()) <= 3
+
+
+def test_it_plays_and_pauses(visit):
+    page = visit("#a11=0&t=0")
+    where = "document.querySelector('#x-circle .token').getAttribute('cy')"
+    before = page.evaluate(where)
+    page.locator("#x-play").press("Enter")
+    assert page.locator("#x-play").inner_text() == "Pause"
+    page.wait_for_function("() => Number(document.getElementById('x-time').value) > 20")
+    page.locator("#x-play").press("Space")
+    stopped = page.locator("#x-time").input_value()
+    assert page.evaluate(where) != before
+    page.wait_for_timeout(100)
+    assert page.locator("#x-time").input_value() == stopped
+    assert page.locator("#x-play").inner_text() == "Play"
+
+
+def test_without_scripts_it_is_a_picture_and_a_table(visit):
+    page = visit(java_script_enabled=False)
+    assert page.locator("#explorer-title").is_visible()
+    assert not page.locator("#explorer .live").is_visible()
+    assert page.locator("#explorer .still svg").count() == 3
+
+
+@pytest.mark.parametrize("width", [320, 390, 800, 1440])
+def test_it_fits_every_screen(visit, width):
+    page = visit(viewport={"width": width, "height": 800})
+    page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true })")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    beyond = page.evaluate(
+        """() => [...document.querySelectorAll("#explorer svg[id] *")].filter(e => {
+            const own = e.getBoundingClientRect();
+            const svg = e.ownerSVGElement.getBoundingClientRect();
+            return own.right > svg.right + 6 || own.left < svg.left - 6;
+        }).map(e => e.outerHTML)"""
+    )
+    assert beyond == []

@@ -1,0 +1,84 @@
+"""The figures of the pseudo-energy and of votes: tables by hand, and drawings that show them."""
+
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from replication.marks import unknown_marks
+from replication.study import Measured
+from transformer_dynamics.recurrent_attention.figures import fig6, figs6, votes
+
+JOB = SimpleNamespace(
+    train=SimpleNamespace(boards=SimpleNamespace(size="4x4")), how=SimpleNamespace(draws=7)
+)
+COLUMNS = (
+    "cosine", "contribution", "contribution_P", "contribution_P0", "pseudo_energy",
+    "quadratic_form",
+)  # fmt: skip
+FIGURES = (
+    (fig6, fig6.Fig6(drawing="fig6", condition="akorn"), {"contribution": "contribution"}),
+    (figs6, figs6.FigS6(drawing="figS6", condition="akorn"), {"contribution": "contribution_J"}),
+)
+
+
+@pytest.fixture
+def measured():
+    random = np.random.default_rng(1)
+    keys = [(seed, board, t) for seed in (4, 2) for board in range(3) for t in range(5)]
+    rows = pd.DataFrame(keys, columns=["seed", "board", "t"])
+    for name in COLUMNS:
+        rows[name] = random.uniform(0.123, 0.987, len(rows))
+    return Measured(rows.sample(frac=1, random_state=2, ignore_index=True), JOB)
+
+
+@pytest.mark.parametrize(("module", "figure", "renamed"), FIGURES)
+def test_curves_are_means_over_boards_and_over_seeds(module, figure, renamed, measured):
+    table = module.table(figure, measured)
+    assert table.columns.tolist() == list(figure.columns)
+    assert len(table) == 2 * 5
+    assert set(table["boards"]) == {3}
+    assert figure.sources() == [("akorn", "pseudo_energy")]
+    rows = measured.table
+    for name in COLUMNS:
+        shown = renamed.get(name, name)
+        if shown in table:
+            for row in table.itertuples():
+                at = rows[rows["t"] == row.t]
+                own = at[at["seed"] == row.seed][name].mean()
+                assert getattr(row, shown) == pytest.approx(own)
+                assert getattr(row, f"{shown}_mean") == pytest.approx(at[name].mean())
+
+
+@pytest.mark.parametrize(("module", "figure", "renamed"), FIGURES)
+def test_drawings_show_their_tables(module, figure, renamed, measured):
+    table = module.table(figure, measured)
+    drawing = module.draw(figure, table)
+    assert not list(unknown_marks(drawing, [table]))
+    # A line per seed and one for the mean, of every curve.
+    curves = sum(name.endswith("_mean") for name in table)
+    assert sum(len(axes.lines) for axes in drawing.axes) == 3 * curves
+    plt.close(drawing)
+
+
+def test_votes_are_drawn_in_the_order_of_rules():
+    random = np.random.default_rng(1)
+    keys = [(seed, rule) for seed in (4, 2, 9) for rule in sorted(votes.RULES)]
+    rows = pd.DataFrame(keys, columns=["seed", "rule"])
+    rows["solved"] = random.uniform(0.123, 0.987, len(rows))
+    figure = votes.VotesFigure(drawing="votes", condition="akorn")
+    assert figure.sources() == [("akorn", "votes")]
+    table = votes.table(figure, Measured(rows, JOB))
+    assert table.columns.tolist() == list(figure.columns)
+    assert table["rule"].tolist() == [rule for rule in votes.RULES for _ in range(3)]
+    assert table["seed"].tolist() == [2, 4, 9] * len(votes.RULES)
+    means = rows.groupby("rule")["solved"].mean()
+    assert table["solved_mean"].tolist() == pytest.approx(means[table["rule"]].tolist())
+    drawing = votes.draw(figure, table)
+    # Rules stand side by side, at no numbers of the table's.
+    numbers = table.assign(place=table["rule"].map(list(votes.RULES).index))
+    sides = [place + side for place in range(len(votes.RULES)) for side in (-0.2, 0.2)]
+    assert not list(unknown_marks(drawing, [numbers, pd.DataFrame({"side": sides})]))
+    plt.close(drawing)

@@ -1,0 +1,249 @@
+"""Training: a seed alone, in company and resumed; clipping and Adam against those of PyTorch."""
+
+import numpy as np
+import pytest
+import torch
+
+from transformer_dynamics.recurrent_attention.boards.program import sample
+from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, Givens
+from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial
+from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty
+from transformer_dynamics.recurrent_attention.models import effective_weights, logits
+from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty
+from transformer_dynamics.recurrent_attention.runs import train as run
+from transformer_dynamics.recurrent_attention.train_settings import Training, TrainJob
+from transformer_dynamics.recurrent_attention.training import _batch, _clip, begun, train
+
+pytestmark = pytest.mark.numerical
+
+BOARDS = BoardJob(
+    size="4x4",
+    train=40,
+    valid=5,
+    test=5,
+    in_distribution=Givens(least=7, most=10),
+    out_of_distribution=Givens(least=4, most=5),
+)
+DATA = sample(BOARDS, [], [])
+UPDATES, RATE = 8, 0.004
+SEEDS = [3, 8, 5]
+MODELS = {
+    "itrsa": (Model(kind="itrsa", width=16, heads=2), None),
+    "akorn": (
+        Model(kind="akorn", width=16, heads=2, oscillator=4),
+        Penalty(kind="spectral", strength=0.01),
+    ),
+    "orthogonal": (
+        Model(kind="itrsa", width=16, heads=2, projections="orthogonal"),
+        Penalty(kind="energy", strength=0.01),
+    ),
+    "hard": (Model(kind="itrsa", width=16, heads=2, projections="hard"), None),
+    "symmetric": (Model(kind="symmetric", width=16, heads=1), None),
+}
+of_all_models = pytest.mark.parametrize("name", MODELS)
+
+
+def job(name, **changes):
+    model, penalty = MODELS[name]
+    training = {"updates": UPDATES, "batch_size": 3, "loops": 2, "clip": 1.0, "relabel": True}
+    return TrainJob(
+        boards=BOARDS,
+        model=model,
+        penalty=penalty,
+        learning_rate=RATE,
+        training=Training(**training | changes),
+        device="cpu",
+    )
+
+
+class Kept:
+    """A checkpoint that is due after some updates, and then keeps no more."""
+
+    def __init__(self, updates, kept=None):
+        self.left, self.arrays = updates, kept
+
+    def read(self):
+        return self.arrays
+
+    def is_due(self):
+        self.left -= 1
+        return self.left == 0
+
+    def write(self, arrays):
+        self.arrays = {name: np.array(value) for name, value in arrays.items()}
+
+
+def same_bits(first, second):
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        assert value.tobytes() == second[name].tobytes(), name
+
+
+@of_all_models
+def test_the_bits_of_a_seed_do_not_depend_on_its_company(name):
+    long = job(name, updates=25)
+    together = run(long, SEEDS, [DATA], Kept(-1))
+    alone = run(long, SEEDS[1:2], [DATA], Kept(-1))
+    assert alone["losses"].shape == (1, 1)
+    same_bits({key: value[1:2] for key, value in together.items()}, alone)
+
+
+@of_all_models
+def test_a_resumed_run_gives_the_same_bits(name):
+    long = job(name, updates=25)
+    kept = Kept(7)
+    whole = run(long, SEEDS, [DATA], kept)
+    assert len(kept.arrays["losses"]) == 7
+    resumed = run(long, SEEDS, [DATA], Kept(-1, kept.arrays))
+    same_bits(whole, resumed)
+    assert not any(key.startswith("adam/") for key in resumed)
+
+
+def test_the_losses_kept_are_means_of_25_updates():
+    found = run(job("itrsa", updates=55), [3], [DATA], Kept(-1))["losses"]
+    state = begun(job("itrsa", updates=55), [3])
+    for _ in train(job("itrsa", updates=55), [3], DATA, state):
+        pass
+    each = np.concatenate(state.losses)
+    np.testing.assert_allclose(found, [[each[:25].mean(), each[25:50].mean()]], rtol=1e-5)
+
+
+def test_seeds_differ():
+    found = run(job("itrsa"), SEEDS, [DATA], Kept(-1))
+    assert len({value.tobytes() for value in found["query"]}) == len(SEEDS)
+
+
+@of_all_models
+def test_what_is_frozen_stays_and_all_else_moves(name):
+    found = run(job(name), SEEDS[:1], [DATA], Kept(-1))
+    start = initial(MODELS[name][0], BOARDS.digits, SEEDS[0])
+    assert found.keys() - {"losses"} == start.keys()
+    for key, value in start.items():
+        assert np.array_equal(found[key][0], value) == (key in FROZEN), key
+
+
+@pytest.mark.parametrize("largest", [0.1, 1.0, 100.0])
+def test_every_seed_is_clipped_as_pytorch_clips_it_alone(largest):
+    random = np.random.default_rng(0)
+    shapes = [(3, 5), (4,), ()]
+    # Of norms below and above the largest.
+    scales = np.array([1e-3, 0.3, 30.0])
+    gradients = [
+        torch.from_numpy(
+            random.normal(size=(3, *shape)) * scales.reshape(3, *[1] * len(shape))
+        ) for shape in shapes
+    ]  # fmt: skip
+    expected = []
+    for seed in range(3):
+        own = [torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)) for shape in shapes]
+        for parameter, gradient in zip(own, gradients, strict=True):
+            parameter.grad = gradient[seed].clone()
+        torch.nn.utils.clip_grad_norm_(own, largest)
+        expected.append([parameter.grad for parameter in own])
+    _clip(gradients, largest)
+    for seed, own in enumerate(expected):
+        for gradient, theirs in zip(gradients, own, strict=True):
+            torch.testing.assert_close(gradient[seed], theirs, rtol=1e-12, atol=0)
+        norm = sum(float(theirs.square().sum()) for theirs in own) ** 0.5
+        assert norm <= largest
+
+
+def literal(job, seed):
+    """Parameters of one seed after training, in float64, and the losses of its updates.
+
+    Clipping by PyTorch's function, Adam by its formulas, cross-entropy by PyTorch's.
+    """
+    start = initial(job.model, BOARDS.digits, seed)
+    parameters = {
+        name: torch.from_numpy(value).double().requires_grad_(name not in FROZEN)
+        for name, value in start.items()
+    }
+    trained = [each for each in parameters.values() if each.requires_grad]
+    first, second = ([torch.zeros_like(each) for each in trained] for _ in range(2))
+    losses = []
+    for update in range(job.training.updates):
+        digits, solutions, noise = map(torch.from_numpy, _batch(job, DATA, seed, update))
+        found = logits(job.model, parameters, digits, noise.double(), job.training.loops)
+        loss = torch.nn.functional.cross_entropy(
+            found.reshape(-1, BOARDS.digits), solutions.flatten() - 1
+        )
+        losses.append(loss.item())
+        if job.penalty:
+            penalty = {"energy": energy_penalty, "spectral": spectral_penalty}[job.penalty.kind]
+            loss = loss + job.penalty.strength * penalty(effective_weights(job.model, parameters))
+        for each in trained:
+            each.grad = None
+        loss.backward()
+        moved = [each for each in trained if each.grad is not None]
+        torch.nn.utils.clip_grad_norm_(moved, job.training.clip)
+        with torch.no_grad():
+            for m, v, each in zip(first, second, trained, strict=True):
+                m.add_(0.1 * (each.grad - m))
+                v.add_(0.001 * (each.grad**2 - v))
+                rate = RATE / (1 - 0.9 ** (update + 1))
+                each.sub_(rate * m / ((v / (1 - 0.999 ** (update + 1))).sqrt() + 1e-8))
+    return {name: each.detach().numpy() for name, each in parameters.items()}, losses
+
+
+@of_all_models
+def test_training_is_adam_on_the_loss_of_one_seed(name):
+    """Adam's first steps are signs: a gradient of rounding moves an entry by the whole rate."""
+    own, one = job(name), SEEDS[0]
+    state = begun(own, [7, one])
+    for _ in train(own, [7, one], DATA, state):
+        pass
+    expected, losses = literal(own, one)
+    np.testing.assert_allclose([each[1] for each in state.losses], losses, rtol=1e-3)
+    assert losses[-1] != losses[0]
+    for key, value in expected.items():
+        found = state.parameters[key][1].detach().numpy()
+        far = np.abs(found - value) > 1e-2 * RATE * UPDATES
+        assert far.mean() < 0.02, key
+
+
+def test_batches_are_boards_of_the_training_split_whose_blanks_are_zero():
+    own = job("itrsa", relabel=False, batch_size=12)
+    digits, solutions, noise = _batch(own, DATA, 3, 0)
+    known = {(*s, *g) for s, g in zip(
+        DATA["train_solutions"].tolist(), DATA["train_given"].tolist(), strict=True
+    )}  # fmt: skip
+    for shown, solution in zip(digits, solutions, strict=True):
+        assert (*solution.tolist(), *(shown > 0).tolist()) in known
+        assert np.array_equal(shown[shown > 0], solution[shown > 0])
+    assert noise.shape == (12, BOARDS.cells, 16)
+    assert len({each.tobytes() for each in noise}) == 12
+    again, other = _batch(own, DATA, 3, 0), _batch(own, DATA, 3, 1)
+    assert np.array_equal(noise, again[2])
+    assert not np.array_equal(noise, other[2])
+
+
+def test_relabelled_boards_have_their_digits_renamed_throughout():
+    plain, renamed = (
+        _batch(job("itrsa", relabel=relabel, batch_size=30), DATA, 3, 0)
+        for relabel in (False, True)
+    )
+    assert np.array_equal(plain[0] == 0, renamed[0] == 0)
+    changed = 0
+    for before, after in zip(plain[1], renamed[1], strict=True):
+        names = {*zip(before.tolist(), after.tolist(), strict=True)}
+        assert len(names) == BOARDS.digits
+        changed += any(a != b for a, b in names)
+    assert changed > 20
+
+
+def test_the_penalty_is_added_to_what_is_minimised_and_not_to_what_is_kept():
+    plain, held = (
+        job("orthogonal").model_copy(update={"penalty": penalty})
+        for penalty in (None, Penalty(kind="energy", strength=10.0))
+    )
+    found = [run(each.model_copy(update={"training": each.training.model_copy(
+        update={"updates": 25})}), [3], [DATA], Kept(-1)) for each in (plain, held)]  # fmt: skip
+    model, _ = MODELS["orthogonal"]
+    gaps = [
+        energy_penalty(
+            effective_weights(model, {k: torch.from_numpy(v) for k, v in each.items()})
+        ).item()
+        for each in found
+    ]
+    assert gaps[1] < 0.5 * gaps[0]
+    assert all((each["losses"] < 2).all() for each in found)
