@@ -21,11 +21,16 @@ from replication.registry import FigureText
 from replication.report.captions import Captions
 from replication.study import find_studies
 from replication.verification.judgement import Verdict
-from replication.verification.reference import figure_path, read_reference, reference_folder
+from replication.verification.reference import (
+    figure_path,
+    find_references,
+    read_reference,
+    reference_folder,
+)
 
 TABLE = pd.DataFrame({"rate": [0.5, 0.5, 1.0], "seed": [1, 2, 1], "mean": [0.1234, 0.1234, 12.0]})
 JOBS = Jobs.of(DEFAULTS, find_studies())
-FIGURES = [(study, name) for study, jobs in JOBS.studies.items() for name in jobs.figures]
+FIGURES = [(study, name) for study in find_references(ROOT) for name in JOBS.studies[study].figures]
 DOCUMENTS = [
     path
     for pattern in ("*.md", "config/*.md", "docs/*.md", "src/*/*/README.md")
