@@ -12,6 +12,7 @@ from replication.seeds import Seed, SeedRange, batches, listed
 from replication.strict import Strict, unknown_key
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
+from transformer_dynamics.recurrent_attention.labels import Name
 from transformer_dynamics.recurrent_attention.measure_settings import (
     Count,
     Factors,
@@ -84,7 +85,7 @@ class Tuning(Strict):
     """The uncounted seed."""
     loops: Count
     """T of the choice."""
-    candidates: dict[str, Candidates]
+    candidates: dict[Name, Candidates]
     """By condition."""
 
 
@@ -108,13 +109,13 @@ class Settings(StudySettings):
     """Updates and batches of every condition."""
     seeds: SeedRange
     """Of every condition."""
-    experiments: dict[str, Condition]
+    experiments: dict[Name, Condition]
     """Conditions by name; `null` in an overlay removes one."""
     tuning: Tuning
     """How rates and strengths were chosen."""
     measures: Measures
     """How models are measured."""
-    conditions_of: dict[str, list[str]]
+    conditions_of: dict[Name, list[Name]]
     """Metrics that are not offered for all conditions, and for which they are."""
     token_norms: TokenNorms
     """Figure 1."""

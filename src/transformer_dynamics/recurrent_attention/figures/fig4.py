@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Figure, Measured
+from transformer_dynamics.recurrent_attention.labels import Label
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Fig4(Figure):
     columns: ClassVar[tuple[str, ...]] = ("model", "N", *DRAWN)
     drawing: Literal["fig4"]
     """Which drawing."""
-    panels: dict[str, list[str]]
+    panels: dict[Label, list[str]]
     """Conditions by title of their panel, of ascending N."""
 
     def sources(self) -> list[tuple[str, str]]:

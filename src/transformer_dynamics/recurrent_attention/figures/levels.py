@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import field_validator
-
 from replication.study import Figure, Measured
+from transformer_dynamics.recurrent_attention.labels import Label
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy
 
 if TYPE_CHECKING:
@@ -30,16 +29,8 @@ class Levels(Figure):
     )  # fmt: skip
     drawing: Literal["figS1", "figS2"]
     """Which drawing."""
-    levels: dict[str, str]
+    levels: dict[Label, str]
     """Condition by name of its level, from left to right."""
-
-    @field_validator("levels", mode="before")
-    @classmethod
-    def _without_removed(cls, levels: Any) -> Any:
-        """An overlay removes a level by `null`."""
-        if not isinstance(levels, dict):
-            return levels
-        return {level: name for level, name in levels.items() if name is not None}
 
     def sources(self) -> list[tuple[str, str]]:
         """Accuracy of all levels, then their exponents."""

@@ -9,6 +9,7 @@ from transformer_dynamics.recurrent_attention.figures.fig4 import (
     along_loops,
     panel,
 )
+from transformer_dynamics.recurrent_attention.labels import Label
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Methods(Figure):
     columns: ClassVar[tuple[str, ...]] = ("method", "N", "lambda", *DRAWN)
     drawing: Literal["fig5", "figS3"]
     """Which drawing."""
-    methods: dict[str, str]
+    methods: dict[Label, str]
     """Condition by name of its method."""
 
     def sources(self) -> list[tuple[str, str]]:
