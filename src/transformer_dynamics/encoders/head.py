@@ -1,0 +1,60 @@
+"""The linear layer on an encoder's features, f(x) = V phi(x) + b."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+STANDARD_DEVIATION = 0.02
+"""Of the entries of a random V, as of every linear layer of BERT and RoBERTa."""
+
+
+class Head(NamedTuple):
+    """V and b."""
+
+    weight: Tensor
+    """[C, h] V; row v_k belongs to class k."""
+    bias: Tensor
+    """[C] b."""
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Logits f = V phi + b.
+
+        Args:
+            features: [..., h] phi.
+
+        Returns:
+            [..., C] f.
+        """
+        return features @ self.weight.T + self.bias
+
+    @property
+    def norm(self) -> float:
+        """||V||_F; b does not count."""
+        return float(torch.linalg.matrix_norm(self.weight))
+
+    def scaled(self, factor: float) -> "Head":
+        """(t V, t b): all logits are multiplied by t, and no prediction changes for t > 0.
+
+        Temperature scaling by T is t = 1/T.
+        """
+        return Head(self.weight * factor, self.bias * factor)
+
+    def with_norm(self, norm: float) -> "Head":
+        """V of another length in the same direction, with the same b."""
+        return Head(self.weight * (norm / self.norm), self.bias)
+
+
+def random_head(classes: int, width: int, random: torch.Generator) -> Head:
+    """V ~ N(0, .02^2) and b = 0, so that ||V||_F ~ .02 sqrt(C h).
+
+    Args:
+        classes: C.
+        width: h.
+        random: where the entries are drawn from; its type decides nothing else.
+
+    Returns:
+        The head, in float32.
+    """
+    weight = torch.randn(classes, width, generator=random) * STANDARD_DEVIATION
+    return Head(weight, torch.zeros(classes))

@@ -1,0 +1,197 @@
+"""Low-rank adaptation: its kernel at the start, where B = 0 (Sec. 4.5).
+
+W + (alpha/r) B A, where the entries of A [r, d_in] are independent, of variance sigma^2. There the
+gradient of A vanishes and that of B is (alpha/r) G A^T, where G = dphi/dW, so that
+
+    F^LoRA(x, x') = (alpha/r)^2 sum_W V <G(x) A^T, G(x') A^T> V^T
+    E_A F^LoRA    = sigma^2 r (alpha/r)^2 F^FT of the adapted matrices                (any network)
+
+and P is that of full fine-tuning. Prop. 4.4 is phi = B_0 x + B A x with alpha = r and ||x|| <= c.
+With a probability of at least 1 - 4 exp(-(e^2 - e^3) r/4), ||F^LoRA - sigma^2 r F^FT|| is at most
+
+    printed:     c e ||V V^T||
+    corrected:   c^2 sigma^2 r e ||V V^T||, for entries of A that are Gaussian or bounded
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from replication.errors import InputError
+
+LARGEST_GAP = 4 / 27
+"""Of e^2 - e^3, at e = 2/3."""
+
+
+class Bound(NamedTuple):
+    """What Prop. 4.4 depends on."""
+
+    rank: int
+    """r."""
+    epsilon: float
+    """e, between 0 and 1."""
+    length: float = 1.0
+    """c, the largest ||x||."""
+    deviation: float = 1.0
+    """sigma, of an entry of A."""
+
+    def check(self) -> None:
+        """Refuse what the statement does not cover.
+
+        Raises:
+            InputError: unless r >= 1, 0 < e < 1, c > 0 and sigma > 0.
+        """
+        if self.rank < 1 or not 0 < self.epsilon < 1 or not (self.length > 0 < self.deviation):
+            raise InputError(f"Prop. 4.4 needs r >= 1, 0 < e < 1, c > 0, sigma > 0: {self}")
+
+    @property
+    def printed(self) -> float:
+        """As the paper prints it, c e, in units of ||V V^T||."""
+        return self.length * self.epsilon
+
+    @property
+    def corrected(self) -> float:
+        """With what the statement drops of its proof, c^2 sigma^2 r e, in units of ||V V^T||."""
+        return self.length**2 * self.deviation**2 * self.rank * self.epsilon
+
+    @property
+    def failure(self) -> float:
+        """4 exp(-(e^2 - e^3) r/4), which the probability of a larger deviation must not exceed."""
+        return float(4 * np.exp(-(self.epsilon**2 - self.epsilon**3) * self.rank / 4))
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it says nothing, as the probability that it names is not below 1."""
+        return self.failure >= 1
+
+
+def largest_void_rank() -> int:
+    """The largest r for which Prop. 4.4 says nothing, whatever e: 4 exp(-(4/27) r/4) >= 1."""
+    return int(np.floor(4 * np.log(4) / LARGEST_GAP))
+
+
+def deviations(
+    bound: Bound,
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    projections: "Projections",
+) -> NDArray[np.float64]:
+    """||F^LoRA - sigma^2 r F^FT||/||V V^T|| = |<A x, A x'> - sigma^2 r <x, x'>| for drawn A.
+
+    Args:
+        bound: r and sigma.
+        first: [d] x.
+        second: [d] x'.
+        projections: how A is drawn.
+
+    Returns:
+        [number of draws].
+
+    Raises:
+        InputError: for what Prop. 4.4 does not cover.
+    """
+    bound.check()
+    mean = bound.deviation**2 * bound.rank * float(first @ second)
+    drawn = projections.draw(bound.rank, len(first), bound.deviation)
+    inner = np.einsum("srd,d,sre,e->s", drawn, first, drawn, second, optimize=True)
+    return np.asarray(np.abs(inner - mean))
+
+
+class Projections(NamedTuple):
+    """How matrices A are drawn."""
+
+    draws: int
+    """Their number."""
+    random: np.random.Generator
+    """Where they are drawn from."""
+    uniform: bool = False
+    """Uniform entries, as PyTorch's; otherwise Gaussian."""
+
+    def draw(self, rank: int, width: int, deviation: float) -> NDArray[np.float64]:
+        """Entries of mean 0.
+
+        Args:
+            rank: r.
+            width: d_in.
+            deviation: sigma.
+
+        Returns:
+            [draws, r, d_in].
+        """
+        shape = (self.draws, rank, width)
+        if self.uniform:
+            half = np.sqrt(3) * deviation
+            return self.random.uniform(-half, half, shape)
+        return self.random.normal(0.0, deviation, shape)
+
+
+def kaiming_deviation(width: int) -> float:
+    """Sigma of the released code's A: kaiming_uniform with a = sqrt 5, variance 1/(3 d_in).
+
+    Args:
+        width: d_in.
+    """
+    return float(np.sqrt(1 / (3 * width)))
+
+
+def expected_scalar(deviation: float, rank: int, alpha: float) -> float:
+    """sigma^2 r (alpha/r)^2, by which E_A F^LoRA differs from F^FT of the adapted matrices.
+
+    Args:
+        deviation: sigma.
+        rank: r.
+        alpha: scale of the adapter.
+    """
+    return deviation**2 * rank * (alpha / rank) ** 2
+
+
+def adapted_kernel(
+    jacobian: Mapping[str, Tensor],
+    other: Mapping[str, Tensor],
+    projections: Mapping[str, Tensor],
+    alpha: float,
+) -> Tensor:
+    """Theta^phi of the adapters at B = 0; V on both sides makes it F^LoRA.
+
+    Args:
+        jacobian: by name of an adapted matrix, [n, h, d_out, d_in] dphi(x)/dW.
+        other: [m, h, d_out, d_in] the same of x'.
+        projections: [r, d_in] A by name.
+        alpha: scale of the adapters.
+
+    Returns:
+        [n, m, h, h].
+    """
+    kernel = torch.zeros(())
+    for name, a in projections.items():
+        scaled = a * (alpha / len(a))
+        seen, facing = (torch.einsum("nhoi,ri->nhor", j[name], scaled) for j in (jacobian, other))
+        kernel = kernel + torch.einsum("nhor,mkor->nmhk", seen, facing)
+    return kernel
+
+
+def scalar_factor(adapted: Tensor, full: Tensor) -> float:
+    """<F^LoRA, F>/<F, F>, the least-squares factor; it is unbiased over A."""
+    return float((adapted * full).sum() / (full * full).sum())
+
+
+def cosine(adapted: Tensor, full: Tensor) -> float:
+    """<F^LoRA, F>/(||F^LoRA|| ||F||): 1 if they differ by a scalar only."""
+    return scalar_factor(adapted, full) * float(full.norm() / adapted.norm())
+
+
+def norm_bias(gram: NDArray[np.float64], rank: int) -> float:
+    """By how much ||F^LoRA||/||F|| exceeds the scalar, for one linear map and Gaussian A.
+
+    sqrt(1 + 1/r + tr(G)^2/(r ||G||^2)) is the root of the mean square over A.
+
+    Args:
+        gram: [n, n] G = <x_i, x_j>.
+        rank: r.
+    """
+    share = np.trace(gram) ** 2 / np.sum(gram**2)
+    return float(np.sqrt(1 + (1 + share) / rank))

@@ -1,0 +1,106 @@
+"""The linear probe against a dense Newton method on the literal objective, and its conditions."""
+
+import numpy as np
+import pytest
+import torch
+
+from replication.errors import InputError
+from transformer_dynamics.encoders import probe as probing
+from transformer_dynamics.encoders.probe import probe
+
+
+def drawn(n=60, width=5, classes=3, spread=1.0, shift=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) % classes
+    features = shift + spread * (
+        rng.normal(size=(n, width)) + rng.normal(size=(classes, width))[labels]
+    )
+    return features, labels
+
+
+def objective(weight, bias, features, labels, strength):
+    loss = torch.nn.functional.cross_entropy(
+        torch.from_numpy(features) @ weight.T + bias, torch.from_numpy(labels), reduction="sum"
+    )
+    return weight.square().sum() / 2 + strength * loss
+
+
+def dense(features, labels, strength, classes=3):
+    """The optimum by Newton's method with autograd's dense Hessian."""
+    width = features.shape[1]
+    point = torch.zeros(classes * (width + 1), dtype=torch.float64)
+
+    def flat(x):
+        weight, bias = x[: classes * width].view(classes, width), x[classes * width :]
+        return objective(weight, bias, features, labels, strength) + bias.sum() ** 2
+
+    for _ in range(40):
+        gradient = torch.autograd.functional.jacobian(flat, point)
+        hessian = torch.autograd.functional.hessian(flat, point)
+        point = point - torch.linalg.solve(hessian, gradient)
+    assert gradient.abs().max() < 1e-9
+    return point[: classes * width].view(classes, width).numpy(), point[classes * width :].numpy()
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0, 30.0])
+def test_the_probe_is_the_optimum(strength):
+    features, labels = drawn()
+    found = probe(features, labels, 3, strength, tolerance=1e-9)
+    weight, bias = dense(features, labels, strength)
+    assert found.weight == pytest.approx(weight, abs=1e-7)
+    assert found.bias == pytest.approx(bias, abs=1e-7)
+    assert found.gradient <= 1e-9
+
+
+@pytest.mark.parametrize("strength", [0.01, 1.0, 100.0])
+def test_the_stored_gradient_is_that_of_autograd(strength):
+    """Also where features have a large common part, as collapsed ones have, and n < h."""
+    features, labels = drawn(n=40, width=60, spread=0.3, shift=2.0)
+    found = probe(features, labels, 3, strength)
+    weight, bias = (torch.from_numpy(x.copy()).requires_grad_() for x in found[:2])
+    objective(weight, bias, features, labels, strength).backward()
+    largest = max(float(weight.grad.abs().max()), float(bias.grad.abs().max()))
+    assert largest <= 1.01e-6
+    assert abs(largest - found.gradient) < 1e-9
+    assert abs(found.bias.sum()) < 1e-10
+
+
+def test_conditions_of_the_optimum():
+    """sum_i delta_i = 0 and sum_i delta_i phi_i^T = V/C_reg."""
+    features, labels = drawn()
+    found = probe(features, labels, 3, 2.0, tolerance=1e-10)
+    logits = found.logits(features)
+    given = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    delta = np.eye(3)[labels] - given
+    assert np.abs(delta.sum(0)).max() < 1e-9
+    assert delta.T @ features == pytest.approx(found.weight / 2.0, abs=1e-9)
+    assert np.linalg.matrix_rank(found.weight) == 2
+
+
+def test_separable_and_missing_classes():
+    features, labels = np.diag([5.0, 5.0, 5.0]), np.array([0, 1, 2])
+    found = probe(features, labels, 4, 100.0)
+    assert found.gradient <= probing.TOLERANCE
+    assert (found.logits(features).argmax(1) == labels).all()
+
+
+def test_selection_prefers_the_stronger_of_equal_penalties():
+    train, validation = drawn(n=60), drawn(n=30, seed=1)
+    strengths = [100.0, 0.01, 1.0]
+    probes = {s: probe(*train, 3, s) for s in strengths}
+    scores = {
+        s: np.mean(p.logits(validation[0]).argmax(1) == validation[1]) for s, p in probes.items()
+    }
+    best = min(s for s in strengths if scores[s] == max(scores.values()))
+    assert probing.select(train, validation, 3, strengths).strength == best
+    easy = (np.diag([9.0, 9.0, 9.0]), np.array([0, 1, 2]))
+    assert probing.select(easy, easy, 3, strengths).strength == 0.01
+
+
+def test_what_no_probe_can_use_is_refused():
+    features, labels = drawn()
+    for wrong, strength in ((features * np.nan, 1.0), (features, 0.0), (features[:0], 1.0)):
+        with pytest.raises(InputError, match="a probe needs finite features"):
+            probe(wrong, labels[: len(wrong)], 3, strength)
+    with pytest.raises(InputError, match="has a gradient of"):
+        probe(features, labels, 3, 1.0, tolerance=1e-30)

@@ -1,0 +1,167 @@
+"""Prop. 4.4, printed and corrected, and the kernel of adapters in expectation."""
+
+import numpy as np
+import pytest
+import torch
+
+from replication.errors import InputError
+from transformer_dynamics.lp_ft.theory import kernel, lora, networks
+from transformer_dynamics.lp_ft.theory.lora import Bound, Projections
+
+RANKS = [2, 4, 8, 16, 32, 64, 128, 256]
+
+
+def random(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def pair(length):
+    x = np.random.default_rng(0).normal(size=(2, 16))
+    return length * x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("uniform", [False, True])
+@pytest.mark.parametrize("rank", RANKS)
+def test_the_corrected_bound_holds(rank, uniform):
+    first, second = pair(10.0)
+    draws = Projections(400, np.random.default_rng(rank), uniform)
+    for epsilon in (0.3, 2 / 3):
+        for other in (first, second):
+            bound = Bound(rank, epsilon, length=10.0, deviation=0.7)
+            above = np.mean(lora.deviations(bound, first, other, draws) > bound.corrected)
+            assert above <= bound.failure
+
+
+def test_the_printed_bound_fails_where_sigma_squared_r_c_is_above_one():
+    first, _ = pair(10.0)
+    bound = Bound(64, 2 / 3, length=10.0)
+    draws = Projections(400, np.random.default_rng(1))
+    found = lora.deviations(bound, first, first, draws)
+    assert bound.failure < 0.5
+    assert np.mean(found > bound.printed) > 0.9 > bound.failure
+    assert np.mean(found > bound.corrected) <= bound.failure
+
+
+def test_the_statement_is_void_at_the_papers_rank():
+    assert lora.largest_void_rank() == 37
+    assert Bound(37, 2 / 3).is_void
+    assert not Bound(38, 2 / 3).is_void
+    gaps = np.linspace(0.001, 0.999, 999)
+    assert max(gaps**2 - gaps**3) <= lora.LARGEST_GAP
+    assert 1 - Bound(8, 2 / 3).failure == pytest.approx(1 - 4 * np.exp(-8 / 27))
+
+
+def test_the_mean_deviation_at_the_papers_rank():
+    """<A x, A x> of Gaussian A is sigma^2 c^2 times a chi-square with r degrees of freedom."""
+    first, _ = pair(2.0)
+    bound = Bound(8, 2 / 3, length=2.0, deviation=0.5)
+    found = lora.deviations(bound, first, first, Projections(4000, np.random.default_rng(2)))
+    drawn = np.random.default_rng(3).chisquare(8, 200_000)
+    scale = 0.5**2 * 2.0**2
+    assert found.mean() == pytest.approx(scale * np.abs(drawn - 8).mean(), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "wrong", [Bound(0, 0.5), Bound(2, 0), Bound(2, 1), Bound(2, 0.5, 0), Bound(2, 0.5, 1, -1)]
+)
+def test_what_the_statement_does_not_cover_is_refused(wrong):
+    with pytest.raises(InputError, match=r"Prop\. 4\.4 needs"):
+        wrong.check()
+
+
+NAMES = ("query", "value")
+
+
+def adapters():
+    network = networks.transformer(11, 5, 8, 3, random())
+    tokens = torch.randint(0, 11, (4, 5), generator=random(3))
+    jacobian = kernel.feature_jacobian(network.map, network.body, tokens)
+    return network, tokens, {name: jacobian[name] for name in NAMES}
+
+
+def test_the_kernel_of_adapters_is_that_of_autograd():
+    network, tokens, jacobian = adapters()
+    drawn = {name: torch.randn((2, 8), generator=random(8), dtype=torch.float64) for name in NAMES}
+    alpha = 16.0
+
+    def features(*factors):
+        body = dict(network.body)
+        for index, name in enumerate(NAMES):
+            b, a = factors[2 * index : 2 * index + 2]
+            body[name] = body[name] + alpha / 2 * b @ a
+        return network.map(body, tokens)
+
+    factors = [
+        tensor
+        for name in NAMES
+        for tensor in (torch.zeros((8, 2), dtype=torch.float64), drawn[name])
+    ]
+    whole = torch.autograd.functional.jacobian(features, tuple(factors))
+    assert all(not whole[index].any() for index in (1, 3))
+    flat = torch.cat([part.flatten(2) for part in whole], dim=2)
+    exact = kernel.feature_kernel(flat, flat)
+    found = lora.adapted_kernel(jacobian, jacobian, drawn, alpha)
+    assert (found - exact).abs().max() <= 1e-12 * exact.abs().max()
+
+
+def test_in_expectation_adapters_give_a_multiple_of_full_fine_tuning():
+    """Exactly: A runs over all rows sigma sqrt(d) e_i, whose mean of A^T A is sigma^2 r I."""
+    network, _, jacobian = adapters()
+    deviation, alpha = 0.3, 4.0
+    rows = deviation * np.sqrt(8) * torch.eye(8, dtype=torch.float64)
+    found = torch.stack(
+        [
+            lora.adapted_kernel(jacobian, jacobian, dict.fromkeys(NAMES, row[None]), alpha)
+            for row in rows
+        ]
+    ).mean(0)
+    flat = kernel.flattened(jacobian)
+    full = kernel.ft_effective(kernel.feature_kernel(flat, flat), network.head.weight)
+    adapted = kernel.ft_effective(found, network.head.weight)
+    scalar = lora.expected_scalar(deviation, 1, alpha)
+    assert (adapted - scalar * full).abs().max() <= 1e-12 * adapted.abs().max()
+    assert lora.scalar_factor(adapted, full) == pytest.approx(scalar, rel=1e-12)
+    assert lora.cosine(adapted, full) == pytest.approx(1, rel=1e-12)
+
+
+def test_the_factor_of_drawn_adapters_is_unbiased():
+    _, _, jacobian = adapters()
+    rank, alpha, draws = 2, 2.0, 400
+    deviation = lora.kaiming_deviation(8)
+    projections = Projections(draws, np.random.default_rng(5), uniform=True)
+    drawn = {name: torch.from_numpy(projections.draw(rank, 8, deviation)) for name in NAMES}
+    flat = kernel.flattened(jacobian)
+    full = kernel.feature_kernel(flat, flat)
+    factors = np.array(
+        [
+            lora.scalar_factor(
+                lora.adapted_kernel(jacobian, jacobian, {n: drawn[n][i] for n in NAMES}, alpha),
+                full,
+            )
+            for i in range(draws)
+        ]
+    )
+    error = factors.std(ddof=1) / np.sqrt(draws)
+    expected = lora.expected_scalar(deviation, rank, alpha)
+    assert abs(factors.mean() - expected) < 4 * error
+    assert error < 0.1 * expected
+
+
+def test_scalars_of_the_released_code():
+    """r = alpha = 8 at widths 768 and 384."""
+    for width, scalar in ((768, 0.00347), (384, 0.00694)):
+        found = lora.expected_scalar(lora.kaiming_deviation(width), 8, 8)
+        assert found == pytest.approx(scalar, rel=1e-2)
+
+
+def test_the_ratio_of_norms_is_biased_up():
+    rng = np.random.default_rng(4)
+    inputs = rng.normal(size=(6, 10))
+    gram = inputs @ inputs.T
+    drawn = Projections(4000, rng).draw(3, 10, 0.4)
+    seen = np.einsum("nd,srd->snr", inputs, drawn)
+    squares = np.sum(np.einsum("snr,smr->snm", seen, seen) ** 2, axis=(1, 2))
+    scalar = 0.4**2 * 3
+    found = np.sqrt(squares.mean() / np.sum(gram**2)) / scalar
+    assert found == pytest.approx(lora.norm_bias(gram, 3), rel=0.03)
+    assert lora.norm_bias(gram, 3) > 1.3
