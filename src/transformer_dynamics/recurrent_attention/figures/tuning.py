@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Figure, Measured
+from transformer_dynamics.recurrent_attention.figures.conditions import called
 from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
 
 if TYPE_CHECKING:
@@ -53,30 +54,33 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
 
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left over rates, right over strengths, one line per condition; the chosen are filled."""
+    """Left over rates, right over strengths, one line per condition; what is chosen is filled."""
     import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
 
     from replication.drawing import WIDTH, category_styles
 
     rows = table[table["loops"] == table["loops"].max()]
+    styles = category_styles(rows["condition"].unique())
     drawing, panels = plt.subplots(
-        1, len(AXES), figsize=(WIDTH, 2.6), sharey=True, layout="constrained"
+        1, len(AXES), figsize=(WIDTH, 2.9), sharey=True, layout="constrained"
     )
     for axes, (quantity, label) in zip(panels, AXES.items(), strict=True):
-        conditions = rows[rows["quantity"] == quantity].groupby("condition", sort=False)
-        for (name, tried), (_, style) in zip(
-            conditions, category_styles(conditions.groups), strict=True
-        ):
+        for name, style in styles:
+            tried = rows[(rows["quantity"] == quantity) & (rows["condition"] == name)]
+            look = {"color": style.colour, "marker": style.marker, "markersize": 4}
             axes.plot(
-                tried["value"], tried["solved"], color=style.colour, linestyle=style.line,
-                marker=style.marker, markerfacecolor="none", label=name.replace("_", " "),
+                tried["value"], tried["solved"], linestyle=style.line, markerfacecolor="white",
+                **look,
             )  # fmt: skip
             best = tried[tried["is_best"]]
-            axes.plot(
-                best["value"], best["solved"], color=style.colour, linestyle="none",
-                marker=style.marker,
-            )  # fmt: skip
+            axes.plot(best["value"], best["solved"], linestyle="none", **look)
         axes.set(xscale="log", xlabel=label, ylim=(-0.03, None))
-        axes.legend(frameon=False)
     panels[0].set_ylabel(f"Solved validation boards, $T={rows['loops'].iloc[0]}$")
+    named = [
+        Line2D([], [], color=style.colour, linestyle=style.line, marker=style.marker, markersize=4)
+        for _, style in styles
+    ]
+    names = [called(name) for name, _ in styles]
+    drawing.legend(named, names, loc="outside lower center", ncols=4, frameon=False)
     return drawing
