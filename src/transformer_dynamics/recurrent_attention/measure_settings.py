@@ -4,11 +4,9 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from replication.strict import Strict, distinct
-from transformer_dynamics.recurrent_attention.train_settings import Positive, TrainJob
+from replication.strict import Count, Counts, Positive, Strict, distinct
+from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 
-Count = Annotated[int, Field(ge=1)]
-Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(distinct)]
 Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
 
 

@@ -9,12 +9,10 @@ from pydantic import Field, field_validator, model_validator
 from replication.configuration import Computation
 from replication.errors import InputError
 from replication.seeds import Seed, SeedRange, batches, listed
-from replication.strict import Strict, unknown_key
+from replication.strict import Count, Name, Positive, Strict, unknown_key
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
-from transformer_dynamics.recurrent_attention.labels import Name
 from transformer_dynamics.recurrent_attention.measure_settings import (
-    Count,
     Factors,
     MeasureJob,
     Measures,
@@ -26,7 +24,7 @@ from transformer_dynamics.recurrent_attention.token_norms_settings import (
     MeasureTokenNormsJob,
     TokenNormsJob,
 )
-from transformer_dynamics.recurrent_attention.train_settings import Positive, Training, TrainJob
+from transformer_dynamics.recurrent_attention.train_settings import Training, TrainJob
 from transformer_dynamics.recurrent_attention.tuning_settings import (
     Candidate,
     TuningJob,
