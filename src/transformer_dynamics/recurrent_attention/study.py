@@ -320,7 +320,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         },
         "width": width,
         "experiments": halves | heads,
-        "training": {"updates": 5, "batch_size": 4, "loops": 2},
+        "training": {"updates": 25, "batch_size": 4, "loops": 2},
         "seeds": {"count": 2},
         "token_norms": {
             "seeds": {"count": 2},
