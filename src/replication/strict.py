@@ -4,9 +4,16 @@ import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from replication.errors import InputError
@@ -26,6 +33,16 @@ def distinct(values: list[T]) -> list[T]:
     if repeated:
         raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
     return values
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+"""Of what a study computes, and of its folder."""
+Positive = Annotated[float, Field(gt=0)]
+"""A number above 0."""
+Count = Annotated[int, Field(ge=1)]
+"""Of things of which there is one at least."""
+Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(distinct)]
+"""Some of them, each once."""
 
 
 class Strict(BaseModel):

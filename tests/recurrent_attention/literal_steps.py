@@ -2,6 +2,8 @@
 
 import torch
 
+from transformer_dynamics.recurrent_attention.attention import Weights
+
 FLOATS = torch.float64
 
 
@@ -21,6 +23,11 @@ def weights(seed, tokens, width, heads, leading=()):
         "eta": 0.7 + 0.1 * normal(),
         "omega": 0.5 + 0.1 * normal(),
     }
+
+
+def matrices(w):
+    """Those of attention among them."""
+    return Weights(*(w[name] for name in Weights._fields))
 
 
 def start(seed, tokens, width, leading=()):

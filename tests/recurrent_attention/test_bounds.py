@@ -15,10 +15,15 @@ def norm(matrix):
     return float(torch.linalg.svdvals(matrix)[0])
 
 
+def everything(case):
+    """What the literal formulas read."""
+    return {**case.parameters, **case.weights._asdict(), "inputs": case.inputs}
+
+
 def test_proposition_5_1_is_what_the_formula_says():
     case = claims.random_case(5, 8, 2, draw=1)
-    x, w, heads = case.tokens, case.weights, case.heads
-    found = bounds.proposition_5_1(x, w, heads)
+    x, w, heads = case.tokens, everything(case), case.model.heads
+    found = bounds.proposition_5_1(*case[1:])
     update = w["inputs"] + literal.msa(x, w, heads)
     radius = float((x + w["eta"] * update).norm(dim=1).min())
     inner = norm(literal.dense(lambda x: literal.msa(x, w, heads), x))
@@ -40,10 +45,11 @@ def test_large_steps_stay_below_their_bound_and_reach_their_limit():
     limit = float(bounds.large_step_limit(*case[1:]))
     errors = [abs(float(found[eta].norm) - limit) for eta in (10.0, 1e3, 1e6)]
     assert errors[0] > 50 * errors[1] > 50 * 500 * errors[2]
-    update = case.weights["inputs"] + literal.msa(case.tokens, case.weights, 1)
-    inner = norm(literal.dense(lambda x: literal.msa(x, case.weights, 1), case.tokens))
+    w = everything(case)
+    update = w["inputs"] + literal.msa(case.tokens, w, 1)
+    inner = norm(literal.dense(lambda x: literal.msa(x, w, 1), case.tokens))
     shortest = float(update.norm(dim=1).min())
-    expected = float(case.weights["gamma"].abs().max()) * inner / shortest
+    expected = float(w["gamma"].abs().max()) * inner / shortest
     assert float(found[1e8].bound) == pytest.approx(expected, rel=1e-6)
     with pytest.raises(InputError, match="needs eta > max"):
         bounds.large_step_bound(*claims.at_eta(case, 0.01)[1:])
@@ -51,10 +57,10 @@ def test_large_steps_stay_below_their_bound_and_reach_their_limit():
 
 def test_attention_bound_fails_as_printed_and_holds_squared():
     """J_00 = (2a + 1)/3 of tokens 0, 1, -1, which is above sqrt(3 (4a + 3)) from 26.75 on."""
-    x, w = claims.coupled(100.0)
-    printed = bounds.attention_bound(x, w, 1, printed=True)
-    squared = bounds.attention_bound(x, w, 1, printed=False)
-    jacobian = literal.dense(lambda x: literal.msa(x, w, 1), x)
+    coupled = x, weights, *_ = claims.coupled(100.0)
+    printed = bounds.attention_bound(*coupled, printed=True)
+    squared = bounds.attention_bound(*coupled, printed=False)
+    jacobian = literal.dense(lambda x: literal.msa(x, weights._asdict(), 1), x)
     assert float(jacobian[0, 0]) == pytest.approx(67, abs=1e-12)
     assert float(printed.norm) == pytest.approx(norm(jacobian), rel=1e-12)
     assert float(printed.norm) == pytest.approx(67.002, abs=1e-3)
@@ -70,14 +76,14 @@ def test_attention_bound_fails_as_printed_and_holds_squared():
 
 def test_bound_of_attention_sums_over_heads():
     case = claims.random_case(4, 8, 2, draw=0)
-    w = case.weights
+    w = everything(case)
     total = 0.0
     radius = float(case.tokens.norm(dim=1).max())
     for head in (slice(0, 4), slice(4, 8)):
         q, k, v, o = w["query"][:, head], w["key"][:, head], w["value"][:, head], w["output"][head]
         inner = norm(q @ k.T / 2) ** 2 * radius**4 * 5 + 4
         total += (3 * inner) ** 0.5 * norm(o) * norm(v)
-    found = bounds.attention_bound(case.tokens, w, 2, printed=False)
+    found = claims.bound_of_attention(case, printed=False)
     assert float(found.bound) == pytest.approx(total, rel=1e-12)
 
 

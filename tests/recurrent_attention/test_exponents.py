@@ -8,6 +8,9 @@ import pytest
 import torch
 
 from replication.errors import InputError
+from transformer_dynamics.recurrent_attention.attention import attention
+from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.models import unit_blocks
 from transformer_dynamics.recurrent_attention.theory import exponents, jacobian
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
 
@@ -19,23 +22,29 @@ def linear_steps(matrix, loops):
     return [Step(torch.zeros(1, len(matrix), dtype=FLOATS), matrix, matrix[:, :0])] * loops
 
 
+def closed_step(w, x, **model):
+    """One step of 12 channels in 3 heads with its Jacobian."""
+    made = Model(width=12, heads=3, **model)
+    return jacobian.step(made, w, literal.matrices(w), x, w["inputs"].expand_as(x))
+
+
 def model(name, boards=(2,)):
     """Steps of a small model, its plain map, where it starts, and how many are null."""
     w = literal.weights(5, 4, 12, 3)
     x = literal.start(5, 4, 12, leading=boards)
     closed, plain, dimension = {
         "itrsa": (
-            partial(jacobian.itrsa_step, weights=w, heads=3),
+            partial(closed_step, w, kind="itrsa"),
             lambda x: literal.itrsa(x, w, 3),
             12,
         ),
         "akorn": (
-            partial(jacobian.akorn_step, weights=w, heads=3, dimension=4),
+            partial(closed_step, w, kind="akorn", oscillator=4),
             lambda x: literal.akorn(x, w, 3, 4),
             4,
         ),
         "free": (
-            partial(jacobian.itrsa_step, weights=w, heads=3, normalised=False),
+            partial(closed_step, w, kind="itrsa", normalised=False),
             lambda x: literal.itrsa(x, w, 3, normalised=False),
             12,
         ),
@@ -138,10 +147,10 @@ def test_exponents_of_a_long_time_tend_to_those_of_the_product():
     start = literal.unit(literal.start(5, 4, 12, leading=(2,)), 12)
 
     def step(x):
-        ahead = x + w["eta"] * (w["inputs"] + jacobian.attention(x, w, 3))
-        return jacobian.normalise(ahead, gamma=w["gamma"])
+        ahead = x + w["eta"] * (w["inputs"] + attention(x, literal.matrices(w), 3, 0.5))
+        return w["gamma"] * unit_blocks(ahead, 12)
 
-    closed = partial(jacobian.itrsa_step, weights=w, heads=3)
+    closed = partial(closed_step, w, kind="itrsa")
     found = exponents.long_time_exponents(step, start, 200, 3)
     early = exponents.long_time_exponents(step, start, 16, 1)
     for board in range(2):

@@ -6,7 +6,9 @@ import literal_steps as literal
 import pytest
 import torch
 
-from replication.errors import InputError
+from transformer_dynamics.recurrent_attention.attention import attention
+from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.models import unit_blocks
 from transformer_dynamics.recurrent_attention.theory import jacobian
 from transformer_dynamics.recurrent_attention.theory.exponents import null_space
 
@@ -23,29 +25,38 @@ def test_attention_and_its_jacobian(tokens, width, heads, scale):
     w = literal.weights(tokens, tokens, width, heads)
     x = scale * literal.start(heads, tokens, width)
     expected = literal.msa(x, w, heads)
-    assert gap(jacobian.attention(x, w, heads), expected) < 1e-13
+    given = literal.matrices(w), heads, (width / heads) ** -0.5
+    assert gap(attention(x, *given), expected) < 1e-13
     by_autograd = literal.dense(lambda x: literal.msa(x, w, heads), x)
-    assert gap(jacobian.attention_jacobian(x, w, heads), by_autograd) < 1e-12
+    assert gap(jacobian.attention_jacobian(x, *given), by_autograd) < 1e-12
 
 
-@pytest.mark.parametrize("dimension", [None, 2, 3, 6, 12])
+@pytest.mark.parametrize("block", [2, 3, 6, 12])
 @pytest.mark.parametrize("has_gamma", [False, True])
-def test_normalisation_and_its_jacobian(dimension, has_gamma):
+def test_normalisation_and_its_jacobian(block, has_gamma):
     """Lemma A.3, by tokens and by oscillators."""
     y = literal.start(3, 4, 12)
     gamma = literal.weights(3, 4, 12, 1)["gamma"] if has_gamma else None
 
     def normalised(y):
-        done = literal.unit(y, dimension or 12)
+        done = literal.unit(y, block)
         return done if gamma is None else gamma * done
 
-    assert gap(jacobian.normalise(y, dimension, gamma), normalised(y)) < 1e-14
-    blocks = jacobian.normalisation_jacobian(y, dimension, gamma)
-    assert blocks.shape == (4 * 12 // (dimension or 12), dimension or 12, dimension or 12)
-    matrix = jacobian.block_diagonal(blocks)
+    assert gap(unit_blocks(y, block), literal.unit(y, block)) < 1e-14
+    blocks = jacobian.normalisation_jacobian(y, block, gamma)
+    assert blocks.shape == (4 * 12 // block, block, block)
+    matrix = torch.block_diag(*blocks)
     assert gap(matrix, literal.dense(normalised, y)) < 1e-12
     other = literal.start(4, 48, 5)
     assert gap(jacobian.after_blocks(blocks, other), matrix @ other) < 1e-13
+    step = jacobian.after_normalisation(y, torch.eye(48, dtype=torch.float64), block, gamma)
+    assert gap(step.tokens, normalised(y)) < 1e-14
+    assert gap(step.jacobian, matrix) < 1e-14
+
+
+def closed(w, x, **model):
+    """One step with its Jacobian."""
+    return jacobian.step(Model(width=x.shape[-1], **model), w, literal.matrices(w), x, w["inputs"])
 
 
 def steps():
@@ -56,14 +67,14 @@ def steps():
     for dimension in (None, 2, 4):
         yield (
             f"itrsa {dimension}",
-            partial(jacobian.itrsa_step, weights=w, heads=3, dimension=dimension),
+            partial(closed, w, kind="itrsa", heads=3, oscillator=dimension),
             lambda x, n=dimension: literal.itrsa(x, w, 3, n),
             w["gamma"] * literal.unit(x, dimension or 12),
             48 // (dimension or 12),
         )
     yield (
         "itrsa, not normalised",
-        partial(jacobian.itrsa_step, weights=w, heads=3, normalised=False),
+        partial(closed, w, kind="itrsa", heads=3, normalised=False),
         lambda x: literal.itrsa(x, w, 3, normalised=False),
         x,
         0,
@@ -71,14 +82,14 @@ def steps():
     for dimension in (2, 4, 6, 12):
         yield (
             f"akorn {dimension}",
-            partial(jacobian.akorn_step, weights=w, heads=3, dimension=dimension),
+            partial(closed, w, kind="akorn", heads=3, oscillator=dimension),
             lambda x, n=dimension: literal.akorn(x, w, 3, n),
             literal.unit(x, dimension),
             48 // dimension,
         )
     yield (
         "symmetric",
-        partial(jacobian.symmetric_step, weights=same),
+        partial(closed, same, kind="symmetric", heads=1),
         lambda x: literal.symmetric(x, same),
         literal.unit(x, 12),
         4,
@@ -118,35 +129,15 @@ def test_leading_axes_are_independent(name):
     """Seeds have weights of their own; boards share them."""
     w = literal.weights(1, 3, 8, 2, leading=(2, 1))
     x = literal.unit(literal.start(1, 3, 8, leading=(2, 4)), 4)
-    step = {
-        "itrsa": partial(jacobian.itrsa_step, heads=2),
-        "akorn": partial(jacobian.akorn_step, heads=2, dimension=4),
-        "symmetric": jacobian.symmetric_step,
+    model = {
+        "itrsa": {"heads": 2},
+        "akorn": {"heads": 2, "oscillator": 4},
+        "symmetric": {"heads": 1},
     }[name]
-    together = step(x, weights=w)
+    together = closed(w, x, kind=name, **model)
     for seed in range(2):
         for board in range(4):
-            alone = step(x[seed, board], weights={key: each[seed, 0] for key, each in w.items()})
+            own = {key: each[seed, 0] for key, each in w.items()}
+            alone = closed(own, x[seed, board], kind=name, **model)
             for found, expected in zip(together, alone, strict=True):
                 assert gap(found[seed, board], expected) < 1e-13
-
-
-def test_rotation_has_the_codes_sign_and_is_antisymmetric():
-    turn = jacobian.rotation(torch.tensor([2.0, 3.0], dtype=torch.float64))
-    x = torch.tensor([1.0, 10.0, 100.0, 1000.0], dtype=torch.float64)
-    assert (turn @ x).tolist() == [20, -2, 3000, -300]
-    assert (turn == -turn.T).all()
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda w, x: jacobian.attention(x, w, 3), "8 channels cannot be cut evenly by 3 heads"),
-        (lambda w, x: jacobian.normalise(x, 5), "by 5 channels of a block"),
-        (lambda w, x: jacobian.akorn_step(x, w, 2, 1), "by 2 channels of an oscillator"),
-        (lambda w, x: jacobian.itrsa_step(x, w, 0), "by 0 heads"),
-    ],
-)
-def test_what_cannot_be_cut_is_refused(call, named):
-    with pytest.raises(InputError, match=named):
-        call(literal.weights(0, 3, 8, 2), literal.start(0, 3, 8))

@@ -19,8 +19,9 @@ from transformer_dynamics.recurrent_attention.measures import (
     spectrum,
     trajectories,
 )
-from transformer_dynamics.recurrent_attention.measures.jacobians import closed_step
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
+    beginning,
     initial_noise,
     of_seed,
     parameters_of,
@@ -29,6 +30,7 @@ from transformer_dynamics.recurrent_attention.measures.trained import (
 )
 from transformer_dynamics.recurrent_attention.models import effective_weights, logits, loop, step
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
+from transformer_dynamics.recurrent_attention.theory.jacobian import step as closed_step
 
 DOUBLE = torch.float64
 EXPONENTS = Exponents(boards=2, steps=4, leading=3, long=40)
@@ -47,8 +49,8 @@ def of_first_seed(model):
 
 def product(model, own, board, loops, factor=1.0):
     """Jacobian [S D, S D] of all steps along one board by autograd, and where they end."""
-    shown = puzzles(boards(), exponents.SPLIT)
-    inputs, start = (part[board] for part in exponents.beginning(model, own, shown))
+    shown = puzzles(boards(), SPLIT)
+    inputs, start = (part[board] for part in beginning(model, own, shown))
     jacobian = torch.autograd.functional.jacobian(
         lambda tokens: loop(model, own, tokens, factor * inputs, loops), start
     )
@@ -67,7 +69,7 @@ def test_a_step_in_closed_form_is_that_of_the_model(name):
     own = of_first_seed(model)
     tokens = torch.randn(4, 8, generator=torch.Generator().manual_seed(0), dtype=DOUBLE)
     inputs = 0.5 * tokens.flip(0)
-    found = closed_step(model, own, effective_weights(model, own), inputs)(tokens)
+    found = closed_step(model, own, effective_weights(model, own), tokens, inputs)
     torch.testing.assert_close(found.tokens, step(model, own, tokens, inputs), rtol=0, atol=1e-12)
     oracle = torch.autograd.functional.jacobian(lambda x: step(model, own, x, inputs), tokens)
     torch.testing.assert_close(found.jacobian, oracle.reshape(32, 32), rtol=0, atol=1e-12)
@@ -106,7 +108,7 @@ def test_a_long_time_forgets_the_start():
     parameters = parameters_of(run(model), DOUBLE)
     # X' = X + eta C + eta X W without queries: attention is flat, and the step is linear.
     flat = parameters | {"query": 0 * parameters["query"], "eta": 0.3 + 0 * parameters["eta"]}
-    shown = puzzles(boards(), exponents.SPLIT, 1)
+    shown = puzzles(boards(), SPLIT, 1)
     found = exponents.long_time(model, flat, shown, 400)
     mixing = flat["value"] @ flat["output"]
     mean = torch.ones(4, 4, dtype=DOUBLE) / 4
@@ -185,10 +187,10 @@ def largest(model, own):
 
 def test_accuracy_of_a_changed_model_is_that_of_its_parameters():
     model = MODELS["itrsa"]
-    shown = puzzles(boards(40), exponents.SPLIT)
+    shown = puzzles(boards(40), SPLIT)
     own = of_seed(parameters_of(run(model)), 0)
     faster = own | {"eta": torch.tensor(3.0)}
-    noise = initial_noise(exponents.SPLIT, 0, shown, 8)
+    noise = initial_noise(SPLIT, 0, shown, 8)
     share, _ = solved(logits(model, faster, shown.digits, noise, 4).unsqueeze(0), shown)
     changed = next(
         each for each in perturbed.changes(model, own, PERTURBED) if each[:2] == ("eta", 3.0)

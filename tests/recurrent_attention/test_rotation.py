@@ -15,6 +15,12 @@ def floats(*values):
     return torch.tensor(values, dtype=FLOATS)
 
 
+def test_rotation_has_the_codes_sign_and_is_antisymmetric():
+    turn = rotation.rotation(floats(2.0, 3.0))
+    assert (turn @ floats(1.0, 10.0, 100.0, 1000.0)).tolist() == [20, -2, 3000, -300]
+    assert (turn == -turn.T).all()
+
+
 @pytest.mark.parametrize("normalised", [False, True])
 def test_step_is_the_literal_one(normalised):
     omega, eta = floats(0.3, 1.1, 2.0), 0.7

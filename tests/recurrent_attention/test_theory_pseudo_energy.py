@@ -13,7 +13,7 @@ from transformer_dynamics.recurrent_attention.attention import (
     probabilities,
 )
 from transformer_dynamics.recurrent_attention.claims.pseudo_energy import identities
-from transformer_dynamics.recurrent_attention.theory.jacobian import attention_jacobian
+from transformer_dynamics.recurrent_attention.theory.jacobian import attention_jacobian, mixing
 from transformer_dynamics.recurrent_attention.theory.pseudo_energy import (
     along_tokens,
     by_log_beta,
@@ -22,7 +22,6 @@ from transformer_dynamics.recurrent_attention.theory.pseudo_energy import (
     frozen,
     frozen_jacobian,
     leading,
-    mixing,
     pseudo_energy,
 )
 
@@ -88,7 +87,7 @@ def test_jacobian_along_the_tokens_is_attention_and_its_change_with_beta(size, w
     # Neither part alone would do where there is something to attend to.
     if size > 1:
         assert not torch.allclose(attended, expected)
-    exact = attention_jacobian(tokens, weights._asdict(), heads)
+    exact = attention_jacobian(tokens, weights, heads, beta)
     torch.testing.assert_close(exact, matrix, rtol=1e-11, atol=1e-11)
 
 

@@ -51,7 +51,7 @@ def test_norms_are_those_of_the_dense_jacobians(drawn):
         texts = token_norms._texts(job, row.seed)[:, : row.tokens]
         weights = token_norms._weights(job, row.seed, row.initialisation)
         assert texts.norm(dim=-1).numpy() == pytest.approx(4)
-        reading = partial(READINGS[row.reading], w=weights, heads=row.heads)
+        reading = partial(READINGS[row.reading], w=weights._asdict(), heads=row.heads)
         dense = [torch.linalg.svdvals(literal.dense(reading, text))[0] for text in texts]
         assert row.norm == pytest.approx(np.mean(dense), rel=1e-9)
 
@@ -61,7 +61,7 @@ def test_weights_and_texts_are_as_declared():
         SMALL | {"dimension": 64, "heads": [1], "tokens": [4000], "texts": 1}, "test"
     )
     for name, bound in (("linear", 1 / 8), ("xavier", 3**0.5 / 8)):
-        for weight in token_norms._weights(job, 1, name).values():
+        for weight in token_norms._weights(job, 1, name):
             assert 0.99 * bound < float(weight.abs().max()) <= bound
             assert float(weight.std()) == pytest.approx(bound / 3**0.5, rel=0.05)
     (text,) = token_norms._texts(job, 1)

@@ -6,5 +6,3 @@ from pydantic import Field
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$")]
 """Of a curve, a panel or a level."""
-Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-"""Of a condition, and of its folder."""

@@ -9,12 +9,10 @@ from pydantic import Field, field_validator, model_validator
 from replication.configuration import Computation
 from replication.errors import InputError
 from replication.seeds import Seed, SeedRange, batches, listed
-from replication.strict import Strict, unknown_key
+from replication.strict import Count, Name, Positive, Strict, unknown_key
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
-from transformer_dynamics.recurrent_attention.labels import Name
 from transformer_dynamics.recurrent_attention.measure_settings import (
-    Count,
     Factors,
     MeasureJob,
     Measures,
@@ -26,7 +24,7 @@ from transformer_dynamics.recurrent_attention.token_norms_settings import (
     MeasureTokenNormsJob,
     TokenNormsJob,
 )
-from transformer_dynamics.recurrent_attention.train_settings import Positive, Training, TrainJob
+from transformer_dynamics.recurrent_attention.train_settings import Training, TrainJob
 from transformer_dynamics.recurrent_attention.tuning_settings import (
     Candidate,
     TuningJob,
@@ -297,9 +295,21 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
-    """Two seeds of few updates on few boards."""
+    """Two seeds of few updates on few boards; models have half the channels."""
     # One blank: even models that have learned nothing solve some boards.
     full = {"least": 15, "most": 15}
+    # The parts of D are as they were, but for more heads than can be.
+    halves = {
+        name: {"oscillator": found.oscillator // 2}
+        for name, found in settings.experiments.items()
+        if found.oscillator
+    }
+    width = settings.width // 2
+    heads = {
+        name: {"heads": width // 2}
+        for name, found in settings.experiments.items()
+        if width % found.heads
+    }
     return {
         "boards": {
             "train": 100,
@@ -308,13 +318,22 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "in_distribution": full,
             "out_of_distribution": full,
         },
-        "training": {"updates": 30, "batch_size": 4, "loops": 2},
+        "width": width,
+        "experiments": halves | heads,
+        "training": {"updates": 25, "batch_size": 4, "loops": 2},
         "seeds": {"count": 2},
         "token_norms": {
             "seeds": {"count": 2},
-            "drawn": {"dimension": 16, "tokens": [4, 8], "vocabulary": 50, "texts": 1},
+            "drawn": {
+                "dimension": 8,
+                "tokens": [2, 4],
+                "vocabulary": 50,
+                "texts": 1,
+                "tolerance": 0.01,
+            },
         },
         "measures": {
+            "accuracy": {"loops": [1, 2, 4, 16], "draws": 1},
             "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
             "votes": {"draws": 2, "boards": 2, "loops": 2},
             "exponents": {"boards": 1, "steps": 2, "long": 10},

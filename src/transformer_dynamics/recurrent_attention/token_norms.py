@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from replication.generators import generator
+from transformer_dynamics.recurrent_attention.attention import Weights, attention
+from transformer_dynamics.recurrent_attention.models import unit_blocks
 from transformer_dynamics.recurrent_attention.theory.exponents import linear
-from transformer_dynamics.recurrent_attention.theory.jacobian import attention, normalise
 from transformer_dynamics.recurrent_attention.theory.lanczos import largest_singular_value
 from transformer_dynamics.recurrent_attention.token_norms_settings import TokenNormsJob
 
 Map = Callable[[torch.Tensor], torch.Tensor]
-WEIGHTS = ("query", "key", "value", "output")
+
+
+def normalise(tokens: torch.Tensor) -> torch.Tensor:
+    """Every token over its length."""
+    return unit_blocks(tokens, tokens.shape[-1])
+
+
 READINGS: dict[str, Callable[[Map, torch.Tensor], torch.Tensor]] = {
     "SA(X)": lambda attend, x: attend(x),
     "SA(Norm(X))": lambda attend, x: attend(normalise(x)),
@@ -57,7 +64,12 @@ def train(
             weights = [_weights(job, seed, name) for name in job.initialisations]
             for place in np.ndindex(shape):
                 reading, initialisation, heads, tokens = place
-                attend = partial(attention, weights=weights[initialisation], heads=job.heads[heads])
+                attend = partial(
+                    attention,
+                    weights=weights[initialisation],
+                    heads=job.heads[heads],
+                    beta=(job.dimension / job.heads[heads]) ** -0.5,
+                )
                 read = partial(list(READINGS.values())[reading], attend)
                 found = [_norm(read, text[: job.tokens[tokens]], job.tolerance) for text in texts]
                 norms[index, *place] = np.mean(found)
@@ -82,9 +94,9 @@ def _texts(job: TokenNormsJob, seed: int) -> torch.Tensor:
     return job.radius * normalise(torch.from_numpy(embeddings[words]))
 
 
-def _weights(job: TokenNormsJob, seed: int, initialisation: str) -> dict[str, torch.Tensor]:
+def _weights(job: TokenNormsJob, seed: int, initialisation: str) -> Weights:
     """Four matrices [D, D]; those of two initialisations are in proportion."""
     bound = BOUNDS[initialisation] / job.dimension**0.5
-    shape = (len(WEIGHTS), job.dimension, job.dimension)
+    shape = (len(Weights._fields), job.dimension, job.dimension)
     drawn = torch.from_numpy(generator(seed, "weights").uniform(-bound, bound, shape))
-    return dict(zip(WEIGHTS, drawn, strict=True))
+    return Weights(*drawn)

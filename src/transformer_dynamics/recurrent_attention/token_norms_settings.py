@@ -4,10 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.strict import Strict, distinct
+from replication.strict import Counts, Positive, Strict, distinct
 
-Positive = Annotated[float, Field(gt=0)]
-Counts = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1), AfterValidator(distinct)]
 Initialisation = Literal["linear", "xavier"]
 Metric = Literal["norms", "fingerprint"]
 METRICS: tuple[Metric, ...] = ("norms", "fingerprint")

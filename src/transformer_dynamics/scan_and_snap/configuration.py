@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from replication.errors import InputError
 from replication.seeds import SeedRange, Seeds, listed
 from replication.sensitivity import Sensitivity
-from replication.strict import Strict, distinct, unknown_key
+from replication.strict import Name, Strict, distinct, unknown_key
 from replication.study import BASELINE, Figure, FiguresOf, StudySettings, check_titles
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
@@ -21,7 +21,6 @@ from transformer_dynamics.scan_and_snap.figures.theory_vs_training import Theory
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric, Thresholds
 from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 MOST_NUMBERS = 10**9
 """In one array: several GB, which is more than a job may take."""
 

@@ -7,18 +7,18 @@ from torch import Tensor
 
 from replication.cases import Cases, evidence
 from replication.generators import generator
+from transformer_dynamics.recurrent_attention.attention import Weights
+from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.models import Parameters, drive, normalise
 from transformer_dynamics.recurrent_attention.theory.bounds import (
     Bounded,
     attention_bound,
     large_step_bound,
     large_step_limit,
     proposition_5_1,
+    shortest,
 )
-from transformer_dynamics.recurrent_attention.theory.jacobian import (
-    Weights,
-    attention,
-    normalise,
-)
+from transformer_dynamics.recurrent_attention.theory.jacobian import inverse_temperature
 
 SIZES = ((4, 6, 1), (9, 16, 1), (9, 16, 4), (16, 16, 2))
 """S, D, H."""
@@ -33,12 +33,16 @@ class Case(NamedTuple):
 
     name: str
     """Its size and draw."""
-    tokens: Tensor
-    """[S, D] an output of RMSNorm."""
+    model: Model
+    """ItrSA."""
+    parameters: Parameters
+    """Its `eta` and `gamma`."""
     weights: Weights
-    """Of a step of ItrSA."""
-    heads: int
-    """H."""
+    """Of attention."""
+    tokens: Tensor
+    """X [S, D], an output of RMSNorm."""
+    inputs: Tensor
+    """C [S, D]."""
 
 
 def random_case(tokens: int, width: int, heads: int, draw: int, scale: float = 1.0) -> Case:
@@ -48,27 +52,35 @@ def random_case(tokens: int, width: int, heads: int, draw: int, scale: float = 1
     def normal(*shape: int) -> Tensor:
         return torch.from_numpy(random.normal(size=shape))
 
-    weights = {
-        name: scale * normal(width, width) / width**0.5
-        for name in ("query", "key", "value", "output")
-    }
-    weights["gamma"] = torch.from_numpy(random.uniform(0.5, 1.5, width)) * normal(width).sign()
-    weights["inputs"] = normal(tokens, width)
-    weights["eta"] = torch.ones((), dtype=torch.float64)
-    start = normalise(normal(tokens, width), gamma=weights["gamma"])
-    return Case(f"S = {tokens}, D = {width}, H = {heads}, draw {draw}", start, weights, heads)
+    model = Model(kind="itrsa", width=width, heads=heads)
+    weights = Weights(*(scale * normal(width, width) / width**0.5 for _ in Weights._fields))
+    gamma = torch.from_numpy(random.uniform(0.5, 1.5, width)) * normal(width).sign()
+    parameters = {"gamma": gamma, "eta": torch.ones((), dtype=torch.float64)}
+    inputs = normal(tokens, width)
+    start = normalise(model, parameters, normal(tokens, width))
+    name = f"S = {tokens}, D = {width}, H = {heads}, draw {draw}"
+    return Case(name, model, parameters, weights, start, inputs)
 
 
-def coupled(coupling: float) -> tuple[Tensor, Weights]:
-    """Tokens 0, 1, -1 of one channel, weights 1, but W^Q = a."""
-    weights = {name: torch.ones(1, 1, dtype=torch.float64) for name in ("key", "value", "output")}
-    weights["query"] = torch.full((1, 1), coupling, dtype=torch.float64)
-    return torch.tensor([[0.0], [1.0], [-1.0]], dtype=torch.float64), weights
+def coupled(coupling: float) -> tuple[Tensor, Weights, int, float]:
+    """Tokens 0, 1, -1 of one channel, weights 1, but W^Q = a; H and beta, which are 1, too."""
+    one = torch.ones(1, 1, dtype=torch.float64)
+    tokens = torch.tensor([[0.0], [1.0], [-1.0]], dtype=torch.float64)
+    return tokens, Weights(coupling * one, one, one, one), 1, 1.0
 
 
 def at_eta(case: Case, eta: float) -> Case:
     """The same with steps of another length."""
-    return case._replace(weights={**case.weights, "eta": torch.tensor(eta, dtype=torch.float64)})
+    step = torch.tensor(eta, dtype=torch.float64)
+    return case._replace(parameters={**case.parameters, "eta": step})
+
+
+def bound_of_attention(case: Case, *, printed: bool) -> Bounded:
+    """|J_MSA|_2 of a case and its bound."""
+    model = case.model
+    return attention_bound(
+        case.tokens, case.weights, model.heads, inverse_temperature(model), printed=printed
+    )
 
 
 @evidence
@@ -103,19 +115,19 @@ def limit_of_large_steps() -> Cases:
 def printed_attention_bound() -> Cases:
     """|J_MSA|_2 over its bound as printed, three tokens of one channel."""
     for coupling in COUPLINGS:
-        yield f"a = {coupling:g}", _ratio(attention_bound(*coupled(coupling), 1, printed=True))
+        yield f"a = {coupling:g}", _ratio(attention_bound(*coupled(coupling), printed=True))
 
 
 @evidence
 def squared_attention_bound() -> Cases:
     """|J_MSA|_2 over its bound with the norm of W^Q W^K^T squared."""
     for coupling in COUPLINGS:
-        yield f"a = {coupling:g}", _ratio(attention_bound(*coupled(coupling), 1, printed=False))
+        yield f"a = {coupling:g}", _ratio(attention_bound(*coupled(coupling), printed=False))
     for scale in (1.0, 3.0):
         for size in SIZES:
             for draw in DRAWS:
                 case = random_case(*size, draw, scale)
-                found = attention_bound(*case[1:], printed=False)
+                found = bound_of_attention(case, printed=False)
                 yield f"{case.name}, weights times {scale:g}", _ratio(found)
 
 
@@ -124,7 +136,7 @@ def excess_over_the_printed_bound() -> Cases:
     """|J_MSA|_2 over the bound as printed, at a coupling over that at a tenth of it."""
     for coupling in (1e2, 1e3, 1e4):
         found = [
-            _ratio(attention_bound(*coupled(a), 1, printed=True)) for a in (coupling / 10, coupling)
+            _ratio(attention_bound(*coupled(a), printed=True)) for a in (coupling / 10, coupling)
         ]
         yield f"a = {coupling:g}", found[1] / found[0]
 
@@ -135,8 +147,8 @@ def _cases() -> list[Case]:
 
 def _lengths(case: Case) -> tuple[Tensor, Tensor]:
     """max|gamma| and e = min |DX_i|."""
-    update = case.weights["inputs"] + attention(case.tokens, case.weights, case.heads)
-    return case.weights["gamma"].abs().amax(), torch.linalg.vector_norm(update, dim=-1).amin()
+    change = drive(case.model, case.weights, case.tokens, case.inputs)
+    return case.parameters["gamma"].abs().amax(), shortest(change)
 
 
 def _ratio(found: Bounded) -> float:

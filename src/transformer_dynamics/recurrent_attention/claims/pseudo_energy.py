@@ -15,11 +15,13 @@ from replication.generators import generator
 from replication.study import Measured
 from transformer_dynamics.recurrent_attention.attention import Weights, probabilities
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
-from transformer_dynamics.recurrent_attention.theory.jacobian import attention_jacobian
+from transformer_dynamics.recurrent_attention.theory.jacobian import (
+    attention_jacobian,
+    mixing,
+)
 from transformer_dynamics.recurrent_attention.theory.pseudo_energy import (
     along_tokens,
     frozen_jacobian,
-    mixing,
 )
 
 Found = Measured[MeasureJob[PseudoEnergy]]
@@ -97,7 +99,7 @@ def identities() -> Cases:
         tokens = torch.from_numpy(random.standard_normal((number, width)))
         beta = 1 / sqrt(width / heads)
         attended, right = along_tokens(tokens, weights, heads, beta)
-        exact = attention_jacobian(tokens, weights._asdict(), heads)
+        exact = attention_jacobian(tokens, weights, heads, beta)
         shares = probabilities(tokens, weights, heads, beta)
         still = frozen_jacobian(shares, mixing(weights, heads))
         name = f"S = {number}, D = {width}, H = {heads}"

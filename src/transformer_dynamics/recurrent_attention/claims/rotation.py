@@ -8,9 +8,10 @@ from torch import Tensor
 
 from replication.cases import Cases, evidence
 from replication.generators import generator
+from transformer_dynamics.recurrent_attention.models import unit_blocks
 from transformer_dynamics.recurrent_attention.theory.bounds import spectral_norm
 from transformer_dynamics.recurrent_attention.theory.exponents import along, leading_exponents
-from transformer_dynamics.recurrent_attention.theory.jacobian import Step, normalise
+from transformer_dynamics.recurrent_attention.theory.jacobian import Step
 from transformer_dynamics.recurrent_attention.theory.rotation import (
     plane_eigenvalue,
     rotation_step,
@@ -64,7 +65,7 @@ def many_frequencies() -> Cases:
     for draw in range(20):
         random = generator(draw, "planes of many frequencies")
         frequencies = torch.from_numpy(random.uniform(0.2, 3, 8))
-        start = normalise(torch.from_numpy(random.normal(size=(1, 16))))
+        start = unit_blocks(torch.from_numpy(random.normal(size=(1, 16))), 16)
         step = _step(start, frequencies=frequencies, eta=2.0)
         yield f"draw {draw}", spectral_radius(step.jacobian)
 
@@ -82,7 +83,7 @@ def exponent_of_the_slow_orbit() -> Cases:
 def exponent_of_other_orbits() -> Cases:
     """Largest exponent of 400 steps from 20 random x, omega = 1 and 3, eta = 1."""
     for draw in range(20):
-        start = normalise(torch.from_numpy(generator(draw, "orbits").normal(size=(1, 4))))
+        start = unit_blocks(torch.from_numpy(generator(draw, "orbits").normal(size=(1, 4))), 4)
         yield f"draw {draw}", _exponents(start, _floats(1.0, 3.0), 400)
 
 
@@ -91,7 +92,7 @@ def _equal(dimension: int) -> Tensor:
     random = generator(dimension, "planes of one frequency")
     omega = torch.from_numpy(random.uniform(0, 3, DRAWS))
     eta = 10 ** random.uniform(-2, 2, DRAWS)
-    starts = normalise(torch.from_numpy(random.normal(size=(DRAWS, 1, dimension))))
+    starts = unit_blocks(torch.from_numpy(random.normal(size=(DRAWS, 1, dimension))), dimension)
     frequencies = omega.unsqueeze(-1).expand(-1, dimension // 2)
     return torch.stack(
         [

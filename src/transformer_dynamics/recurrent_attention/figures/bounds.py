@@ -40,35 +40,34 @@ def table(figure: Bounds) -> "pd.DataFrame":
     import pandas as pd
 
     from transformer_dynamics.recurrent_attention.claims.bounds import at_eta, coupled, random_case
+    from transformer_dynamics.recurrent_attention.models import drive
     from transformer_dynamics.recurrent_attention.theory.bounds import (
         attention_bound,
         large_step_bound,
         large_step_limit,
         proposition_5_1,
+        shortest,
     )
-    from transformer_dynamics.recurrent_attention.theory.jacobian import attention
 
     rows = []
     case = random_case(9, 16, 1, 0)
     for factor in np.geomspace(1, 300, 25):
-        weights = {**case.weights, "inputs": float(factor) * case.weights["inputs"]}
-        found = proposition_5_1(case.tokens, weights, case.heads)
-        ahead = case.tokens + weights["inputs"] + attention(case.tokens, weights, case.heads)
-        radius = ahead.norm(dim=-1).min()
-        rows.append(("radius", float(radius), *map(float, found), np.nan))
-    largest = float(case.weights["gamma"].abs().max())
-    update = case.weights["inputs"] + attention(case.tokens, case.weights, case.heads)
-    least = largest / float(update.norm(dim=-1).min())
+        here = case._replace(inputs=float(factor) * case.inputs)
+        change = drive(here.model, here.weights, here.tokens, here.inputs)
+        radius = float(shortest(here.tokens + change))
+        rows.append(("radius", radius, *map(float, proposition_5_1(*here[1:])), np.nan))
+    change = drive(case.model, case.weights, case.tokens, case.inputs)
+    least = float(case.parameters["gamma"].abs().max() / shortest(change))
     for eta in np.geomspace(1e-2, 1e4, 61).tolist():
-        here = at_eta(case, eta)[1:]
+        longer = at_eta(case, eta)[1:]
         # Just above the least eta the bound is of no use, and out of the picture.
-        derived = float(large_step_bound(*here).bound) if eta > 1.1 * least else np.nan
-        rows.append(("eta", eta, *map(float, proposition_5_1(*here)), derived))
+        derived = float(large_step_bound(*longer).bound) if eta > 1.1 * least else np.nan
+        rows.append(("eta", eta, *map(float, proposition_5_1(*longer)), derived))
     limit = float(large_step_limit(*case[1:]))
     rows.extend(("limit", eta, limit, np.nan, np.nan) for eta in (1e-2, 1e4))
     for coupling in np.geomspace(1, 1000, 25).tolist():
         printed, squared = (
-            attention_bound(*coupled(coupling), 1, printed=printed) for printed in (True, False)
+            attention_bound(*coupled(coupling), printed=printed) for printed in (True, False)
         )
         bounds = float(printed.bound), float(squared.bound)
         rows.append(("coupling", coupling, float(printed.norm), *bounds))

@@ -1,6 +1,6 @@
 """What figures share that show several conditions beside each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
@@ -25,6 +25,14 @@ CALLED = {
     "akorn_spectral": "AKOrN + Spec",
 }
 """Names of conditions in legends."""
+EXPONENTS = {
+    "max_exponent": "Largest exponent",
+    "mean_leading": "Leading exponents, mean",
+    "mean_nonnull": "Non-null exponents, mean",
+}
+"""Columns of exponents, and what their axes are called."""
+RENAMED = dict(zip(("max", "leading", "nonnull"), EXPONENTS, strict=True))
+"""Those of metrics to those of figures."""
 
 
 class OfConditions(Figure):
@@ -52,6 +60,38 @@ def beside(figure: OfConditions, measured: Sequence[Measured[Any]]) -> "pd.DataF
     named = zip(figure.conditions, measured, strict=True)
     found = pd.concat([each.table.assign(model=name) for name, each in named], ignore_index=True)
     return found[["model", *found.columns.drop("model")]]
+
+
+def against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved: str) -> "Drawing":
+    """Accuracy, a panel per column of exponents and a dot per row.
+
+    Args:
+        table: columns model, accuracy and those of exponents.
+        columns: some of `EXPONENTS`.
+        solved: what the axis of accuracy is called.
+    """
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    columns = list(columns)
+    drawing, panels = plt.subplots(
+        1, len(columns), figsize=(WIDTH, 2.8), sharey=True, layout="constrained"
+    )
+    for axes, column in zip(panels, columns, strict=True):
+        for model, style in category_styles(table["model"].unique()):
+            rows = table[table["model"] == model]
+            axes.scatter(
+                rows[column], rows["accuracy"], s=10, color=style.colour, marker=style.marker,
+                alpha=0.65, linewidths=0, label=called(model),
+            )  # fmt: skip
+        axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
+        axes.set_xlabel(EXPONENTS[column])
+    panels[0].set_ylabel(solved)
+    drawing.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=4
+    )
+    return drawing
 
 
 def cloud(axes: "Axes", rows: "pd.DataFrame", title: str, colour: Any) -> None:

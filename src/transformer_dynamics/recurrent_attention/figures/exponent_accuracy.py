@@ -3,7 +3,12 @@
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study import Measured
-from transformer_dynamics.recurrent_attention.figures.conditions import OfConditions, called
+from transformer_dynamics.recurrent_attention.figures.conditions import (
+    EXPONENTS,
+    RENAMED,
+    OfConditions,
+    against_exponents,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -11,12 +16,6 @@ if TYPE_CHECKING:
 
 SPLIT = "out of distribution"
 """Which boards."""
-EXPONENTS = {
-    "max_exponent": "Largest exponent",
-    "mean_leading": "Leading exponents, mean",
-    "mean_nonnull": "Non-null exponents, mean",
-}
-"""Columns and what their axes are called."""
 
 
 class ExponentAccuracy(OfConditions):
@@ -41,36 +40,13 @@ def table(figure: ExponentAccuracy, *measured: Measured[Any]) -> "pd.DataFrame":
     for index, name in enumerate(figure.conditions):
         exponents, accuracy = (each.table for each in measured[2 * index : 2 * index + 2])
         solved = accuracy[(accuracy["split"] == SPLIT) & (accuracy["loops"] == figure.loops)]
-        means = exponents.groupby("seed", as_index=False)[["max", "leading", "nonnull"]].mean()
+        means = exponents.groupby("seed", as_index=False)[[*RENAMED]].mean()
         parts.append(means.merge(solved, on="seed", validate="one_to_one").assign(model=name))
-    names = {
-        "max": "max_exponent", "leading": "mean_leading", "nonnull": "mean_nonnull",
-        "solved": "accuracy",
-    }  # fmt: skip
-    found = pd.concat(parts, ignore_index=True).rename(columns=names)
+    found = pd.concat(parts, ignore_index=True).rename(columns={**RENAMED, "solved": "accuracy"})
     return found[list(figure.columns)]
 
 
 def draw(figure: ExponentAccuracy, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """A panel per exponent, a dot per seed."""
-    import matplotlib.pyplot as plt
-
-    from replication.drawing import WIDTH, category_styles
-
-    drawing, panels = plt.subplots(
-        1, len(EXPONENTS), figsize=(WIDTH, 2.7), sharey=True, layout="constrained"
-    )
-    for axes, (column, label) in zip(panels, EXPONENTS.items(), strict=True):
-        for model, style in category_styles(table["model"].unique()):
-            rows = table[table["model"] == model]
-            axes.scatter(
-                rows[column], rows["accuracy"], s=12, color=style.colour, marker=style.marker,
-                alpha=0.75, linewidths=0, label=called(model),
-            )  # fmt: skip
-        axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
-        axes.set_xlabel(label)
-    panels[0].set_ylabel(f"Solved boards, out of\ndistribution, $T={figure.loops}$")
-    drawing.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=4
-    )
-    return drawing
+    solved = f"Solved boards, out of\ndistribution, $T={figure.loops}$"
+    return against_exponents(table, EXPONENTS, solved)

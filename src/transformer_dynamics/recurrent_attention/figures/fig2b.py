@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.strict import Positive
 from replication.study import Figure
 
 if TYPE_CHECKING:
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 KINDS = {"equal": r"one $\omega$ for all planes", "unequal": r"$x$ in the slowest plane"}
-Positive = Annotated[float, Field(gt=0)]
 
 
 class Fig2b(Figure):

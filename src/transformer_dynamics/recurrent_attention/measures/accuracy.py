@@ -1,6 +1,6 @@
 """Share of solved boards against the number of loops."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 import torch
@@ -10,20 +10,14 @@ from replication.study import Run
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
 from transformer_dynamics.recurrent_attention.measures.trained import (
     Boards,
-    Puzzles,
-    initial_noise,
+    beginning,
     parameters_of,
     puzzles,
     solved,
+    states,
 )
 from transformer_dynamics.recurrent_attention.model_settings import Model
-from transformer_dynamics.recurrent_attention.models import (
-    advance,
-    effective_weights,
-    embedded,
-    initial_tokens,
-    readout,
-)
+from transformer_dynamics.recurrent_attention.models import Parameters, effective_weights, readout
 
 SPLITS = {"test_in": "in distribution", "test_out": "out of distribution"}
 """Splits of the boards, and what they are called."""
@@ -42,16 +36,14 @@ def measure(job: MeasureJob[Accuracy], runs: Iterable[Run], data: Sequence[Board
         (share of right blanks), both in [0, 1], means over boards and draws of the noise.
     """
     (boards,) = data
-    rows = []
+    model, rows = job.train.model, []
     for run in runs:
         parameters = parameters_of(run)
         for split, name in SPLITS.items():
             shown = puzzles(boards, split)
             for draw in range(job.how.draws):
-                noise = initial_noise(split, draw, shown, job.train.model.width)
-                for loops, logits in forward(
-                    job.train.model, parameters, shown, noise, job.how.loops
-                ):
+                inputs, start = beginning(model, parameters, shown, split, draw)
+                for loops, logits in forward(model, parameters, start, inputs, job.how.loops):
                     whole, cells = (part.tolist() for part in solved(logits, shown))
                     columns = {"seed": run.seeds, "split": name, "loops": loops}
                     rows.append(pd.DataFrame(columns | {"solved": whole, "cells": cells}))
@@ -61,22 +53,19 @@ def measure(job: MeasureJob[Accuracy], runs: Iterable[Run], data: Sequence[Board
 
 @torch.no_grad()
 def forward(
-    model: Model, parameters: Mapping[str, Tensor], shown: Puzzles, noise: Tensor, loops: list[int]
+    model: Model, parameters: Parameters, tokens: Tensor, inputs: Tensor, loops: list[int]
 ) -> Iterator[tuple[int, Tensor]]:
     """Logits [seed, board, S, digits] after each number of loops.
 
     Args:
         model: which model.
         parameters: of all seeds, the seed first.
-        shown: the boards.
-        noise: [board, S, D].
+        tokens: X_0 [seed, board, S, D].
+        inputs: C, of the same shape.
         loops: T, in any order; they come ascending.
     """
-    weights, seeds = effective_weights(model, parameters), len(parameters["eta"])
-    digits = shown.digits.expand(seeds, -1, -1)
-    inputs = embedded(parameters, digits)
-    tokens = initial_tokens(model, parameters, inputs, digits == 0, noise)
-    for done in range(1, max(loops) + 1):
-        tokens = advance(model, parameters, weights, tokens, inputs)
+    weights = effective_weights(model, parameters)
+    along = states(model, parameters, weights, tokens, inputs)
+    for done, reached in zip(range(max(loops) + 1), along, strict=False):
         if done in loops:
-            yield done, readout(parameters, tokens)
+            yield done, readout(parameters, reached)

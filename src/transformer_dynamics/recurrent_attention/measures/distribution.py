@@ -1,6 +1,7 @@
 """All finite-time Lyapunov exponents of trained models along a few boards."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,16 +9,17 @@ import torch
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.measure_settings import Distribution, MeasureJob
-from transformer_dynamics.recurrent_attention.measures.exponents import SPLIT, beginning
-from transformer_dynamics.recurrent_attention.measures.jacobians import closed_step, is_finite
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
     Boards,
+    beginning,
     of_seed,
     parameters_of,
     puzzles,
 )
 from transformer_dynamics.recurrent_attention.models import effective_weights
 from transformer_dynamics.recurrent_attention.theory.exponents import along, spectrum
+from transformer_dynamics.recurrent_attention.theory.jacobian import step
 
 
 def measure(
@@ -44,10 +46,9 @@ def measure(
             inputs, start = beginning(model, own, shown)
             weights = effective_weights(model, own)
             for board in range(job.how.boards):
-                steps = along(
-                    closed_step(model, own, weights, inputs[board]), start[board], job.how.steps
-                )
-                if is_finite(steps[-1]):
+                at = partial(step, model, own, weights, inputs=inputs[board])
+                steps = along(at, start[board], job.how.steps)
+                if steps[-1].is_finite:
                     found = spectrum(steps)
                     columns = {"seed": seed, "board": board, "index": np.arange(len(found))}
                     rows.append(pd.DataFrame(columns | {"exponent": found}))

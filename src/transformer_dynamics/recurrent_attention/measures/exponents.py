@@ -1,6 +1,7 @@
 """Finite-time Lyapunov exponents of trained models."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import log, nan
 from typing import NamedTuple
 
@@ -9,33 +10,26 @@ import torch
 from torch import Tensor
 
 from replication.study import Run
+from transformer_dynamics.recurrent_attention import models
 from transformer_dynamics.recurrent_attention.measure_settings import Exponents, MeasureJob
-from transformer_dynamics.recurrent_attention.measures.jacobians import closed_step, is_finite
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
     Boards,
     Puzzles,
-    initial_noise,
+    beginning,
     of_seed,
     parameters_of,
     puzzles,
 )
 from transformer_dynamics.recurrent_attention.model_settings import Model
-from transformer_dynamics.recurrent_attention.models import (
-    Parameters,
-    effective_weights,
-    embedded,
-    initial_tokens,
-    step,
-)
+from transformer_dynamics.recurrent_attention.models import Parameters, effective_weights
 from transformer_dynamics.recurrent_attention.theory.exponents import (
     leading_exponents,
     long_time_exponents,
     mean_exponent,
 )
-from transformer_dynamics.recurrent_attention.theory.jacobian import Step
+from transformer_dynamics.recurrent_attention.theory.jacobian import Step, step
 
-SPLIT = "test_out"
-"""The boards: those of the paper's accuracy, out of distribution."""
 LARGEST_SINGLE = log(torch.finfo(torch.float32).max)
 """Logarithm of the largest number of float32."""
 
@@ -84,19 +78,10 @@ def measure(
             inputs, start = beginning(model, own, shown)
             weights = effective_weights(model, own)
             for board in range(job.how.boards):
-                at = closed_step(model, own, weights, inputs[board])
+                at = partial(step, model, own, weights, inputs=inputs[board])
                 found = finite_time(at, start[board], job.how.steps, job.how.leading)
                 rows.append((seed, board, *found, long[index] if board == 0 else nan))
     return pd.DataFrame(rows, columns=["seed", "board", *Found._fields, "long"])
-
-
-def beginning(model: Model, parameters: Parameters, shown: Puzzles) -> tuple[Tensor, Tensor]:
-    """C and X_0 [..., board, S, D] of the first draw of the noise."""
-    # With the axis of seeds all of them see the same boards.
-    digits = shown.digits.expand(*parameters["eta"].shape, -1, -1)
-    noise = initial_noise(SPLIT, 0, shown, model.width).double()
-    inputs = embedded(parameters, digits)
-    return inputs, initial_tokens(model, parameters, inputs, digits == 0, noise)
 
 
 def finite_time(at: Callable[[Tensor], Step], start: Tensor, loops: int, leading: int) -> Found:
@@ -109,9 +94,9 @@ def finite_time(at: Callable[[Tensor], Step], start: Tensor, loops: int, leading
         leading: how many of the largest are averaged.
     """
     steps = [at(start)]
-    while len(steps) < loops and is_finite(steps[-1]):
+    while len(steps) < loops and steps[-1].is_finite:
         steps.append(at(steps[-1].tokens))
-    if not is_finite(steps[-1]):
+    if not steps[-1].is_finite:
         return Found(nan, nan, nan, finite=False, float32_finite=False)
     largest = leading_exponents(steps, leading)
     highest = float(largest[0])
@@ -135,7 +120,6 @@ def long_time(model: Model, parameters: Parameters, shown: Puzzles, loops: int) 
         [seed], NaN where tokens leave the range of float64.
     """
     inputs, start = beginning(model, parameters, shown)
-    found = long_time_exponents(
-        lambda tokens: step(model, parameters, tokens, inputs), start, loops, count=1
-    )
+    one = partial(models.step, model, parameters, inputs=inputs)
+    found = long_time_exponents(one, start, loops, count=1)
     return [float(value) for value in found.flatten()]

@@ -1,38 +1,31 @@
 """Trained models that are changed afterwards: other step sizes, weights or inputs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import pandas as pd
 import torch
-from torch import Tensor
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.attention import Weights
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Perturbed
-from transformer_dynamics.recurrent_attention.measures.exponents import (
-    SPLIT,
-    Found,
-    finite_time,
-)
-from transformer_dynamics.recurrent_attention.measures.jacobians import closed_step
+from transformer_dynamics.recurrent_attention.measures.exponents import Found, finite_time
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
     Boards,
     Puzzles,
-    initial_noise,
+    beginning,
     of_seed,
     parameters_of,
     puzzles,
     solved,
+    states,
 )
 from transformer_dynamics.recurrent_attention.model_settings import Model
-from transformer_dynamics.recurrent_attention.models import (
-    advance,
-    effective_weights,
-    embedded,
-    initial_tokens,
-    readout,
-)
+from transformer_dynamics.recurrent_attention.models import Parameters, effective_weights, readout
+from transformer_dynamics.recurrent_attention.theory.jacobian import step
 
 UNCHANGED = "none"
 """What is changed of a model that is as it was trained."""
@@ -45,7 +38,7 @@ class Changed(NamedTuple):
     """What: eta, weights or inputs, or `UNCHANGED`."""
     value: float
     """Its value (of eta), or its factor."""
-    parameters: Mapping[str, Tensor]
+    parameters: Parameters
     """With the new eta."""
     weights: Weights
     """Of attention, with the new W^V."""
@@ -89,7 +82,7 @@ def measure(
     return pd.DataFrame(rows, columns=["seed", "quantity", "value", *Found._fields, "accuracy"])
 
 
-def changes(model: Model, parameters: Mapping[str, Tensor], how: Perturbed) -> Iterator[Changed]:
+def changes(model: Model, parameters: Parameters, how: Perturbed) -> Iterator[Changed]:
     """The model as it was trained, then after one change each.
 
     Args:
@@ -112,10 +105,11 @@ def changes(model: Model, parameters: Mapping[str, Tensor], how: Perturbed) -> I
 def exponents(model: Model, changed: Changed, whole: Puzzles, how: Perturbed) -> Found:
     """Means over the first boards; finite if all of them are."""
     shown = Puzzles(*(part[: how.boards] for part in whole))
-    inputs, start = _beginning(model, changed, shown)
+    parameters, weights = changed.parameters, changed.weights
+    inputs, start = beginning(model, parameters, shown, factor=changed.inputs)
     found = [
         finite_time(
-            closed_step(model, changed.parameters, changed.weights, inputs[board]),
+            partial(step, model, parameters, weights, inputs=inputs[board]),
             start[board],
             how.loops,
             how.leading,
@@ -134,15 +128,9 @@ def exponents(model: Model, changed: Changed, whole: Puzzles, how: Perturbed) ->
 @torch.no_grad()
 def accuracy(model: Model, changed: Changed, shown: Puzzles, loops: int) -> float:
     """Share of boards all of whose blanks are right after T steps."""
-    inputs, tokens = _beginning(model, changed, shown)
-    for _ in range(loops):
-        tokens = advance(model, changed.parameters, changed.weights, tokens, inputs)
-    share, _ = solved(readout(changed.parameters, tokens).unsqueeze(0), shown)
-    return float(share)
-
-
-def _beginning(model: Model, changed: Changed, shown: Puzzles) -> tuple[Tensor, Tensor]:
     parameters = changed.parameters
-    noise = initial_noise(SPLIT, 0, shown, model.width).to(parameters["eta"].dtype)
-    inputs = changed.inputs * embedded(parameters, shown.digits)
-    return inputs, initial_tokens(model, parameters, inputs, shown.blank, noise)
+    inputs, start = beginning(model, parameters, shown, factor=changed.inputs)
+    along = states(model, parameters, changed.weights, start, inputs)
+    logits = readout(parameters, next(islice(along, loops, None)))
+    share, _ = solved(logits.unsqueeze(0), shown)
+    return float(share)

@@ -1,34 +1,32 @@
 """The pseudo-energy along the iterations, and how far the Jacobian of attention explains it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import nan, sqrt
+from collections.abc import Iterable, Iterator, Sequence
+from math import nan
 
 import pandas as pd
 import torch
-from torch import Tensor
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.attention import probabilities
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
     Boards,
     Puzzles,
-    initial_noise,
+    beginning,
     of_seed,
     parameters_of,
     puzzles,
+    states,
 )
-from transformer_dynamics.recurrent_attention.models import (
-    advance,
-    effective_weights,
-    embedded,
-    initial_tokens,
-)
+from transformer_dynamics.recurrent_attention.models import Parameters, effective_weights
 from transformer_dynamics.recurrent_attention.theory import pseudo_energy as theory
-from transformer_dynamics.recurrent_attention.theory.jacobian import attention_jacobian
+from transformer_dynamics.recurrent_attention.theory.jacobian import (
+    attention_jacobian,
+    inverse_temperature,
+    mixing,
+)
 
-SPLIT = "test_out"
-"""Boards out of distribution, which take all iterations."""
 CONTRIBUTIONS = ("contribution", "contribution_P", "contribution_P0")
 """Columns of contributions: with the exact J, with (93), with (94)."""
 
@@ -63,22 +61,21 @@ def measure(
 
 @torch.no_grad()
 def _rows(
-    job: MeasureJob[PseudoEnergy], parameters: Mapping[str, Tensor], shown: Puzzles
+    job: MeasureJob[PseudoEnergy], parameters: Parameters, shown: Puzzles
 ) -> Iterator[dict[str, float]]:
     """One row per iteration and board."""
     model, how = job.train.model, job.how
-    weights, beta = effective_weights(model, parameters), 1 / sqrt(model.width / model.heads)
-    mixed = theory.mixing(weights, model.heads)
-    noise = initial_noise(SPLIT, 0, shown, model.width).double()
-    inputs = embedded(parameters, shown.digits)
-    tokens = initial_tokens(model, parameters, inputs, shown.blank, noise)
-    first = probabilities(tokens, weights, model.heads, beta)
+    weights, beta = effective_weights(model, parameters), inverse_temperature(model)
+    mixed = mixing(weights, model.heads)
+    inputs, start = beginning(model, parameters, shown)
+    first = probabilities(start, weights, model.heads, beta)
     # What does not change along the iterations has one eigenbasis per board.
     bases = [
         theory.leading(theory.frozen_jacobian(shares, mixed), how.share)
         for shares in first[: how.eigenbases]
     ]
-    for t in range(how.steps):
+    along = states(model, parameters, weights, start, inputs)
+    for t, tokens in zip(range(how.steps), along, strict=False):
         shares = probabilities(tokens, weights, model.heads, beta)
         attended, moved = theory.along_tokens(tokens, weights, model.heads, beta)
         columns = {
@@ -93,10 +90,9 @@ def _rows(
             contributions = dict.fromkeys(CONTRIBUTIONS, nan)
             # One board at a time: the matrices of all of them would not fit for larger boards.
             if board < how.eigenbases:
-                exact = attention_jacobian(own, weights._asdict(), model.heads)
+                exact = attention_jacobian(own, weights, model.heads, beta)
                 now = theory.frozen_jacobian(shares[board], mixed)
                 spans = *(theory.leading(each, how.share) for each in (exact, now)), bases[board]
                 found = (theory.contribution(own, basis) for basis in spans)
                 contributions = dict(zip(CONTRIBUTIONS, found, strict=True))
             yield {"board": board, "t": t, **row, **contributions}
-        tokens = advance(model, parameters, weights, tokens, inputs)

@@ -8,15 +8,16 @@ import torch
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Spectrum
-from transformer_dynamics.recurrent_attention.measures.exponents import SPLIT, beginning
-from transformer_dynamics.recurrent_attention.measures.jacobians import closed_step, is_finite
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
     Boards,
+    beginning,
     of_seed,
     parameters_of,
     puzzles,
 )
 from transformer_dynamics.recurrent_attention.models import effective_weights, loop
+from transformer_dynamics.recurrent_attention.theory.jacobian import step
 
 
 def measure(job: MeasureJob[Spectrum], runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
@@ -49,10 +50,10 @@ def measure(job: MeasureJob[Spectrum], runs: Iterable[Run], data: Sequence[Board
             tokens = loop(model, own, start, inputs, job.how.steps)
             for board in range(job.how.boards):
                 for variant in variants:
-                    step = closed_step(variant, own, weights, inputs[board])(tokens[board])
-                    if not is_finite(step):
+                    at_end = step(variant, own, weights, tokens[board], inputs[board])
+                    if not at_end.is_finite:
                         continue
-                    found = torch.linalg.eigvals(step.jacobian).numpy()
+                    found = torch.linalg.eigvals(at_end.jacobian).numpy()
                     found = found[np.lexsort((found.imag, found.real, -np.abs(found)))]
                     columns = {
                         "seed": seed, "board": board, "normalised": variant.normalised,

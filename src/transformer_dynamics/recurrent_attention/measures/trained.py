@@ -1,6 +1,6 @@
 """Trained models as they were kept, and boards as models take them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +10,20 @@ from torch import Tensor
 
 from replication.generators import generator
 from replication.study import Run
+from transformer_dynamics.recurrent_attention.attention import Weights
+from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.models import (
+    Parameters,
+    advance,
+    embedded,
+    initial_tokens,
+)
 
 Boards = Mapping[str, NDArray[Any]]
 NOT_PARAMETERS = ("losses",)
 """Arrays of a run that are no parameters."""
+SPLIT = "test_out"
+"""Boards out of distribution, those of most metrics."""
 
 
 class Puzzles(NamedTuple):
@@ -56,6 +66,47 @@ def initial_noise(split: str, draw: int, boards: Puzzles, width: int) -> Tensor:
     shape = *boards.digits.shape, width
     drawn = generator(draw, f"noise of {split}").standard_normal(shape, np.float32)
     return torch.from_numpy(drawn)
+
+
+def beginning(
+    model: Model,
+    parameters: Parameters,
+    shown: Puzzles,
+    split: str = SPLIT,
+    draw: int = 0,
+    factor: float = 1.0,
+) -> tuple[Tensor, Tensor]:
+    """C and X_0 [..., board, S, D].
+
+    Args:
+        model: which model.
+        parameters: of one seed, or of all, the seed first, which then see the same boards.
+        shown: the boards.
+        split: theirs.
+        draw: of the noise.
+        factor: of C.
+    """
+    digits = shown.digits.expand(*parameters["eta"].shape, -1, -1)
+    noise = initial_noise(split, draw, shown, model.width).to(parameters["eta"].dtype)
+    inputs = factor * embedded(parameters, digits)
+    return inputs, initial_tokens(model, parameters, inputs, digits == 0, noise)
+
+
+def states(
+    model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
+) -> Iterator[Tensor]:
+    """X_0, X_1, ..., without an end.
+
+    Args:
+        model: which model.
+        parameters: of one seed, or of all.
+        weights: of attention.
+        tokens: X_0 [..., board, S, D].
+        inputs: C, of the same shape.
+    """
+    while True:
+        yield tokens
+        tokens = advance(model, parameters, weights, tokens, inputs)
 
 
 def solved(logits: Tensor, boards: Puzzles) -> tuple[Tensor, Tensor]:

@@ -10,14 +10,16 @@ from torch import Tensor
 from replication.generators import generator
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Trajectories
-from transformer_dynamics.recurrent_attention.measures.exponents import SPLIT, beginning
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
     Boards,
+    beginning,
     parameters_of,
     puzzles,
+    states,
 )
 from transformer_dynamics.recurrent_attention.model_settings import Model
-from transformer_dynamics.recurrent_attention.models import advance, effective_weights
+from transformer_dynamics.recurrent_attention.models import effective_weights, loop
 
 ORIGINAL, SPREAD, SMALL = "original", "spread", "small"
 """Kinds of trajectories: what the others began beside, the paper's perturbation, a tiny one."""
@@ -53,16 +55,13 @@ def measure(
     }
     for run in runs:
         parameters = parameters_of(run, torch.float64)
-        inputs, tokens = beginning(model, parameters, shown)
+        inputs, start = beginning(model, parameters, shown)
+        warm = loop(model, parameters, start, inputs, how.warm_up)
+        begun = warm + _perturbations(how, model, warm.shape[-2])
         weights = effective_weights(model, parameters)
-        for _ in range(how.warm_up):
-            tokens = advance(model, parameters, weights, tokens, inputs)
-        tokens = tokens + _perturbations(how, model, tokens.shape[-2])
-        inputs = inputs.expand_as(tokens)
+        along = states(model, parameters, weights, begun, inputs.expand_as(begun))
         rows = []
-        for t in range(how.steps + 1):
-            if t:
-                tokens = advance(model, parameters, weights, tokens, inputs)
+        for t, tokens in zip(range(how.steps + 1), along, strict=False):
             at = [place for place, kind in enumerate(kinds) if t in kept[kind]]
             if at:
                 distance = (tokens - tokens[:, :1]).abs().sum(dim=(-2, -1))[:, at].numpy()

@@ -8,7 +8,7 @@ from replication.study import Run
 from transformer_dynamics.recurrent_attention.measures.accuracy import forward
 from transformer_dynamics.recurrent_attention.measures.trained import (
     Boards,
-    initial_noise,
+    beginning,
     parameters_of,
     puzzles,
     solved,
@@ -34,9 +34,9 @@ def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.D
     shown, rows = puzzles(boards, SPLIT), []
     for run in runs:
         train, (seed,) = job.runs[run.name], run.seeds
-        noise = initial_noise(SPLIT, 0, shown, train.model.width)
-        loops = sorted({train.training.loops, job.loops})
-        for done, logits in forward(train.model, parameters_of(run), shown, noise, loops):
+        parameters, loops = parameters_of(run), sorted({train.training.loops, job.loops})
+        inputs, start = beginning(train.model, parameters, shown, SPLIT)
+        for done, logits in forward(train.model, parameters, start, inputs, loops):
             whole, cells = (part.tolist() for part in solved(logits, shown))
             rows.append((run.name, seed, done, *whole, *cells))
     found = pd.DataFrame(rows, columns=["run", "seed", "loops", "solved", "cells"])

@@ -1,6 +1,7 @@
 """Predictions from many draws of the initial noise, one of which is chosen."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import pandas as pd
@@ -10,25 +11,22 @@ from torch import Tensor
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Votes
 from transformer_dynamics.recurrent_attention.measures.trained import (
+    SPLIT,
     Boards,
     Puzzles,
-    initial_noise,
+    beginning,
     parameters_of,
     puzzles,
+    states,
 )
 from transformer_dynamics.recurrent_attention.model_settings import Model
 from transformer_dynamics.recurrent_attention.models import (
-    advance,
+    Parameters,
     drive,
     effective_weights,
-    embedded,
-    initial_tokens,
     readout,
 )
 from transformer_dynamics.recurrent_attention.theory.pseudo_energy import pseudo_energy
-
-SPLIT = "test_out"
-"""The boards."""
 
 
 class Ballots(NamedTuple):
@@ -65,28 +63,26 @@ def measure(job: MeasureJob[Votes], runs: Iterable[Run], data: Sequence[Boards])
     return pd.concat(tables, ignore_index=True)
 
 
-def cast(job: MeasureJob[Votes], parameters: Mapping[str, Tensor], shown: Puzzles) -> Ballots:
+def cast(job: MeasureJob[Votes], parameters: Parameters, shown: Puzzles) -> Ballots:
     """Let every draw of the noise lead to a prediction."""
-    model, draws = job.train.model, range(job.how.draws)
-    noises = (initial_noise(SPLIT, draw, shown, model.width) for draw in draws)
-    found = (_draw(model, parameters, shown, noise, job.how.loops) for noise in noises)
+    model, how = job.train.model, job.how
+    found = (_draw(model, parameters, shown, draw, how.loops) for draw in range(how.draws))
     return Ballots(*(torch.stack(parts) for parts in zip(*found, strict=True)))
 
 
 @torch.no_grad()
 def _draw(
-    model: Model, parameters: Mapping[str, Tensor], shown: Puzzles, noise: Tensor, loops: int
+    model: Model, parameters: Parameters, shown: Puzzles, draw: int, loops: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Digits [seed, board, S], and energies [seed, board], summed and last."""
     weights = effective_weights(model, parameters)
-    digits = shown.digits.expand(len(parameters["eta"]), -1, -1)
-    inputs = embedded(parameters, digits)
-    tokens = initial_tokens(model, parameters, inputs, digits == 0, noise)
-    energies = []
-    for _ in range(loops):
-        energies.append(pseudo_energy(tokens, drive(model, weights, tokens, inputs)))
-        tokens = advance(model, parameters, weights, tokens, inputs)
-    predicted = readout(parameters, tokens).argmax(dim=-1) + 1
+    inputs, start = beginning(model, parameters, shown, draw=draw)
+    along = states(model, parameters, weights, start, inputs)
+    energies = [
+        pseudo_energy(tokens, drive(model, weights, tokens, inputs))
+        for tokens in islice(along, loops)
+    ]
+    predicted = readout(parameters, next(along)).argmax(dim=-1) + 1
     return predicted, torch.stack(energies).sum(dim=0), energies[-1]
 
 

@@ -12,6 +12,7 @@ from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
 from transformer_dynamics.recurrent_attention.measures.trained import Boards, parameters_of
 from transformer_dynamics.recurrent_attention.model_settings import Model
 from transformer_dynamics.recurrent_attention.models import effective_weights
+from transformer_dynamics.recurrent_attention.theory.jacobian import mixing
 
 
 def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
@@ -69,9 +70,7 @@ def asymmetry(weights: Weights, heads: int) -> Tensor:
     Returns:
         [seed].
     """
-    value, output = weights.value, weights.output
-    columns = value.reshape(*value.shape[:-1], heads, -1).transpose(-3, -2)
-    products = columns @ output.reshape(*output.shape[:-2], heads, -1, output.shape[-1])
+    products = mixing(weights, heads)
     gap = products - products.mT
     ratio: Tensor = gap.flatten(-3).norm(dim=-1) / products.flatten(-3).norm(dim=-1)
     return ratio

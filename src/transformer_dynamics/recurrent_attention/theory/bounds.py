@@ -1,4 +1,8 @@
-"""Bounds of spectral norms: Proposition 5.1, its limit eta -> infinity, and that of attention."""
+"""Bounds of spectral norms: Proposition 5.1, its limit eta -> infinity, and that of attention.
+
+Steps are those of ItrSA: what they are made of is that of `jacobian.step`, and DX_i of a token is a
+row of Y = C + MSA(X).
+"""
 
 from typing import NamedTuple
 
@@ -6,15 +10,18 @@ import torch
 from torch import Tensor
 
 from replication.errors import InputError
+from transformer_dynamics.recurrent_attention.attention import Weights
+from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.models import Parameters, drive, scalar
 from transformer_dynamics.recurrent_attention.theory.jacobian import (
-    Weights,
     after_blocks,
-    attention,
     attention_jacobian,
     columns,
-    itrsa_step,
+    coupling,
+    inverse_temperature,
     normalisation_jacobian,
     rows,
+    step,
 )
 
 
@@ -33,63 +40,59 @@ def spectral_norm(matrix: Tensor) -> Tensor:
     return norm
 
 
-def proposition_5_1(tokens: Tensor, weights: Weights, heads: int) -> Bounded:
-    """|J|_2 <= (max|gamma|/R)(1 + |eta| |J_MSA|_2) for |x_i + eta DX_i| >= R, a step of ItrSA.
-
-    Args:
-        tokens: [..., S, D].
-        weights: those of `itrsa_step` with `gamma`.
-        heads: H.
-    """
-    update = weights["inputs"] + attention(tokens, weights, heads)
-    ahead = tokens + weights["eta"][..., None, None] * update
-    radius = torch.linalg.vector_norm(ahead, dim=-1).amin(dim=-1)
-    inner = spectral_norm(attention_jacobian(tokens, weights, heads))
-    largest = weights["gamma"].abs().amax(dim=-1)
-    bound = largest / radius * (1 + weights["eta"].abs() * inner)
-    return Bounded(spectral_norm(itrsa_step(tokens, weights, heads).jacobian), bound)
+def shortest(tokens: Tensor) -> Tensor:
+    """[...] min |x_i| of tokens [..., S, D]."""
+    lengths: Tensor = torch.linalg.vector_norm(tokens, dim=-1)
+    return lengths.amin(dim=-1)
 
 
-def large_step_bound(tokens: Tensor, weights: Weights, heads: int) -> Bounded:
+def proposition_5_1(
+    model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
+) -> Bounded:
+    """|J|_2 <= (max|gamma|/R)(1 + |eta| |J_MSA|_2) for |x_i + eta DX_i| >= R."""
+    eta, largest = parameters["eta"], parameters["gamma"].abs().amax(dim=-1)
+    change = drive(model, weights, tokens, inputs)
+    radius = shortest(tokens + scalar(eta, tokens) * change)
+    inner = spectral_norm(_of_attention(model, weights, tokens))
+    norm = spectral_norm(step(model, parameters, weights, tokens, inputs).jacobian)
+    return Bounded(norm, largest / radius * (1 + eta.abs() * inner))
+
+
+def large_step_bound(
+    model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
+) -> Bounded:
     """|J|_2 <= max|gamma| (1 + eta |J_MSA|_2)/(eta e - max|gamma|), if |DX_i| >= e for all i.
 
     It tends to max|gamma| |J_MSA|_2/e for eta -> infinity. R of Proposition 5.1 is at least the
     bound's denominator as X is an output of RMSNorm, so that no token is longer than max|gamma|.
 
-    Args:
-        tokens: [..., S, D] an output of RMSNorm.
-        weights: those of `itrsa_step` with `gamma`.
-        heads: H.
-
     Raises:
         InputError: if eta is not above max|gamma|/e, where it says nothing.
     """
-    update = weights["inputs"] + attention(tokens, weights, heads)
-    shortest = torch.linalg.vector_norm(update, dim=-1).amin(dim=-1)
-    largest, eta = weights["gamma"].abs().amax(dim=-1), weights["eta"]
-    if not bool((eta * shortest > largest).all()):
+    eta, largest = parameters["eta"], parameters["gamma"].abs().amax(dim=-1)
+    least = shortest(drive(model, weights, tokens, inputs))
+    if not bool((eta * least > largest).all()):
         raise InputError("the bound for large steps needs eta > max|gamma|/e")
-    inner = spectral_norm(attention_jacobian(tokens, weights, heads))
-    bound = largest * (1 + eta * inner) / (eta * shortest - largest)
-    return Bounded(spectral_norm(itrsa_step(tokens, weights, heads).jacobian), bound)
+    inner = spectral_norm(_of_attention(model, weights, tokens))
+    norm = spectral_norm(step(model, parameters, weights, tokens, inputs).jacobian)
+    return Bounded(norm, largest * (1 + eta * inner) / (eta * least - largest))
 
 
-def large_step_limit(tokens: Tensor, weights: Weights, heads: int) -> Tensor:
+def large_step_limit(
+    model: Model, parameters: Parameters, weights: Weights, tokens: Tensor, inputs: Tensor
+) -> Tensor:
     """|blockdiag_i(diag(gamma) (Id - n_i n_i^T)/|DX_i|) J_MSA|_2, the norm for eta -> infinity.
 
     n_i = DX_i/|DX_i|.
-
-    Args:
-        tokens: [..., S, D].
-        weights: those of `itrsa_step` with `gamma`.
-        heads: H.
     """
-    update = weights["inputs"] + attention(tokens, weights, heads)
-    blocks = normalisation_jacobian(update, gamma=weights["gamma"])
-    return spectral_norm(after_blocks(blocks, attention_jacobian(tokens, weights, heads)))
+    change = drive(model, weights, tokens, inputs)
+    blocks = normalisation_jacobian(change, model.width, parameters["gamma"])
+    return spectral_norm(after_blocks(blocks, _of_attention(model, weights, tokens)))
 
 
-def attention_bound(tokens: Tensor, weights: Weights, heads: int, *, printed: bool) -> Bounded:
+def attention_bound(
+    tokens: Tensor, weights: Weights, heads: int, beta: float, *, printed: bool
+) -> Bounded:
     """|J_MSA|_2 <= sum_h sqrt3 |W^O_h| |W^V_h| sqrt(q_h r^4 (S+1) + S), if |x_i| <= r for all i.
 
     As printed (Eq. 15 of the first version, after Castin et al.) q_h = |beta W^Q_h W^K_h^T|_2,
@@ -99,18 +102,22 @@ def attention_bound(tokens: Tensor, weights: Weights, heads: int, *, printed: bo
 
     Args:
         tokens: [..., S, D].
-        weights: those of `attention`.
+        weights: of attention.
         heads: H.
+        beta: inverse temperature.
         printed: whether as printed.
     """
-    beta = (tokens.shape[-1] / heads) ** -0.5
     radius = torch.linalg.vector_norm(tokens, dim=-1).amax(dim=-1).unsqueeze(-1)
-    products = columns(weights["query"], heads) @ columns(weights["key"], heads).mT
-    coupling = beta * spectral_norm(products)
+    coupled = beta * spectral_norm(coupling(weights, heads))
     count = tokens.shape[-2]
-    inner = (coupling if printed else coupling**2) * radius**4 * (count + 1) + count
-    outer = spectral_norm(rows(weights["output"], heads)) * spectral_norm(
-        columns(weights["value"], heads)
+    inner = (coupled if printed else coupled**2) * radius**4 * (count + 1) + count
+    outer = spectral_norm(rows(weights.output, heads)) * spectral_norm(
+        columns(weights.value, heads)
     )
     bound = (3**0.5 * outer * inner.sqrt()).sum(dim=-1)
-    return Bounded(spectral_norm(attention_jacobian(tokens, weights, heads)), bound)
+    return Bounded(spectral_norm(attention_jacobian(tokens, weights, heads, beta)), bound)
+
+
+def _of_attention(model: Model, weights: Weights, tokens: Tensor) -> Tensor:
+    """J_MSA [..., S D, S D]."""
+    return attention_jacobian(tokens, weights, model.heads, inverse_temperature(model))

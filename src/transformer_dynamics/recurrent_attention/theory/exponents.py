@@ -36,7 +36,7 @@ def along(step: Callable[[Tensor], Step], start: Tensor, loops: int) -> list[Ste
     """The steps of a trajectory, one after the other.
 
     Args:
-        step: of tokens [..., S, D], such as a partial `itrsa_step`.
+        step: of tokens [..., S, D], such as a partial `jacobian.step`.
         start: [..., S, D] X(0), normalised if the model's tokens are.
         loops: T.
 

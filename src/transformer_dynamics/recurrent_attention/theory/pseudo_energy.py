@@ -86,11 +86,6 @@ def cosine(first: Tensor, second: Tensor) -> Tensor:
     return torch.cosine_similarity(first.flatten(-2), second.flatten(-2), dim=-1)
 
 
-def mixing(weights: Weights, heads: int) -> Tensor:
-    """W^V_h W^O_h of every head [..., H, D, D]."""
-    return columns(weights.value, heads) @ rows(weights.output, heads)
-
-
 def frozen(tokens: Tensor, shares: Tensor, mixed: Tensor) -> Tensor:
     """sum_h P_h X W^V_h W^O_h with given P_h: MSA(X) if they are those of X.
 

@@ -9,12 +9,14 @@ it. With unequal omega that length is a mean over planes, and fast planes are no
 import torch
 from torch import Tensor
 
-from transformer_dynamics.recurrent_attention.theory.jacobian import (
-    Step,
-    normalisation_jacobian,
-    normalise,
-    rotation,
-)
+from transformer_dynamics.recurrent_attention.models import rotated
+from transformer_dynamics.recurrent_attention.theory.jacobian import Step, after_normalisation
+
+
+def rotation(frequencies: Tensor) -> Tensor:
+    """Omega [2K, 2K] of pairs of channels (x_1, x_2) -> omega (x_2, -x_1), omega [K]."""
+    of_channels = frequencies.repeat_interleave(2)
+    return of_channels.unsqueeze(-1) * rotated(torch.eye(len(of_channels)).to(frequencies)).mT
 
 
 def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float, *, normalised: bool) -> Step:
@@ -22,18 +24,17 @@ def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float, *, normalised
 
     Args:
         tokens: [..., 1, D].
-        frequencies: [..., K] omega of every plane.
+        frequencies: [K] omega of every plane.
         eta: how far a step goes.
         normalised: whether there is a Pi.
     """
-    turn = rotation(frequencies)
-    identity = torch.eye(tokens.shape[-1], dtype=tokens.dtype)
-    linear = (identity + eta * turn).expand(*tokens.shape[:-2], *turn.shape[-2:])
+    width = tokens.shape[-1]
+    linear = torch.eye(width).to(tokens) + eta * rotation(frequencies)
+    linear = linear.expand(*tokens.shape[:-2], width, width)
     ahead = tokens @ linear.mT
     if not normalised:
         return Step(ahead, linear, linear[..., :0])
-    unit = normalise(ahead)
-    return Step(unit, normalisation_jacobian(ahead).squeeze(-3) @ linear, unit.mT)
+    return after_normalisation(ahead, linear, width)
 
 
 def spectral_radius(matrix: Tensor) -> Tensor:

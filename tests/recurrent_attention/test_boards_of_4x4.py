@@ -1,0 +1,65 @@
+"""All grids and puzzles of 4x4, against every four rows that break no rule."""
+
+from collections import Counter
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sudoku import ALL_FOUR, grids_of, job_of, of_four
+
+from transformer_dynamics.recurrent_attention.boards.four import GRIDS, MASKS, unique_masks
+from transformer_dynamics.recurrent_attention.boards.grids import all_grids, solutions
+from transformer_dynamics.recurrent_attention.boards.program import sample
+
+STEADY = settings(deadline=None, derandomize=True)
+
+
+@cache
+def unique_of_all():
+    return unique_masks(ALL_FOUR)
+
+
+def test_parts_share_no_grid():
+    small = sample(job_of("4x4"), [], [])
+    parts = [{grid.tobytes() for grid in grids_of(small, part)} for part in GRIDS]
+    assert sum(map(len, parts)) == len(set.union(*parts))
+    # A large sample uses all that it may.
+    large = sample(job_of("4x4", train=20_000, others=500), [], [])
+    used = {part: {grid.tobytes() for grid in grids_of(large, part)} for part in GRIDS}
+    assert {part: len(grids) for part, grids in used.items()} == GRIDS
+    assert len(set.union(*used.values())) == sum(GRIDS.values()) == len(ALL_FOUR)
+
+
+def test_there_are_288_grids():
+    found = all_grids("4x4")
+    assert {*map(tuple, found.tolist())} == {*map(tuple, ALL_FOUR.tolist())}
+    assert len(found) == 288
+
+
+def test_masks_with_one_solution_are_as_many_as_the_two_kinds_of_grids_have():
+    # 12 of 1,820 and so on are those of one kind, which 96 grids have; 192 have the other.
+    unique = unique_of_all()
+    counts = {
+        givens: Counter(unique[:, MASKS.sum(axis=1) == givens].sum(axis=1).tolist())
+        for givens in (3, 4, 5, 7, 16)
+    }
+    assert counts == {
+        3: {0: 288},
+        4: {12: 96, 128: 192},
+        5: {400: 96, 1280: 192},
+        7: {5760: 96, 8272: 192},
+        16: {1: 288},
+    }
+
+
+@STEADY
+@given(st.integers(0, 287), st.integers(0, (1 << 16) - 1))
+def test_masks_are_those_that_no_other_grid_agrees_with(grid, mask):
+    unique = unique_of_all()[grid, mask]
+    assert unique == (len(of_four(ALL_FOUR[grid] * MASKS[mask])) == 1)
+
+
+@STEADY
+@given(st.lists(st.sampled_from([0, 0, 0, 0, 1, 2, 3, 4]), min_size=16, max_size=16))
+def test_all_solutions_of_4x4_are_found_and_no_others(puzzle):
+    assert sorted(solutions("4x4", puzzle, most=999)) == sorted(of_four(puzzle))

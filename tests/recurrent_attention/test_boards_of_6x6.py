@@ -1,0 +1,81 @@
+"""All grids of 6x6 but for names, and puzzles that are emptied until every clue counts."""
+
+from functools import cache
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sudoku import breaks_rules, exact_cover, grids_of, job_of
+
+from replication.errors import InputError
+from transformer_dynamics.recurrent_attention.boards import six
+from transformer_dynamics.recurrent_attention.boards.grids import classes, solutions
+from transformer_dynamics.recurrent_attention.boards.program import sample
+from transformer_dynamics.recurrent_attention.boards.six import emptied
+
+STEADY = settings(deadline=None, derandomize=True)
+
+
+@cache
+def six_classes():
+    return classes("6x6")
+
+
+def test_there_are_28200960_grids():
+    named = six_classes()
+    assert len(np.unique(named, axis=0)) * 720 == 28_200_960
+    assert not any(map(breaks_rules, named[::97]))
+
+
+def named_by_first_row(grid):
+    names = {digit: place for place, digit in enumerate(grid[:6])}
+    return tuple(names[digit] for digit in grid)
+
+
+def test_no_two_puzzles_of_6x6_share_a_grid_even_renamed():
+    drawn = sample(job_of("6x6"), [], [])
+    grids = [named_by_first_row(grid) for grid in grids_of(drawn, "").tolist()]
+    assert len({*grids}) == len(grids) == 156
+
+
+@settings(STEADY, max_examples=40)
+@given(st.lists(st.integers(0, 6), min_size=36, max_size=36), st.randoms(use_true_random=False))
+def test_all_solutions_of_6x6_are_found_and_no_others(digits, random):
+    # Of a solved grid, about 12 givens, one of which may be wrong.
+    grid = random.choice(six_classes()).tolist()
+    puzzle = [digit if random.random() < 1 / 3 else 0 for digit in grid]
+    cell = random.randrange(36)
+    puzzle[cell] = digits[cell]
+    few = list(islice(exact_cover(puzzle), 200))
+    if len(few) < 200:
+        assert sorted(solutions("6x6", puzzle, most=999)) == sorted(few)
+    else:
+        assert len(solutions("6x6", puzzle, most=200)) == 200
+
+
+@settings(STEADY, max_examples=20)
+@given(st.integers(0, 39_167), st.permutations(range(36)))
+def test_emptying_ends_where_every_given_is_needed(row, order):
+    grid = six_classes()[row].tolist()
+    mask = emptied(order, grid, 0)
+    puzzle = [digit * here for digit, here in zip(grid, mask, strict=True)]
+    assert list(islice(exact_cover(puzzle), 2)) == [grid]
+    for cell in np.flatnonzero(mask):
+        fewer = [*puzzle[:cell], 0, *puzzle[cell + 1 :]]
+        assert len(list(islice(exact_cover(fewer), 2))) == 2
+    # It stops as soon as it may.
+    assert sum(emptied(order, grid, 30)) == 30
+
+
+def test_more_puzzles_of_6x6_than_grids_are_refused():
+    with pytest.raises(InputError, match=r"39,264 puzzles need as many grids.*lower train"):
+        sample(job_of("6x6", train=39_168), [], [])
+
+
+def test_givens_that_hardly_any_puzzle_has_are_refused(monkeypatch):
+    monkeypatch.setattr(six, "ATTEMPTS", 20)
+    job = job_of("6x6", others=1000, out_of_distribution={"least": 8, "most": 8})
+    with pytest.raises(InputError, match="out_of_distribution > least: no 6x6 puzzle with 8 giv"):
+        sample(job, [], [])
