@@ -1,17 +1,22 @@
 """The explorer of two tokens: its page, and in a real browser its numbers and controls."""
 
-import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from explorers import (
+    assert_fits,
+    assert_makes_sense,
+    assert_tab_reaches,
+    assert_without_scripts,
+    played,
+    settled,
+    write_page,
+)
 
-from replication.registry import Registry
 from replication.report import explorer
-from replication.report.page import render
-from replication.report.sources import FigureSources
 from replication.study import Study, StudySettings
 from transformer_dynamics.recurrent_attention.explorer import data
 from transformer_dynamics.recurrent_attention.theory.energy import (
@@ -36,20 +41,9 @@ def page_in(folder, name):
         Settings=StudySettings,
     )  # fmt: skip
     study = Study(name, module)
-    told = json.dumps({"figures": [], "study": name, "settings": {}})
-    parts = {"title": "A paper", "authors": "A. Author", "venue": "Somewhere 2025"}
-    registry = Registry.parse(parts | {"figures": {}, "claims": [], "assumptions": []}, "registry")
-    origin = {
-        "commit": "abc1234", "configuration": "results/config.yaml", "digest": "unknown",
-        "command": "snakemake report",
-    }  # fmt: skip
-    page = folder / "page.html"
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
         patch.setattr(explorer, "find_studies", lambda: {name: study})
-        shown = FigureSources.parse_json(told, "figures")
-        page.write_text(render(registry, {}, shown, [], origin, page, {}, folder))
-    return page
+        return write_page(folder, name, {})
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +68,12 @@ def test_it_says_without_scripts_how_the_energy_runs(page):
     assert "With scripts switched on" in told
 
 
-def test_explorers_share_a_style_that_comes_before_their_own(page, tmp_path):
-    shared, own = explorer.STYLE.read_text(), (FOLDER / "explorer/style.css").read_text()
-    told = page.read_text()
-    assert told.count(shared + own) == 1
-    without = page_in(tmp_path, "no_such_study").read_text()
-    assert shared not in without
+def test_explorers_share_a_style_and_a_script_that_come_before_their_own(page, tmp_path):
+    told, without = page.read_text(), page_in(tmp_path, "no_such_study").read_text()
+    for path, own in ((explorer.STYLE, "style.css"), (explorer.SCRIPT, "flow.js")):
+        shared = path.read_text()
+        assert told.count(shared + (FOLDER / "explorer" / own).read_text()) == 1
+        assert shared not in without
     assert "explorer" not in re.sub("<script>.*?</script>", "", without, flags=re.DOTALL)
 
 
@@ -129,16 +123,6 @@ def verdict(page):
     return page.locator("#x-verdict").inner_text()
 
 
-def settled(page, **expected):
-    """The address, once it says what is expected."""
-    page.wait_for_function(
-        """expected => Object.entries(expected).every(([key, value]) =>
-            new URLSearchParams(location.hash.slice(1)).get(key) === value)""",
-        arg=expected,
-    )
-    return page.evaluate("location.hash")
-
-
 def test_it_says_whether_the_energy_rises(visit):
     page = visit()
     assert verdict(page) == (
@@ -162,13 +146,8 @@ def test_it_says_whether_the_energy_rises(visit):
 
 def test_it_works_by_keyboard_and_the_address_keeps_it(visit):
     page = visit("#q=entropy")
-    page.locator("#x-play").focus()
-    reached = []
-    for _ in range(10):
-        page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.id"))
     names = ("time", "a11", "a12", "theta1", "a21", "a22", "theta2", "value", "even", "reset")
-    assert reached == [f"x-{name}" for name in names]
+    assert_tab_reaches(page, *names)
     page.locator("#x-a12").press("ArrowLeft")
     page.locator("#x-theta1").press("ArrowRight")
     page.locator("#x-time").press("End")
@@ -187,43 +166,24 @@ def test_it_works_by_keyboard_and_the_address_keeps_it(visit):
 )  # fmt: skip
 def test_an_address_that_says_nonsense_does_no_harm(visit, fragment):
     page = visit(fragment)
-    for word in ("NaN", "undefined", "Infinity"):
-        assert word not in page.locator("#explorer").inner_html()
+    assert_makes_sense(page)
     assert float(page.locator("#x-a11").input_value()) <= 3
 
 
+def test_what_is_not_finite_is_not_a_number(visit):
+    assert verdict(visit("#a11=-Infinity&theta2=1e999&t=Infinity")) == verdict(visit())
+
+
 def test_it_plays_and_pauses(visit):
-    page = visit("#a11=0&t=0")
     where = "document.querySelector('#x-circle .token').getAttribute('cy')"
-    before = page.evaluate(where)
-    page.locator("#x-play").press("Enter")
-    assert page.locator("#x-play").inner_text() == "Pause"
-    page.wait_for_function("() => Number(document.getElementById('x-time').value) > 20")
-    page.locator("#x-play").press("Space")
-    stopped = page.locator("#x-time").input_value()
-    assert page.evaluate(where) != before
-    page.wait_for_timeout(100)
-    assert page.locator("#x-time").input_value() == stopped
-    assert page.locator("#x-play").inner_text() == "Play"
+    before, after = played(visit("#a11=0&t=0"), where)
+    assert before != after
 
 
 def test_without_scripts_it_is_a_picture_and_a_table(visit):
-    page = visit(java_script_enabled=False)
-    assert page.locator("#explorer-title").is_visible()
-    assert not page.locator("#explorer .live").is_visible()
-    assert page.locator("#explorer .still svg").count() == 3
+    assert_without_scripts(visit(java_script_enabled=False), pictures=3)
 
 
 @pytest.mark.parametrize("width", [320, 390, 800, 1440])
 def test_it_fits_every_screen(visit, width):
-    page = visit(viewport={"width": width, "height": 800})
-    page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true })")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    beyond = page.evaluate(
-        """() => [...document.querySelectorAll("#explorer svg[id] *")].filter(e => {
-            const own = e.getBoundingClientRect();
-            const svg = e.ownerSVGElement.getBoundingClientRect();
-            return own.right > svg.right + 6 || own.left < svg.left - 6;
-        }).map(e => e.outerHTML)"""
-    )
-    assert beyond == []
+    assert_fits(visit(viewport={"width": width, "height": 800}))

@@ -1,20 +1,24 @@
 """The explorer of the study's page in a real browser: numbers against Python's, controls."""
 
-import json
 import re
 from itertools import product
-from pathlib import Path
 from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
 import yaml
 from conftest import DEFAULTS
+from explorers import (
+    assert_fits,
+    assert_makes_sense,
+    assert_tab_reaches,
+    assert_without_scripts,
+    played,
+    settled,
+    write_page,
+)
 
 from replication.configuration import configure
-from replication.registry import read_registry
-from replication.report.page import render
-from replication.report.sources import FigureSources
 from replication.run import checksum
 from replication.seeds import listed
 from replication.study import find_studies
@@ -49,33 +53,17 @@ ATTENTION_TOLERANCE, EXPONENT_TOLERANCE = 1e-4, 1e-3
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """The page with one figure, which has training's numbers."""
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("explorer")
-        patch.chdir(folder)
-        name = "theory_vs_training"
-        Path("table.csv").write_text(TABLE)
-        Path("table.sha256").write_text(checksum(Path("table.csv")))
-        Path("picture.svg").write_text(SVG)
-        registry = {
-            "title": "A paper", "authors": "A. Author", "venue": "Somewhere 2023", "claims": [],
-            "assumptions": [], "figures": {name: TEXT},
-        }  # fmt: skip
-        Path("registry.yaml").write_text(yaml.safe_dump(registry))
-        figure = {
-            "name": name, "drawing": name, "picture": "picture.svg", "table": "table.csv",
-            "checksum": "table.sha256", "command": "snakemake", "benchmarks": {},
-        }  # fmt: skip
-        settings = SETTINGS.model_dump(mode="json")
-        told = json.dumps({"figures": [figure], "study": STUDY, "settings": settings})
-        shown = FigureSources.parse_json(told, "figures")
-        origin = {
-            "commit": "abc1234", "configuration": "results/config.yaml", "digest": "unknown",
-            "command": "snakemake report",
-        }  # fmt: skip
-        page = folder / "page.html"
-        registry = read_registry(folder / "registry.yaml")
-        page.write_text(render(registry, {}, shown, [], origin, page, {}, folder))
-        return page.as_uri()
+    folder = tmp_path_factory.mktemp("explorer")
+    (folder / "table.csv").write_text(TABLE)
+    (folder / "table.sha256").write_text(checksum(folder / "table.csv"))
+    (folder / "picture.svg").write_text(SVG)
+    name = "theory_vs_training"
+    figure = {
+        "name": name, "drawing": name, "picture": "picture.svg", "table": "table.csv",
+        "checksum": "table.sha256", "command": "snakemake", "benchmarks": {},
+    }  # fmt: skip
+    settings = SETTINGS.model_dump(mode="json")
+    return write_page(folder, STUDY, settings, [figure], {name: TEXT}).as_uri()
 
 
 def mixture(num_last, per_query, common, distinct):
@@ -149,16 +137,6 @@ def values(page):
     return {name: page.locator(f"#x-{name}-value").inner_text() for name in names}
 
 
-def settled(page, **expected):
-    """The address, once it says what is expected."""
-    page.wait_for_function(
-        """expected => Object.entries(expected).every(([key, value]) =>
-            new URLSearchParams(location.hash.slice(1)).get(key) === value)""",
-        arg=expected,
-    )
-    return page.evaluate("location.hash")
-
-
 def test_it_starts_where_training_can_be_compared(visit):
     page = visit()
     assert values(page) == {
@@ -176,13 +154,7 @@ def test_it_starts_where_training_can_be_compared(visit):
 
 def test_it_works_by_keyboard_and_the_address_keeps_it(visit):
     page = visit("#q=entropy")
-    page.locator("#x-play").focus()
-    reached = []
-    for _ in range(8):
-        page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.id"))
-    expected = ("time", "eta_Y", "eta_Z", "until", "K", "C", "D", "mixture")
-    assert reached == [f"x-{name}" for name in expected]
+    assert_tab_reaches(page, "time", "eta_Y", "eta_Z", "until", "K", "C", "D", "mixture")
     page.locator("#x-eta_Y").press("ArrowRight")
     page.locator("#x-K").press("ArrowRight")
     page.locator("#x-C").press("Home")
@@ -209,8 +181,7 @@ def test_it_works_by_keyboard_and_the_address_keeps_it(visit):
 )  # fmt: skip
 def test_an_address_that_says_nonsense_does_no_harm(visit, fragment):
     page = visit(fragment)
-    assert "NaN" not in page.locator("#explorer").inner_html()
-    assert "undefined" not in page.locator("#explorer").inner_html()
+    assert_makes_sense(page)
     assert float(values(page)["eta_Y"]) <= 10
 
 
@@ -223,18 +194,9 @@ def test_a_link_elsewhere_leaves_it_alone(visit):
 
 
 def test_it_plays_and_pauses(visit):
-    page = visit("#eta_Y=1&t=0")
     tall = "Number(document.querySelectorAll('#x-bars rect')[19].getAttribute('height'))"
-    before = page.evaluate(tall)
-    page.locator("#x-play").press("Enter")
-    assert page.locator("#x-play").inner_text() == "Pause"
-    page.wait_for_function("() => Number(document.getElementById('x-time').value) > 20")
-    page.locator("#x-play").press("Space")
-    stopped = page.locator("#x-time").input_value()
-    assert page.evaluate(tall) > before
-    page.wait_for_timeout(100)
-    assert page.locator("#x-time").input_value() == stopped
-    assert page.locator("#x-play").inner_text() == "Play"
+    before, after = played(visit("#eta_Y=1&t=0"), tall)
+    assert after > before
 
 
 @pytest.mark.parametrize(
@@ -294,9 +256,7 @@ def test_the_workflow_takes_every_overlay(visit):
 
 def test_without_scripts_it_is_a_picture_and_a_table(visit):
     page = visit(java_script_enabled=False)
-    assert page.locator("#explorer-title").is_visible()
-    assert not page.locator("#explorer .live").is_visible()
-    assert page.locator("#explorer .still svg").count() == 4
+    assert_without_scripts(page, pictures=4)
     rows = page.locator("#explorer .still tbody tr").all_inner_texts()
     assert [row.split("\t")[1] for row in rows] == ["0", "35", "102", "500"]
 
@@ -310,17 +270,7 @@ def test_print_has_the_picture(visit):
 
 @pytest.mark.parametrize("width", [320, 390, 800, 1440])
 def test_it_fits_every_screen(visit, width):
-    page = visit("#eta_Y=1&K=40&C=20&D=60", viewport={"width": width, "height": 800})
-    page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true })")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    beyond = page.evaluate(
-        """() => [...document.querySelectorAll("#explorer svg[id] *")].filter(e => {
-            const own = e.getBoundingClientRect();
-            const svg = e.ownerSVGElement.getBoundingClientRect();
-            return own.right > svg.right + 6 || own.left < svg.left - 6;
-        }).map(e => e.outerHTML)"""
-    )
-    assert beyond == []
+    assert_fits(visit("#eta_Y=1&K=40&C=20&D=60", viewport={"width": width, "height": 800}))
 
 
 @pytest.mark.parametrize("sizes", ["C=20&D=1", "C=10&D=10", "C=1&D=1", "C=1&D=60"])

@@ -1,9 +1,12 @@
 """The part of a page that a study brings itself, if it has a folder `explorer/`.
 
 * `panel.html`: the section, a Jinja template, which says something without scripts, too;
-* `style.css`: added to the page's, after `templates/explorer.css`, which all explorers share;
+* `style.css`: added to the page's;
 * `*.js`: added to the page's in the order of their names; nothing else may be loaded;
 * `data.py`: `data(settings, tables)` gives what the template is given by name.
+
+What all explorers share stands in `templates/`, each before their own: `explorer.html` (macros),
+`explorer.css` and `explorer.js` (drawing, and a player that keeps its state in the address).
 """
 
 import importlib
@@ -18,6 +21,8 @@ from replication.study import find_studies
 
 STYLE = Path(__file__).parent / "templates" / "explorer.css"
 """What all of them look like."""
+SCRIPT = STYLE.with_suffix(".js")
+"""What all of them do."""
 
 
 class Explorer(NamedTuple):
@@ -67,5 +72,5 @@ def explorer(
     read = find_studies()[study].settings.parse(settings, study)
     data = importlib.import_module(program).data(read, tables)
     panel, style, *scripts = (path.read_text() for path in files)
-    style = STYLE.read_text() + style
-    return Explorer(Markup(environment.from_string(panel).render(data)), style, "".join(scripts))
+    html = Markup(environment.from_string(panel).render(data))
+    return Explorer(html, STYLE.read_text() + style, "".join([SCRIPT.read_text(), *scripts]))

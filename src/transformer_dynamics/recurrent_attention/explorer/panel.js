@@ -1,55 +1,25 @@
 "use strict";
 (() => {
   const { solve, symmetric } = globalThis.twoTokens;
-  const byId = (id) => document.getElementById(`x-${id}`);
-  const data = JSON.parse(document.getElementById("explorer-data").textContent);
+  const { FRAMES, data, byId, plain, ticks, text, path, line, level, sub, drawPanels, read, set, play } = globalThis.explorers;
 
   // State: entries of A, angles of the tokens at the start in degrees, W^V, and time.
 
   const ENTRIES = ["a11", "a12", "a21", "a22"];
   const ANGLES = ["theta1", "theta2"];
   const RANGES = Object.fromEntries([...ENTRIES.map((name) => [name, [-3, 3, 0.05]]), ...ANGLES.map((name) => [name, [0, 360, 1]])]);
-  const [FRAMES, SECONDS, STEPS] = [240, 6, 6000];
-  const ADDRESSED = /[#&]a11=/;
+  const STEPS = 6000;
   // What is smaller than this part of the energy is rounding.
   const ROUNDING = 1e-9;
-  const clamp = (value, [low, high]) => Math.min(high, Math.max(low, value));
-  const plain = (value, digits = 6) => Number(value.toPrecision(digits)) + 0;
   const shown = (value, digits = 4) => plain(value, digits).toLocaleString("en", { maximumSignificantDigits: digits }).replace("-", "\u2212");
 
   // What an address says; what it does not say, or says wrongly, is as in K1.
-  function fromAddress(hash) {
-    const told = new URLSearchParams(hash.slice(1));
-    const number = (key, range, otherwise) => {
-      const value = parseFloat(told.get(key));
-      return Number.isFinite(value) ? plain(clamp(value, range)) : otherwise;
-    };
-    const state = { value: told.get("value") === "K1" ? "K1" : "symmetric" };
-    for (const [name, range] of Object.entries(RANGES)) state[name] = number(name, range, data.start[name]);
-    state.t = number("t", [0, data.until], undefined);
-    return state;
+  function fromAddress(told) {
+    const value = told.get("value") === "K1" ? "K1" : "symmetric";
+    return { ...data.start, t: undefined, ...read(told, { ...RANGES, t: [0, data.until] }), value };
   }
 
-  // Other parts of the page keep what they say there.
-  function toAddress(hash) {
-    const old = [...new URLSearchParams(hash.slice(1))].filter(([key, value]) => value && !(key in state));
-    return `#${new URLSearchParams([...old, ...[...ENTRIES, ...ANGLES, "value", "t"].map((key) => [key, state[key]])])}`;
-  }
-
-  // Drawing: text of SVG from numbers.
-
-  function ticks(bottom, top, most) {
-    const rough = (top - bottom) / most;
-    const ten = 10 ** Math.floor(Math.log10(rough));
-    const step = ten * [1, 2, 5, 10].find((factor) => factor * ten >= rough * (1 - 1e-9));
-    const first = Math.ceil(bottom / step - 1e-9);
-    return Array.from({ length: Math.floor(top / step + 1e-9) - first + 1 }, (_, i) => plain((first + i) * step));
-  }
-  const text = (x, y, content, anchor = "start", kind = "") =>
-    `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" class="${kind}">${content}</text>`;
-  const path = (kind, d) => `<path class="${kind}" d="${d}"/>`;
-  const line = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
-  const sub = (letter, index) => `${letter}<tspan dy="3" class="sub">${index}</tspan>`;
+  // Drawing.
 
   // The function that is returned moves the tokens.
   function drawCircle(svg, width) {
@@ -107,26 +77,16 @@
       const [bottom, top] = [low - margin, high + margin];
       return { ...panel, values, bottom, top, at: (value) => panel.y + (panel.height * (top - value)) / (top - bottom) };
     });
-    const drawn = panels.map(({ y, height, title, key, values, bottom, top, at }) => {
+    const drawn = panels.map(({ height, key, values, bottom, top, at }) => {
       const scale = ticks(bottom, top, height / 30).map((value) =>
-        path(key === "rate" && value === 0 ? "axis" : "", `M${left} ${at(value).toFixed(1)}H${width}`) + text(left - 6, at(value) + 4, shown(value, 6), "end"));
-      const points = values.map((value, i) => [x(solved.t[frames[i]]), at(value)]);
-      return scale.join("") + stretches(points, rises) + text(0, y - 10, title, "start", "strong");
+        level(left, width, at(value), shown(value, 6), key === "rate" && value === 0 ? "axis" : ""));
+      return scale.join("") + stretches(values.map((value, i) => [x(solved.t[frames[i]]), at(value)]), rises);
     });
     const end = panels[1].y + panels[1].height;
     const axis = ticks(0, data.until, 6).map((t) => text(x(t), end + 16, shown(t), "middle"));
-    const cursor = panels.map(({ y, height }) => path("cursor", `M0 ${y}V${y + height}`) + `<circle class="now" cx="0" r="4.5"/>`);
-    const values = panels.map(({ y }) => text(width, y - 10, "", "end", "strong value"));
-    svg.setAttribute("viewBox", `0 0 ${width} ${end + 36}`);
-    svg.innerHTML = drawn.join("") + axis.join("") + text((left + width) / 2, end + 33, "time t", "middle") + `<g>${cursor.join("")}</g>` + values.join("");
-    const [group, dots, labels] = [svg.querySelector("g"), svg.querySelectorAll(".now"), svg.querySelectorAll(".value")];
-    return (frame) => {
-      group.setAttribute("transform", `translate(${x(solved.t[frames[frame]]).toFixed(2)} 0)`);
-      panels.forEach(({ values: all, at, digits }, i) => {
-        dots[i].setAttribute("cy", at(all[frame]).toFixed(2));
-        labels[i].textContent = shown(exact(all[frame]), digits);
-      });
-    };
+    const move = drawPanels(svg, [left, width], panels, [...drawn, ...axis].join(""), "time t");
+    return (frame) => move(x(solved.t[frames[frame]]), panels.map(({ values, at }) => at(values[frame])),
+      panels.map(({ values, digits }) => shown(exact(values[frame]), digits)));
   }
 
   // In words.
@@ -156,7 +116,8 @@
 
   // The panel.
 
-  let state, solved, moveTokens, moveCursor, playing, writing;
+  const state = {};
+  let solved, moveTokens, moveCursor;
   const frames = Array.from({ length: FRAMES + 1 }, (_, i) => (i * STEPS) / FRAMES);
 
   function head() {
@@ -164,108 +125,41 @@
     return { a, value: state.value === "K1" ? data.value : symmetric(a), beta: data.beta };
   }
 
-  function prepare() {
-    for (const [name, [low, high, step]] of Object.entries(RANGES)) {
-      Object.assign(byId(name), { min: low, max: high, step });
-      byId(name).addEventListener("input", () => change({ [name]: plain(Number(byId(name).value)) }));
-    }
-    byId("value").addEventListener("change", () => change({ value: byId("value").value }));
-    byId("even").addEventListener("click", () => {
-      const [a11, a12, a21, a22] = symmetric(ENTRIES.map((name) => state[name])).map((entry) => plain(entry));
-      change({ a11, a12, a21, a22 });
-    });
-    byId("reset").addEventListener("click", () => change({ ...data.start, value: "symmetric" }));
-    Object.assign(byId("time"), { min: 0, max: FRAMES, step: 1 });
-    byId("time").addEventListener("input", () => {
-      pause();
-      state.t = plain((byId("time").value / FRAMES) * data.until, 4);
-      show();
-      keep();
-    });
-    byId("play").addEventListener("click", () => (playing ? pause() : play()));
-    addEventListener("hashchange", () => ADDRESSED.test(location.hash) && restore());
-    new ResizeObserver(draw).observe(byId("circle").parentElement);
-  }
-
-  function change(told) {
-    Object.assign(state, told);
-    compute();
-    keep();
-  }
-
   function compute() {
     solved = solve(head(), ANGLES.map((name) => (state[name] * Math.PI) / 180), data.until, data.until / STEPS);
     state.t ??= plain(solved.t[solved.energy.indexOf(Math.max(...solved.energy))], 4);
-    for (const name of Object.keys(RANGES)) {
-      const told = shown(state[name]) + (ANGLES.includes(name) ? "\u00b0" : "");
-      byId(name).value = state[name];
-      byId(`${name}-value`).textContent = told;
-      byId(name).setAttribute("aria-valuetext", told);
-    }
+    for (const name of Object.keys(RANGES)) set(name, state[name], shown(state[name]) + (ANGLES.includes(name) ? "\u00b0" : ""));
     byId("value").value = state.value;
     byId("verdict").textContent = verdict();
     byId("condition").innerHTML = condition();
-    draw();
   }
 
   function draw() {
-    const width = Math.min(320, byId("circle").parentElement.clientWidth);
-    if (!width) return;
-    moveTokens = drawCircle(byId("circle"), width);
+    moveTokens = drawCircle(byId("circle"), Math.min(320, byId("circle").parentElement.clientWidth));
     moveCursor = drawCurves(byId("curves"), byId("curves").clientWidth);
-    show();
   }
 
-  function show() {
-    const frame = Math.round((state.t / data.until) * FRAMES);
+  function show(frame) {
     const place = frames[frame];
-    moveTokens?.(frame);
-    moveCursor?.(frame);
-    byId("time").value = frame;
-    byId("time-value").textContent = `t = ${shown(state.t)}`;
-    byId("time").setAttribute("aria-valuetext", byId("time-value").textContent);
+    moveTokens(frame);
+    moveCursor(frame);
     const angles = solved.tokens[place].map(([x, y]) => `${Math.round((Math.atan2(y, x) * 180) / Math.PI + 360) % 360}\u00b0`);
     byId("circle").setAttribute("aria-label", `Tokens at ${angles.join(" and ")}, at time ${shown(state.t)}`);
     byId("curves").setAttribute("aria-label", `Energy ${shown(solved.energy[place], 5)}, rate ${shown(exact(solved.rate[place]), 3)}`);
   }
 
-  function play() {
-    if (state.t >= data.until) state.t = 0;
-    let before;
-    const tick = (now) => {
-      state.t = Math.min(data.until, state.t + ((now - (before ?? now)) / 1000 / SECONDS) * data.until);
-      before = now;
-      show();
-      if (state.t < data.until) playing = requestAnimationFrame(tick);
-      else pause();
-    };
-    playing = requestAnimationFrame(tick);
-    byId("play").textContent = "Pause";
+  for (const [name, [min, max, step]] of Object.entries(RANGES)) {
+    Object.assign(byId(name), { min, max, step });
+    byId(name).addEventListener("input", () => change({ [name]: plain(Number(byId(name).value)) }));
   }
-
-  function pause() {
-    if (!playing) return;
-    cancelAnimationFrame(playing);
-    playing = undefined;
-    state.t = plain(state.t, 4);
-    byId("play").textContent = "Play";
-    keep();
-  }
-
-  // Browsers slow down who changes the address all the time.
-  function keep() {
-    clearTimeout(writing);
-    writing = setTimeout(() => history.replaceState(null, "", toAddress(location.hash)), 200);
-  }
-
-  function restore() {
-    pause();
-    state = fromAddress(location.hash);
-    compute();
-    if (ADDRESSED.test(location.hash)) document.getElementById("explorer").scrollIntoView();
-  }
-
-  document.querySelector("#explorer .live").hidden = false;
-  prepare();
-  restore();
+  byId("value").addEventListener("change", () => change({ value: byId("value").value }));
+  byId("even").addEventListener("click", () => {
+    const [a11, a12, a21, a22] = symmetric(ENTRIES.map((name) => state[name])).map((entry) => plain(entry));
+    change({ a11, a12, a21, a22 });
+  });
+  byId("reset").addEventListener("click", () => change({ ...data.start, value: "symmetric" }));
+  const change = play({
+    state, seconds: 6, until: () => data.until, inWords: (t) => `t = ${shown(t)}`,
+    keys: () => [...ENTRIES, ...ANGLES, "value", "t"], fromAddress, compute, draw, show,
+  });
 })();

@@ -1,15 +1,14 @@
 "use strict";
 (() => {
   const { solve, sizes } = globalThis.scanAndSnap;
+  const { FRAMES, data, byId, plain, ticks, text, path, line, level, sub, drawPanels, read, set, play } = globalThis.explorers;
   const sum = (values) => values.reduce((total, value) => total + value, 0);
 
   // State: rates, time, its end, and the data, which are a mixture of the paper or of one's own (K, C, D).
 
   const RANGES = { eta_Y: [0.01, 10], eta_Z: [0.01, 10], until: [10, 20000], K: [2, 40], C: [1, 20], D: [1, 60] };
   const COUNTS = ["K", "C", "D"];
-  const clamp = (value, [low, high]) => Math.min(high, Math.max(low, value));
-  const plain = (value, digits = 3) => Number(value.toPrecision(digits));
-  const shown = (value) => plain(value).toLocaleString("en");
+  const shown = (value) => plain(value, 3).toLocaleString("en");
 
   // The paper's kind of mixture: weights rise evenly to 1, two classes per query.
   function ownMixture({ K: classes, C: common, D: distinct }) {
@@ -23,29 +22,15 @@
   const isSame = (one, other) => Object.keys(one).every((key) => String(one[key]) === String(other[key]));
 
   // What an address says; what it does not say, or says wrongly, is as at the start.
-  function fromAddress(hash, { start, mixtures }) {
-    const told = new URLSearchParams(hash.slice(1));
-    const state = { ...start };
-    for (const [key, range] of Object.entries(RANGES)) {
-      const value = parseFloat(told.get(key));
-      if (Number.isFinite(value)) state[key] = clamp(value, range);
-    }
-    if (Object.hasOwn(mixtures, told.get("mixture") ?? "")) state.mixture = told.get("mixture");
+  function fromAddress(told) {
+    const state = { ...data.start, ...read(told, RANGES) };
+    if (Object.hasOwn(data.mixtures, told.get("mixture") ?? "")) state.mixture = told.get("mixture");
     else if (COUNTS.every((key) => key in state)) {
       state.mixture = "";
       for (const key of COUNTS) state[key] = Math.round(state[key]);
       state.K += state.K % 2;
     }
-    const t = parseFloat(told.get("t"));
-    state.t = Number.isFinite(t) ? clamp(t, [0, state.until]) : undefined;
-    return state;
-  }
-
-  // Other parts of the page keep what they say there.
-  function toAddress(hash, state) {
-    const old = [...new URLSearchParams(hash.slice(1))].filter(([key, value]) => value && !(key in state) && key !== "mixture");
-    const keys = ["eta_Y", "eta_Z", ...(state.mixture ? ["mixture"] : COUNTS), "until", "t"];
-    return `#${new URLSearchParams([...old, ...keys.map((key) => [key, state[key]])])}`;
+    return { ...state, t: undefined, ...read(told, { t: [0, state.until] }) };
   }
 
   // The overlay with which the same is trained; times of recording are evenly spaced in their logarithm.
@@ -76,20 +61,7 @@
     ].join("\n");
   }
 
-  // Drawing: text of SVG from numbers.
-
-  function ticks(top, most = 5, bottom = 0) {
-    const rough = (top - bottom) / most;
-    const ten = 10 ** Math.floor(Math.log10(rough));
-    const step = ten * [1, 2, 5, 10].find((factor) => factor * ten >= rough);
-    const first = Math.ceil(bottom / step - 1e-9);
-    return Array.from({ length: Math.floor(top / step + 1e-9) - first + 1 }, (_, i) => plain((first + i) * step, 6));
-  }
-  const text = (x, y, content, anchor = "start", kind = "") =>
-    `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" class="${kind}">${content}</text>`;
-  const path = (kind, d) => `<path class="${kind}" d="${d}"/>`;
-  const line = (xs, ys) => xs.map((x, i) => `${i ? "L" : "M"}${x.toFixed(1)} ${ys[i].toFixed(1)}`).join("");
-  const sub = (letter, index) => `${letter}<tspan dy="3" class="sub">${index}</tspan><tspan dy="-3">\u200b</tspan>`;
+  // Drawing.
 
   // Two rows of bars; the function that is returned moves them.
   function drawBars(svg, width, { size, flow }) {
@@ -105,8 +77,7 @@
         `<rect class="${l < common ? "common" : "distinct"}" x="${(at(l, n) + 0.1 * step).toFixed(2)}" width="${(0.8 * step).toFixed(2)}"/>`);
       const starts = Array.from(flow[0].c, (value, l) =>
         `M${at(l, n).toFixed(1)} ${(base - height(value)).toFixed(1)}h${step.toFixed(1)}`);
-      const scale = ticks(top, 3).map((value) =>
-        path("", `M${left} ${(base - height(value)).toFixed(1)}H${width}`) + text(left - 6, base - height(value) + 4, value, "end"));
+      const scale = ticks(0, top, 3).map((value) => level(left, width, base - height(value), value));
       // In the middle of its bars, but for a name that would not end before the edge.
       const names = [[0, common, "common"], [common, distinct, `only in class ${n + 1}`]].map(([l, count, name]) =>
         text(Math.min(at(l, n) + (count * step) / 2, width - 3.2 * name.length), base + 14, name, "middle"));
@@ -141,87 +112,49 @@
       { y: 194, height: 70, title: "growth rate, over its peak", curves: [flow, lemma4, theorem4].map(overPeak), dots: [], bottom: 0, top: 1 },
       { y: 304, height: 70, title: "entropy on distinct tokens, nats", curves: entropies, dots: [], bottom: lowest, top: highest },
     ];
-    const drawn = panels.map(({ y: above, height, title, curves, dots, bottom, top }) => {
+    const drawn = panels.map(({ y: above, height, curves, dots, bottom, top }) => {
       const y = (value) => above + (height * (top - value)) / (top - bottom);
-      const scale = ticks(top, height / 28, bottom).map((value) => path("", `M${left} ${y(value).toFixed(1)}H${width}`) + text(left - 6, y(value) + 4, value, "end"));
+      const scale = ticks(bottom, top, height / 28).map((value) => level(left, width, y(value), value));
       const names = ["flow", "lemma4", "theorem4"];
-      const lines = curves.map((values, i) => path(names[i], line(times.map(x), values.map(y)))).reverse();
+      const lines = curves.map((values, i) => path(names[i], line(values.map((value, j) => [x(times[j]), y(value)])))).reverse();
       const seeds = dots.map(([t, mean, std]) => path("spread", `M${x(t).toFixed(1)} ${y(mean - std).toFixed(1)}V${y(mean + std).toFixed(1)}`) +
         `<circle class="training" cx="${x(t).toFixed(1)}" cy="${y(mean).toFixed(1)}" r="2.6"/>`);
-      return scale.join("") + lines.join("") + seeds.join("") + text(0, above - 9, title, "start", "strong");
+      return scale.join("") + lines.join("") + seeds.join("");
     });
     const [first, end] = [panels[0].y, panels[2].y + panels[2].height];
     const apart = x(marks[1]) - x(marks[0]) > 18 ? [5, -3] : [0, 2];
     const phases = marks.map((t, i) => t > last ? "" : panels.map(({ y, height }) => path("turn", `M${x(t).toFixed(1)} ${y}V${y + height}`)).join("") +
       text(x(t) + apart[i], first - 24, i ? sub("t", "0") : `${sub("t", "0")}\u2032`, i ? "start" : "end", "strong"));
-    const axis = ticks(last, width / 75).map((t) => text(x(t), end + 16, t.toLocaleString("en"), t > 0.97 * last ? "end" : "middle"));
-    const cursor = panels.map(({ y, height }) => path("cursor", `M0 ${y}V${y + height}`)).join("") + panels.map(() => `<circle class="now" cx="0" r="4.5"/>`).join("");
-    const values = panels.map(({ y }) => text(width, y - 9, "", "end", "strong value"));
-    svg.setAttribute("viewBox", `0 0 ${width} ${end + 36}`);
-    svg.innerHTML = drawn.join("") + phases.join("") + axis.join("") + text((left + width) / 2, end + 33, "time t, updates", "middle") + `<g>${cursor}</g>` + values.join("");
-    const [group, points, labels] = [svg.querySelector("g"), svg.querySelectorAll(".now"), svg.querySelectorAll(".value")];
+    const axis = ticks(0, last, width / 75).map((t) => text(x(t), end + 16, t.toLocaleString("en"), t > 0.97 * last ? "end" : "middle"));
+    const move = drawPanels(svg, [left, width], panels, [...drawn, ...phases, ...axis].join(""), "time t, updates");
     return (frame) => {
-      group.setAttribute("transform", `translate(${x(times[frame]).toFixed(2)} 0)`);
-      panels.forEach(({ y, height, curves, bottom, top }, i) =>
-        points[i].setAttribute("cy", y + (height * (top - curves[0][frame])) / (top - bottom)));
       const { exponent, rate, entropy } = flow[frame];
-      [exponent, rate, entropy].forEach((value, i) => (labels[i].textContent = plain(value, 3)));
+      const heights = panels.map(({ y, height, curves, bottom, top }) => y + (height * (top - curves[0][frame])) / (top - bottom));
+      move(x(times[frame]), heights, [exponent, rate, entropy].map((value) => plain(value, 3)));
     };
   }
 
   // The panel.
 
-  const [FRAMES, EARLIEST] = [240, 1e-5];
-  const SECONDS = 9;
-  const ADDRESSED = /[#&]eta_Y=/;
-  const byId = (id) => document.getElementById(`x-${id}`);
+  const EARLIEST = 1e-5;
   const percent = (share) => `${plain(100 * share, 3)} %`;
-  const data = JSON.parse(document.getElementById("explorer-data").textContent);
-  const live = document.querySelector("#explorer .live");
-  const inputs = Object.fromEntries([...Object.keys(RANGES), "mixture", "time"].map((name) => [name, byId(name)]));
   const STEPS = Array.from({ length: 8 }, (_, i) => data.steps.map((value) => plain(value * 10 ** (i - 3), 6))).flat();
   const choices = (name) => STEPS.filter((value) => value >= RANGES[name][0] && value <= RANGES[name][1]);
   const isLog = (name) => ["eta_Y", "eta_Z", "until"].includes(name);
   const nearest = (values, wanted) => values.reduce((best, value, i) => (Math.abs(Math.log(value / wanted)) < Math.abs(Math.log(values[best] / wanted)) ? i : best), 0);
 
-  let state, mixture, solved, frames, moveBars, moveCursor, playing, writing;
+  const state = {};
+  let solved, frames, moveBars, moveCursor;
 
-  function prepare() {
-    for (const name of Object.keys(RANGES)) {
-      const [low, high] = isLog(name) ? [0, choices(name).length - 1] : RANGES[name];
-      Object.assign(inputs[name], { min: low, max: high, step: name === "K" ? 2 : 1 });
-      inputs[name].addEventListener("input", () => turn(name));
-    }
-    const names = Object.keys(data.mixtures).map((name) => new Option(name, name));
-    inputs.mixture.append(...names, new Option("own", ""));
-    inputs.mixture.addEventListener("change", () => turn("mixture"));
-    inputs.time.max = FRAMES;
-    inputs.time.addEventListener("input", () => {
-      pause();
-      state.t = plain((inputs.time.value / FRAMES) * state.until, 4);
-      show();
-      keep();
-    });
-    byId("play").addEventListener("click", () => (playing ? pause() : play()));
-    addEventListener("hashchange", () => ADDRESSED.test(location.hash) && restore());
-    new ResizeObserver(draw).observe(byId("bars").parentElement);
-  }
-
-  function turn(name) {
-    if (isLog(name)) state[name] = choices(name)[inputs[name].value];
-    else if (name === "mixture") state.mixture = inputs.mixture.value;
-    else {
-      for (const key of COUNTS) state[key] = Number(inputs[key].value);
-      const own = ownMixture(state);
-      state.mixture = Object.keys(data.mixtures).find((each) => isSame(own, data.mixtures[each])) ?? "";
-    }
-    state.t = Math.min(state.t, state.until);
-    compute();
-    keep();
+  function turned(name) {
+    if (isLog(name)) return { [name]: choices(name)[byId(name).value] };
+    const counts = Object.fromEntries(COUNTS.map((key) => [key, Number(byId(key).value)]));
+    const own = ownMixture(counts);
+    return { ...counts, mixture: Object.keys(data.mixtures).find((each) => isSame(own, data.mixtures[each])) ?? "" };
   }
 
   function compute() {
-    mixture = state.mixture ? data.mixtures[state.mixture] : ownMixture(state);
+    const mixture = state.mixture ? data.mixtures[state.mixture] : ownMixture(state);
     const { classes, common, distinct, vocabulary } = sizes(mixture);
     Object.assign(state, { K: classes, C: common, D: distinct });
     const even = Array.from({ length: FRAMES + 1 }, (_, i) => (i / FRAMES) * state.until);
@@ -230,42 +163,32 @@
     const times = [...new Set([...even, ...early])].sort((a, b) => a - b);
     frames = even.map((t) => times.indexOf(t));
     solved = solve(mixture, state.eta_Y, state.eta_Z, times);
-    state.t ??= plain(Math.min(solved.marks[1], state.until));
+    state.t ??= plain(Math.min(solved.marks[1], state.until), 3);
     for (const name of Object.keys(RANGES)) {
-      inputs[name].value = isLog(name) ? nearest(choices(name), state[name]) : state[name];
-      byId(`${name}-value`).textContent = shown(state[name]);
-      inputs[name].setAttribute("aria-valuetext", shown(state[name]));
+      set(name, isLog(name) ? nearest(choices(name), state[name]) : state[name], shown(state[name]));
     }
-    inputs.mixture.value = state.mixture;
+    byId("mixture").value = state.mixture;
     byId("mixture-value").textContent = `M = ${vocabulary.toLocaleString("en")}`;
     const written = overlay(data, state, mixture);
     byId("overlay").textContent = written;
     byId("copy").dataset.copy = written;
-    draw();
   }
 
   function draw() {
-    const width = byId("bars").clientWidth;
-    if (!width) return;
     const found = data.training.find((each) =>
       each.eta_Y === state.eta_Y && each.eta_Z === state.eta_Z && each.mixture === state.mixture);
     const dots = (found?.exponent ?? []).filter(([t]) => t > 0 && t <= state.until);
     byId("trained").hidden = !dots.length;
-    moveBars = drawBars(byId("bars"), width, solved);
+    moveBars = drawBars(byId("bars"), byId("bars").clientWidth, solved);
     moveCursor = drawCurves(byId("curves"), byId("curves").clientWidth, solved, dots);
-    show();
   }
 
-  function show() {
-    const place = Math.round((state.t / state.until) * FRAMES);
+  function show(place) {
     const frame = frames[place];
     const { common } = solved.size;
     const { c } = solved.flow[frame];
     moveBars(solved.flow[frame]);
     moveCursor(frame);
-    inputs.time.value = place;
-    byId("time-value").textContent = `${shown(state.t)} updates`;
-    inputs.time.setAttribute("aria-valuetext", byId("time-value").textContent);
     const [scanned, snapped] = solved.marks;
     const [before, after] = [`t\u2080\u2032\u00a0=\u00a0${shown(scanned)}`, `t\u2080\u00a0=\u00a0${shown(snapped)}`];
     const phase = state.t < scanned ? `scanning, until ${before}` : state.t < snapped ? `between, until ${after}` : `snapping, since ${after}`;
@@ -279,46 +202,20 @@
       `${percent(rates[frame] / rates[peak])} of the peak rate, which is near update ${plain(solved.times[peak], 2)}.`;
     byId("numbers").textContent = numbers;
     byId("bars").setAttribute("aria-label", `Attention after ${shown(state.t)} updates. ${numbers}`);
-    byId("curves").setAttribute("aria-label", `Growth exponent ${plain(solved.flow[frame].exponent)}, rate ${plain(rates[frame])} per update, entropy ${plain(solved.flow[frame].entropy)} nats.`);
+    const { exponent, rate, entropy } = solved.flow[frame];
+    const [now, speed, spread] = [exponent, rate, entropy].map((value) => plain(value, 3));
+    byId("curves").setAttribute("aria-label", `Growth exponent ${now}, rate ${speed} per update, entropy ${spread} nats.`);
   }
 
-  function play() {
-    if (state.t >= state.until) state.t = 0;
-    let before;
-    const tick = (now) => {
-      state.t = Math.min(state.until, state.t + ((now - (before ?? now)) / 1000 / SECONDS) * state.until);
-      before = now;
-      show();
-      if (state.t < state.until) playing = requestAnimationFrame(tick);
-      else pause();
-    };
-    playing = requestAnimationFrame(tick);
-    byId("play").textContent = "Pause";
+  byId("mixture").append(...Object.keys(data.mixtures).map((name) => new Option(name, name)), new Option("own", ""));
+  byId("mixture").addEventListener("change", () => change({ mixture: byId("mixture").value }));
+  for (const [name, range] of Object.entries(RANGES)) {
+    const [min, max] = isLog(name) ? [0, choices(name).length - 1] : range;
+    Object.assign(byId(name), { min, max, step: name === "K" ? 2 : 1 });
+    byId(name).addEventListener("input", () => change(turned(name)));
   }
-
-  function pause() {
-    if (!playing) return;
-    cancelAnimationFrame(playing);
-    playing = undefined;
-    state.t = plain(state.t, 4);
-    byId("play").textContent = "Play";
-    keep();
-  }
-
-  // Browsers slow down who changes the address all the time.
-  function keep() {
-    clearTimeout(writing);
-    writing = setTimeout(() => history.replaceState(null, "", toAddress(location.hash, state)), 200);
-  }
-
-  function restore() {
-    pause();
-    state = fromAddress(location.hash, data);
-    compute();
-    if (ADDRESSED.test(location.hash)) document.getElementById("explorer").scrollIntoView();
-  }
-
-  live.hidden = false;
-  prepare();
-  restore();
+  const change = play({
+    state, seconds: 9, until: () => state.until, inWords: (t) => `${shown(t)} updates`,
+    keys: () => ["eta_Y", "eta_Z", ...(state.mixture ? ["mixture"] : COUNTS), "until", "t"], fromAddress, compute, draw, show,
+  });
 })();
