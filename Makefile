@@ -89,10 +89,10 @@ benchmark: $(TOOLS)
 
 # Previews for the README, from the same tables as the figures. Some take hours where their runs are
 # not there yet; `make gallery PICTURES=figures/fig6.png` draws one.
-PICTURES = $(patsubst docs/gallery/%,figures/%,$(wildcard docs/gallery/*.png))
+PICTURES = $(patsubst docs/gallery/%,figures/%,$(wildcard docs/gallery/*.png docs/gallery/*/*.png))
 gallery: $(READY)
 	$(RUN) snakemake $(PICTURES)
-	cp $(PICTURES) docs/gallery/
+	for picture in $(PICTURES); do install -D -m 644 $$picture docs/gallery/$${picture#figures/}; done
 
 # Resolve anew, each lock with all that stands in the one before. torch's local version (+cpu) is cut
 # off, so that they fit every platform.

@@ -88,7 +88,8 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
 
     drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.6), layout="constrained")
     styles = dict(category_styles(["accuracy", *EXPONENTS.values()]))
-    places = {level: place for place, level in enumerate(figure.levels)}
+    # A table that was read has numbers where all levels are named by numbers.
+    places = {level: place for place, level in enumerate(table["level"].unique())}
     for quantity, style in styles.items():
         axes = left if quantity == "accuracy" else right
         rows = table[table["quantity"] == quantity]
@@ -102,7 +103,7 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
             linestyle=style.line, marker=style.marker, capsize=2, elinewidth=0.8, label=quantity,
         )  # fmt: skip
     for axes in (left, right):
-        axes.set_xticks([*places.values()], [*places])
+        axes.set_xticks([*places.values()], [*figure.levels])
         axes.set_xlabel(AXES[figure.drawing])
         axes.margins(x=0.08)
     right.axhline(0, color="0.6", linewidth=0.6, linestyle=":", zorder=0)

@@ -67,5 +67,5 @@ def draw(figure: VotesFigure, table: "pd.DataFrame", published: None = None) -> 
         )  # fmt: skip
         axes.hlines(rows["solved_mean"].iloc[0], place - 0.2, place + 0.2, color="black", lw=1.2)
     axes.set_xticks(range(len(rules)), [RULES[rule] for rule in rules])
-    axes.set(ylabel="Solved boards", xlim=(-0.4, len(rules) - 0.6), ylim=(0, None))
+    axes.set(ylabel="Solved boards", xlim=(-0.4, len(rules) - 0.6), ylim=(0, 1.03))
     return drawing
