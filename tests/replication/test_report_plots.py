@@ -66,6 +66,7 @@ def test_numbers_are_short(value, text):
         ("seeds 1-10 of a -2 run", "seeds 1-10 of a −2 run"),
         ("in papers/a_b.csv and num_last", "in papers/a_b.csv and num_last"),
         ("a theorem's etalon", "a theorem's etalon"),
+        ("ln(1.8e308)", "ln(1.8e308)"),  # beyond float64
     ],
 )
 def test_formulas_are_set(plain, html):

@@ -59,11 +59,17 @@ def power_of_ten(value: float) -> str:
     return {-1: "0.1", 0: "1", 1: "10"}.get(exponent, f"10{str(exponent).translate(_SUPERSCRIPT)}")
 
 
+def _scientific(match: re.Match[str]) -> str:
+    """What float64 cannot hold, such as 1.8e308, stays as it is written."""
+    value = float(match[0])
+    return number(value) if math.isfinite(value) else match[0]
+
+
 def typeset(text: str) -> Markup:
     """Plain text as HTML, with Greek letters, subscripts, powers and signs: eta_Y >= 1e-3."""
     html = str(escape(text)).replace("&#39;", "'")
     html = html.replace("&gt;=", "≥").replace("&lt;=", "≤")
-    html = _SCIENTIFIC.sub(lambda match: number(float(match[0])), html)
+    html = _SCIENTIFIC.sub(_scientific, html)
     html = _POWER.sub(_power, _SYMBOL.sub(_symbol, html))
     return Markup(_NEGATIVE.sub(_MINUS, html))
 
