@@ -54,7 +54,7 @@ class Top(NamedTuple):
 
 
 def block_product(loss: Loss, parameters: Mapping[str, Tensor], name: str) -> Product:
-    """v -> H_bb v of one tensor, all others being constant.
+    """The map v -> H_bb v of one tensor, all others being constant.
 
     The loss and its gradient are computed once; a product costs one more pass backwards.
 
@@ -111,21 +111,20 @@ def _iterated(
     product: Product, start: Tensor, found: list[Tensor], iteration: Iteration
 ) -> tuple[float, Tensor, int]:
     """One eigenvalue at right angles to those found, its vector and the number of products."""
-    vector = _unit(start, iteration.guard)
-    eigenvalue: float | None = None
-    for used in range(1, iteration.most + 1):
+    vector, eigenvalue, used = _unit(start, iteration.guard), 0.0, 0
+    while used < iteration.most:
         for other in found:
             vector = vector - (vector * other).sum() * other
         vector = _unit(vector, iteration.guard)
         image = product(vector)
         new = float((image * vector).sum())
         vector = _unit(image, iteration.guard)
-        if eigenvalue is not None:
-            change = abs(eigenvalue - new)
-            if change < iteration.tolerance * (abs(eigenvalue) + iteration.guard):
-                break
+        used += 1
+        allowed = iteration.tolerance * (abs(eigenvalue) + iteration.guard)
+        if used > 1 and abs(eigenvalue - new) < allowed:
+            break
         eigenvalue = new
-    return eigenvalue if eigenvalue is not None else 0.0, vector, used
+    return eigenvalue, vector, used
 
 
 def _unit(vector: Tensor, guard: float) -> Tensor:
