@@ -77,8 +77,8 @@ def test_isotropic_blocks_and_the_coupled_pair_reach_the_bound():
 def test_the_cubic_term_covers_a_hessian_that_changes():
     """A quadratic less rho sum_i sin theta_i, whose Hessian at 0 is that of the quadratic."""
     rho = 2.0
-    for q in drawn(200, "cubic"):
-        q = q._replace(gradient=q.gradient - rho)
+    for base in drawn(200, "cubic"):
+        q = base._replace(gradient=base.gradient - rho)
         for method in METHODS:
             d = q.direction(method)
             for share in SHARES:
@@ -103,7 +103,7 @@ def test_without_curvature_no_rate_is_best():
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_end_within_the_iteration_bound(method):
     taken = []
-    for q in drawn(40, "runs", definite=True):
+    for q in drawn(15, "runs", definite=True):
         run = quadratics.descend(
             q, method, 0.3 * heterogeneity.densities(np.linalg.norm(q.gradient), len(q.gradient))
         )
@@ -207,7 +207,7 @@ def test_averages_are_those_of_drawn_noise():
 
 
 def test_gradients_of_two_values_reach_cantellis_bound():
-    """g + s and g - s with equal odds, g = s - tiny: the sign is wrong half of the time."""
+    """0 and 2 with equal odds, of mean and deviation 1: half of the batches of one have no sign."""
     found = noise.wrong_sign(np.array([1.0]), np.array([1.0]), 1, "Cantelli")
     assert found[0] == 0.5
     assert noise.wrong_sign(np.array([1.0]), np.array([1.0]), 1, "Markov")[0] == 1

@@ -1,5 +1,7 @@
 """Jacobians and gradients of Post-LN and Pre-LN stacks against autograd and PyTorch's layers."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -27,7 +29,7 @@ def example(depth=2, deviation=0.3, sizes=SIZES):
 
 
 def test_jacobian_of_normalisation():
-    state, gain = torch.randn(12, dtype=torch.float64), torch.randn(12, dtype=torch.float64)
+    state, gain = torch.from_numpy(generator(4, "normalisation").normal(size=(2, 12)))
 
     def normalised(x):
         return torch.nn.functional.layer_norm(x, (12,), gain, None, placement.EPSILON)
@@ -181,7 +183,7 @@ def test_post_ln_factors_and_the_growing_stream_of_pre_ln():
     pre = placement.factors(Stack("pre", 3, 4), parameters, tokens)
     streams = [factor.stream for factor in pre]
     assert np.all(np.diff(streams) > 0)
-    for now, after in zip(pre, pre[1:], strict=False):
+    for now, after in pairwise(pre):
         assert after.stream == pytest.approx(now.stream + now.added, rel=0.35)
 
 
