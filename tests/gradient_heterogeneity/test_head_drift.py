@@ -70,6 +70,14 @@ def test_with_average_draws_give_the_expansion(classes, batch):
     assert found.drift < 0
 
 
+def test_a_short_average_needs_a_batch_as_large_as_the_classes_are_many():
+    """With beta = .5 the values of an average of few samples are still a lattice."""
+    for batch, holds in ((75, False), (150, True), (300, True)):
+        found = drift.simulated_drift(150, batch, 0.5, generator(5, "draws"), 40, 30)
+        expected = drift.averaged_drift(150, batch, 0.5)
+        assert (abs(found.drift - expected) < 4 * found.error + 0.05 * abs(expected)) == holds
+
+
 def test_two_equal_classes_do_not_drift():
     assert drift.skewness(2, 8) == 0
     assert drift.averaged_drift(2, 8, 0.9) == 0

@@ -161,9 +161,10 @@ def test_kinds_of_tensors():
 
 def test_initialisations_have_their_spread():
     sizes = Sizes(width=64, vocabulary=100, length=8, classes=50)
-    given = placement.initial(1, sizes, generator(1, "spread"), 0.05)
+    given = placement.initial(1, sizes, generator(1, "spread"), 0.05, 0.2)
     assert {placement.kind(n) for n in given} == {*MATRICES, "bias"}
-    for name in ("tokens", "0.query", "0.out", "head"):
+    assert float(given["tokens"].std()) == pytest.approx(0.2, rel=0.05)
+    for name in ("0.query", "0.out", "head"):
         assert float(given[name].std()) == pytest.approx(0.05, rel=0.05)
     torch_like = placement.initial(1, sizes, generator(1, "spread"))
     assert float(torch_like["0.key"].abs().max()) == pytest.approx((6 / 256) ** 0.5, rel=0.01)
@@ -200,3 +201,21 @@ def test_at_random_init_the_order_depends_on_the_measure():
         norms = placement.gradient_norms(gradient, ("normalisation",))
         ginis[which] = float(heterogeneity.gini(norms.norms))
     assert ginis["pre"] > 2 * ginis["post"]
+
+
+def test_the_scale_of_embeddings_matters_to_pre_ln_alone():
+    """With small matrices, order and size of the spread are those of the embeddings' scale."""
+    sizes = Sizes(width=32, vocabulary=60, length=8, classes=60)
+    spreads = {}
+    for scale in (0.02, 1.0):
+        random = generator(5, "embeddings")
+        parameters = placement.initial(4, sizes, random, 0.04, scale)
+        tokens, labels = torch.from_numpy(random.integers(0, 60, (2, 4, 8)))
+        for which in PLACEMENTS:
+            gradient = placement.gradients(Stack(which, 4, 4), parameters, tokens, labels)
+            norms = placement.gradient_norms(gradient, ("matrix",))
+            density = heterogeneity.densities(norms.norms, norms.sizes)
+            spreads[which, scale] = float(heterogeneity.log_spread(density))
+    assert spreads["post", 0.02] == pytest.approx(spreads["post", 1.0], rel=1e-6)
+    assert spreads["pre", 1.0] == pytest.approx(spreads["post", 1.0], rel=0.02)
+    assert abs(spreads["pre", 0.02] / spreads["post", 0.02] - 1) > 0.05

@@ -61,31 +61,39 @@ class Sizes(NamedTuple):
 
 
 def initial(
-    depth: int, sizes: Sizes, random: np.random.Generator, deviation: float | None = None
+    depth: int,
+    sizes: Sizes,
+    random: np.random.Generator,
+    deviation: float | None = None,
+    embeddings: float = 1.0,
 ) -> Parameters:
     """Random parameters in float64, the same for both placements. Gains are 1, biases 0.
+
+    The scale of embeddings matters to Pre-LN alone: it is where the stream starts.
 
     Args:
         depth: L.
         sizes: of the tensors.
         random: where they are drawn from.
-        deviation: standard deviation of all matrices and embeddings, as in BERT; without it those
-            of PyTorch's layers: U(+-1/sqrt(inputs)), U(+-sqrt(6/(4 d))) for query, key and value
-            together, N(0, 1) for embeddings.
+        deviation: standard deviation of all matrices; without it they are those of PyTorch's
+            layers, U(+-1/sqrt(inputs)), and U(+-sqrt(6/(4 d))) for query, key and value.
+        embeddings: standard deviation of embeddings, 1 in PyTorch and .02 in BERT.
     """
     d = sizes.width
 
-    def normal(rows: int, columns: int) -> Tensor:
-        scale = 1.0 if deviation is None else deviation
+    def normal(rows: int, columns: int, scale: float) -> Tensor:
         return torch.from_numpy(random.normal(0.0, scale, (rows, columns)))
 
     def matrix(rows: int, columns: int, half: float | None = None) -> Tensor:
         if deviation is not None:
-            return normal(rows, columns)
+            return normal(rows, columns, deviation)
         half = columns**-0.5 if half is None else half
         return torch.from_numpy(random.uniform(-half, half, (rows, columns)))
 
-    body = {"tokens": normal(sizes.vocabulary, d), "positions": normal(sizes.length, d)}
+    body = {
+        "tokens": normal(sizes.vocabulary, d, embeddings),
+        "positions": normal(sizes.length, d, embeddings),
+    }
     body |= _normalisation("edge", d)
     for layer in range(depth):
         joint = (6 / (4 * d)) ** 0.5
@@ -159,7 +167,7 @@ def applied(stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: 
         return linear("out", torch.nn.functional.gelu(linear("in", state)))
     size = state.shape[-1] // stack.heads
     query, key, value = (
-        linear(name, state).unflatten(-1, (stack.heads, size)).transpose(-3, -2)
+        linear(name, state).reshape(*state.shape[:-1], stack.heads, size).transpose(-3, -2)
         for name in SQUARE[:3]
     )
     weights = torch.softmax(query @ key.mT / size**0.5, dim=-1)
@@ -196,7 +204,7 @@ def branch_jacobian(
     """J_f of one sequence x [T, d]: [T d, T d]."""
 
     def flat(x: Tensor) -> Tensor:
-        return applied(stack, parameters, branch, x.unflatten(0, state.shape)).flatten()
+        return applied(stack, parameters, branch, x.reshape(state.shape)).flatten()
 
     found: Tensor = torch.func.jacrev(flat)(state.flatten())
     return found
@@ -211,9 +219,14 @@ def step_jacobian(
     if stack.placement == "post":
         inner = branch_jacobian(stack, parameters, branch, state)
         after = state + applied(stack, parameters, branch, state)
-        return torch.block_diag(*normalisation_jacobian(after, gain)) @ (one + inner)
+        return _after(normalisation_jacobian(after, gain), one + inner)
     inner = branch_jacobian(stack, parameters, branch, normalised(parameters, branch, state))
-    return one + inner @ torch.block_diag(*normalisation_jacobian(state, gain))
+    return one + _after(normalisation_jacobian(state, gain).mT, inner.mT).mT
+
+
+def _after(blocks: Tensor, matrix: Tensor) -> Tensor:
+    """A block-diagonal matrix of blocks [T, d, d] times a matrix [T d, n]."""
+    return (blocks @ matrix.reshape(*blocks.shape[:2], -1)).reshape(matrix.shape)
 
 
 class Factor(NamedTuple):

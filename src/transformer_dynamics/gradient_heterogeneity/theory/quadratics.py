@@ -53,7 +53,7 @@ class Quadratic(NamedTuple):
     def within(self) -> NDArray[np.bool_]:
         """[P, P] whether both entries belong to one block."""
         owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        return owner[:, None] == owner
+        return np.equal.outer(owner, owner)
 
     @property
     def curvatures(self) -> Floats:
@@ -110,7 +110,8 @@ def sure_decrease(
     square = float(direction @ direction)
     linear = eta * float(quadratic.gradient @ direction)
     cubic = lipschitz / 6 * (eta * square**0.5) ** 3
-    return linear - eta**2 / 2 * square * curvature_along(quadratic, direction) - cubic
+    quadratic_term = eta**2 / 2 * square * curvature_along(quadratic, direction)
+    return float(linear - quadratic_term - cubic)
 
 
 def best_rate(quadratic: Quadratic, direction: Floats) -> float:
