@@ -66,6 +66,17 @@ def test_eigenvalues_are_those_of_a_dense_hessian(name):
     assert released.products <= RELEASED.most * released.tried
 
 
+def test_the_released_tolerance_is_usually_enough_and_sometimes_not():
+    """Over random starts it is low by a few thousandths, and by a tenth in some of them."""
+    largest = float(torch.linalg.eigvalsh(dense("first"))[-1])
+    product = block_product(loss, PARAMETERS, "first")
+    starts = [torch.Generator().manual_seed(seed) for seed in range(50)]
+    found = [top_eigenvalue(product, PARAMETERS["first"], start) for start in starts]
+    errors = torch.tensor([1 - each.eigenvalue / largest for each in found])
+    assert 1e-4 < float(errors.median()) < 0.02
+    assert float(errors.max()) > 0.05
+
+
 def of_matrix(spectrum):
     rotation = torch.linalg.qr(normal(len(spectrum), len(spectrum), seed=6))[0]
     matrix = rotation * torch.tensor(spectrum, dtype=torch.float64) @ rotation.T

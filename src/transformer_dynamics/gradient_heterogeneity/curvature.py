@@ -6,6 +6,9 @@ code starts again at right angles to what it has found, five times at most, and 
 is positive, or the largest if none is. So h_b is the largest positive eigenvalue, if the iteration
 gets that far and at most four negative ones are larger in magnitude.
 
+A Rayleigh quotient changes slowly far from convergence, too, for instance while a negative and a
+positive eigenvalue balance. Then the released tolerance stops an iteration too early.
+
 Three things of the released code are kept: it reports the eigenvalue before the one that ended the
 iteration; lengths have 1e-6 added; and so has the eigenvalue that a change is relative to, so that
 an eigenvalue below 1e-9 is taken after two products.

@@ -16,7 +16,7 @@ Of the sign of an average (1 - beta) sum_j beta^j g_(t-j), at p = 1/C, the skewn
     gamma = (1 - 2/C)/sqrt((m/C)(1 - 1/C)) ~ sqrt(C/m)
 
 by one term of Edgeworth's series. It holds for an average over so many samples that its values are
-no lattice any more: for beta = .9, and for beta = .5 if m >= C. Without an average it does not hold.
+no lattice any more: for beta = .9, and for beta = .5 if m >= C. Without an average it is wrong.
 """
 
 from typing import NamedTuple
