@@ -1,0 +1,1 @@
+"""Tomihari and Sato, gradient heterogeneity and why Adam outperforms SGD (2025)."""

@@ -1,0 +1,135 @@
+"""The largest eigenvalue of a tensor's own Hessian block, by power iteration as released.
+
+The released code iterates v <- H v/||H v|| from a random vector until v.H v changes by less than a
+thousandth, 100 times at most. This finds the eigenvalue of largest magnitude. If it is negative the
+code starts again at right angles to what it has found, five times at most, and takes the first that
+is positive, or the largest if none is. So h_b is the largest positive eigenvalue, if the iteration
+gets that far and at most four negative ones are larger in magnitude.
+
+A Rayleigh quotient changes slowly far from convergence, too, for instance while a negative and a
+positive eigenvalue balance. Then the released tolerance stops an iteration too early.
+
+Three things of the released code are kept: it reports the eigenvalue before the one that ended the
+iteration; lengths have 1e-6 added; and so has the eigenvalue that a change is relative to, so that
+an eigenvalue below 1e-9 is taken after two products.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+Loss = Callable[[dict[str, Tensor]], Tensor]
+"""Parameters by name to a number."""
+Product = Callable[[Tensor], Tensor]
+"""v -> H v."""
+
+
+class Iteration(NamedTuple):
+    """When to stop; the values are the released ones."""
+
+    tolerance: float = 1e-3
+    """The relative change of an eigenvalue that ends an iteration."""
+    most: int = 100
+    """Products for one eigenvalue."""
+    vectors: int = 5
+    """Eigenvalues, if none before the last is positive."""
+    guard: float = 1e-6
+    """What lengths and eigenvalues have added before something is divided by them."""
+
+
+RELEASED = Iteration()
+"""As in the released code."""
+
+
+class Top(NamedTuple):
+    """What the iteration found."""
+
+    eigenvalue: float
+    """The first positive one, or the largest if none is."""
+    vector: Tensor
+    """H v/||H v|| of the last product, shaped as the tensor."""
+    products: int
+    """Hessian-vector products of all that was tried."""
+    tried: int
+    """Eigenvalues computed; above 1 the one of largest magnitude is not positive."""
+
+
+def block_product(loss: Loss, parameters: Mapping[str, Tensor], name: str) -> Product:
+    """The map v -> H_bb v of one tensor, all others being constant.
+
+    The loss and its gradient are computed once; a product costs one more pass backwards.
+
+    Args:
+        loss: of all parameters.
+        parameters: theta.
+        name: of the tensor.
+
+    Returns:
+        v to H_bb v, both shaped as the tensor.
+    """
+
+    def of_block(tensor: Tensor) -> Tensor:
+        return loss({**parameters, name: tensor})
+
+    # H is symmetric, so that pulling v back through the gradient is H v.
+    pull = torch.func.vjp(torch.func.grad(of_block), parameters[name])[1]
+
+    def product(vector: Tensor) -> Tensor:
+        (image,) = pull(vector)
+        found: Tensor = image.detach()
+        return found
+
+    return product
+
+
+def top_eigenvalue(
+    product: Product, like: Tensor, random: torch.Generator, iteration: Iteration = RELEASED
+) -> Top:
+    """Power iteration with deflation.
+
+    Args:
+        product: v -> H v, H symmetric.
+        like: a tensor of v's shape and type.
+        random: where starting vectors are drawn from.
+        iteration: when to stop.
+    """
+    found: list[float] = []
+    vectors: list[Tensor] = []
+    products = 0
+    for _ in range(iteration.vectors):
+        start = torch.randn(like.shape, generator=random, dtype=like.dtype).to(like.device)
+        eigenvalue, vector, used = _iterated(product, start, vectors, iteration)
+        products += used
+        found.append(eigenvalue)
+        vectors.append(vector)
+        if eigenvalue > 0:
+            break
+    best = max(range(len(found)), key=found.__getitem__)
+    return Top(found[best], vectors[best], products, len(found))
+
+
+def _iterated(
+    product: Product, start: Tensor, found: list[Tensor], iteration: Iteration
+) -> tuple[float, Tensor, int]:
+    """One eigenvalue at right angles to those found, its vector and the number of products."""
+    vector, eigenvalue, used = _unit(start, iteration.guard), 0.0, 0
+    while used < iteration.most:
+        for other in found:
+            vector = vector - (vector * other).sum() * other
+        vector = _unit(vector, iteration.guard)
+        image = product(vector)
+        new = float((image * vector).sum())
+        vector = _unit(image, iteration.guard)
+        used += 1
+        allowed = iteration.tolerance * (abs(eigenvalue) + iteration.guard)
+        if used > 1 and abs(eigenvalue - new) < allowed:
+            break
+        eigenvalue = new
+    return eigenvalue, vector, used
+
+
+def _unit(vector: Tensor, guard: float) -> Tensor:
+    unit: Tensor = vector / (torch.linalg.vector_norm(vector) + guard)
+    return unit

@@ -1,0 +1,159 @@
+"""How signs move what softmax does not see: the mean of a linear head's biases and rows.
+
+f = V phi + b with C classes, softmax and cross-entropy. In a batch of m with n_k samples of class k
+the gradient of b is g_k = mean_i p_ik - n_k/m, with sum_k g_k = 0. So SGD, with and without
+momentum, keeps mean_k b_k and mean_k v_k for ever. Signs do not. With uniform classes, per rate,
+
+    any p > 0:           E[change of mean b] <= 1 - 2 (1 - 1/C)^m                             (1)
+    p = 1/C:             E[change of mean b] = Pr(n > m/C) - Pr(n < m/C), n ~ Bin(m, 1/C)     (2)
+
+(1) as a class that is absent has g_k > 0. It is an equality if every class that is present has
+g_k < 0, as at p = 1/C for m < C. (2) is a sawtooth in m. It is zero near m = C log 2.
+
+Of the sign of an average (1 - beta) sum_j beta^j g_(t-j), at p = 1/C, the skewness gives
+
+    E ~ -gamma sqrt(1 - beta) (1 + beta)^1.5/(3 sqrt(2 pi) (1 + beta + beta^2))              (3)
+    gamma = (1 - 2/C)/sqrt((m/C)(1 - 1/C)) ~ sqrt(C/m)
+
+by one term of Edgeworth's series. It holds for an average over so many samples that its values are
+no lattice any more: for beta = .9, and for beta = .5 if m >= C. Without an average it is wrong.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+from torch import Tensor
+
+from replication.errors import InputError
+
+
+def absence_bound(shares: ArrayLike, batch: int) -> float:
+    """1 - 2 mean_k (1 - pi_k)^m in units of the rate, which is (1) if pi_k = 1/C for all k.
+
+    It is never more than (1), as (1 - pi)^m is convex.
+
+    Args:
+        shares: [C] pi_k, how probable each class is.
+        batch: m.
+    """
+    return float(1 - 2 * np.mean((1 - np.asarray(shares)) ** batch))
+
+
+def balanced_batch(classes: int) -> float:
+    """The m at which (1) is zero, log 2/-log(1 - 1/C) ~ C log 2."""
+    return float(np.log(2) / -np.log1p(-1 / classes))
+
+
+def uniform_drift(classes: int, batch: int) -> float:
+    """(2), in units of the rate.
+
+    Args:
+        classes: C.
+        batch: m.
+    """
+    share = 1 / classes
+    at_most, below = batch // classes, (batch - 1) // classes
+    return float(binom.sf(at_most, batch, share) - binom.cdf(below, batch, share))
+
+
+def skewness(classes: int, batch: int) -> float:
+    """Gamma of (3), of n ~ Bin(m, 1/C); 0 for two classes."""
+    share = 1 / classes
+    return float((1 - 2 * share) / np.sqrt(batch * share * (1 - share)))
+
+
+def averaged_drift(classes: int, batch: int, beta: float) -> float:
+    """(3), in units of the rate.
+
+    Args:
+        classes: C.
+        batch: m.
+        beta: of the average; 0 is no average.
+
+    Raises:
+        InputError: unless 0 <= beta < 1.
+    """
+    if not 0 <= beta < 1:
+        raise InputError(f"an average needs 0 <= beta < 1, not {beta}")
+    shrinking = np.sqrt(1 - beta) * (1 + beta) ** 1.5 / (1 + beta + beta**2)
+    return float(-skewness(classes, batch) * shrinking / (3 * np.sqrt(2 * np.pi)))
+
+
+class Simulated(NamedTuple):
+    """Drift of mean b per step in units of the rate, over independent draws."""
+
+    drift: float
+    """Its mean."""
+    error: float
+    """Standard error of that mean."""
+
+
+def simulated_drift(
+    classes: int, batch: int, beta: float, random: np.random.Generator, draws: int, steps: int
+) -> Simulated:
+    """What signs of the average do at p = 1/C, by draws of batches.
+
+    Args:
+        classes: C.
+        batch: m.
+        beta: of the average; 0 is no average.
+        random: where batches are drawn from.
+        draws: independent runs, two at least.
+        steps: of each run that count, after 10/(1 - beta) that do not.
+    """
+    ahead = int(np.ceil(10 / (1 - beta))) if beta else 0
+    average = np.zeros((draws, classes))
+    moved = np.zeros(draws)
+    shares = np.full(classes, 1 / classes)
+    for step in range(ahead + steps):
+        counts = random.multinomial(batch, shares, size=draws)
+        # C m g_k is a whole number, so that g_k = 0 is met exactly.
+        average = beta * average + (batch - classes * counts)
+        if step >= ahead:
+            moved -= np.sign(average).mean(axis=1)
+    moved /= steps
+    return Simulated(float(moved.mean()), float(moved.std(ddof=1) / np.sqrt(draws)))
+
+
+class HeadNorms(NamedTuple):
+    """The length of V, of what softmax does not see of it, and of what it does."""
+
+    total: Tensor
+    """[...] ||V||_F."""
+    common: Tensor
+    """[...] sqrt C ||mean_k v_k||, of V with every row replaced by their mean."""
+    centred: Tensor
+    """[...] ||V - mean_k v_k||_F; total^2 = common^2 + centred^2."""
+
+
+def head_norms(weight: Tensor) -> HeadNorms:
+    """Norms of V [..., C, h]."""
+    mean = weight.mean(dim=-2, keepdim=True)
+    return HeadNorms(
+        torch.linalg.matrix_norm(weight),
+        weight.shape[-2] ** 0.5 * torch.linalg.vector_norm(mean, dim=(-2, -1)),
+        torch.linalg.matrix_norm(weight - mean),
+    )
+
+
+def head_gradient(
+    weight: Tensor, bias: Tensor, features: Tensor, labels: Tensor
+) -> dict[str, Tensor]:
+    """Gradients of the mean cross-entropy: sum_i delta_i phi_i^T/m and sum_i delta_i/m.
+
+    Args:
+        weight: [..., C, h] V.
+        bias: [..., C] b.
+        features: [..., m, h] phi_i.
+        labels: [..., m] y_i.
+
+    Returns:
+        `weight` and `bias`, shaped as they are; the sum over classes of each is zero.
+    """
+    logits = features @ weight.mT + bias.unsqueeze(-2)
+    one_hot = torch.nn.functional.one_hot(labels, weight.shape[-2]).to(logits)
+    residual = (torch.softmax(logits, dim=-1) - one_hot) / labels.shape[-1]
+    return {"weight": residual.mT @ features, "bias": residual.sum(dim=-2)}

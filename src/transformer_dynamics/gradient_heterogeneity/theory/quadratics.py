@@ -1,0 +1,278 @@
+"""What one step is sure to gain on a quadratic of several blocks, for any direction.
+
+L(theta + u) = L(theta) + g.u + u^T H u/2. With h_b = max(lambda_max(H_bb), 0) and
+delta = ||H - blockdiag H||_2, for a step u = -eta d
+
+    decrease >= eta g.d - (eta^2/2) ||d||^2 (Lambda(d) + delta)     less (rho/6) ||u||^3 (1)
+    Lambda(d) = sum_b h_b ||d_b||^2/||d||^2
+
+The last term of (1) is for a loss whose Hessian has Lipschitz constant rho. Without it
+
+    best rate      eta* = g.d/(||d||^2 (Lambda(d) + delta))                             (2)
+    best decrease  (g.d)^2/(2 ||d||^2 (Lambda(d) + delta))                              (3)
+
+Gradient descent is d = g, where Lambda(d) = Lambda_G and (3) = ||g||^2/(2 (Lambda_G + delta)). Sign
+descent is d = sign g, where Lambda(d) = Lambda_P and (3) = ||g||_1^2/(2 P (Lambda_P + delta)), both
+with entries of zero gradient left out. Rates by block, eta_b, are d_b = eta_b g_b. (1) is an
+equality if delta = 0 and H_bb = h_b I.
+
+theta_b = s_b theta'_b makes g'_b = s_b g_b and h'_b = s_b^2 h_b. A gradient step on theta' is one
+on theta with rates eta s_b^2, a step by signs one with rates eta s_b.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replication.errors import InputError
+from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
+
+Method = Literal["gradient", "sign"]
+"""Gradient descent or sign descent."""
+METHODS: tuple[Method, ...] = ("gradient", "sign")
+"""Both."""
+
+
+class Quadratic(NamedTuple):
+    """g and H at one point, and how entries are divided into blocks."""
+
+    hessian: Floats
+    """[P, P] H, symmetric; it need not be definite."""
+    gradient: Floats
+    """[P] g."""
+    sizes: NDArray[np.int64]
+    """[B] P_b, of sum P."""
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """[B] the first entry of every block."""
+        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
+
+    @property
+    def within(self) -> NDArray[np.bool_]:
+        """[P, P] whether both entries belong to one block."""
+        owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return np.equal.outer(owner, owner)
+
+    @property
+    def curvatures(self) -> Floats:
+        """[B] h_b."""
+        blocks = zip(self.starts, self.sizes, strict=True)
+        largest = [np.linalg.eigvalsh(self.hessian[i : i + n, i : i + n])[-1] for i, n in blocks]
+        return np.maximum(largest, 0.0)
+
+    @property
+    def coupling(self) -> float:
+        """Delta = ||H - blockdiag H||_2."""
+        return float(np.linalg.norm(np.where(self.within, 0, self.hessian), ord=2))
+
+    def squares(self, vector: Floats) -> Floats:
+        """[B] ||d_b||^2 of a vector [P]."""
+        return np.asarray(np.add.reduceat(np.square(vector), self.starts))
+
+    def direction(self, method: Method) -> Floats:
+        """[P] g or sign g."""
+        return np.sign(self.gradient) if method == "sign" else self.gradient
+
+    def decrease(self, update: Floats) -> float:
+        """L(theta) - L(theta + u) = -(g.u + u^T H u/2) for u [P]."""
+        return float(-(self.gradient @ update) - update @ self.hessian @ update / 2)
+
+    def at(self, update: Floats) -> "Quadratic":
+        """The same loss seen from theta + u, where the gradient is g + H u."""
+        return self._replace(gradient=self.gradient + self.hessian @ update)
+
+    def rescaled(self, scales: Floats) -> "Quadratic":
+        """As a function of theta', theta_b = s_b theta'_b, for s_b > 0 [B]."""
+        s = np.repeat(scales, self.sizes)
+        return self._replace(hessian=s[:, None] * self.hessian * s, gradient=s * self.gradient)
+
+
+def curvature_along(quadratic: Quadratic, direction: Floats) -> float:
+    """Lambda(d) + delta, no less than d^T H d/||d||^2, for a direction [P] that is not zero."""
+    squares = quadratic.squares(direction)
+    along = float(quadratic.curvatures @ squares / squares.sum())
+    return along + quadratic.coupling
+
+
+def sure_decrease(
+    quadratic: Quadratic, direction: Floats, eta: float, lipschitz: float = 0.0
+) -> float:
+    """The right-hand side of (1).
+
+    Args:
+        quadratic: g and H.
+        direction: [P] d.
+        eta: the rate.
+        lipschitz: rho, 0 for a quadratic.
+    """
+    square = float(direction @ direction)
+    linear = eta * float(quadratic.gradient @ direction)
+    cubic = lipschitz / 6 * (eta * square**0.5) ** 3
+    quadratic_term = eta**2 / 2 * square * curvature_along(quadratic, direction)
+    return float(linear - quadratic_term - cubic)
+
+
+def best_rate(quadratic: Quadratic, direction: Floats) -> float:
+    """(2).
+
+    Raises:
+        InputError: if no block along d is curved upwards and none is coupled.
+    """
+    curvature = curvature_along(quadratic, direction)
+    if not curvature > 0:
+        raise InputError("without curvature no rate is the best one")
+    return float(quadratic.gradient @ direction / (direction @ direction)) / curvature
+
+
+def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
+    """(3), which is half of what the best rate's linear part promises.
+
+    Raises:
+        InputError: as `best_rate` does.
+    """
+    return best_rate(quadratic, direction) * float(quadratic.gradient @ direction) / 2
+
+
+def block_rates(quadratic: Quadratic) -> Floats:
+    """[P] d_b = g_b/h_b, for which eta = 1 gains sum_b ||g_b||^2/(2 h_b) at least, if delta = 0.
+
+    Raises:
+        InputError: for a block without upward curvature.
+    """
+    h = quadratic.curvatures
+    if not np.all(h > 0):
+        raise InputError("a block without curvature has no best rate")
+    return np.asarray(quadratic.gradient / np.repeat(h, quadratic.sizes))
+
+
+class Descent(NamedTuple):
+    """A run with the best rate of each step, until the gradient is small."""
+
+    steps: int
+    """T."""
+    bound: float
+    """2 sup(Lambda + delta) (L_0 - L*)/(P epsilon^2), which T must not exceed."""
+
+
+def descend(quadratic: Quadratic, method: Method, epsilon: float, most: int = 100_000) -> Descent:
+    """How long a method takes to its own target: ||g|| <= sqrt(P) eps, or ||g||_1 <= P eps.
+
+    The first target implies the second, not the reverse, so that the two bounds, which look alike,
+    do not compare the methods: kappa is missing in them.
+
+    Args:
+        quadratic: where it starts; H must be positive definite.
+        method: whose directions and target.
+        epsilon: of the target.
+        most: steps.
+
+    Raises:
+        InputError: if H is not positive definite, or if the target is not reached.
+    """
+    if not np.linalg.eigvalsh(quadratic.hessian)[0] > 0:
+        raise InputError("only a positive definite quadratic has a minimum to descend to")
+    gap = float(quadratic.gradient @ np.linalg.solve(quadratic.hessian, quadratic.gradient)) / 2
+    count, largest, here = len(quadratic.gradient), 0.0, quadratic
+    h, delta = quadratic.curvatures, quadratic.coupling
+    for steps in range(most):
+        g, d = here.gradient, here.direction(method)
+        along, square = float(g @ d), float(d @ d)
+        if along <= (count * epsilon if method == "sign" else count * epsilon**2):
+            return Descent(steps, 2 * largest * gap / (count * epsilon**2))
+        curvature = float(h @ here.squares(d)) / square + delta
+        largest = max(largest, curvature)
+        here = here.at(-along / (square * curvature) * d)
+    raise InputError(f"the target was not reached in {most} steps")
+
+
+def stall_level(curvatures: Floats, eta: float) -> float:
+    """Mean |g_i| at which sign descent of a constant rate stays, eta mean(h_i)/2.
+
+    Exactly, over any two steps, on a separable quadratic with curvatures h_i: an entry goes to and
+    fro between theta and theta - eta, 0 < theta < eta. It is eta Lambda_P/2 for h_i = h_b, where
+    (1) for signs turns negative, too.
+
+    Args:
+        curvatures: [P] h_i.
+        eta: the rate.
+    """
+    return float(eta * np.mean(curvatures) / 2)
+
+
+def stalled(curvatures: Floats, start: Floats, eta: float, steps: int) -> float:
+    """Mean |g_i| over the last two of some steps of sign descent on sum_i h_i theta_i^2/2.
+
+    Args:
+        curvatures: [P] h_i.
+        start: [P] theta at the start.
+        eta: the rate.
+        steps: how many, two at least.
+    """
+    theta, means = start, [0.0, 0.0]
+    for step in range(steps):
+        theta = theta - eta * np.sign(curvatures * theta)
+        means[step % 2] = float(np.mean(np.abs(curvatures * theta)))
+    return sum(means) / 2
+
+
+def draw(random: np.random.Generator, *, coupled: bool = True, definite: bool = False) -> Quadratic:
+    """A random quadratic of 2 to 8 blocks of 1 to 12 entries.
+
+    Blocks are rotated spectra whose scale is lognormal over blocks, over four orders of magnitude;
+    so are gradients. Blocks may be indefinite, and some entries have no gradient.
+
+    Args:
+        random: where it is drawn from.
+        coupled: whether there is curvature between blocks.
+        definite: make H positive definite.
+    """
+    sizes = random.integers(1, 13, random.integers(2, 9))
+    total, blocks = int(sizes.sum()), []
+    for size in sizes:
+        rotation = np.linalg.qr(random.normal(size=(size, size)))[0]
+        low = 0.05 if definite else -1.0
+        spectrum = random.uniform(low, 1.0, size) * np.exp(2 * random.normal())
+        blocks.append(rotation * spectrum @ rotation.T)
+    hessian = np.zeros((total, total))
+    start = 0
+    for block in blocks:
+        stop = start + len(block)
+        hessian[start:stop, start:stop] = block
+        start = stop
+    scales = np.repeat(np.exp(2 * random.normal(size=len(sizes))), sizes)
+    gradient = scales * random.normal(size=total) * (random.random(total) > 0.1)
+    gradient[random.integers(total)] = 1.0
+    drawn = Quadratic(hessian, gradient, sizes)
+    if coupled:
+        noise = np.where(drawn.within, 0, random.normal(size=(total, total)))
+        noise = (noise + noise.T) * np.exp(random.normal()) / np.sqrt(total)
+        drawn = drawn._replace(hessian=hessian + noise)
+    if definite:
+        lowest = float(np.linalg.eigvalsh(drawn.hessian)[0])
+        shift = max(0.05 - lowest, 0.0) * np.eye(total)
+        drawn = drawn._replace(hessian=drawn.hessian + shift)
+    return drawn
+
+
+def isotropic(curvatures: Floats, sizes: NDArray[np.int64], gradient: Floats) -> Quadratic:
+    """H_bb = h_b I and delta = 0, where (1) is an equality for every direction and rate.
+
+    Args:
+        curvatures: [B] h_b >= 0.
+        sizes: [B] P_b.
+        gradient: [P] g.
+    """
+    return Quadratic(np.diag(np.repeat(curvatures, sizes)), gradient, sizes)
+
+
+def coupled_pair(curvatures: Floats, coupling: float) -> Quadratic:
+    """Two blocks of one entry each, H_12 = delta > 0 and g = (1, 1), where (1) is an equality, too.
+
+    Args:
+        curvatures: [2] h_b >= 0.
+        coupling: delta.
+    """
+    hessian = np.diag(curvatures) + coupling * (1 - np.eye(2))
+    return Quadratic(hessian, np.ones(2), np.ones(2, dtype=np.int64))
