@@ -4,7 +4,7 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from replication.configuration import Computation
 from replication.errors import InputError
@@ -61,6 +61,15 @@ class Condition(Strict):
     """Of Adam."""
 
 
+def _without_removed(named: Any) -> Any:
+    if not isinstance(named, dict):
+        return named
+    return {name: found for name, found in named.items() if found is not None}
+
+
+WithoutRemoved = BeforeValidator(_without_removed)
+
+
 class Candidates(Strict):
     """What is tried for a condition on the uncounted seed, one number at a time."""
 
@@ -83,8 +92,8 @@ class Tuning(Strict):
     """The uncounted seed."""
     loops: Count
     """T of the choice."""
-    candidates: dict[Name, Candidates]
-    """By condition."""
+    candidates: Annotated[dict[Name, Candidates], WithoutRemoved]
+    """By condition; `null` in an overlay removes one."""
 
 
 class TokenNorms(Strict):
@@ -107,7 +116,7 @@ class Settings(StudySettings):
     """Updates and batches of every condition."""
     seeds: SeedRange
     """Of every condition."""
-    experiments: dict[Name, Condition]
+    experiments: Annotated[dict[Name, Condition], WithoutRemoved]
     """Conditions by name; `null` in an overlay removes one."""
     tuning: Tuning
     """How rates and strengths were chosen."""
@@ -119,13 +128,6 @@ class Settings(StudySettings):
     """Figure 1."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
     """The figures by name: `figures/recurrent_attention/<name>.pdf`."""
-
-    @field_validator("experiments", mode="before")
-    @classmethod
-    def _without_removed(cls, experiments: Any) -> Any:
-        if not isinstance(experiments, dict):
-            return experiments
-        return {name: found for name, found in experiments.items() if found is not None}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -285,13 +287,18 @@ def _token_norms(found: TokenNorms, computation: Computation) -> Experiment:
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One of the seeds of all conditions, and one draw of Figure 1."""
+    """One of the seeds of all conditions, one draw of Figure 1, what is tried for one condition."""
 
     def one_of(seeds: SeedRange) -> dict[str, int]:
         return {"first": random.choice(listed(seeds)), "count": 1}
 
-    drawn = one_of(settings.token_norms.seeds)
-    return {"seeds": one_of(settings.seeds), "token_norms": {"seeds": drawn}}
+    candidates = [*settings.tuning.candidates]
+    tried = dict.fromkeys(candidates) | {random.choice(candidates): {}}
+    return {
+        "seeds": one_of(settings.seeds),
+        "tuning": {"candidates": tried},
+        "token_norms": {"seeds": one_of(settings.token_norms.seeds)},
+    }
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
