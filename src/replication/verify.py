@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pandas as pd
@@ -111,10 +111,24 @@ class Project:
                 raise InputError("computing the results again failed, see above")
 
 
+class Draw(NamedTuple):
+    """What the level `seed` computes."""
+
+    seed: int
+    """Of the draw."""
+    experiments: int | None
+    """How many are drawn; all of them if none is given."""
+
+
 @click.command(help=__doc__)
 @click.option("--study", "names", multiple=True, help="Which; those of a plain run if left out.")
 @click.option("--level", type=click.Choice(["hash", "figure", "seed", "full"]), default="hash")
 @click.option("--draw", type=int, help="Seed of the draw of seeds, to repeat one.")
+@click.option(
+    "--experiments",
+    type=click.IntRange(min=1),
+    help="Of level seed: how many experiments, drawn at random; all of them if left out.",
+)
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
 @click.option("--configuration", type=click.Path(path_type=Path), help="Merged configuration.")
 @click.option("--output", type=click.Path(path_type=Path), default=Path("results/differences.csv"))
@@ -126,6 +140,7 @@ def main(
     names: tuple[str, ...],
     level: Level,
     draw: int | None,
+    experiments: int | None,
     root: Path,
     configuration: Path | None,
     output: Path,
@@ -153,14 +168,12 @@ def main(
         for name in chosen:
             write_results(project, name)
         return
-    draw = random.SystemRandom().randrange(10**6) if draw is None else draw
-    if level == "seed":
-        click.echo(f"One seed of every experiment, drawn with --draw {draw}")
+    drawn = _drawn(level, draw, experiments)
     rows: list[tuple[Any, ...]] = []
     for name in chosen:
         if len(chosen) > 1:
             click.echo(f"\n{name}\n")
-        verified = _verify(project, name, level, draw, found and found / name)
+        verified = _verify(project, name, level, drawn, found and found / name)
         rows += [(name, *difference) for difference in verified.differences]
     write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
     if receipt:
@@ -169,6 +182,21 @@ def main(
         click.echo(f"The receipt is {receipt}")
     if rows:
         raise InputError(f"{len(rows)} differences from the reference; all are in {output}")
+
+
+def _drawn(level: Level, seed: int | None, experiments: int | None) -> Draw:
+    """What is drawn, which is printed.
+
+    Raises:
+        InputError: if nothing is.
+    """
+    if experiments and level != "seed":
+        raise InputError("--experiments: is of --level seed; the other levels take all of them")
+    draw = Draw(random.SystemRandom().randrange(10**6) if seed is None else seed, experiments)
+    if level == "seed":
+        which = f"{experiments} experiments" if experiments else "every experiment"
+        click.echo(f"One seed of {which}, drawn with --draw {draw.seed}")
+    return draw
 
 
 def _check_new(path: Path) -> None:
@@ -206,7 +234,7 @@ def write_results(project: Project, study: str) -> None:
     click.echo(f"The results are kept in {folder}")
 
 
-def _verify(project: Project, study: str, level: str, draw: int, keep: Path | None) -> Verified:
+def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | None) -> Verified:
     """A study and its reference; the differences are printed."""
     folder = reference_folder(project.root, study)
     if not folder.is_dir():
@@ -236,7 +264,9 @@ def _verify(project: Project, study: str, level: str, draw: int, keep: Path | No
     return Verified(study, current, reference, rows)
 
 
-def _found(project: Project, study: str, level: str, draw: int) -> tuple[Reference, dict[str, str]]:
+def _found(
+    project: Project, study: str, level: str, draw: Draw
+) -> tuple[Reference, dict[str, str]]:
     """What is here, or, of the levels above `figure`, what is made in a folder of its own."""
     if level == "figure":
         _remake(project, study)
@@ -244,12 +274,17 @@ def _found(project: Project, study: str, level: str, draw: int) -> tuple[Referen
         return collect(project.jobs, study, Path())
     configuration = project.configuration
     if level == "seed":
-        overlay = project.jobs.studies[study].one_seed(random.Random(draw))
+        drawn = random.Random(draw.seed)
+        overlay = project.jobs.studies[study].one_seed(drawn)
         data = merged(configuration.model_dump(mode="json"), overlay)
         configuration = type(configuration).parse(data, "one seed of every experiment")
     jobs = Jobs.of(configuration, project.studies)
     files = jobs.studies[study].files
-    targets = files.all if level == "full" else files.fingerprints.values()
+    targets: list[str] = list(files.all)
+    if level == "seed":
+        fingerprints = sorted(files.fingerprints.values())
+        number = min(draw.experiments or len(fingerprints), len(fingerprints))
+        targets = drawn.sample(fingerprints, number)
     with tempfile.TemporaryDirectory() as folder:
         project.snakemake(configuration, targets, "--directory", folder)
         found, refused = collect(jobs, study, Path(folder))

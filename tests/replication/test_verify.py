@@ -170,6 +170,20 @@ def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
     assert not (clone.folder / f"results/{STUDY}").exists()
 
 
+def test_some_experiments_are_drawn(clone):
+    output = verify(
+        clone, "--level", "seed", "--experiments", "1", "--draw", "3", "--found", "found"
+    )
+    assert "One seed of 1 experiments, drawn with --draw 3" in output
+    assert "1 fingerprints of runs" in output
+    assert len(read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]) == 1
+
+
+def test_experiments_are_not_drawn_at_other_levels(clone):
+    output = verify(clone, "--experiments", "1", succeed=False)
+    assert output == "Error: --experiments: is of --level seed; the other levels take all of them\n"
+
+
 def receipt_of(project: Project, *arguments: str, succeed: bool = True) -> Receipt:
     """What a verification writes, removed again."""
     path = project.folder / "receipt.json"
