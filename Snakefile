@@ -48,5 +48,13 @@ checked(refuse_unknown_targets)
 onstart:
     checked(prepare_run, Path.cwd(), workflow.executor_plugin)
     checked(CONFIGURATION.write, Path("results/config.yaml"))
-    jobs = [(job.jobid, job.benchmark or "") for job in workflow.dag.needrun_jobs()]
+    needed = [*workflow.dag.needrun_jobs()]
+    if workflow.executor_plugin.name == "local" and any(
+        job.resources.get("gpu") for job in needed
+    ):
+        from replication.devices import device
+
+        # Before hours of what needs none.
+        checked(device, CONFIGURATION.computation.device)
+    jobs = [(job.jobid, job.benchmark or "") for job in needed]
     logger.addHandler(TimeLeft(jobs, read_recorded(PROJECT / "config/seconds.csv")))

@@ -38,7 +38,7 @@ def main() -> None:
         best = [min(seconds) for seconds in zip(*rounds, strict=True)]
         for name, seconds in zip(("all at once", "one after the other"), best, strict=True):
             ratio = f"{best[1] / seconds:.2f}"
-            rows.append((condition, len(run.seeds), name, f"{1e3 * seconds:.0f} ms", ratio))
+            rows.append((condition, str(len(run.seeds)), name, f"{1e3 * seconds:.0f} ms", ratio))
     print("\n".join(table(("condition", "seeds", "trained", "an update of all", "ratio"), rows)))
 
 

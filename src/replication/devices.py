@@ -17,7 +17,10 @@ def device(name: str) -> torch.device:
     torch.set_num_threads(1)
     if name == "cuda":
         if not torch.cuda.is_available():
-            raise InputError("device cuda: PyTorch finds no GPU; set computation.device: cpu")
+            raise InputError(
+                "device cuda: PyTorch finds no GPU here; run it where there is one, or set"
+                " computation > device: cpu"
+            )
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         torch.use_deterministic_algorithms(True)
     return torch.device(name)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from conftest import FIGURE, Project, counted
 
 from replication.configuration import configure
@@ -432,6 +433,15 @@ def test_of_any_other_target_is_said_what_can_be_made(project: Project, target, 
     assert f"\n{named}: nothing makes it; ask for verify, reference, provenance," in output
     assert ", plain, or for a file, such as figures/fig1.pdf, results/" in output
     assert "Traceback" not in output
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_nothing_begins_that_needs_one(project: Project):
+    on_gpu = "--config", "computation={device: cuda}"
+    output = project.run(TABLE, *on_gpu, succeed=False)
+    assert "device cuda: PyTorch finds no GPU here; run it where there is one" in output
+    assert not list(project.folder.glob("results/example/**/*.*"))
+    project.run(f"{DATA}/1-5.npz", *on_gpu)
 
 
 def test_every_profile_schedules_quickly():

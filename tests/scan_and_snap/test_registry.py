@@ -15,7 +15,16 @@ from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.order import Orders, Told
-from replication.registry import BEYOND, SHOWN, THEORY, Quote, Registry, read_registry, to_markdown
+from replication.registry import (
+    AT_SCALE,
+    BEYOND,
+    SHOWN,
+    THEORY,
+    Quote,
+    Registry,
+    read_registry,
+    to_markdown,
+)
 from replication.run import main
 from replication.study import find_studies
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
@@ -93,6 +102,7 @@ def test_claims_of_the_paper_stand_in_one_registry_only():
 def test_table_has_every_claim(registry):
     judged = {claim.id: "contradicted: 0 of 1 hold" for claim in registry.claims if claim.test}
     lines = to_markdown(registry, judged).splitlines()
+    assert any(line.startswith(AT_SCALE) for line in lines) == bool(registry.scale)
     for claim in registry.claims:
         (line,) = (line for line in lines if line.startswith(f"| {claim.id} |"))
         assert ("| not tested: " in line) == (claim.test is None)

@@ -184,8 +184,8 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     if settings.boards.cells > LARGEST_ON_PROCESSORS and computation.device == "cpu":
         raise InputError(
             f"configuration: recurrent_attention > boards > size: {settings.boards.size} would take"
-            f" one core about {_core_days(settings):,.0f} days; it needs a GPU: set computation >"
-            " device: cuda"
+            f" one core about {_core_days(settings):,.1f} days to train, measures not counted; it"
+            " needs a GPU: where there is one, set computation > device: cuda"
         )
     conditions = {
         name: settings.train_job(condition, computation)
