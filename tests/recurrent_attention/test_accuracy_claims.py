@@ -104,6 +104,23 @@ def test_lead_of_the_first():
     assert verdict("J20d", claims.lead_of_the_first(*lowest)) == "replicated"
 
 
+def test_causes_are_told_apart():
+    names = "itrsa", "energy_multi_none", "energy_multi"
+
+    def judged(*shares):
+        free, orthogonal, held = (flat(*item) for item in zip(names, shares, strict=True))
+        return (
+            verdict("J16c", claims.orthogonality_beyond_penalty(free, orthogonal, held)),
+            verdict("J16d", claims.lead_of_the_first(held, orthogonal)),
+        )
+
+    found = claims.orthogonality_beyond_penalty(*map(flat, names, (0.5, 0.2, 0.1)))
+    assert means(found) == {"orthogonal matrices minus R_E": pytest.approx(0.2)}
+    assert judged(0.5, 0.15, 0.15) == ("replicated", "replicated")
+    assert judged(0.5, 0.45, 0.15) == ("contradicted", "contradicted")
+    assert judged(0.5, 0.3, 0.1) == ("no effect", "contradicted")
+
+
 def test_most_solved():
     failing = flat("energy_single", 0.0, inside=0.01, spread=0.002)
     assert verdict("J16b", claims.most_solved(failing)) == "replicated"
@@ -164,10 +181,21 @@ def test_change_with_strength():
 def test_exponents_with_strength():
     falling = [exponents(name, -0.1 * place) for place, name in enumerate(STRENGTHS)]
     found = exponent_accuracy.exponent_with_strength(*falling)
-    assert [round(value, 9) for value in means(found).values()] == [-0.2, -0.2]
+    assert means(found) == {"mean of the leading exponents": pytest.approx(-0.2)}
     assert verdict("J20b", found) == "replicated"
     level = [exponents(name, -0.1, spread=0.002) for name in STRENGTHS]
     assert verdict("J20b", exponent_accuracy.exponent_with_strength(*level)) == "no effect"
+    # Each mean has a claim, and neither sees the other.
+    rising = [
+        Measured(each.table.assign(nonnull=each.table["nonnull"] + 0.3 * place), each.job)
+        for place, each in enumerate(falling)
+    ]
+    found = exponent_accuracy.exponent_with_strength(*rising)
+    other = exponent_accuracy.all_exponents_with_strength(*rising)
+    assert means(other) == {"mean of all non-null exponents": pytest.approx(0.4)}
+    assert (verdict("J20b", found), verdict("J20g", other)) == ("replicated", "contradicted")
+    other = exponent_accuracy.all_exponents_with_strength(*falling)
+    assert verdict("J20g", other) == "replicated"
     hard = exponents("energy_multi_hard", -0.5)
     assert verdict("J20e", exponent_accuracy.exponent_beside_others(hard, *falling)) == "replicated"
     high = exponents("energy_multi_hard", 0.5)
@@ -192,7 +220,17 @@ def test_correlation_over_heads():
     other = pd.DataFrame({
         c.job.train.model.heads: c.table.groupby("seed")["leading"].mean() for c in together
     })  # fmt: skip
-    own = found[found["cell"].str.contains("leading")].set_index("seed")["value"]
+    # Each mean has a claim, and neither sees the other.
+    mixed = [
+        Measured(each.table.assign(nonnull=-each.table["nonnull"]), each.job) for each in together
+    ]
+    found = exponent_accuracy.correlation_over_heads(*solved, *mixed)
+    others = exponent_accuracy.correlation_of_all_over_heads(*solved, *mixed)
+    assert (verdict("J19", found), verdict("J19a", others)) == ("replicated", "contradicted")
+    others = exponent_accuracy.correlation_of_all_over_heads(*solved, *together)
+    assert verdict("J19a", others) == "replicated"
+    assert {*found["cell"]} == {"mean of the leading exponents"}
+    own = found.set_index("seed")["value"]
     for seed in SEEDS:
         expected = wide.loc[seed].corr(other.loc[seed], method="spearman")
         assert own[seed] == pytest.approx(expected, abs=1e-12)

@@ -46,12 +46,13 @@ def changed(exponent, accuracy=0.5, etas=(0.01, 0.1, 0.5, 1.0, 10.0), kind="itrs
 
 
 def trained(largest, kind="itrsa", nonnull=-0.2):
-    """A table of `exponents` with two boards."""
+    """A table of `exponents` with two boards; the largest is that of all seeds, or of each."""
+    largest_of = largest if isinstance(largest, dict) else dict.fromkeys(SEEDS, largest)
     jitter = noise()
     rows = [
         {
-            "seed": seed, "board": board, "max": largest + next(jitter),
-            "leading": largest - 0.1 + next(jitter), "nonnull": nonnull + next(jitter),
+            "seed": seed, "board": board, "max": largest_of[seed] + next(jitter),
+            "leading": largest_of[seed] - 0.1 + next(jitter), "nonnull": nonnull + next(jitter),
             "long": 0.1 if board == 0 else np.nan,
         }
         for seed in SEEDS
@@ -101,6 +102,20 @@ def test_without_normalisation_is_larger_at_every_eta():
     assert verdict("J8b", exponents.excess_without_normalisation(calm, mild)) == "contradicted"
 
 
+def test_small_steps_are_compared_the_other_way():
+    raised = changed(lambda eta: 0.14 if eta < 0.1 else -1.0)
+    found = exponents.excess_with_normalisation(raised, changed(lambda eta: eta / 10))
+    assert found["cell"].unique().tolist() == ["eta 0.01"]
+    assert found["value"].mean() == pytest.approx(0.139, abs=0.02)
+    assert verdict("J8c", found) == "replicated"
+    turned = exponents.excess_with_normalisation(changed(lambda eta: eta / 10), raised)
+    assert verdict("J8c", turned) == "contradicted"
+    level = exponents.excess_with_normalisation(raised, raised)
+    assert (level["value"] == 0).all()
+    with pytest.raises(UnmeasurableError, match=r"no eta from 0 to 0\.05 was tried"):
+        exponents.excess_with_normalisation(changed(lambda eta: 0.1, etas=(1.0,)), raised)
+
+
 def test_what_overflows_counts_with_the_exponent_of_the_largest_number():
     wild = changed(lambda eta: 1.0)
     is_last = wild.table["value"] == 10
@@ -133,6 +148,31 @@ def test_accurate_models_away_from_zero_count():
         exponents.of_accurate(changed(lambda eta: 0.1, 0.0))
 
 
+def test_idle_models_near_zero_are_counted():
+    # Near zero up to eta = 1, accurate at two, then one of four such etas.
+    idle = changed(lambda eta: 0.1 if eta <= 1 else 3.0, lambda eta: 0.5 * (eta == 0.5))
+    found = exponents.idle_near_zero(idle, idle)
+    assert (found["value"] == 0.75).all()
+    assert found["cell"].unique().tolist() == ["largest", "leading"]
+
+    def share(most):
+        """Seeds differ: all etas up to `most` are accurate, one more in even seeds."""
+        each = changed(lambda eta: 0.1, lambda eta: 0.5 * (eta <= most))
+        more = (each.table["value"] == 10) & (each.table["seed"] % 2 == 0)
+        each.table.loc[more, "accuracy"] = 0.5 - each.table.loc[more, "accuracy"]
+        return exponents.idle_near_zero(each)
+
+    assert verdict("J10c", share(0.01)) == "replicated"
+    assert verdict("J10c", share(1.0)) == "contradicted"
+    far = changed(lambda eta: 3.0, 0.0)
+    with pytest.raises(UnmeasurableError, match="no model whose largest exponent is near zero"):
+        exponents.idle_near_zero(far)
+    # Models away from zero do not count, nor do those that float64 cannot hold.
+    broken = changed(lambda eta: 0.1, 0.0)
+    broken.table["finite"] = False
+    pd.testing.assert_frame_equal(exponents.idle_near_zero(idle, far, broken), found)
+
+
 def test_a_gap_of_accuracy_is_seen():
     others = accuracies(0.4), accuracies(0.6, "akorn")
     low = exponents.gap_of_symmetric(accuracies(0.1, "symmetric"), *others)
@@ -149,9 +189,10 @@ def test_a_gap_of_accuracy_is_seen():
 def test_slope_is_that_of_the_linear_regime():
     grown = parting(0.1)
     expected = 0.1 + 0.001 * np.array(SEEDS)
-    np.testing.assert_allclose(exponents.growth(grown)["value"], expected, rtol=1e-9)
-    assert verdict("J25a", exponents.growth(grown)) == "replicated"
-    shrunk = exponents.growth(parting(-0.3))
+    positive = trained(0.1)
+    np.testing.assert_allclose(exponents.growth(grown, positive)["value"], expected, rtol=1e-9)
+    assert verdict("J25a", exponents.growth(grown, positive)) == "replicated"
+    shrunk = exponents.growth(parting(-0.3), positive)
     np.testing.assert_allclose(shrunk["value"], expected - 0.4, rtol=1e-9)
     assert verdict("J25a", shrunk) == "contradicted"
     beside = exponents.growth_beside_exponent(grown, trained(0.1))
@@ -161,7 +202,18 @@ def test_slope_is_that_of_the_linear_regime():
         == "contradicted"
     )
     with pytest.raises(UnmeasurableError, match="leaves the linear regime"):
-        exponents.growth(parting(2.0))
+        exponents.growth(parting(2.0), positive)
+
+
+def test_seeds_with_negative_exponents_do_not_count():
+    few = trained({seed: 0.1 if seed < 5 else -0.1 for seed in SEEDS})
+    with pytest.raises(UnmeasurableError, match="of ItrSA is positive in 4 of 8 seeds only"):
+        exponents.growth(parting(0.1), few)
+    most = trained({seed: -0.1 if seed < 3 else 0.1 for seed in SEEDS}, "akorn")
+    found = exponents.growth(parting(0.1), most)
+    assert found["seed"].tolist() == [3, 4, 5, 6, 7, 8]
+    assert verdict("J25c", found) == "replicated"
+    assert verdict("J25c", exponents.growth(parting(-0.3), most)) == "contradicted"
 
 
 def eigenvalues(radius, imaginary, normalised, seeds=SEEDS):
@@ -197,15 +249,19 @@ def test_clouds_are_compared_at_equal_weights_and_training():
 
 
 def test_accuracy_without_normalisation():
-    solves = exponents.without_normalisation(accuracies(0.0, within=0.3))
-    assert verdict("E13", solves) == "replicated"
-    fails = exponents.without_normalisation(accuracies(0.3, within=0.0))
-    assert verdict("E13", fails) in ("no effect", "contradicted")
+    solves, fails = accuracies(0.3, within=0.0), accuracies(0.0, within=0.3)
+    assert verdict("E13", exponents.without_normalisation(fails)) == "replicated"
+    assert verdict("E13", exponents.without_normalisation(solves)) == "contradicted"
+    assert verdict("E13a", exponents.without_normalisation_as_trained(fails)) == "replicated"
+    assert verdict("E13a", exponents.without_normalisation_as_trained(solves)) == "no effect"
+    early = fails._replace(table=fails.table.query("loops == 8"))
+    with pytest.raises(UnmeasurableError, match="16 loops"):
+        exponents.without_normalisation(early)
 
 
 def test_printed_points():
     growth = printed.growth_to_the_end()
     # From 33 and 1046 to 2973: 45 and 10 steps at the paper's 0.1.
     assert (growth["value"] * 1e5).tolist() == pytest.approx([45, 10.4], abs=0.1)
-    assert verdict("E10", growth) == "verified"
-    assert verdict("E10", growth.assign(value=0.1)) == "contradicted"
+    assert verdict("E10", growth) == "contradicted"
+    assert verdict("E10", growth.assign(value=0.1)) == "verified"

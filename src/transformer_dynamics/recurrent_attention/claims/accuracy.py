@@ -75,6 +75,20 @@ def lead_of_the_first(first: Accuracies, *others: Accuracies) -> pd.DataFrame:
     )
 
 
+def orthogonality_beyond_penalty(
+    free: Accuracies, orthogonal: Accuracies, held: Accuracies
+) -> pd.DataFrame:
+    """What orthogonal W^V and W^O cost of the final accuracy minus what R_E costs besides.
+
+    Args:
+        free: without either.
+        orthogonal: with orthogonal matrices alone.
+        held: with both.
+    """
+    costs = final(free) - final(orthogonal), final(orthogonal) - final(held)
+    return evidence({"orthogonal matrices minus R_E": costs[0] - costs[1]})
+
+
 def most_solved(condition: Accuracies) -> pd.DataFrame:
     """Highest accuracy in distribution after the loops of training or more."""
     best: pd.Series = from_training_on(condition, IN).max(axis=1)

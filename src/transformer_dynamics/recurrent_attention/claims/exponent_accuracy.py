@@ -1,5 +1,6 @@
 """Mean exponents beside accuracy: over the number of heads, and over the strength of R_E."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ from transformer_dynamics.recurrent_attention.claims.contrasts import (
 )
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy
 
-MEANS = {"leading": "mean of the leading exponents", "nonnull": "mean of all non-null exponents"}
+LEADING, NONNULL = "leading", "nonnull"
 """Columns of the metric `exponents`: the paper does not say over which it takes the mean."""
+MEANS = {LEADING: "mean of the leading exponents", NONNULL: "mean of all non-null exponents"}
+"""What they are called."""
 
 
 def correlation_over_heads(*measured: study.Measured[Any]) -> pd.DataFrame:
-    """Spearman's correlation over H of the mean exponent and the final accuracy, one per seed.
+    """Spearman's correlation over H of the mean leading exponent and the final accuracy, by seed.
 
     The accuracy is that out of distribution. A seed whose accuracy is the same at every H shows no
     association: 0.
@@ -31,37 +34,46 @@ def correlation_over_heads(*measured: study.Measured[Any]) -> pd.DataFrame:
     Args:
         measured: `accuracy` and `exponents` of the same conditions, one per H.
     """
+    return _correlation(measured, LEADING)
+
+
+def correlation_of_all_over_heads(*measured: study.Measured[Any]) -> pd.DataFrame:
+    """The same of the mean of all exponents that are not null."""
+    return _correlation(measured, NONNULL)
+
+
+def _correlation(measured: Iterable[study.Measured[Any]], name: str) -> pd.DataFrame:
     accuracies, exponents = {}, {}
     for each in measured:
         heads = each.job.train.model.heads
         if isinstance(each.job.how, Accuracy):
             accuracies[heads] = final(each)
         else:
-            exponents[heads] = _of_seeds(each)
+            exponents[heads] = _of_seeds(each)[name]
     if accuracies.keys() != exponents.keys() or len(accuracies) < 3:
         raise UnmeasurableError("accuracy and exponents of the same three or more H are needed")
-    accuracy = pd.DataFrame(accuracies)
-    return evidence(
-        {
-            cell: _spearman(
-                accuracy, pd.DataFrame({heads: each[name] for heads, each in exponents.items()})
-            )
-            for name, cell in MEANS.items()
-        }
-    )
+    return evidence({MEANS[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))})
 
 
 def exponent_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
-    """Change of the mean exponent along ln(lambda).
+    """Change of the mean leading exponent along ln(lambda).
 
     Args:
         by_strength: a condition per lambda > 0.
     """
+    return _change(by_strength, LEADING)
+
+
+def all_exponents_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
+    """The same of the mean of all exponents that are not null."""
+    return _change(by_strength, NONNULL)
+
+
+def _change(by_strength: Iterable[ExponentsOf], name: str) -> pd.DataFrame:
     tables = [
         _of_seeds(each)[name].to_frame("value").assign(
-            cell=cell, strength=each.job.train.penalty.strength
+            cell=MEANS[name], strength=each.job.train.penalty.strength
         )
-        for name, cell in MEANS.items()
         for each in by_strength
         if each.job.train.penalty
     ]  # fmt: skip
@@ -69,14 +81,10 @@ def exponent_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
 
 
 def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
-    """Mean exponent of the first condition minus that of every other one."""
-    own = _of_seeds(first)
+    """Mean leading exponent of the first condition minus that of every other one."""
+    own = _of_seeds(first)[LEADING]
     return evidence(
-        {
-            f"{cell}, over {named(each.job.train)}": own[name] - _of_seeds(each)[name]
-            for name, cell in MEANS.items()
-            for each in others
-        }
+        {f"over {named(each.job.train)}": own - _of_seeds(each)[LEADING] for each in others}
     )
 
 

@@ -1,6 +1,6 @@
 """Figures 2a, 3, S.1 and S.5: exponents of trained models, and what solves boards."""
 
-from math import log
+from math import inf, log
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,12 @@ LEVEL_FROM = 0.1
 """Least eta from which on Figure 2a is level with normalisation."""
 INFINITE_FROM = 0.5
 """Least eta from which on Figure 2a has no number without normalisation."""
+SMALL_UP_TO = 0.05
+"""Largest eta of a small step, which is nearly the identity without normalisation."""
+NEAR_ZERO = 0.35
+"""|exponent| of Figure 3's models that solve boards."""
+HARDLY_ANY = 0.05
+"""Share of boards below which a model solves none to speak of."""
 NINE_IN_TEN = 0.9
 """Share of accurate models that are looked at: one in ten may be there by chance."""
 OUT, IN = "out of distribution", "in distribution"
@@ -34,13 +40,17 @@ LINEAR = (1e-12, 1e-2)
 tokens of size 1, and far below their own size."""
 FEWEST = 10
 """Steps that a slope needs."""
+FEWEST_SEEDS = 5
+"""Seeds that must be in the regime of a claim for it to be tested."""
+WITHOUT = "ItrSA w/o normalization"
+"""What its cell is called."""
 CALLED = {"itrsa": "ItrSA", "akorn": "AKOrN", "symmetric": "symmetric SA"}
 """Kinds of models in names of cells."""
 
 
 def range_with_normalisation(normalised: PerturbedOf) -> pd.DataFrame:
     """Greatest minus least largest exponent of a seed over eta from `LEVEL_FROM` on."""
-    rows = _of_eta(normalised, LEVEL_FROM)
+    rows = _of_eta(normalised, least=LEVEL_FROM)
     spans = rows.groupby("seed")["exponent"].agg(lambda found: found.max() - found.min())
     return _cell(CALLED[_kind(normalised)], spans)
 
@@ -52,11 +62,20 @@ def excess_without_normalisation(
 
     Tokens that float64 cannot hold count with ln(1.8e308)/T, the exponent of its largest number.
     """
-    key = ["seed", "value"]
-    both = _of_eta(normalised, INFINITE_FROM).merge(
-        _of_eta(unnormalised, INFINITE_FROM), on=key, suffixes=("", "_without")
+    return _excess(
+        _of_eta(unnormalised, least=INFINITE_FROM), _of_eta(normalised, least=INFINITE_FROM)
     )
-    both["difference"] = both["exponent_without"] - both["exponent"]
+
+
+def excess_with_normalisation(normalised: PerturbedOf, unnormalised: PerturbedOf) -> pd.DataFrame:
+    """Largest exponent with normalisation minus that without, at eta up to `SMALL_UP_TO`."""
+    return _excess(_of_eta(normalised, most=SMALL_UP_TO), _of_eta(unnormalised, most=SMALL_UP_TO))
+
+
+def _excess(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
+    """Exponent of the first model minus that of the second, by eta."""
+    both = ours.merge(theirs, on=["seed", "value"], suffixes=("", "_of_other"))
+    both["difference"] = both["exponent"] - both["exponent_of_other"]
     return pd.concat(
         [
             _cell(f"eta {eta:g}", rows.set_index("seed")["difference"])
@@ -103,6 +122,26 @@ def of_accurate(*changed: PerturbedOf) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
+def idle_near_zero(*changed: PerturbedOf) -> pd.DataFrame:
+    """Share of models with an exponent near zero that solve hardly any board.
+
+    All changes of all models of a seed are taken together: of those whose |exponent| is at most
+    `NEAR_ZERO`, the share whose accuracy is below `HARDLY_ANY`.
+
+    Raises:
+        UnmeasurableError: if a seed has no such model.
+    """
+    rows = pd.concat([each.table for each in changed], ignore_index=True)
+    found = []
+    for name, column in (("largest", "max"), ("leading", "leading")):
+        near = rows[rows["finite"] & (rows[column].abs() <= NEAR_ZERO)]
+        if {*near["seed"]} != {*rows["seed"]}:
+            raise UnmeasurableError(f"a seed has no model whose {name} exponent is near zero")
+        is_idle = (near["accuracy"] < HARDLY_ANY).astype(np.float64)
+        found.append(_cell(name, is_idle.groupby(near["seed"]).mean()))
+    return pd.concat(found, ignore_index=True)
+
+
 def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
     """Accuracy of each other model minus that of symmetric SA, by seed."""
     low = _solved(symmetric, OUT, 2)
@@ -112,9 +151,22 @@ def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame
     )
 
 
-def growth(trajectories: TrajectoriesOf) -> pd.DataFrame:
-    """Slope of ln distance over steps in the linear regime, of every seed."""
-    return _cell("slope", slopes(trajectories))
+def growth(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
+    """Slope of ln distance over steps in the linear regime, where the largest exponent is positive.
+
+    It is that of finite time, the mean over boards; other seeds do not count.
+
+    Raises:
+        UnmeasurableError: if fewer than `FEWEST_SEEDS` count.
+    """
+    found = slopes(trajectories)
+    positive = found[_mean(trained, "max").reindex(found.index) > 0]
+    if len(positive) < FEWEST_SEEDS:
+        raise UnmeasurableError(
+            f"the largest exponent of {CALLED[_kind(trained)]} is positive in {len(positive)} of"
+            f" {len(found)} seeds only: it is not in the regime of the claim"
+        )
+    return _cell("slope", positive)
 
 
 def growth_beside_exponent(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
@@ -151,8 +203,13 @@ def slopes(trajectories: TrajectoriesOf) -> "pd.Series[float]":
 
 
 def without_normalisation(unnormalised: AccuracyOf) -> pd.DataFrame:
+    """Accuracy out of distribution after twice the loops of training, without normalisation."""
+    return _cell(WITHOUT, _solved(unnormalised, OUT, 2))
+
+
+def without_normalisation_as_trained(unnormalised: AccuracyOf) -> pd.DataFrame:
     """Accuracy in distribution after as many loops as in training, without normalisation."""
-    return _cell("ItrSA w/o normalization", _solved(unnormalised, IN, 1))
+    return _cell(WITHOUT, _solved(unnormalised, IN, 1))
 
 
 def _kind(measured: Measured[MeasureJob[Any]]) -> str:
@@ -168,11 +225,11 @@ def _mean(trained: ExponentsOf, column: str) -> "pd.Series[float]":
     return trained.table.groupby("seed")[column].agg(lambda found: found.mean(skipna=False))
 
 
-def _of_eta(changed: PerturbedOf, least: float) -> pd.DataFrame:
-    """Seed, value and exponent at every eta from the least on."""
-    rows = changed.table.query("quantity == 'eta' and value >= @least")
+def _of_eta(changed: PerturbedOf, least: float = 0.0, most: float = inf) -> pd.DataFrame:
+    """Seed, value and exponent at every eta from the least to the most."""
+    rows = changed.table.query("quantity == 'eta' and @least <= value <= @most")
     if rows.empty:
-        raise UnmeasurableError(f"no eta of at least {least:g} was tried")
+        raise UnmeasurableError(f"no eta from {least:g} to {most:g} was tried")
     exponent = rows["max"].where(rows["finite"], _most(changed))
     return rows.assign(exponent=exponent)[["seed", "value", "exponent"]]
 
