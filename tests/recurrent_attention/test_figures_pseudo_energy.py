@@ -57,9 +57,12 @@ def test_drawings_show_their_tables(module, figure, renamed, measured):
     table = module.table(figure, measured)
     drawing = module.draw(figure, table)
     assert not list(unknown_marks(drawing, [table]))
-    # A line per seed and one for the mean, of every curve.
+    # A line per seed and one for the mean, of every curve, and one per level of the paper.
     curves = sum(name.endswith("_mean") for name in table)
-    assert sum(len(axes.lines) for axes in drawing.axes) == 3 * curves
+    levels = {f"{name}_paper": level for name, level in figure.read_off_the_paper.items()}
+    assert sum(len(axes.lines) for axes in drawing.axes) == 3 * curves + len(levels)
+    for name, level in levels.items():
+        assert set(table[name]) == {level}
     plt.close(drawing)
 
 
@@ -77,8 +80,35 @@ def test_votes_are_drawn_in_the_order_of_rules():
     means = rows.groupby("rule")["solved"].mean()
     assert table["solved_mean"].tolist() == pytest.approx(means[table["rule"]].tolist())
     drawing = votes.draw(figure, table)
-    # Rules stand side by side, at no numbers of the table's.
-    numbers = table.assign(place=table["rule"].map(list(votes.RULES).index))
-    sides = [place + side for place in range(len(votes.RULES)) for side in (-0.2, 0.2)]
-    assert not list(unknown_marks(drawing, [numbers, pd.DataFrame({"side": sides})]))
+    assert not list(unknown_marks(drawing, [table]))
+    dots = [len(each.get_offsets()) for each in drawing.axes[0].collections[::2]]
+    assert dots == [3, 3, 3]
     plt.close(drawing)
+
+
+def test_gains_of_rules_are_paired_by_seed():
+    # By seed, one draw solves .5, .6 and .7; differences are .1, .2 and .3, and none for it.
+    rows = pd.DataFrame(
+        [
+            (seed, rule, 0.4 + 0.1 * seed + (0 if rule == "single" else 0.1 * seed))
+            for rule in votes.RULES
+            for seed in (3, 1, 2)
+        ],
+        columns=["seed", "rule", "solved"],
+    )
+    figure = votes.VotesFigure(drawing="votes", condition="akorn")
+    table = votes.table(figure, Measured(rows, JOB)).set_index("rule")
+    assert table.loc["energy", "gain"].tolist() == pytest.approx([0.1, 0.2, 0.3])
+    # t of two degrees of freedom at .975, times .1 / sqrt(3).
+    half = 4.302652729911275 * 0.1 / 3**0.5
+    for name, value in (("mean", 0.2), ("lower", 0.2 - half), ("upper", 0.2 + half)):
+        assert table.loc["any", f"gain_{name}"].tolist() == pytest.approx([value] * 3)
+        assert table.loc["single", f"gain_{name}"].tolist() == [0.0] * 3
+
+
+def test_the_gain_of_one_seed_has_no_interval():
+    rows = pd.DataFrame({"seed": 1, "rule": list(votes.RULES), "solved": [0.5, 0.6, 0.7, 0.8, 0.9]})
+    figure = votes.VotesFigure(drawing="votes", condition="akorn")
+    table = votes.table(figure, Measured(rows, JOB))
+    assert table["gain_lower"].isna().all()
+    plt.close(votes.draw(figure, table))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.seeds import Seed
 from replication.study import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.conditions import clouds
+from transformer_dynamics.recurrent_attention.figures.conditions import clouds, outside
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Spectrum
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ class Clouds(Figure):
     """Eigenvalues of a step with normalisation, after its removal, and trained without."""
 
     title: ClassVar[str] = "Recurrent attention: what normalization does to eigenvalues"
-    columns: ClassVar[tuple[str, ...]] = ("weights", "normalised", "seed", "board", "re", "im")
+    columns: ClassVar[tuple[str, ...]] = (
+        "weights", "normalised", "seed", "board", "re", "im", "outside",
+    )  # fmt: skip
     drawing: Literal["clouds"]
     """Which drawing."""
     normalised: str
@@ -47,13 +49,16 @@ def table(
     normalised: Measured[MeasureJob[Spectrum]],
     unnormalised: Measured[MeasureJob[Spectrum]],
 ) -> "pd.DataFrame":
-    """All eigenvalues along one board of one seed."""
+    """All eigenvalues along one board of one seed; `outside` of a panel's are not in the view."""
     import pandas as pd
 
     both = [normalised.table.assign(weights=WITH), unnormalised.table.assign(weights=WITHOUT)]
     whole = pd.concat(both, ignore_index=True)
     shown = (whole["seed"] == figure.seed) & (whole["board"] == figure.board)
-    return whole[shown].reset_index(drop=True)[list(figure.columns)]
+    rows = whole[shown].reset_index(drop=True)
+    for _, panel in rows.groupby(["weights", "normalised"]):
+        rows.loc[panel.index, "outside"] = outside(panel["re"], panel["im"])
+    return rows.astype({"outside": int})[list(figure.columns)]
 
 
 def draw(figure: Clouds, table: "pd.DataFrame", published: None = None) -> "Drawing":

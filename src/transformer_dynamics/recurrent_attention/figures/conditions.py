@@ -34,6 +34,10 @@ EXPONENTS = {
 RENAMED = dict(zip(("max", "leading", "nonnull"), EXPONENTS, strict=True))
 """Those of metrics to those of figures."""
 
+VIEW = (-1.3, 2.1, -1.3, 1.3)
+"""What is seen of the complex plane: the least and the largest real part, then imaginary part.
+Single eigenvalues without normalisation are so far that nothing could be seen of the others."""
+
 
 class OfConditions(Figure):
     """A figure that shows the same metrics of several conditions."""
@@ -95,29 +99,36 @@ def against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved: str
 
 
 def cloud(axes: "Axes", rows: "pd.DataFrame", title: str, colour: Any) -> None:
-    """Eigenvalues in the complex plane, and the unit circle."""
+    """Eigenvalues in `VIEW`, how many are outside, and the unit circle."""
     from matplotlib.patches import Circle
 
     axes.add_patch(Circle((0, 0), 1, fill=False, edgecolor="0.4", linewidth=0.7, linestyle="--"))
     axes.scatter(
-        rows["re"], rows["im"], s=4, color=colour, alpha=0.5, linewidths=0, rasterized=True
+        rows["re"], rows["im"], s=5, color=colour, alpha=0.5, linewidths=0, rasterized=True
     )
-    axes.set(title=title, xlabel=r"$\mathrm{Re}\,\lambda$", aspect="equal")
-    axes.update_datalim([(-1.1, -1.1), (1.1, 1.1)])
+    outside = int(rows["outside"].iloc[0])
+    axes.set(title=f"{title}\n{outside} of {len(rows)} outside this view", aspect="equal")
+    axes.set(xlim=VIEW[:2], ylim=VIEW[2:], xlabel=r"$\mathrm{Re}\,\lambda$")
+    axes.set(xticks=range(-1, 3), yticks=range(-1, 2))
+
+
+def outside(re: "pd.Series", im: "pd.Series") -> int:
+    """How many eigenvalues are not in `VIEW`."""
+    return int((~(re.between(*VIEW[:2]) & im.between(*VIEW[2:]))).sum())
 
 
 def clouds(parts: Sequence[tuple[str, "pd.DataFrame"]]) -> "Drawing":
     """A panel per part, all on one scale.
 
     Args:
-        parts: title and rows (columns re and im) of each.
+        parts: title and rows (columns re, im and outside) of each.
     """
     import matplotlib.pyplot as plt
 
     from replication.drawing import WIDTH, category_styles
 
     drawing, panels = plt.subplots(
-        1, len(parts), figsize=(WIDTH, 0.6 + WIDTH / len(parts)), sharex=True, sharey=True,
+        1, len(parts), figsize=(WIDTH, 0.7 + 0.8 * WIDTH / len(parts)), sharex=True, sharey=True,
         squeeze=False, layout="constrained",
     )  # fmt: skip
     for axes, ((title, rows), style) in zip(panels.flat, category_styles(parts), strict=True):

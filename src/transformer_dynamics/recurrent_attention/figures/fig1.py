@@ -1,7 +1,10 @@
 """Figure 1: spectral norm of attention's Jacobian against the number of tokens."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
+from pydantic import Field
+
+from replication.strict import Strict
 from replication.study import Figure, Measured
 from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
 
@@ -16,20 +19,35 @@ LABELS = {
     "Norm(X + SA(X))": r"Norm($X$ + SA($X$))",
 }
 
+Two = Field(min_length=2, max_length=2)
+"""How many ends a curve has."""
+
+
+class PrintedNorms(Strict):
+    """Norms of the paper's Figure 1, by eye off its plot."""
+
+    tokens: Annotated[list[int], Two] = [20, 100]
+    """The least and the largest number of tokens."""
+    without: Annotated[list[float], Two] = [700.0, 2500.0]
+    """Without normalisation, at both."""
+    with_normalisation: float = 0.017
+    """With it, at any number."""
+
 
 class Fig1(Figure):
     """Norm without normalisation, and in three readings with it."""
 
     title: ClassVar[str] = "Recurrent attention, Figure 1: norm of the Jacobian by number of tokens"
-    columns: ClassVar[tuple[str, ...]] = ("reading", "init", "H", "S", "draw", "norm", "mean")
+    columns: ClassVar[tuple[str, ...]] = (
+        "reading", "init", "H", "S", "draw", "norm", "mean", "paper_without", "paper_with",
+    )  # fmt: skip
     drawing: Literal["fig1"]
     """Which drawing."""
     experiment: str = "token_norms"
     """Name of the experiment that is drawn."""
 
-    read_off_the_paper: list[float] = [700.0, 2500.0, 0.017]
-    """Norm at the least and at the largest number of tokens without normalisation, and with it at
-    any, by eye off the paper's plot; the caption has them, nothing is drawn of them."""
+    read_off_the_paper: PrintedNorms = PrintedNorms()
+    """What is drawn of the paper's Figure 1."""
 
     def sources(self) -> list[tuple[str, str]]:
         """The norms of its draws."""
@@ -37,7 +55,11 @@ class Fig1(Figure):
 
 
 def table(figure: Fig1, measured: Measured[MeasureTokenNormsJob]) -> "pd.DataFrame":
-    """|J|_2 of every draw; `mean` is the geometric mean over draws."""
+    """|J|_2 of every draw; `mean` is the geometric mean over draws.
+
+    `paper_without` is what the paper has without normalisation at the ends of its curve, missing at
+    other S; `paper_with` is its level with it.
+    """
     import numpy as np
 
     names = {"initialisation": "init", "heads": "H", "tokens": "S", "seed": "draw"}
@@ -47,6 +69,11 @@ def table(figure: Fig1, measured: Measured[MeasureTokenNormsJob]) -> "pd.DataFra
     means = np.exp(logs).rename("mean")
     order = rows["reading"].map(list(LABELS).index)
     ordered = rows.assign(order=order).sort_values(["order", "init", "H", "S", "draw"])
+    paper = figure.read_off_the_paper
+    ordered = ordered.assign(
+        paper_without=ordered["S"].map(dict(zip(paper.tokens, paper.without, strict=True))),
+        paper_with=paper.with_normalisation,
+    )
     return ordered.join(means, on=cell)[list(figure.columns)]
 
 
@@ -64,17 +91,29 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     for axes, ((init, heads), of_panel) in zip(axes_row[0], panels, strict=True):
         for reading, style in category_styles(of_panel["reading"].unique()):
             rows = of_panel[of_panel["reading"] == reading]
-            axes.plot(rows["S"], rows["norm"], ".", color=style.colour, markersize=1.5, alpha=0.4)
             line = rows.drop_duplicates("S")
             axes.plot(
                 line["S"], line["mean"], color=style.colour, linestyle=style.line,
-                marker=style.marker, markersize=3.5, label=LABELS[reading],
+                linewidth=1, marker=style.marker, markersize=3, label=LABELS[reading],
             )  # fmt: skip
+            axes.plot(
+                rows["S"], rows["norm"], "_", color=style.colour, markersize=5, alpha=0.6,
+                markeredgewidth=0.6,
+            )  # fmt: skip
+        read = of_panel.drop_duplicates("S").dropna(subset="paper_without").sort_values("S")
+        axes.plot(read["S"], read["paper_without"], color="black", linewidth=0.6)
+        axes.axhline(of_panel["paper_with"].iloc[0], color="black", linewidth=0.6, zorder=1)
         axes.set(xscale="log", yscale="log", xlabel="tokens $S$", title=f"{init}, $H={heads}$")
         axes.xaxis.set_major_locator(FixedLocator(sorted(table["S"].unique())))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
-    axes_row[0, 0].set_ylabel(r"$\|J\|_2$")
+    first = axes_row[0, 0]
+    for column, side in (("paper_without", "without"), ("paper_with", "with")):
+        if table[column].notna().any():
+            # Above the level; below the curve, which rises.
+            place = {"va": "top" if side == "without" else "bottom", "fontsize": 7}
+            first.text(table["S"].min(), table[column].min(), f"paper, {side}", **place)
+    first.set_ylabel(r"$\|J\|_2$")
     handles, labels = axes_row[0, 0].get_legend_handles_labels()
     drawing.legend(
         handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,

@@ -8,6 +8,7 @@ from transformer_dynamics.recurrent_attention.figures.conditions import (
     OfConditions,
     called,
     clouds,
+    outside,
 )
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Spectrum
 
@@ -21,7 +22,9 @@ class Fig2c(OfConditions):
 
     metrics: ClassVar[tuple[str, ...]] = ("spectrum",)
     title: ClassVar[str] = "Recurrent attention, Figure 2c: eigenvalues of the Jacobian of a step"
-    columns: ClassVar[tuple[str, ...]] = ("model", "training", "seed", "board", "re", "im")
+    columns: ClassVar[tuple[str, ...]] = (
+        "model", "training", "seed", "board", "re", "im", "outside",
+    )  # fmt: skip
     drawing: Literal["fig2c"]
     """Which drawing."""
     seed: Seed
@@ -31,7 +34,10 @@ class Fig2c(OfConditions):
 
 
 def table(figure: Fig2c, *measured: Measured[MeasureJob[Spectrum]]) -> "pd.DataFrame":
-    """All eigenvalues of each model's own step; `training` is its number of updates."""
+    """All eigenvalues of each model's own step; `training` is its number of updates.
+
+    `outside` is how many eigenvalues of a model are not in the view.
+    """
     import pandas as pd
 
     parts = []
@@ -41,7 +47,13 @@ def table(figure: Fig2c, *measured: Measured[MeasureJob[Spectrum]]) -> "pd.DataF
             & (whole["board"] == figure.board)
             & (whole["normalised"] == job.train.model.normalised)
         ]
-        parts.append(rows.assign(model=name, training=job.train.training.updates))
+        parts.append(
+            rows.assign(
+                model=name,
+                training=job.train.training.updates,
+                outside=outside(rows["re"], rows["im"]),
+            )
+        )
     return pd.concat(parts, ignore_index=True)[list(figure.columns)]
 
 

@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
     from replication.drawing import Style
 
+    Rows = pd.DataFrame
+
 SPLITS = ("in distribution", "out of distribution")
 """As the metric `accuracy` calls them."""
 DRAWN = ("T", "split", "seed", "accuracy", "accuracy_mean", "accuracy_std", "T_train")
 """Columns of accuracy: of a seed, and its mean and standard deviation over seeds."""
+SHIFT = 0.4
+"""Of the seeds' dots from their mean; columns are 1 apart."""
 
 
 def along_loops(measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFrame":
@@ -31,29 +35,61 @@ def along_loops(measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFrame":
     return found[list(DRAWN)]
 
 
-def panel(axes: "Axes", curves: "list[tuple[str, Style, pd.DataFrame]]") -> None:
-    """Mean over seeds with a band of one standard deviation, and thin lines of the seeds.
+def panels(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes, Axes]]]":
+    """Pairs of axes beside each other, all on one scale of accuracy: for `panel`.
 
     Args:
-        axes: where to draw.
-        curves: label, style and rows of each, of one split.
+        count: number of pairs.
+        height: of the drawing, in inches.
     """
-    for label, style, rows in curves:
-        for _, own in rows.groupby("seed"):
-            axes.plot(own["T"], own["accuracy"], color=style.colour, linewidth=0.4, alpha=0.3)
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH
+
+    drawing, axes = plt.subplots(
+        1, 2 * count, figsize=(WIDTH, height), sharey=True, layout="constrained",
+        width_ratios=[1.5, 1] * count,
+    )  # fmt: skip
+    return drawing, list(zip(axes[::2], axes[1::2], strict=True))
+
+
+def panel(pair: "tuple[Axes, Axes]", title: str, curves: "list[tuple[str, Style, Rows]]") -> None:
+    """Left means over seeds against T; right all seeds at the largest T, a column per curve.
+
+    Args:
+        pair: where to draw.
+        title: of the left axes.
+        curves: name, style and rows of each, of one split. The name stands under its column, the
+            bars of which are one standard deviation.
+    """
+    left, right = pair
+    for place, (_, style, rows) in enumerate(curves):
         mean = rows.drop_duplicates("T")
-        low, high = (mean["accuracy_mean"] + sign * mean["accuracy_std"] for sign in (-1, 1))
-        axes.fill_between(mean["T"], low, high, color=style.colour, alpha=0.1, linewidth=0)
-        axes.plot(
+        left.plot(
             mean["T"], mean["accuracy_mean"], color=style.colour, linestyle=style.line,
-            marker=style.marker, markersize=3, label=label, zorder=3,
+            marker=style.marker, markersize=3, linewidth=1,
         )  # fmt: skip
-        axes.axvline(mean["T_train"].iloc[0], color="0.6", linewidth=0.6, linestyle=":", zorder=0)
+        left.axvline(mean["T_train"].iloc[0], color="0.6", linewidth=0.6, linestyle=":", zorder=0)
+        last = rows[rows["T"] == rows["T"].max()]
+        right.scatter(
+            [place + SHIFT] * len(last), last["accuracy"], s=7, color=style.colour, alpha=0.5,
+            linewidths=0,
+        )  # fmt: skip
+        right.errorbar(
+            [place], last["accuracy_mean"].iloc[:1], last["accuracy_std"].iloc[:1], capsize=2,
+            color=style.colour, marker=style.marker, markersize=3.5, elinewidth=0.8,
+        )  # fmt: skip
     ticks = sorted({int(each) for _, _, rows in curves for each in rows["T"]})
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(ticks[::2], [str(each) for each in ticks[::2]])
-    axes.set_xticks(ticks[1::2], [], minor=True)
-    axes.set(xlabel="Loops $T$", ylim=(-0.03, 1.03))
+    left.set_xscale("log", base=2)
+    left.set_xticks(ticks[::3], [str(each) for each in ticks[::3]])
+    left.set_xticks(ticks, [], minor=True)
+    left.set(xlabel="Loops $T$", ylim=(-0.03, 1.03), title=title)
+    right.set_xticks(range(len(curves)), [name for name, _, _ in curves])
+    right.set_xlim(-0.6, len(curves) - 1 + 2 * SHIFT)
+    right.set_title(f"$T={ticks[-1]}$")
+    right.tick_params(axis="y", length=0)
+    for tick, (_, style, _) in zip(right.get_xticklabels(), curves, strict=True):
+        tick.set_color(style.colour)
 
 
 class Fig4(Figure):
@@ -85,26 +121,19 @@ def table(figure: Fig4, *measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFr
 
 
 def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per model, a curve per N, darker for larger ones."""
-    import matplotlib.pyplot as plt
-
-    from replication.drawing import WIDTH, curve_styles
+    """A pair of panels per model, a curve per N, darker for larger ones."""
+    from replication.drawing import curve_styles
 
     sizes = sorted(table["N"].unique().tolist())
-    drawing, panels = plt.subplots(
-        1, len(figure.panels), figsize=(WIDTH, 2.7), sharey=True, squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
-    for axes, title in zip(panels[0], figure.panels, strict=True):
+    drawing, pairs = panels(len(figure.panels), 2.5)
+    for pair, title in zip(pairs, figure.panels, strict=True):
         rows = table[table["model"] == title]
         curves = [
-            (f"$N={size}$", style, rows[rows["N"] == size])
+            (str(size), style, rows[rows["N"] == size])
             for size, style in curve_styles(sizes)
             if (rows["N"] == size).any()
         ]
-        panel(axes, curves)
-        axes.set_title(title)
-    panels[0, 0].set_ylabel("Accuracy out of distribution")
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        panel(pair, title, curves)
+        pair[1].set_xlabel("$N$")
+    pairs[0][0].set_ylabel("Accuracy out of distribution")
     return drawing

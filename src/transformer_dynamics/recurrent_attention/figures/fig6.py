@@ -6,6 +6,7 @@ from replication.study import Measured
 from transformer_dynamics.recurrent_attention.figures.curves import (
     OfPseudoEnergy,
     draw_curves,
+    name_paper,
     seed_curves,
 )
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
@@ -27,10 +28,13 @@ class Fig6(OfPseudoEnergy):
     title: ClassVar[str] = "Recurrent attention, Figure 6: the pseudo-energy and the Jacobian"
     columns: ClassVar[tuple[str, ...]] = (
         "scale", "seed", "boards", "t", "cosine", "cosine_mean", "contribution",
-        "contribution_mean", "pseudo_energy", "pseudo_energy_mean",
+        "contribution_mean", "pseudo_energy", "pseudo_energy_mean", "cosine_paper",
+        "contribution_paper",
     )  # fmt: skip
     drawing: Literal["fig6"]
     """Which drawing."""
+    read_off_the_paper: dict[str, float] = {"cosine": 0.9, "contribution": 0.41}
+    """Where the paper's curves end, by eye off its plot, by column; energies do not compare."""
 
 
 def table(figure: Fig6, measured: Measured[MeasureJob[PseudoEnergy]]) -> "pd.DataFrame":
@@ -50,6 +54,8 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
         draw_curves(
             right if name not in EXPLAINED else left, table, name, style, EXPLAINED.get(name)
         )
+    for name in EXPLAINED:
+        name_paper(left, table[f"{name}_paper"].iloc[0], "paper")
     left.set(ylabel="Cosine, contribution", ylim=(0, 1))
     right.set_ylabel(r"Pseudo-energy $-\mathrm{Tr}(X^\top Y)$")
     drawing.legend(loc="outside lower center", ncols=len(EXPLAINED), frameon=False)

@@ -1,6 +1,6 @@
 """Figure S.5: trajectories that begin side by side."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.seeds import Seed
 from replication.study import Figure, Measured
@@ -12,12 +12,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
+ROUNDING = 2.0**-53
+"""Largest relative error of a number that is rounded to float64."""
+
+
 class FigS5(Figure):
     """Distances of perturbed trajectories, and a coordinate of them."""
 
     title: ClassVar[str] = "Recurrent attention, Figure S.5: sensitivity to the start"
     columns: ClassVar[tuple[str, ...]] = (
-        "kind", "eps", "seed", "run", "t", "distance", "coordinate",
+        "kind", "eps", "seed", "run", "t", "distance", "coordinate", "rounding",
     )  # fmt: skip
     drawing: Literal["figS5"]
     """Which drawing."""
@@ -32,70 +36,86 @@ class FigS5(Figure):
 
 
 def table(figure: FigS5, measured: Measured[MeasureJob[Trajectories]]) -> "pd.DataFrame":
-    """The trajectories of one run; `eps` is the standard deviation of the perturbation."""
-    how = measured.job.how
+    """The trajectories of one run; `eps` is the standard deviation of the perturbation.
+
+    `rounding` is S D 2^-53, the L1 distance of tokens of S D coordinates of about 1, each of which
+    is off by the rounding of float64.
+    """
+    how, train = measured.job.how, measured.job.train
     sizes = {"original": 0.0, "spread": how.spread, "small": how.small}
     rows = measured.table[measured.table["seed"] == figure.seed]
     rows = rows[rows["kind"].ne("small") | rows["t"].le(how.early) | rows["t"].isin(
         rows.loc[rows["kind"] == "spread", "t"]
     )]  # fmt: skip
-    return rows.assign(eps=rows["kind"].map(sizes))[list(figure.columns)].reset_index(drop=True)
+    rows = rows.assign(
+        eps=rows["kind"].map(sizes), rounding=train.boards.cells * train.model.width * ROUNDING
+    )
+    return rows[list(figure.columns)].reset_index(drop=True)
 
 
 def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Distances above, a coordinate below; left all steps, right the first ones."""
+    """Distances above, a coordinate below; left all steps, logarithmic, right the first ones."""
     from itertools import pairwise
 
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.drawing import WIDTH, category_styles
 
     drawing, grid = plt.subplots(
-        2, 2, figsize=(WIDTH, 4.0), sharey="row", sharex="col", layout="constrained"
+        2, 2, figsize=(WIDTH, 4.2), sharey="row", sharex="col", layout="constrained"
     )
     times = sorted(table["t"].unique())
     early = next(t for t, after in pairwise(times) if after > t + 1)
+    moved = table[table["kind"] != "original"].groupby(["kind", "run"], sort=False)
+    styles = category_styles(each for _, each in moved)
     for (above, below), last in zip(grid.T, (max(times), early), strict=True):
-        rows = table[table["t"] <= last]
-        # Between what is kept there are tens of steps: dots, as a line would show what is not.
-        _distances(above, rows, is_dense=last == early)
-        _coordinates(below, rows, is_dense=last == early)
+        # Between the later steps that are kept there are tens: dots say which ones they are.
+        look: dict[str, Any] = {"linewidth": 0.9}
+        if last != early:
+            look |= {"marker": "o", "markersize": 1.2, "linewidth": 0.5}
+        for rows, style in styles:
+            shown = rows[rows["t"] <= last]
+            curve = {"color": style.colour, "linestyle": style.line if last == early else "-"}
+            far = shown[shown["distance"] > 0]
+            above.plot(far["t"], far["distance"], label=_name(rows), **curve, **look)
+            if rows["kind"].iloc[0] == "spread":
+                below.plot(shown["t"], shown["coordinate"], **curve, **look)
         below.set_xlabel("Steps after the perturbation")
-    grid[0, 0].set_ylabel("L1 distance")
-    grid[1, 0].set_ylabel("First coordinate")
-    grid[0, 0].legend(frameon=False, markerscale=4)
+    _mark_rounding(grid[0, 0], table["rounding"].iloc[0])
+    grid[0, 0].set(yscale="log", ylabel="L1 distance")
+    grid[1, 0].set(ylabel="First coordinate")
+    _set_logarithmic_from_zero(grid[1, 0], max(times))
+    handles, labels = grid[0, 1].get_legend_handles_labels()
+    drawing.legend(
+        handles, labels, loc="outside lower center", ncols=3, frameon=False,
+        title="Run and standard deviation of its perturbation",
+    )  # fmt: skip
     return drawing
 
 
-def _distances(axes: "Axes", table: "pd.DataFrame", *, is_dense: bool) -> None:
-    from replication.drawing import CATEGORIES
-
-    moved = table[table["kind"] != "original"]
-    for (eps, rows), colour in zip(moved.groupby("eps", sort=False), CATEGORIES, strict=False):
-        for index, (_, each) in enumerate(rows.groupby("run")):
-            shown = each[each["distance"] > 0]
-            axes.plot(
-                shown["t"], shown["distance"], color=colour, linestyle="-" if is_dense else "none",
-                marker="" if is_dense else ".", markersize=1.5, linewidth=0.9,
-                label=_size_of(float(str(eps))) if index == 0 else None,
-            )  # fmt: skip
-    axes.set_yscale("log")
-
-
-def _size_of(eps: float) -> str:
-    digits, power = f"{eps:e}".split("e")
+def _name(rows: "pd.DataFrame") -> str:
+    """Of a trajectory, with the standard deviation of its perturbation."""
+    digits, power = f"{rows['eps'].iloc[0]:e}".split("e")
     factor = "" if float(digits) == 1 else rf"{float(digits):g} \cdot "
-    return rf"standard deviation ${factor}10^{{{int(power)}}}$"
+    return rf"run {rows['run'].iloc[0]}, ${factor}10^{{{int(power)}}}$"
 
 
-def _coordinates(axes: "Axes", table: "pd.DataFrame", *, is_dense: bool) -> None:
-    from replication.drawing import category_styles
+def _mark_rounding(axes: "Axes", rounding: float) -> None:
+    """A line at the distance that two equal trajectories may have."""
+    axes.axhline(rounding, color="0.4", linewidth=0.6, linestyle=":", zorder=0)
+    axes.text(
+        0.03, rounding, "round-off of float64", fontsize=7, va="bottom", color="0.3",
+        transform=axes.get_yaxis_transform(),
+    )  # fmt: skip
 
-    runs = table[table["kind"] == "spread"]
-    for run, style in category_styles(runs["run"].unique()):
-        each = runs[runs["run"] == run]
-        axes.plot(
-            each["t"], each["coordinate"], color=style.colour,
-            linestyle=style.line if is_dense else "none", linewidth=0.9,
-            marker="" if is_dense else ".", markersize=1.5,
-        )  # fmt: skip
+
+def _set_logarithmic_from_zero(axes: "Axes", last: int) -> None:
+    """A logarithmic axis with a linear piece from 0 to 1."""
+    from math import log10
+
+    axes.set_xscale("symlog", linthresh=1, linscale=0.5)
+    powers = range(int(log10(last)) + 1)
+    axes.set_xticks(
+        [0, *(10**power for power in powers)], ["0", *(f"$10^{power}$" for power in powers)]
+    )
+    axes.set_xlim(-0.2, 1.3 * last)

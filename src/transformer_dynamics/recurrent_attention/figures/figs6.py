@@ -6,6 +6,7 @@ from replication.study import Measured
 from transformer_dynamics.recurrent_attention.figures.curves import (
     OfPseudoEnergy,
     draw_curves,
+    name_paper,
     seed_curves,
 )
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
@@ -29,10 +30,16 @@ class FigS6(OfPseudoEnergy):
     columns: ClassVar[tuple[str, ...]] = (
         "scale", "seed", "boards", "t", "contribution_J", "contribution_J_mean", "contribution_P",
         "contribution_P_mean", "contribution_P0", "contribution_P0_mean", "quadratic_form",
-        "quadratic_form_mean",
+        "quadratic_form_mean", *(f"{name}_paper" for name in JACOBIANS),
     )  # fmt: skip
     drawing: Literal["figS6"]
     """Which drawing."""
+    read_off_the_paper: dict[str, float] = {
+        "contribution_J": 0.41,
+        "contribution_P": 0.45,
+        "contribution_P0": 0.43,
+    }
+    """Where the paper's curves end, by eye off its plot, by column."""
 
 
 def table(figure: FigS6, measured: Measured[MeasureJob[PseudoEnergy]]) -> "pd.DataFrame":
@@ -51,7 +58,11 @@ def draw(figure: FigS6, table: "pd.DataFrame", published: None = None) -> "Drawi
     for name, style in category_styles([*JACOBIANS, "quadratic_form"]):
         axes = left if name in JACOBIANS else right
         draw_curves(axes, table, name, style, JACOBIANS.get(name))
-    left.set(ylabel="Contribution index", ylim=(0, None))
+    levels = [table[f"{name}_paper"].iloc[0] for name in JACOBIANS]
+    name_paper(left, max(levels), "paper")
+    left.margins(y=0.12)
+    left.set_ylim(bottom=0)
+    left.set_ylabel("Contribution index")
     right.set_ylabel("Quadratic form (95)")
     drawing.legend(loc="outside lower center", ncols=len(JACOBIANS), frameon=False)
     return drawing

@@ -8,6 +8,7 @@ from transformer_dynamics.recurrent_attention.figures.fig4 import (
     SPLITS,
     along_loops,
     panel,
+    panels,
 )
 from transformer_dynamics.recurrent_attention.labels import Label
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
@@ -48,19 +49,14 @@ def table(figure: Methods, *measured: Measured[MeasureJob[Accuracy]]) -> "pd.Dat
 
 def draw(figure: Methods, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Left in distribution, right out of it."""
-    import matplotlib.pyplot as plt
+    from replication.drawing import category_styles
 
-    from replication.drawing import WIDTH, category_styles
-
-    drawing, panels = plt.subplots(
-        1, len(SPLITS), figsize=(WIDTH, 2.7), sharey=True, layout="constrained"
-    )
-    for axes, split in zip(panels, SPLITS, strict=True):
+    drawing, pairs = panels(len(SPLITS), 2.8)
+    for pair, split in zip(pairs, SPLITS, strict=True):
         rows = table[table["split"] == split]
         styles = category_styles(table["method"].unique())
-        panel(axes, [(name, style, rows[rows["method"] == name]) for name, style in styles])
-        axes.set_title(split.capitalize())
-    panels[0].set_ylabel("Accuracy")
-    handles, labels = panels[0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+        curves = [(name, style, rows[rows["method"] == name]) for name, style in styles]
+        panel(pair, split.capitalize(), curves)
+        pair[1].tick_params(axis="x", rotation=90)
+    pairs[0][0].set_ylabel("Accuracy")
     return drawing

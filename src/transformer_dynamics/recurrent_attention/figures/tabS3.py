@@ -56,8 +56,9 @@ def draw(
     from replication.drawing import WIDTH, category_styles
 
     count = 1 if published is None else 2
+    # Not on one scale: seeds differ by far less than the printed norms.
     drawing, panels = plt.subplots(
-        1, count, figsize=(WIDTH, 2.5), sharey=True, squeeze=False, layout="constrained"
+        1, count, figsize=(WIDTH, 2.6), squeeze=False, layout="constrained"
     )
     styles = dict(category_styles(NORMS))
     for axes in panels[0]:
@@ -75,16 +76,25 @@ def draw(
         panels[0, 0].set_title("As printed")
     own = panels[0, -1]
     for name, style in styles.items():
-        own.scatter(table["N"], table[name], s=5, color=style.colour, alpha=0.35, linewidths=0)
         mean = table.drop_duplicates("N")
         own.plot(
             mean["N"], mean[f"{name}_mean"], color=style.colour, linestyle=style.line,
-            marker=style.marker, label=NORMS[name],
+            linewidth=0.8,
+        )  # fmt: skip
+        hollow = {"marker": style.marker, "markersize": 3.5, "markerfacecolor": "none"}
+        own.plot(
+            [], [], color=style.colour, linestyle=style.line, label=NORMS[name], **hollow
+        )  # fmt: skip
+        own.plot(
+            table["N"], table[name], color=style.colour, markeredgewidth=0.7, linestyle="none",
+            **hollow,
         )  # fmt: skip
     own.set_title("Trained here")
     _set_sizes(own, table["N"])
-    panels[0, 0].set(yscale="log", ylabel=r"Norm of $\gamma$")
-    panels[0, 0].margins(y=0.12)
+    for axes in panels[0]:
+        axes.set_yscale("log")
+        axes.margins(y=0.12)
+    panels[0, 0].set_ylabel(r"Norm of $\gamma$")
     handles, labels = own.get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
     return drawing
@@ -96,7 +106,8 @@ def _mark_impossible(axes: "Axes", published: "pd.DataFrame") -> None:
         axes.annotate(
             r"$\Vert\gamma\Vert_2<\max|\gamma_j|$," "\nwhich cannot be",
             (row.N, row.gamma_norm), xytext=(24, 0), textcoords="offset points", va="center",
-            fontsize=7, arrowprops={"arrowstyle": "-", "linewidth": 0.6, "shrinkB": 4},
+            fontsize=7,
+            arrowprops={"arrowstyle": "-", "color": "0.3", "linewidth": 0.6, "shrinkB": 4},
         )  # fmt: skip
     _set_sizes(axes, published["N"])
 

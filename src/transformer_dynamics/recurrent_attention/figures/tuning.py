@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 AXES = {"learning_rate": "Learning rate", "strength": r"Strength $\lambda$"}
 """What is chosen, and its axis."""
+MARKERS = "os^Dv<>h"
+"""Of conditions: filled and open ones of each can be told apart."""
 
 
 class TuningFigure(Figure):
@@ -55,27 +57,40 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Left over rates, right over strengths, one line per condition; what is chosen is filled."""
+    from itertools import cycle
+
     import matplotlib.pyplot as plt
+    from matplotlib.colors import to_rgb
     from matplotlib.lines import Line2D
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.drawing import CATEGORIES, WIDTH, category_styles
 
     rows = table[table["loops"] == table["loops"].max()]
-    styles = category_styles(rows["condition"].unique())
+    # More conditions than colours: the one that is left is black.
+    colours = (*CATEGORIES, "black")
+    styles = [
+        (name, style._replace(colour=to_rgb(colour), marker=marker))
+        for (name, style), colour, marker in zip(
+            category_styles(rows["condition"].unique()), cycle(colours), cycle(MARKERS),
+            strict=False,
+        )
+    ]  # fmt: skip
     drawing, panels = plt.subplots(
-        1, len(AXES), figsize=(WIDTH, 2.9), sharey=True, layout="constrained"
+        1, len(AXES), figsize=(WIDTH, 3.1), sharey=True, layout="constrained"
     )
     for axes, (quantity, label) in zip(panels, AXES.items(), strict=True):
         for name, style in styles:
             tried = rows[(rows["quantity"] == quantity) & (rows["condition"] == name)]
-            look = {"color": style.colour, "marker": style.marker, "markersize": 4}
-            axes.plot(
-                tried["value"], tried["solved"], linestyle=style.line, markerfacecolor="white",
-                **look,
-            )  # fmt: skip
             best = tried[tried["is_best"]]
-            axes.plot(best["value"], best["solved"], linestyle="none", **look)
-        axes.set(xscale="log", xlabel=label, ylim=(-0.03, None))
+            axes.plot(
+                tried["value"], tried["solved"], color=style.colour, linestyle=style.line,
+                marker=style.marker, markerfacecolor="none", markersize=4.5, linewidth=0.8,
+            )  # fmt: skip
+            axes.plot(
+                best["value"], best["solved"], color=style.colour, linestyle="none",
+                marker=style.marker, markersize=4.5, zorder=3,
+            )  # fmt: skip
+        axes.set(xscale="log", xlabel=label)
     panels[0].set_ylabel(f"Solved validation boards, $T={rows['loops'].iloc[0]}$")
     named = [
         Line2D([], [], color=style.colour, linestyle=style.line, marker=style.marker, markersize=4)
