@@ -27,6 +27,8 @@ Function = Callable[..., Any]
 _FILE = click.Path(path_type=Path)
 OF_MEMORY = ("out of memory", "allocate memory", "array is too big", "maximum allowed")
 """Words of NumPy and PyTorch about what is too large."""
+NOT_FINITE = ("non-finite", "infs or nans")
+"""Words of PyTorch and SciPy about matrices that no decomposition takes."""
 
 
 class Given(NamedTuple):
@@ -109,6 +111,11 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
         try:
             make(work)
         except (MemoryError, RuntimeError, ValueError) as error:
+            if any(words in str(error).lower() for words in NOT_FINITE):
+                raise InputError(
+                    f"{output}: a matrix is not finite any more, as after a training that diverged;"
+                    " lower the learning rate of what it is made from"
+                ) from error
             if not _is_of_memory(error):
                 raise
             raise InputError(
@@ -186,7 +193,9 @@ def _runs(work: Work) -> None:
     from replication.checkpoint import Checkpoint
     from replication.storage import write_arrays
 
-    checkpoint = Checkpoint(work.output.with_suffix(".checkpoint"), work.provenance)
+    # By another name than the whole run: neither is taken for the other.
+    under_way = {**work.provenance, "program": f"{work.order.program}, under way"}
+    checkpoint = Checkpoint(work.output.with_suffix(".checkpoint"), under_way)
     data = [file.arrays for file in _read(work, "data")]
     arrays = work.function(work.settings, work.seeds, data, checkpoint)
     write_arrays(work.output, _by_seed(arrays, work), work.provenance)

@@ -135,12 +135,25 @@ class Tasks:
             where = f"configuration: {self._study} > claims > {claim}"
         uses = self._uses(found.uses, where)
         program, function = self._measure(found, where)
-        sources = self._metrics(self._jobs.sources(claim, variant), where)
+        sources = self._metrics(self._sources(claim, variant), where)
         settings: dict[str, Any] = {"measure": function, "uses": uses}
         settings |= self._unlike_published(f"claim {claim}")
         published = self._published(found.published_table, f"{where} > published_table")
         task = self._small("evidence", program, function, settings, sources, published)
         return task._replace(batch=self._jobs.batch(claim, variant))
+
+    def _sources(self, claim: str, variant: str) -> list[tuple[str, str]]:
+        """Those of a claim; what a registry names is there, unless a configuration removed it."""
+        sources = self._jobs.sources(claim, variant)
+        for name, metric in sources if self._jobs.claims[claim].kind != "own" else ():
+            made = self._jobs.experiments.get(name)
+            if made is None or metric not in made.metrics:
+                lacking = f"experiment '{name}'" if made is None else f"'{metric}' of '{name}'"
+                raise InputError(
+                    f"configuration: {self._study}: there is no {lacking}, which claim {claim} of"
+                    " the registry reads; leave it in"
+                )
+        return sources
 
     def _measure(self, claim: Claim, where: str) -> tuple[str, str]:
         """Module and function of a claim's measure, which takes what the claim gives it."""

@@ -15,6 +15,13 @@ def verdict(number: str, evidence) -> str:
     return judge([Judged(number, CLAIMS[number].test, evidence)])[number].verdict
 
 
+def verdict_in(number: str, world) -> str:
+    """The same of the tables that the registry names, by experiment and metric in a world."""
+    return verdict_on(
+        number, *(world[item.experiment, item.metric] for item in CLAIMS[number].data)
+    )
+
+
 def verdict_on(number: str, *measured) -> str:
     """The same of what the claim's measure makes of tables."""
     module, name = CLAIMS[number].measure.split(".")

@@ -26,13 +26,15 @@ def job(model, how):
 
 
 def run(model, seeds=(1, 2)):
-    """Weights before training, some of them made larger so that attention is not flat."""
+    """Weights before training, some of them larger: attention is not flat, and digits differ."""
     drawn = [initial(model, DIGITS, seed) for seed in seeds]
     arrays = {name: np.stack([each[name] for each in drawn]) for name in drawn[0]}
     random = np.random.default_rng(0)
     for name, value in arrays.items():
         if name in ("query", "key", "symmetric") or name.endswith("_angles"):
             arrays[name] = (2 * value + 0.3 * random.normal(size=value.shape)).astype(np.float32)
+        if name == "readout" or name.startswith("layer_"):
+            arrays[name] = 4 * value
     if "gamma" in arrays:
         arrays["gamma"] = random.uniform(0.5, 2, arrays["gamma"].shape).astype(np.float32)
     return Run("all", list(seeds), arrays)

@@ -96,6 +96,20 @@ def test_each_number_of_givens_is_as_frequent_as_any_other(puzzles, least, more,
     assert np.ptp(counts[least:]) <= 1
 
 
+def test_numbers_of_givens_come_in_no_order():
+    """Measures take the first boards of a split, which must be like the others."""
+    numbers = [
+        numbers_of_givens(np.random.default_rng(seed), 203, Givens(least=7, most=10))
+        for seed in range(40)
+    ]
+    # Of 40 x 50 numbers from 7 to 10: five standard deviations of their mean.
+    assert abs(np.mean([each[:50] for each in numbers]) - 8.5) < 0.125
+    assert {each[0] for each in numbers} == {7, 8, 9, 10}
+    # 203 numbers of four kinds: which kind there is one less of is drawn, too.
+    rare = {int(np.bincount(each)[7:].argmin()) + 7 for each in numbers}
+    assert rare == {7, 8, 9, 10}
+
+
 @STEADY
 @given(st.integers(1, 9), st.integers(1, 5), st.integers(0, 99))
 def test_renaming_is_one_to_one_in_each_grid(digits, grids, seed):

@@ -6,7 +6,9 @@ from functools import cache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sudoku import ALL_FOUR, grids_of, job_of, of_four
+from tables import SETTINGS, STUDY
 
+from replication.registry import read_registry
 from transformer_dynamics.recurrent_attention.boards.four import GRIDS, MASKS, unique_masks
 from transformer_dynamics.recurrent_attention.boards.grids import all_grids, solutions
 from transformer_dynamics.recurrent_attention.boards.program import sample
@@ -28,6 +30,34 @@ def test_parts_share_no_grid():
     used = {part: {grid.tobytes() for grid in grids_of(large, part)} for part in GRIDS}
     assert {part: len(grids) for part, grids in used.items()} == GRIDS
     assert len(set.union(*used.values())) == sum(GRIDS.values()) == len(ALL_FOUR)
+
+
+def test_boards_that_are_the_same_but_for_names_are_as_many_as_is_said():
+    """Of the default configuration: a board of one part is one of another with digits renamed."""
+    drawn = sample(SETTINGS.boards, [], [])
+
+    def nameless(split):
+        for digits, mask in zip(
+            drawn[f"{split}_solutions"].tolist(), drawn[f"{split}_given"].tolist(), strict=True
+        ):
+            names = {}
+            yield tuple(
+                names.setdefault(digit, len(names) + 1) if shown else 0
+                for digit, shown in zip(digits, mask, strict=True)
+            )
+
+    def shared(split, other):
+        known = {*nameless(other)}
+        return sum(board in known for board in nameless(split))
+
+    count = SETTINGS.boards.test
+    said = (
+        f"{shared('test_in', 'train')} of {count} test boards in distribution and"
+        f" {shared('test_out', 'train')} of {count} out of it are a training board with other"
+        f" names, and {shared('test_out', 'valid_out')} of the latter are such a validation board."
+    )
+    registry = read_registry(STUDY.folder / "registry.yaml")
+    assert sum(said in each.text for each in registry.assumptions) == 1
 
 
 def test_there_are_288_grids():

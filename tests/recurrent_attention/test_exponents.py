@@ -162,6 +162,18 @@ def test_exponents_of_a_long_time_tend_to_those_of_the_product():
         assert float((early[board, 0] - exact).abs()) > 1e-3
 
 
+def test_the_first_tenth_of_a_long_time_is_not_counted():
+    """A counter and a channel that grows by e^5 in the first two of 20 steps, by e^.3 after."""
+
+    def step(tokens):
+        counter, channel = tokens.unbind(-1)
+        rate = 0.3 + 4.7 * (counter < 1.5).to(counter)
+        return torch.stack([counter + 1, rate.exp() * channel], dim=-1)
+
+    found = exponents.long_time_exponents(step, torch.zeros(1, 2, dtype=FLOATS), 20, 2)
+    assert float(found.sum()) == pytest.approx(0.3, rel=1e-12)
+
+
 def gap(found, expected):
     return float((found - expected).abs().max() / expected.abs().max())
 

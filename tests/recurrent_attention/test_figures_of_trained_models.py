@@ -7,19 +7,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.collections import PathCollection
-from tables import accuracy
+from tables import SETTINGS, STUDY, T_MAX, accuracy, exponents
 
+from replication.frames import read_csv
 from replication.marks import unknown_marks
 from replication.study import Measured
 from transformer_dynamics.recurrent_attention.figures import (
     clouds,
+    exponent_accuracy,
     fig1,
+    fig2a,
     fig2c,
     fig4,
     figS5,
+    levels,
     methods,
     tuning,
 )
+
+REFERENCE = "results/reference/recurrent_attention/figures"
 
 TRAIN = SimpleNamespace(
     model=SimpleNamespace(normalised=True, width=3),
@@ -51,6 +57,123 @@ def test_eigenvalues_that_cannot_be_seen_are_counted(spectra):
     drawing = clouds.draw(figure, table)
     assert not list(unknown_marks(drawing, [table]))
     assert [axes.get_title().splitlines()[-1][0] for axes in drawing.axes] == ["0", "3", "3"]
+    plt.close(drawing)
+
+
+def test_every_model_shows_its_own_step(spectra):
+    """Of one that is normalised the step without it is in the table, too, and is not shown."""
+    plain = SimpleNamespace(
+        model=SimpleNamespace(normalised=False), training=SimpleNamespace(updates=9)
+    )
+    other = Measured(spectra.table.assign(board=0), SimpleNamespace(train=plain))
+    figure = fig2c.Fig2c(drawing="fig2c", conditions=["with", "without"], seed=1)
+    found = fig2c.table(figure, spectra, other).groupby("model", sort=False)
+    assert found["re"].agg(list).tolist() == [[0.5, -0.25, 2.0], [-9.5, 0.5, 2.2, 1.0]]
+    assert found["training"].first().tolist() == [7, 9]
+
+
+def test_exponents_of_a_step_size_are_means_over_seeds():
+    rows = pd.DataFrame(
+        [
+            (1, "eta", 0.1, 1.0, True, True),
+            (2, "eta", 0.1, 2.0, True, False),
+            (1, "eta", 9.0, 5.0, True, True),
+            (2, "eta", 9.0, np.nan, False, False),
+            (1, "weights", 0.1, 99.0, True, True),
+        ],
+        columns=["seed", "quantity", "value", "max", "finite", "float32_finite"],
+    )
+    figure = fig2a.Fig2a(drawing="fig2a", conditions=["itrsa"])
+    table = fig2a.table(figure, Measured(rows, None)).set_index("eta")
+    assert table["exponent"].to_dict() == {0.1: 1.5, 9.0: 5.0}
+    assert table.loc[0.1, "exponent_std"] == pytest.approx(0.5**0.5)
+    assert table[["finite", "float32_finite", "n_seeds"]].to_numpy().tolist() == [
+        [1, 0.5, 2],
+        [0.5, 0.5, 2],
+    ]
+
+
+def test_accuracy_beside_exponents_is_that_out_of_distribution_at_its_loops():
+    solved, mean = accuracy("itrsa", 0.2, 0.4, inside=0.9), exponents("itrsa", 0.1)
+    figure = exponent_accuracy.ExponentAccuracy(
+        drawing="exponent_accuracy", conditions=["itrsa"], loops=T_MAX
+    )
+    table = exponent_accuracy.table(figure, mean, solved)
+    assert len(table) == solved.table["seed"].nunique()
+    assert table["accuracy"].mean() == pytest.approx(0.4)
+    assert table["mean_leading"].mean() == pytest.approx(0.1)
+    assert table["max_exponent"].mean() == pytest.approx(0.2)
+
+
+def test_levels_have_the_accuracy_after_the_most_loops():
+    figure = levels.Levels(drawing="figS1", levels={"4": "itrsa"})
+    table = levels.table(figure, accuracy("itrsa", 0.2, 0.4), exponents("itrsa", 0.1))
+    mean = table.groupby("quantity")["value"].mean()
+    assert mean["accuracy"] == pytest.approx(0.4)
+    assert mean["mean of the leading ones"] == pytest.approx(0.1)
+    loops = table.groupby("quantity")["T"].unique().map(list)
+    assert loops["accuracy"] == [T_MAX]
+    assert loops["largest"] == [SETTINGS.measures.exponents.steps]
+
+
+def test_the_best_candidate_is_chosen_at_the_loops_of_the_choice():
+    rows = pd.DataFrame(
+        [
+            ("a", "learning_rate", value, 100, loops, solved, cells)
+            for loops, of_loops in {
+                # The second leads at T of the choice, the third at that of training.
+                16: [(0.1, 0.2), (0.5, 0.6), (0.3, 0.9)],
+                8: [(0.1, 0.2), (0.2, 0.3), (0.9, 0.9)],
+            }.items()
+            for value, (solved, cells) in zip((0.01, 0.02, 0.04), of_loops, strict=True)
+        ],
+        columns=["condition", "quantity", "value", "seed", "loops", "solved", "cells"],
+    )
+    figure = tuning.TuningFigure(drawing="tuning")
+    job = SimpleNamespace(loops=16)
+
+    def chosen(measured):
+        table = tuning.table(figure, Measured(measured, job))
+        return {*table[table["is_best"]]["value"]}
+
+    assert chosen(rows) == {0.02}
+    # Of equal ones that which solves most at the loops of training, then most blanks, then the
+    # smaller.
+    even = rows.assign(solved=rows["solved"].where(rows["loops"] == 8, 0.5))
+    assert chosen(even) == {0.04}
+    assert chosen(even.assign(solved=0.5)) == {0.04}
+    assert chosen(even.assign(solved=0.5, cells=0.5)) == {0.01}
+
+
+def test_the_configuration_has_what_was_chosen():
+    """Rates and strengths of the defaults are the best of the reference's candidates."""
+    reference = read_csv(STUDY.folder.parents[2] / REFERENCE / "tuning.csv", ())
+    best = reference[reference["is_best"]]
+    chosen = best.groupby(["condition", "quantity"])["value"].unique().map(list).to_dict()
+    expected = {}
+    for name, tried in SETTINGS.tuning.candidates.items():
+        condition = SETTINGS.experiments[name]
+        if tried.learning_rates:
+            expected[name, "learning_rate"] = [condition.learning_rate]
+        if tried.strengths:
+            expected[name, "strength"] = [condition.penalty.strength]
+    assert chosen == expected
+
+
+def test_all_steps_may_be_kept():
+    rows = pd.DataFrame(
+        [
+            (kind, 1, run, t, 0.1 * run, 0.5)
+            for kind, run in (("original", 0), ("spread", 1), ("small", 2))
+            for t in range(4)
+        ],
+        columns=["kind", "seed", "run", "t", "distance", "coordinate"],
+    )
+    how = SimpleNamespace(spread=1e-3, small=1e-8, early=3)
+    figure = figS5.FigS5(drawing="figS5", condition="itrsa", seed=1)
+    table = figS5.table(figure, Measured(rows, SimpleNamespace(train=TRAIN, how=how)))
+    drawing = figS5.draw(figure, table)
+    assert [len(axes.lines) for axes in drawing.axes] == [3, 2, 1, 1]
     plt.close(drawing)
 
 

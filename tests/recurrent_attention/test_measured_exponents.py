@@ -26,7 +26,6 @@ from transformer_dynamics.recurrent_attention.measures.trained import (
     of_seed,
     parameters_of,
     puzzles,
-    solved,
 )
 from transformer_dynamics.recurrent_attention.models import effective_weights, logits, loop, step
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
@@ -141,11 +140,11 @@ def test_eigenvalues_are_those_of_the_step_by_autograd(name):
     expected = {"itrsa": {True, False}, "unnormalised": {False}, "akorn": {True}}[name]
     assert set(table["normalised"]) == expected
     own = of_first_seed(model)
-    _, tokens, inputs = product(model, own, 0, loops=4)
-    for normalised, rows in table.query("seed == 1 and board == 0").groupby("normalised"):
+    for (board, normalised), rows in table.query("seed == 1").groupby(["board", "normalised"]):
+        _, tokens, inputs = product(model, own, board, loops=4)
         variant = model.model_copy(update={"normalised": normalised})
         oracle = torch.autograd.functional.jacobian(
-            lambda x, variant=variant: step(variant, own, x, inputs), tokens
+            lambda x, variant=variant, inputs=inputs: step(variant, own, x, inputs), tokens
         )
         right = torch.linalg.eigvals(oracle.reshape(32, 32)).numpy()
         found = (rows["re"] + 1j * rows["im"]).to_numpy()
@@ -185,17 +184,37 @@ def largest(model, own):
     return np.mean([float(torch.linalg.matrix_norm(each, ord=2).log()) / 4 for each in found])
 
 
-def test_accuracy_of_a_changed_model_is_that_of_its_parameters():
+@pytest.mark.parametrize(("quantity", "value"), [("eta", 3.0), ("inputs", 2.0)])
+def test_accuracy_of_a_changed_model_is_that_of_its_parameters(quantity, value):
+    """On boards whose solutions are what the model with these parameters predicts."""
     model = MODELS["itrsa"]
-    shown = puzzles(boards(40), SPLIT)
     own = of_seed(parameters_of(run(model)), 0)
-    faster = own | {"eta": torch.tensor(3.0)}
+    other = {
+        "eta": own | {"eta": torch.tensor(value)},
+        "inputs": own | {name: value * own[name] for name in ("embedding", "positions")},
+    }[quantity]
+    shown = puzzles(boards(40), SPLIT)
     noise = initial_noise(SPLIT, 0, shown, 8)
-    share, _ = solved(logits(model, faster, shown.digits, noise, 4).unsqueeze(0), shown)
-    changed = next(
-        each for each in perturbed.changes(model, own, PERTURBED) if each[:2] == ("eta", 3.0)
+    right = shown._replace(
+        solutions=logits(model, other, shown.digits, noise, 4).argmax(dim=-1) + 1
     )
-    assert perturbed.accuracy(model, changed, shown, 4) == pytest.approx(float(share), abs=0.03)
+    unchanged, *changes = perturbed.changes(model, own, PERTURBED)
+    (changed,) = (each for each in changes if (each.quantity, each.value) == (quantity, value))
+    assert perturbed.accuracy(model, changed, right, 4) >= 0.97
+    assert perturbed.accuracy(model, unchanged, right, 4) < 0.95
+
+
+def test_a_mean_over_boards_is_held_where_all_of_them_are(monkeypatch):
+    held = {True: exponents.Found(1.0, 0.5, 0.25, True, True)}
+    held[False] = held[True]._replace(max=3.0, float32_finite=False)
+    model = MODELS["itrsa"]
+    own = of_first_seed(model)
+    (plain, *_) = perturbed.changes(model, own, PERTURBED)
+    for order, expected in (((True, True), True), ((True, False), False), ((False, True), False)):
+        along = iter(order)
+        monkeypatch.setattr(perturbed, "finite_time", lambda *_, along=along: held[next(along)])
+        found = perturbed.exponents(model, plain, puzzles(boards(), SPLIT), PERTURBED)
+        assert found == (2.0 if not expected else 1.0, 0.5, 0.25, True, expected)
 
 
 def test_a_trajectory_is_the_models_own_after_the_noise():
@@ -209,8 +228,10 @@ def test_a_trajectory_is_the_models_own_after_the_noise():
     assert first.groupby("kind")["run"].unique().map(list).to_dict() == {
         "original": [0], "spread": [1, 2], "small": [3],
     }  # fmt: skip
-    begun = first[first["t"] == 0].set_index("kind")["distance"]
-    assert begun["small"] == pytest.approx(32 * 1e-8 * (2 / np.pi) ** 0.5, rel=0.4)
+    runs = {"small": 1, "spread": 2}
+    begun = first[first["t"] == 0].groupby("kind")["distance"].agg(list)
+    for kind, size in (("small", 1e-8), ("spread", 1e-3)):
+        assert begun[kind] == pytest.approx([32 * size * (2 / np.pi) ** 0.5] * runs[kind], rel=0.4)
     own = of_first_seed(model)
     _, warm, inputs = product(model, own, 0, loops=3)
     ended = loop(model, own, warm, inputs, 50)

@@ -282,3 +282,29 @@ def test_the_penalty_of_the_sum_does_not_see_the_heads():
     assert energy_penalty(weights).item() == 0
     heads = [weights.value[:, h : h + 1] @ weights.output[h : h + 1] for h in range(2)]
     assert all(not torch.equal(head, head.T) for head in heads)
+
+
+@of_all_models
+def test_parameters_begin_with_the_sizes_that_are_said(model):
+    width = 64
+    heads = model.heads if model.projections != "hard" else 2
+    large = model.model_copy(update={"width": width, "heads": heads})
+    made = initial(large, DIGITS, 3)
+    assert made["eta"] == 1
+    assert made.get("omega", 0.5) == 0.5
+    assert (made.get("gamma", np.ones(width)) == np.ones(width)).all()
+    for name in ("embedding", "positions"):
+        size = np.sqrt(np.mean(made[name].astype(np.float64) ** 2))
+        assert size == pytest.approx(width**-0.5, rel=0.2), name
+    linear = {"query", "key", "value", "output", "symmetric", "readout"} & {*made}
+    for name in sorted(linear | {name for name in made if name.startswith("layer_")}):
+        entries = np.abs(made[name])
+        assert made[name].shape[0] == width
+        assert width**-0.5 * 0.98 < entries.max() <= width**-0.5 * (1 + 1e-6), name
+        assert entries.mean() == pytest.approx(width**-0.5 / 2, rel=0.1), name
+    for name in made:
+        if name.endswith("_start"):
+            product = made[name].astype(np.float64) @ made[name].T
+            np.testing.assert_allclose(product, np.eye(width), atol=1e-5)
+        if name.endswith("_angles") or "bias" in name:
+            assert not made[name].any()

@@ -1,17 +1,21 @@
 """Settings of the study, and what is refused before anything is computed."""
 
+from random import Random
 from typing import Any
 
 import pytest
+from registered import CLAIMS
 
 from replication.configuration import Configuration, configure
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.study import find_studies
+from transformer_dynamics.recurrent_attention.claims.accuracy import LARGE
 from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
 
 STUDY = find_studies()["recurrent_attention"]
+CANDIDATES = read_yaml(STUDY.folder / "config.yaml")["tuning"]["candidates"]
 
 
 def configured(changes: dict[str, Any], **computation: Any) -> Configuration:
@@ -62,12 +66,131 @@ def test_six_by_six_has_all_conditions() -> None:
             {"tuning": {"candidates": {"itrsa": {"strengths": [1.0]}}}},
             "candidates > itrsa: the condition has no penalty",
         ),
+        (
+            {"experiments": {"itrsa": {"learning_rate": 1e30}}},
+            "itrsa > learning_rate: Input should be less than or equal to 1 (given: 1e+30)",
+        ),
+        (
+            {"tuning": {"candidates": {"itrsa": {"learning_rates": [0.1, 1e300]}}}},
+            "itrsa > learning_rates > 1: Input should be less than or equal to 1 (given: 1e+300)",
+        ),
+        (
+            {"tuning": {"candidates": {"itrsa": {"learning_rates": [0.1, 0.1]}}}},
+            "0.1 is repeated",
+        ),
+        (
+            {"tuning": {"candidates": dict.fromkeys(CANDIDATES)}},
+            "tuning > candidates: those of one condition at least are needed",
+        ),
+        (
+            {"boards": {"test": 150}},
+            "measures > votes > boards (200) must not be above boards > test (150)",
+        ),
+        (
+            {"measures": {"perturbed": {"boards": 201}}},
+            "measures > perturbed > boards (201) must not be above boards > test (200)",
+        ),
+        # 16 x 48 channels without one of every four: those of AKOrN.
+        (
+            {"measures": {"exponents": {"leading": 577}}},
+            "exponents > leading (577) must not be above 576, the number of exponents of akorn",
+        ),
+        (
+            {"measures": {"perturbed": {"leading": 577}}},
+            "perturbed > leading (577) must not be above 576, the number of exponents of akorn",
+        ),
+        (
+            {"measures": {"pseudo_energy": {"share": 0.0013}}},
+            "pseudo_energy > share (0.0013) of 768 directions is less than one; raise it",
+        ),
+        ({"measures": {"trajectories": {"points": 1}}}, "trajectories > points must be at least 2"),
+        (
+            {"measures": {"trajectories": {"early": 10001}}},
+            "trajectories > early (10001) must not be above steps (10000)",
+        ),
+        (
+            {"measures": {"trajectories": {"steps": 999}}},
+            "trajectories > linear (1000) must not be above steps (999)",
+        ),
+        ({"figures": {"fig2c": {"seed": 99}}}, "fig2c > seed: 99 is not measured; measured are 1,"),
+        ({"figures": {"figS5": {"seed": 9}}}, "figS5 > seed: 9 is not measured"),
+        ({"seeds": {"first": 2}}, "fig2c > seed: 1 is not measured; measured are 2, 3,"),
+        ({"figures": {"clouds": {"board": 2}}}, "clouds > board: 2 is not measured; see measures"),
+        ({"figures": {"figS4": {"board": -1}}}, "figS4 > board: -1 is not measured; see measures"),
+        (
+            {"figures": {"exponent_accuracy": {"loops": 17}}},
+            "exponent_accuracy > loops: 17 is not measured; measured are 1, 2, 4, 8, 16,",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         configured(changes)
     assert message in str(error.value)
+
+
+def test_the_most_that_can_be_measured_is_taken() -> None:
+    most = {
+        "exponents": {"boards": 200, "leading": 576},
+        "pseudo_energy": {"share": 1 / 768},
+        "trajectories": {"points": 2, "steps": 1000, "early": 1000},
+    }
+    configured({"measures": most, "figures": {"figS4": {"seed": 8}, "clouds": {"board": 1}}})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_figure_of_one_run_shows_the_one_seed_that_is_left(seed: int) -> None:
+    changes = STUDY.one_seed(configured({}).section(STUDY.name), Random(seed))
+    section = configured(changes).section(STUDY.name)
+    shown = {figure.seed for figure in section.figures.values() if hasattr(figure, "seed")}
+    assert shown == {section.seeds.first}
+
+
+def test_what_a_claim_needs_cannot_be_removed() -> None:
+    for changes, said in (
+        ({"experiments": {"akorn_n48": None}}, "no experiment 'akorn_n48', which claim J14a"),
+        ({"conditions_of": {"spectrum": ["itrsa"]}}, "no 'spectrum' of 'itrsa_unnormalised'"),
+    ):
+        with pytest.raises(InputError, match=f"configuration: {STUDY.name}: there is {said}"):
+            Jobs.of(configured(changes), {STUDY.name: STUDY})
+
+
+def test_rates_that_hardly_differ_are_different_runs() -> None:
+    rates = [0.1, 0.10000001, 1.0]
+    changes = {"tuning": {"candidates": {"itrsa": {"learning_rates": rates}}}}
+    configuration = configured(changes)
+    tried = STUDY.experiments(configuration.section(STUDY.name), configuration.computation)
+    names = [name for name in tried["tuning"].runs if name.startswith("itrsa-")]
+    assert names == ["itrsa-0.1", "itrsa-0.10000001", "itrsa-1"]
+
+
+@pytest.mark.parametrize("name", [None, "six_by_six.yaml", "paper_scale.yaml"])
+def test_every_scale_has_large_and_small_oscillators_of_both_models(name: str | None) -> None:
+    """What J14a and J14b compare."""
+    changes = overlay(name) if name else {}
+    section = configure(changes, {STUDY.name: STUDY}).section(STUDY.name)
+    models = {name: section.model(found) for name, found in section.experiments.items()}
+    parts = {
+        number: [models[item.experiment] for item in CLAIMS[number].data]
+        for number in ("J14a", "J14b")
+    }
+    is_large = [model.block >= LARGE * model.width for model in parts["J14a"]]
+    assert {model.kind for model in parts["J14a"]} == {"akorn"}
+    assert is_large == [False, False, True, True, True, True]
+    large = [(model.kind, model.block) for model in parts["J14b"]]
+    assert all(model.block >= LARGE * model.width for model in parts["J14b"])
+    assert [N for kind, N in large if kind == "akorn"] == [
+        N for kind, N in large if kind == "itrsa"
+    ]
+    # Every N of the figures, and accuracy as the assumptions say.
+    panels = section.figures["fig4"].panels
+    assert [max(models[each].block for each in names) for names in panels.values()] == [
+        section.width
+    ] * 2
+    twice = 2 * section.training.loops
+    assert section.measures.perturbed.loops == section.figures["exponent_accuracy"].loops == twice
+    assert section.tuning.loops == twice
+    assert {section.training.loops, twice} < {*section.measures.accuracy.loops}
 
 
 def test_what_is_tried_differs_from_its_condition_in_one_number() -> None:

@@ -1,9 +1,14 @@
 """Whatever stands in an overlay: it is refused in words, before anything runs."""
 
+import importlib
 import shutil
+from functools import wraps
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.linalg
+import torch
 from click.testing import CliRunner
 from conftest import DEFAULTS, ROOT
 
@@ -251,6 +256,24 @@ def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
         done.output
     )
     assert not output.parent.exists()
+
+
+@pytest.mark.parametrize(
+    "decompose",
+    [
+        lambda matrix: torch.linalg.matrix_norm(torch.from_numpy(matrix), ord=2),
+        scipy.linalg.eigh,
+    ],
+)
+def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch, decompose):
+    order = Jobs.of(DEFAULTS, STUDIES).order("results/example/data/printed/1-5.npz")
+    program = importlib.import_module(order.program)
+    diverged = wraps(program.sample)(lambda *_: decompose(np.full((3, 3), np.nan)))
+    monkeypatch.setattr(program, "sample", diverged)
+    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "1-5.npz")])
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert "1-5.npz: a matrix is not finite any more, as after a training that" in done.output
 
 
 def read_overlay_text(folder: Path, text: str) -> dict[str, object]:

@@ -1,6 +1,8 @@
 """Intermediates are whole or absent, reproducible, and refused if not what they claim."""
 
+import hashlib
 import importlib
+import io
 import os
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import DEFAULTS
@@ -19,7 +22,13 @@ from replication.frames import read_csv, read_table, write_csv, write_table
 from replication.jobs import Jobs
 from replication.order import Orders, Told
 from replication.provenance import digest, provenance, recipe
-from replication.storage import read_arrays, read_own_arrays, write_arrays, write_atomically
+from replication.storage import (
+    read_arrays,
+    read_own_arrays,
+    with_content,
+    write_arrays,
+    write_atomically,
+)
 from replication.study import find_studies
 
 PROGRAM = "transformer_dynamics.example.data"
@@ -80,20 +89,36 @@ def test_flipped_byte_is_refused(tmp_path):
             np.testing.assert_array_equal(found[name], array)
 
 
-def test_flipped_byte_of_a_table_is_refused(tmp_path):
+def test_a_flipped_bit_of_any_byte_of_a_table_is_refused(tmp_path):
     path = tmp_path / "t.parquet"
-    write_table(path, TABLE, PROVENANCE)
+    # A short record, as every byte takes a reading.
+    write_table(path, TABLE, PROVENANCE | {"code": {}, "packages": {}})
+    recipe = RECIPE.model_copy(update={"code": digest({}), "packages": {}})
+    assert read_table(path, recipe, SEEDS).equals(TABLE)
     whole = path.read_bytes()
-    for place in range(4, len(whole), 7):
+    for place in range(len(whole)):
         content = bytearray(whole)
-        content[place] ^= 255
+        content[place] ^= 1 << place % 8
         path.write_bytes(content)
-        try:
-            found = read_table(path, RECIPE, SEEDS)
-        except InputError:
-            continue
-        # A byte of the footer that carries nothing, such as a statistic.
-        pd.testing.assert_frame_equal(found, TABLE)
+        with pytest.raises(InputError):
+            read_table(path, recipe, SEEDS)
+
+
+def test_tables_of_earlier_versions_are_read(tmp_path):
+    """Their record has the digest of the pages alone, without the footer in which it stands."""
+    path, whole = tmp_path / "t.parquet", io.BytesIO()
+    plain = pa.Table.from_pandas(TABLE, preserve_index=False).replace_schema_metadata()
+    with pq.ParquetWriter(whole, plain.schema) as writer:
+        writer.write_table(plain)
+        pages = whole.getvalue()
+        record = with_content(PROVENANCE, hashlib.sha256(pages).hexdigest())
+        writer.add_key_value_metadata({"provenance": record})
+    path.write_bytes(whole.getvalue())
+    assert read_table(path, RECIPE, SEEDS).equals(TABLE)
+    place = len(pages) - 9
+    path.write_bytes(pages[:place] + b"?" + whole.getvalue()[place + 1 :])
+    with pytest.raises(InputError):
+        read_table(path, RECIPE, SEEDS)
 
 
 def test_pickles_are_refused(tmp_path):
@@ -156,8 +181,6 @@ def test_other_values_with_the_right_provenance_are_refused(tmp_path):
     write_table(table, TABLE, PROVENANCE)
     record = pq.read_metadata(table).metadata
     plain = pq.read_table(table).replace_schema_metadata({"provenance": record[b"provenance"]})
-    pq.write_table(plain, table)
-    assert read_table(table, RECIPE, SEEDS).equals(TABLE)
     for column, values in (("entropy", [0.1, 0.3]), ("seed", [2, 1]), ("name", ["a", "c"])):
         position = plain.column_names.index(column)
         pq.write_table(plain.set_column(position, column, [values]), table)
@@ -175,6 +198,36 @@ def test_what_a_run_kept_for_itself_is_its_own(tmp_path):
     assert read_own_arrays(tmp_path / "a.checkpoint", PROVENANCE).keys() == ARRAYS.keys()
     with pytest.raises(InputError, match=r"a\.checkpoint: made by another configuration"):
         read_own_arrays(tmp_path / "a.checkpoint", PROVENANCE | {"seeds": [3]})
+
+
+def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monkeypatch, capsys):
+    jobs, path = Jobs.of(DEFAULTS, find_studies()), "results/example/runs/printed/1-5.npz"
+    (data,) = jobs.tasks[path].reads
+    monkeypatch.chdir(tmp_path)
+    run.make(run.Work(jobs.order(data), [], Path(data), None))
+    order, output = jobs.order(path), Path(path)
+    seeds = list(jobs.tasks[data].seeds)
+    given = [run.Given(Path(data), "data", jobs.recipe(data), seeds, None)]
+    program = importlib.import_module(order.program)
+    train, found = program.train, []
+
+    @wraps(train)
+    def keeping(job, seeds, data, checkpoint):
+        found.append(checkpoint.read())
+        checkpoint.write(ARRAYS)
+        found.append(checkpoint.read())
+        with pytest.raises(InputError, match="under way"):
+            read_arrays(output.with_suffix(".checkpoint"), jobs.recipe(path), None)
+        return train(job, seeds, data, checkpoint)
+
+    monkeypatch.setattr(program, "train", keeping)
+    for _ in range(2):
+        run.make(run.Work(order, given, output, None))
+        kept = output.with_suffix(".checkpoint")
+        assert not kept.exists()
+        kept.write_bytes(output.read_bytes())
+    assert [each and each.keys() for each in found] == [None, ARRAYS.keys()] * 2
+    assert f"starting anew: {kept}: made by another" in capsys.readouterr().err
 
 
 def test_missing_file_is_named(tmp_path):

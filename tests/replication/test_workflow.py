@@ -356,6 +356,21 @@ def test_truncated_intermediate_is_named(project: Project):
     project.run(FIGURE)
 
 
+def test_a_damaged_input_costs_no_result(finished_project: Project, tmp_path: Path):
+    """Snakemake deletes outputs before a job begins, and so before it can refuse an input."""
+    other = copied(finished_project, tmp_path)
+    before = other.files("results")
+    data, run = f"{DATA}/1-8.npz", f"{RUNS}/1-8.npz"
+    path = other.folder / data
+    path.write_bytes(before[data][:-100])
+    output = other.run(FIGURE, succeed=False)
+    assert f"Error: {data}: truncated, damaged" in output
+    assert (other.folder / run).read_bytes() == before[run]
+    path.unlink()
+    assert counted(other.run(FIGURE, data)) == {"data": 1}
+    assert other.files("results") == before
+
+
 def test_changed_figure_table_is_named(finished_project: Project, tmp_path: Path):
     other = copied(finished_project, tmp_path)
     table = other.folder / TABLE

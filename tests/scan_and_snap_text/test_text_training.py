@@ -239,9 +239,10 @@ class Program:
         told = order("runs", "runs", "train", self.settings, seeds="1", inputs=inputs)
         self.arguments = [*told, str(self.output), str(tokens)]
 
-    def provenance(self, seed: int) -> dict[str, Any]:
-        """Of the file that it writes."""
-        return provenance(f"{PACKAGE}.runs", self.settings, [seed], [self.tokens.digest])
+    def under_way(self, seed: int) -> dict[str, Any]:
+        """Provenance of a checkpoint of the file that it writes."""
+        made = provenance(f"{PACKAGE}.runs", self.settings, [seed], [self.tokens.digest])
+        return made | {"program": f"{PACKAGE}.runs, under way"}
 
     def run(self) -> Result:
         return CliRunner().invoke(main, self.arguments)
@@ -278,7 +279,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert not killed.output.exists()
-    done = len(Checkpoint(killed.checkpoint, killed.provenance(1)).read()["losses"])
+    done = len(Checkpoint(killed.checkpoint, killed.under_way(1)).read()["losses"])
     again = killed.start("-m", "replication.run")
     _, log = again.communicate()
     assert again.returncode == 0, log
@@ -307,7 +308,7 @@ def test_the_output_is_what_training_yields(tmp_path: Path):
     assert np.isnan(found["validation_loss"]).tolist() == [True, True, True, False]
 
 
-@pytest.mark.parametrize("left", ["foreign", "truncated", "empty", "text"])
+@pytest.mark.parametrize("left", ["foreign", "whole run", "truncated", "empty", "text"])
 def test_an_unusable_checkpoint_costs_time_alone(tmp_path: Path, left: str):
     program = Program(tmp_path, DROPPING)
     assert program.run().exit_code == 0
@@ -315,10 +316,15 @@ def test_an_unusable_checkpoint_costs_time_alone(tmp_path: Path, left: str):
     program.output.unlink()
     states = train(DROPPING, 2, random_words())
     next(states)
-    write_arrays(program.checkpoint, next(states).arrays(), program.provenance(2))
+    write_arrays(program.checkpoint, next(states).arrays(), program.under_way(2))
     content = program.checkpoint.read_bytes()
     if left != "foreign":
-        kept_bytes = {"truncated": content[: len(content) // 2], "empty": b"", "text": b"text"}
+        kept_bytes = {
+            "whole run": expected,
+            "truncated": content[: len(content) // 2],
+            "empty": b"",
+            "text": b"text",
+        }
         program.checkpoint.write_bytes(kept_bytes[left])
     result = program.run()
     assert result.exit_code == 0, result.output

@@ -19,6 +19,7 @@ from replication.targets import KINDS, refuse_target, unknown_targets
 
 PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
 LOCK = PROJECT / "requirements.lock"
+IS_STORED = workflow.storage_settings.default_storage_provider
 IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_method)
 
 
@@ -56,8 +57,7 @@ def refuse_unknown_targets():
     Files in a storage have other names there than on the command line.
     """
     started_here = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
-    is_stored = workflow.storage_settings.default_storage_provider
-    if is_stored or not (started_here and workflow.modifier.is_main_snakefile()):
+    if IS_STORED or not (started_here and workflow.modifier.is_main_snakefile()):
         return
     for word in unknown_targets(sys.argv[1:], can_be_made):
         refuse_target(
@@ -90,6 +90,15 @@ LOGGED = (
     " > {log:q} 2>&1 || {{ code=$?; [ $code -le 128 ] ||"
     ' echo "Error: ended by the signal $(kill -l $code)" >> {log:q}; exit $code; }}'
 )
+
+
+def kept(pattern):
+    """What takes long to make comes back if the job that makes it anew fails.
+
+    Snakemake deletes an output before its job begins, which may refuse a damaged input. Where files
+    are in a storage it could not bring them back.
+    """
+    return pattern if IS_STORED else update(pattern)
 
 
 def category(wildcards):

@@ -20,7 +20,7 @@ for made, (path, doing) in MADE_BY_STUDY.items():
         input:
             FILE.inputs,
         output:
-            FILE.pattern,
+            kept(FILE.pattern),
         log:
             f"{LOG}.log",
         benchmark:

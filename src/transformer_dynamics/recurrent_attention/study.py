@@ -1,15 +1,17 @@
 """Recurrent attention and its Jacobians: what is computed, and how."""
 
+from collections.abc import Iterator
+from math import floor
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from replication.configuration import Computation
 from replication.errors import InputError
 from replication.seeds import Seed, SeedRange, batches, listed
-from replication.strict import Count, Name, Positive, Strict, unknown_key
+from replication.strict import Count, Name, Strict, distinct, unknown_key
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 from transformer_dynamics.recurrent_attention.measure_settings import (
@@ -40,6 +42,9 @@ OPERATIONS = 3e10
 """A second, of one core on matrices of this size."""
 TUNING = "tuning"
 """Name of the experiment that chooses rates and strengths."""
+Rate = Annotated[float, Field(gt=0, le=1)]
+"""A learning rate of Adam, which moves every weight by about as much in an update; weights of more
+than 1 have nothing left of how they were drawn, and soon of numbers."""
 
 
 class Condition(Strict):
@@ -57,7 +62,7 @@ class Condition(Strict):
     """W^V and W^O."""
     penalty: Penalty | None = None
     """What is added to the loss."""
-    learning_rate: Positive
+    learning_rate: Rate
     """Of Adam."""
 
 
@@ -73,7 +78,9 @@ WithoutRemoved = BeforeValidator(_without_removed)
 class Candidates(Strict):
     """What is tried for a condition on the uncounted seed, one number at a time."""
 
-    learning_rates: Factors | None = None
+    learning_rates: Annotated[list[Rate], Field(min_length=1), AfterValidator(distinct)] | None = (
+        None
+    )
     """Instead of its rate."""
     strengths: Factors | None = None
     """Instead of lambda."""
@@ -117,7 +124,7 @@ class Settings(StudySettings):
     seeds: SeedRange
     """Of every condition."""
     experiments: Annotated[dict[Name, Condition], WithoutRemoved]
-    """Conditions by name; `null` in an overlay removes one."""
+    """Conditions by name; `null` in an overlay removes one, if no claim or figure reads it."""
     tuning: Tuning
     """How rates and strengths were chosen."""
     measures: Measures
@@ -147,9 +154,73 @@ class Settings(StudySettings):
                 known = [*Measures.model_fields] if key is metric else [*self.experiments]
                 if key not in known:
                     raise ValueError(f"conditions_of > {metric}: {unknown_key(key, known)}")
+        if not self.tuning.candidates:
+            raise ValueError("tuning > candidates: those of one condition at least are needed")
         if self.tuning.seed in listed(self.seeds):
             raise ValueError("tuning > seed: must not be one of the seeds that are judged")
+        if wrong := [*self._unmeasurable(), *self._not_shown()]:
+            raise ValueError(wrong[0])
         return self
+
+    def _unmeasurable(self) -> Iterator[str]:
+        """What would fail only after training: boards and directions that there are not."""
+        measures, cells = self.measures, self.boards.cells
+        for metric, how in measures:
+            count = getattr(how, "boards", 0)
+            if count > self.boards.test:
+                yield (
+                    f"measures > {metric} > boards ({count}) must not be above boards > test"
+                    f" ({self.boards.test})"
+                )
+        for metric in ("exponents", "perturbed"):
+            leading = getattr(measures, metric).leading
+            for name in self.conditions_of.get(metric, self.experiments):
+                model = self.model(self.experiments[name])
+                nulls = cells * model.width // model.block if model.normalised else 0
+                if leading > cells * model.width - nulls:
+                    yield (
+                        f"measures > {metric} > leading ({leading}) must not be above"
+                        f" {cells * model.width - nulls}, the number of exponents of {name} that"
+                        " are not null"
+                    )
+        share = measures.pseudo_energy.share
+        # As `theory.pseudo_energy.leading` counts them.
+        if floor(share * cells * self.width + 1e-9) < 1:
+            yield (
+                f"measures > pseudo_energy > share ({share:g}) of {cells * self.width} directions"
+                " is less than one; raise it"
+            )
+        how = measures.trajectories
+        if how.points < 2:
+            yield "measures > trajectories > points must be at least 2, the first and the last step"
+        for key in ("early", "linear"):
+            if getattr(how, key) > how.steps:
+                yield (
+                    f"measures > trajectories > {key} ({getattr(how, key)}) must not be above steps"
+                    f" ({how.steps})"
+                )
+
+    def _not_shown(self) -> Iterator[str]:
+        """What figures show of single runs, boards and numbers of loops, and nothing measures."""
+        measured = {
+            "seed": listed(self.seeds),
+            "loops": self.measures.accuracy.loops,
+        }
+        for name, figure in self.figures.items():
+            for key, known in measured.items():
+                value = getattr(figure, key, known[0])
+                if value not in known:
+                    yield (
+                        f"figures > {name} > {key}: {value} is not measured; measured are"
+                        f" {', '.join(map(str, known))}"
+                    )
+            board = getattr(figure, "board", 0)
+            for _, metric in figure.sources():
+                if board not in range(getattr(getattr(self.measures, metric, None), "boards", 1)):
+                    yield (
+                        f"figures > {name} > board: {board} is not measured; see measures >"
+                        f" {metric} > boards, and the first is 0"
+                    )
 
     def model(self, condition: Condition, where: str = "") -> Model:
         """The model of a condition.
@@ -242,14 +313,14 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
         base = conditions[condition]
         for rate in tried.learning_rates or ():
             job = base.model_copy(update={"learning_rate": rate})
-            runs[f"{condition}-{rate:g}"] = job
+            runs[f"{condition}-{_shortest(rate)}"] = job
             candidates.append((condition, "learning_rate", rate, job))
         for strength in tried.strengths or ():
             if base.penalty:
                 penalty = base.penalty.model_copy(update={"strength": strength})
                 job = base.model_copy(update={"penalty": penalty})
                 if job not in runs.values():
-                    runs[f"{condition}-lambda{strength:g}"] = job
+                    runs[f"{condition}-lambda{_shortest(strength)}"] = job
                 candidates.append((condition, "strength", strength, job))
     names = {job: name for name, job in runs.items()}
     measured = TuningJob(
@@ -273,6 +344,11 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     )
 
 
+def _shortest(number: float) -> str:
+    """A number as it is written; of two that differ never the same."""
+    return repr(number).removesuffix(".0")
+
+
 def _token_norms(found: TokenNorms, computation: Computation) -> Experiment:
     parts = batches(listed(found.seeds), computation.seeds_per_job)
     return Experiment(
@@ -294,8 +370,11 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
     candidates = [*settings.tuning.candidates]
     tried = dict.fromkeys(candidates) | {random.choice(candidates): {}}
+    seeds = one_of(settings.seeds)
+    shown = [name for name, figure in settings.figures.items() if hasattr(figure, "seed")]
     return {
-        "seeds": one_of(settings.seeds),
+        "seeds": seeds,
+        "figures": {name: {"seed": seeds["first"]} for name in shown},
         "tuning": {"candidates": tried},
         "token_norms": {"seeds": one_of(settings.token_norms.seeds)},
     }

@@ -65,7 +65,8 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
         2, 2, figsize=(WIDTH, 4.2), sharey="row", sharex="col", layout="constrained"
     )
     times = sorted(table["t"].unique())
-    early = next(t for t, after in pairwise(times) if after > t + 1)
+    # Where all steps are kept, both sides show them.
+    early = next((t for t, after in pairwise(times) if after > t + 1), times[-1])
     moved = table[table["kind"] != "original"].groupby(["kind", "run"], sort=False)
     styles = category_styles(each for _, each in moved)
     for (above, below), last in zip(grid.T, (max(times), early), strict=True):

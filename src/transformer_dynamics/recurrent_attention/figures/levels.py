@@ -89,7 +89,8 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
     drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.6), layout="constrained")
     styles = dict(category_styles(["accuracy", *EXPONENTS.values()]))
     # A table that was read has numbers where all levels are named by numbers.
-    places = {level: place for place, level in enumerate(table["level"].unique())}
+    levels = table.drop_duplicates("level")
+    places = {level: place for place, level in enumerate(levels["level"])}
     for quantity, style in styles.items():
         axes = left if quantity == "accuracy" else right
         rows = table[table["quantity"] == quantity]
@@ -103,7 +104,7 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
             linestyle=style.line, marker=style.marker, capsize=2, elinewidth=0.8, label=quantity,
         )  # fmt: skip
     for axes in (left, right):
-        axes.set_xticks([*places.values()], [*figure.levels])
+        axes.set_xticks([*places.values()], _ticks(figure, levels))
         axes.set_xlabel(AXES[figure.drawing])
         axes.margins(x=0.08)
     right.axhline(0, color="0.6", linewidth=0.6, linestyle=":", zorder=0)
@@ -112,3 +113,11 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
     handles, labels = right.get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     return drawing
+
+
+def _ticks(figure: Levels, levels: "pd.DataFrame") -> list[str]:
+    """What the models of the levels are, whatever the configuration calls them."""
+    if figure.drawing == "figS1":
+        return [str(heads) for heads in levels["H"]]
+    rows = zip(levels["lambda"], levels["hard"], strict=True)
+    return ["Hard" if hard else f"{strength:g}" for strength, hard in rows]
