@@ -10,7 +10,7 @@ TOOLS := $(VENV)/.tools
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: all environment tools cluster test portable campaigns faults recover lint format benchmark gallery lock newest audit clean
+.PHONY: all environment tools cluster encoders test portable campaigns faults recover lint format benchmark gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -37,6 +37,10 @@ tools: $(TOOLS)
 # The environment with Snakemake's plugins for clusters.
 cluster: $(READY)
 	$(INSTALL) -r requirements-cluster.lock
+
+# The environment with what reads pretrained encoders.
+encoders: $(READY)
+	$(INSTALL) -r requirements-encoders.lock
 
 figures/%: $(READY) FORCE
 	$(RUN) snakemake $@
@@ -103,6 +107,7 @@ lock:
 	.lock-venv/bin/python -m pip install --quiet pip-tools
 	$(RESOLVE) --upgrade --extra dev -o requirements-dev.lock
 	$(RESOLVE) --constraint requirements-dev.lock --extra cluster -o requirements-cluster.lock
+	$(RESOLVE) --constraint requirements-dev.lock --extra encoders -o requirements-encoders.lock
 	$(RESOLVE) --constraint requirements-dev.lock -o requirements.lock
 	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements*.lock
 	rm -rf .lock-venv

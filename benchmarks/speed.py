@@ -108,7 +108,8 @@ def engine_rows(cores: int, repeats: int) -> Iterator[Row]:
 def copy_workflow(folder: Path) -> None:
     """All that Snakemake needs to run from nothing."""
     for name in (
-        "Snakefile", "workflow", "profiles", "config", "requirements.lock", "results/reference"
+        "Snakefile", "workflow", "profiles", "config", "requirements-encoders.lock",
+        "results/reference",
     ):  # fmt: skip
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         (folder / name).parent.mkdir(exist_ok=True)

@@ -10,6 +10,8 @@ import sys
 import tempfile
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -20,10 +22,12 @@ from replication.configuration import configure
 from replication.study import find_studies
 
 ROOT = Path(__file__).parents[1]
-PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements.lock")
+PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements-encoders.lock")
 DEFAULTS = configure({}, find_studies())
 FIGURE = "figures/example/fig1.pdf"
 """Of the template, which is small: what tests of the engine make."""
+OF_ENCODERS = {"safetensors", "sklearn", "tokenizers", "transformers"}
+"""Packages without which tests that need them are skipped; `make tools` installs them."""
 
 
 def forked(
@@ -180,6 +184,28 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         section = section[key]
     section[last] = value
     return data
+
+
+@contextmanager
+def _skipped_without_packages() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in OF_ENCODERS:
+            raise
+        pytest.skip(f"{error.name} is not installed; `make tools` installs it")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    with _skipped_without_packages():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    with _skipped_without_packages():
+        return (yield)
 
 
 @pytest.fixture

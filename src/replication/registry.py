@@ -133,7 +133,7 @@ class Data(Strict):
     """A table that a claim is judged by."""
 
     experiment: Text
-    """Name of an experiment."""
+    """Name of an experiment; `kernels_*` means all whose names begin so, one table each."""
     metric: Text
     """Name of a metric."""
 

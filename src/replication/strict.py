@@ -39,6 +39,8 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 """Of what a study computes, and of its folder."""
 Positive = Annotated[float, Field(gt=0)]
 """A number above 0."""
+Positives = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+"""Some of them, each once."""
 Count = Annotated[int, Field(ge=1)]
 """Of things of which there is one at least."""
 Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(distinct)]

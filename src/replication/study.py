@@ -207,6 +207,9 @@ class FiguresOf:
     ) -> CoreSchema:
         names, _ = get_args(source)
         choices = {name: handler.generate_schema(figure) for name, figure in self._types.items()}
+        if not choices:
+            # Of a study that has no figures yet; pydantic takes no union of nothing.
+            return core_schema.dict_schema(handler.generate_schema(names), max_length=0)
         figures = core_schema.dict_schema(
             handler.generate_schema(names), core_schema.tagged_union_schema(choices, "drawing")
         )

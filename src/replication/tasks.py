@@ -134,8 +134,9 @@ class Tasks:
         if found.kind == "own":
             where = f"configuration: {self._study} > claims > {claim}"
         uses = self._uses(found.uses, where)
-        program, function = self._measure(found, where)
-        sources = self._metrics(self._sources(claim, variant), where)
+        tables = self._sources(claim, variant)
+        program, function = self._measure(found, len(tables), where)
+        sources = self._metrics(tables, where)
         settings: dict[str, Any] = {"measure": function, "uses": uses}
         settings |= self._unlike_published(f"claim {claim}")
         published = self._published(found.published_table, f"{where} > published_table")
@@ -155,15 +156,16 @@ class Tasks:
                 )
         return sources
 
-    def _measure(self, claim: Claim, where: str) -> tuple[str, str]:
-        """Module and function of a claim's measure, which takes what the claim gives it."""
+    def _measure(self, claim: Claim, tables: int, where: str) -> tuple[str, str]:
+        """Module and function of a claim's measure, which takes so many tables of metrics."""
         module, _, function = str(claim.measure).partition(".")
         try:
             program = self._jobs.study.program(f"claims.{module}")
             takes = parameters(program, function)
         except InputError as error:
             raise InputError(f"{where} > measure: {error.message}") from error
-        _check_parameters(claim, takes, {*type(self._jobs.settings).model_fields}, where)
+        given = tables + bool(claim.published_table)
+        _check_parameters(claim, given, takes, {*type(self._jobs.settings).model_fields}, where)
         return program, function
 
     def _verdict(self, claim: str, variant: str) -> Task:
@@ -270,11 +272,14 @@ class Tasks:
         ]
 
 
-def _check_parameters(claim: Claim, takes: Parameters, keys: set[str], where: str) -> None:
+def _check_parameters(
+    claim: Claim, given: int, takes: Parameters, keys: set[str], where: str
+) -> None:
     """Refuse a claim that does not give its measure what that takes: tables, and `uses` by name.
 
     Args:
         claim: the claim.
+        given: number of tables, a published one included.
         takes: parameters of its measure; one with the name of a key is no table.
         keys: of the study's section.
         where: keys that lead to the claim.
@@ -285,7 +290,7 @@ def _check_parameters(claim: Claim, takes: Parameters, keys: set[str], where: st
     for name in sorted(used & takes.required - {*claim.uses}):
         raise InputError(f"{where} > uses: {claim.measure} takes {name}, too; add it")
     tables = [name for name in takes.positional if name not in used]
-    least, given = len(takes.required & {*tables}), len(claim.data) + bool(claim.published_table)
+    least = len(takes.required & {*tables})
     if given < least or (given > len(tables) and not takes.takes_more):
         number = f"{len(tables)} table{'s' if len(tables) != 1 else ''}"
         named = f" ({', '.join(tables)})" if tables else ""

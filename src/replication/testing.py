@@ -288,7 +288,8 @@ def check_no_seed_is_dropped(small: Small) -> None:
             continue
         assert not evidence.empty, f"claim {name}: its evidence is empty"
         if isinstance(claim.test, Statistical):
-            known = {seed for item in claim.data for seed in small.parts.seeds(item.experiment)}
+            sources = small.parts.sources(name)
+            known = {seed for source, _ in sources for seed in small.parts.seeds(source)}
             assert {*evidence["seed"]} == known, (
                 f"claim {name}: its evidence has seeds {sorted({*evidence['seed']})}, its data"
                 f" {sorted(known)}"

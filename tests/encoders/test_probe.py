@@ -77,9 +77,9 @@ def test_conditions_of_the_optimum():
     assert np.linalg.matrix_rank(found.weight) == 2
 
 
-def test_separable_and_missing_classes():
+def test_separable_classes():
     features, labels = np.diag([5.0, 5.0, 5.0]), np.array([0, 1, 2])
-    found = probe(features, labels, 4, 100.0)
+    found = probe(features, labels, 3, 100.0)
     assert found.gradient <= probing.TOLERANCE
     assert (found.logits(features).argmax(1) == labels).all()
 
@@ -102,5 +102,7 @@ def test_what_no_probe_can_use_is_refused():
     for wrong, strength in ((features * np.nan, 1.0), (features, 0.0), (features[:0], 1.0)):
         with pytest.raises(InputError, match="a probe needs finite features"):
             probe(wrong, labels[: len(wrong)], 3, strength)
+    with pytest.raises(InputError, match="class 3 has none"):
+        probe(features, labels, 4, 1.0)
     with pytest.raises(InputError, match="has a gradient of"):
         probe(features, labels, 3, 1.0, tolerance=1e-30)

@@ -7,7 +7,7 @@ import yaml
 from archive_server import CERTIFICATE, CONTENT, WHOLE, ArchiveServer, archive_of, left
 from conftest import Project
 
-from replication.datasets import Dataset, find_datasets
+from replication.datasets import Dataset, find_datasets, registries
 from replication.errors import InputError
 from replication.study import find_studies
 
@@ -41,10 +41,12 @@ def write(folder: Path, **datasets: dict) -> Path:
 
 
 def test_registries_of_the_studies():
-    for fetched in find_datasets(study.folder for study in find_studies().values()):
+    with_one = {s.folder for s in find_studies().values() if (s.folder / "datasets.yaml").is_file()}
+    assert with_one < {*registries()}
+    for fetched in find_datasets(registries()):
         downloads = fetched.dataset.downloads.values()
         assert downloads
-        assert all(download.url.startswith("https://") for download in downloads)
+        assert all(each.requirement or each.url.startswith("https://") for each in downloads)
         assert all(path.startswith(f"results/datasets/{fetched.name}/") for path in fetched.outputs)
 
 

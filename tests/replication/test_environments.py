@@ -16,6 +16,8 @@ from conftest import PRODUCT
 ROOT = Path(__file__).parents[2]
 LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-dev.lock")
 """To compute, with plugins for clusters, and with what tests need; each has all of the last one."""
+ENCODERS = "requirements-encoders.lock"
+"""What studies of pretrained encoders need: all of the first, and a part of the last."""
 OURS = ["--no-deps", "--no-build-isolation", "-e", "."]
 SILENT = {"--quiet", "--disable-pip-version-check", "--no-cache-dir"}
 
@@ -43,6 +45,7 @@ def test_containers_install_exactly_the_lock(recipe):
     [
         ("$(READY)", [["-r", LOCKS[0]], OURS]),
         ("cluster", [["-r", LOCKS[1]]]),
+        ("encoders", [["-r", ENCODERS]]),
         ("$(TOOLS)", [["-r", LOCKS[2]]]),
     ],
 )
@@ -54,6 +57,9 @@ def test_make_installs_exactly_the_lock(target, installs):
 def test_every_lock_has_all_of_the_one_before():
     fewer, more, most = map(pins, LOCKS)
     assert fewer.items() < more.items() < most.items()
+    assert fewer.items() < pins(ENCODERS).items() < most.items()
+    read = {"transformers", "tokenizers", "safetensors"}
+    assert read <= pins(ENCODERS).keys() - fewer.keys()
 
 
 def test_a_figure_needs_no_tools():
@@ -107,7 +113,7 @@ def test_the_docker_image_has_every_folder_that_the_workflow_reads():
     assert "!results/reference" in patterns
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", [*LOCKS, ENCODERS])
 def test_a_lock_pins_every_package_once(lock):
     lines = (ROOT / lock).read_text().splitlines()
     packages = [line for line in lines if line and not line.startswith("#")]

@@ -1,6 +1,7 @@
 """Fetching a data set from a real server: whole, interrupted, wrong, absent."""
 
 import hashlib
+import os
 import random
 import resource
 import signal
@@ -407,3 +408,39 @@ def test_disk_that_refuses(archive, tmp_path, room, file, kept):
     assert set(left(tmp_path)) == kept
     fetch(archive, tmp_path)
     assert left(tmp_path) == WHOLE
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What pip fetches from: a folder with one wheel."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "some_words-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("words/a.txt", b"a")
+        told = "some_words-1.0.dist-info/"
+        wheel.writestr(f"{told}METADATA", "Metadata-Version: 2.1\nName: some-words\nVersion: 1.0\n")
+        wheel.writestr(f"{told}WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{told}RECORD", "")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def test_a_wheel_is_fetched_by_pip(index, tmp_path):
+    content = next(index.iterdir()).read_bytes()
+    wheel = archive_of("pkg:pypi/some-words@1.0", content)
+    wheel = wheel.model_copy(update={"files": {"a.txt": Member(path="words/a.txt")}})
+    fetch(wheel, tmp_path / "found")
+    assert left(tmp_path / "found") == {"some-words@1.0.whl": content, "a.txt": b"a"}
+    message = refusal(wheel.model_copy(update={"sha256": 64 * "0"}), tmp_path / "other")
+    assert f"with sha256 {64 * '0'}; it is deleted now; check the index of pip, or put" in message
+    assert left(tmp_path / "other") == {}
+
+
+def test_a_wheel_that_pip_does_not_find(index, tmp_path):
+    message = refusal(archive_of("pkg:pypi/some-words@2.0", CONTENT), tmp_path / "found")
+    assert message.startswith("pkg:pypi/some-words@2.0: pip cannot download it (ERROR: No matching")
+    path = tmp_path / "found/some-words@2.0.whl"
+    assert message.endswith(f"command again, or put the file at {path} by hand, or {OFFLINE}")
+    assert left(tmp_path / "found") == {}

@@ -51,6 +51,23 @@ def test_an_overlay_names_only_what_it_changes_in_it():
     assert changed == {"with_defaults": WithDefaults(seeds=[2])}
 
 
+def test_a_study_may_have_no_figures_yet(tmp_path, monkeypatch):
+    (tmp_path / "begun" / "figures").mkdir(parents=True)
+    for folder in ("begun", "begun/figures"):
+        (tmp_path / folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    class Empty(Strict):
+        """A section without figures."""
+
+        figures: Annotated[dict[str, Figure], FiguresOf("begun")]
+        """The figures."""
+
+    assert Empty.parse({"figures": {}}, "").figures == {}
+    with pytest.raises(InputError, match="at most 0 items"):
+        Empty.parse({"figures": {"mine": {"drawing": "fig1"}}}, "")
+
+
 def test_an_unknown_drawing_is_named():
     with pytest.raises(InputError) as caught:
         Settings.parse({"figures": {"mine": {"drawing": "fig11"}}}, "here")

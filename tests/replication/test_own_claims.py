@@ -97,6 +97,21 @@ def test_overlays_add_to_one_another():
     assert {claim.where for claim in claims[-2:]} == {"not in the paper"}
 
 
+def test_a_name_that_ends_in_a_star_means_all_that_begin_so():
+    def sources(experiment: str) -> list[tuple[str, str]]:
+        claim = OWN_CLAIM | {"data": [{"experiment": experiment, "metric": "half_life"}]}
+        # A measure that takes one table only is refused more of them.
+        found = jobs(SLOW, {"experiments": {"slower": SLOW["experiments"]["slow"]}},
+                     {"claims": {"U1": claim}})  # fmt: skip
+        return found.studies[STUDY].sources("U1")
+
+    assert sources("slowe*") == [("slower", "half_life")]
+    with pytest.raises(InputError, match=r"takes 1 table \(half_lives\), but 2 are given"):
+        sources("slow*")
+    with pytest.raises(InputError, match=r"claims > U1: experiment: unknown key 'fast\*'"):
+        sources("fast*")
+
+
 @pytest.mark.parametrize(
     ("experiment", "told"),
     [("printed", None), ("slow", "seeds: 1-10 instead of 1-5; ")],

@@ -75,8 +75,8 @@ def test_what_no_number_depends_on_reruns_nothing(finished_project: Project, edi
     edit(f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. ")
     edit(f"{ENGINE}/strict.py", "did you mean", "perhaps you mean")
     edit(f"{ENGINE}/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n')
-    edit("requirements.lock", "\ntorch==", "\ntorch==0.")  # which this study does not use
-    edit("requirements.lock", "\nclick==", "\nclick==0.")  # which computes nothing
+    edit("requirements-encoders.lock", "\ntorch==", "\ntorch==0.")  # which this study does not use
+    edit("requirements-encoders.lock", "\nclick==", "\nclick==0.")  # which computes nothing
     for name in ("run", "jobs", "tasks", "stages", "storage", "verify"):
         edit(f"{ENGINE}/{name}.py", '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')
     assert finished_project.planned(FIGURE) == {}
@@ -136,7 +136,9 @@ def test_what_no_number_depends_on_reruns_nothing(finished_project: Project, edi
             "replication.drawing@",
             id="style of drawings",
         ),
-        pytest.param("requirements.lock", "\nnumpy==", "\nnumpy==0.", ALL, "numpy==0.", id="numpy"),
+        pytest.param(
+            "requirements-encoders.lock", "\nnumpy==", "\nnumpy==0.", ALL, "numpy==0.", id="numpy"
+        ),
     ],
 )
 def test_an_edit_reruns_what_it_reaches(

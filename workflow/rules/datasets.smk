@@ -1,8 +1,8 @@
 # Fetch data sets. Whatever needs one names its files as inputs.
-from replication.datasets import find_datasets
+from replication.datasets import find_datasets, registries
 
 # On a cluster, too, this runs where the workflow was started: other machines may have no network.
-for fetched in checked(find_datasets, [study.folder for study in STUDIES.values()]):
+for fetched in checked(find_datasets, registries()):
 
     rule:
         name:

@@ -18,7 +18,8 @@ from replication.study import find_studies
 from replication.targets import KINDS, refuse_target, unknown_targets
 
 PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
-LOCK = PROJECT / "requirements.lock"
+# Of all packages that compute.
+LOCK = PROJECT / "requirements-encoders.lock"
 IS_STORED = workflow.storage_settings.default_storage_provider
 IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_method)
 

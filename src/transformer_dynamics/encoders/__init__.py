@@ -1,1 +1,4 @@
-"""Linear heads on features: probes and calibration. No study: what several of them share."""
+"""Pretrained text encoders, sets of labelled texts and what is measured on their features.
+
+No study: what the studies of fine-tuning share.
+"""

@@ -31,7 +31,7 @@ class Head(NamedTuple):
     @property
     def norm(self) -> float:
         """||V||_F; b does not count."""
-        return float(torch.linalg.matrix_norm(self.weight))
+        return float(torch.linalg.matrix_norm(self.weight.detach()))
 
     def scaled(self, factor: float) -> "Head":
         """(t V, t b): all logits are multiplied by t, and no prediction changes for t > 0.

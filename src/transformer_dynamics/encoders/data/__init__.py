@@ -1,0 +1,1 @@
+"""Programs that make an encoder, tokens and features ready to be read by runs."""

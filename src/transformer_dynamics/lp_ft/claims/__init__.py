@@ -1,0 +1,1 @@
+"""From metrics, from tables as printed and from the theory to the evidence of claims."""

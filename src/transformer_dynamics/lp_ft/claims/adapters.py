@@ -1,0 +1,222 @@
+"""Kernels of low-rank adapters: in expectation, and Prop. 4.4 as printed and as proved."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from replication.cases import Cases, evidence
+from replication.generators import generator
+from transformer_dynamics.lp_ft.claims.tangent_kernel import Case, case
+from transformer_dynamics.lp_ft.theory import kernel, lora
+from transformer_dynamics.lp_ft.theory.lora import Bound, Projections
+from transformer_dynamics.lp_ft.theory.networks import Network
+
+ADAPTED = {
+    "linear map": ("B",),
+    "perceptron": ("W_1", "W_2"),
+    "transformer": ("query", "value"),
+}
+"""Names of the adapted matrices of each network."""
+HYPERPARAMETERS = ((1, 2.0), (2, 2.0), (4, 2.0), (4, 8.0))
+"""r and alpha."""
+DEVIATION = 0.3
+"""sigma."""
+RANKS = (2, 4, 8, 16, 32, 64, 128, 256)
+GAPS = (0.3, 2 / 3)
+"""e of Prop. 4.4."""
+DRAWS = 500
+"""Of A, for the share of them that is beyond a bound."""
+MEAN_DRAWS = 4000
+"""Of A, for a mean square."""
+WIDTH, LENGTH = 16, 10.0
+"""d and c of the inputs with which Prop. 4.4 is tried."""
+PAPERS_RANK = 8
+HEAVY = 2.1
+"""Degrees of freedom of Student's t whose variance is finite and whose fourth moment is not."""
+
+
+def expected_kernel(
+    jacobian: Mapping[str, Tensor], deviation: float, rank: int, alpha: float
+) -> Tensor:
+    """E_A Theta^phi of the adapters at B = 0, exactly.
+
+    Rows of A are rows of sigma sqrt(d) Id, r neighbours at a time and all places equally likely, so
+    that every row has mean square sigma^2 Id. The kernel is a sum over rows of A.
+
+    Args:
+        jacobian: by name of an adapted matrix, [n, h, d_out, d_in] dphi(x)/dW.
+        deviation: sigma.
+        rank: r.
+        alpha: scale of the adapters.
+    """
+    total = torch.zeros(())
+    for name, own in jacobian.items():
+        width = own.shape[-1]
+        rows = deviation * width**0.5 * torch.eye(width, dtype=own.dtype)
+        for start in range(width):
+            a = rows[(torch.arange(rank) + start) % width]
+            only = {name: own}
+            total = total + lora.adapted_kernel(only, only, {name: a}, alpha) / width
+    return total
+
+
+def adapted_jacobian(name: str, found: Case) -> dict[str, Tensor]:
+    """J of the adapted matrices of a network, of its training inputs."""
+    network = found.network
+    whole = kernel.feature_jacobian(network.map, network.body, found.train)
+    return {matrix: whole[matrix] for matrix in ADAPTED[name]}
+
+
+def full_kernel(network: Network, jacobian: Mapping[str, Tensor]) -> Tensor:
+    """F^FT of some matrices."""
+    flat = kernel.flattened(jacobian)
+    return kernel.ft_effective(kernel.feature_kernel(flat, flat), network.head.weight)
+
+
+@evidence
+def expectation_in_the_linear_model() -> Cases:
+    """Largest deviation of E_A F^LoRA from sigma^2 r (alpha/r)^2 F^FT, over the largest entry."""
+    yield from _expectations(["linear map"])
+
+
+@evidence
+def expectation_in_any_network() -> Cases:
+    """The same in networks that are not linear, with F^FT of the adapted matrices."""
+    yield from _expectations([name for name in ADAPTED if name != "linear map"])
+
+
+def _expectations(names: list[str]) -> Cases:
+    for name in names:
+        found = case(name)
+        jacobian = adapted_jacobian(name, found)
+        full = full_kernel(found.network, jacobian)
+        for rank, alpha in HYPERPARAMETERS:
+            mean = expected_kernel(jacobian, DEVIATION, rank, alpha)
+            adapted = kernel.ft_effective(mean, found.network.head.weight)
+            expected = lora.expected_scalar(DEVIATION, rank, alpha) * full
+            error = (adapted - expected).abs().max() / expected.abs().max()
+            yield f"{name}, r = {rank}, alpha = {alpha:g}", error
+
+
+@evidence
+def scalar_by_hyperparameters() -> Cases:
+    """Factor by which E_A F^LoRA changes with a hyperparameter, over the one that is expected."""
+    found = case("linear map")
+    jacobian = adapted_jacobian("linear map", found)
+    changes = (
+        ("twice alpha", (DEVIATION, 2, 4.0), 4),
+        ("twice r", (DEVIATION, 4, 2.0), 1 / 2),
+        ("twice r and alpha", (DEVIATION, 4, 4.0), 2),
+        ("twice sigma", (2 * DEVIATION, 2, 2.0), 4),
+    )
+    before = expected_kernel(jacobian, DEVIATION, 2, 2.0)
+    for name, changed, factor in changes:
+        yield name, lora.scalar_factor(expected_kernel(jacobian, *changed), before) / factor
+
+
+@evidence
+def bias_of_the_norm_ratio() -> Cases:
+    """Root mean square of ||F^LoRA||/||F|| over scalar times stated bias, for one linear map."""
+    for rank in (2, 8, 32):
+        random = generator(rank, "inputs of a linear map")
+        inputs = random.normal(size=(6, WIDTH))
+        gram = inputs @ inputs.T
+        drawn = Projections(MEAN_DRAWS, random).draw(rank, WIDTH, DEVIATION)
+        seen = np.einsum("nd,srd->snr", inputs, drawn)
+        squares = np.sum(np.einsum("snr,smr->snm", seen, seen) ** 2, axis=(1, 2))
+        ratio = np.sqrt(squares.mean() / np.sum(gram**2)) / (DEVIATION**2 * rank)
+        yield f"r = {rank}", ratio / lora.norm_bias(gram, rank)
+
+
+@evidence
+def corrected_bound() -> Cases:
+    """Share of A beyond the corrected bound over the probability that Prop. 4.4 allows."""
+    for uniform in (False, True):
+        entries = "uniform" if uniform else "normal"
+        for rank in RANKS:
+            for gap in GAPS:
+                bound = Bound(rank, gap, LENGTH, DEVIATION)
+                share = np.mean(_deviations(bound, uniform) > bound.corrected)
+                yield f"{entries}, r = {rank}, e = {gap:.2g}", share / bound.failure
+
+
+@evidence
+def printed_bound() -> Cases:
+    """Share of A beyond the printed bound over the probability that Prop. 4.4 allows, sigma = 1."""
+    for rank in RANKS:
+        bound = Bound(rank, 2 / 3, LENGTH)
+        share = np.mean(_deviations(bound, uniform=False) > bound.printed)
+        yield f"r = {rank}, c = {LENGTH:g}", share / bound.failure
+
+
+@evidence
+def heavy_tails() -> Cases:
+    """Share of A beyond the corrected bound over the allowed probability, by law of its entries.
+
+    Of variance 1, r = 256, e = .25, of the length of one unit vector.
+    """
+    bound = Bound(256, 0.25)
+    x = _inputs(1.0)[0]
+    random = generator(0, "entries with heavy tails")
+    shape = (DRAWS, bound.rank, WIDTH)
+    laws = {
+        "normal": random.normal(size=shape),
+        f"Student's t, {HEAVY:g} degrees of freedom": random.standard_t(HEAVY, shape)
+        / np.sqrt(HEAVY / (HEAVY - 2)),
+    }
+    for name, drawn in laws.items():
+        lengths = np.sum((drawn @ x) ** 2, axis=1)
+        share = np.mean(np.abs(lengths - bound.rank) > bound.corrected)
+        yield name, share / bound.failure
+
+
+@evidence
+def stated_probability() -> Cases:
+    """Highest probability that Prop. 4.4 grants at the rank of the paper, whatever e."""
+    gaps = np.linspace(0.001, 0.999, 999)
+    granted = max(1 - Bound(PAPERS_RANK, float(gap)).failure for gap in gaps)
+    yield f"r = {PAPERS_RANK}", granted
+
+
+@evidence
+def largest_void_rank() -> Cases:
+    """Largest r at which Prop. 4.4 grants no positive probability, whatever e."""
+    gaps = np.linspace(0.001, 0.999, 999)
+    void = [
+        rank for rank in range(1, RANKS[-1]) if all(Bound(rank, float(gap)).is_void for gap in gaps)
+    ]
+    yield "largest r", max(void)
+
+
+@evidence
+def head_applied_twice() -> Cases:
+    """Deviation of V (V K V^T) V^T from V K V^T over the latter, with C = h so that it exists.
+
+    K is the kernel of adapters; A.2.3 has V in the derivatives already, and F applies it again.
+    """
+    found = case("linear map")
+    width = found.network.features(found.train).shape[-1]
+    random = generator(0, "a square head")
+    weight = torch.from_numpy(random.normal(size=(width, width)) / np.sqrt(width))
+    inner = expected_kernel(adapted_jacobian("linear map", found), DEVIATION, 2, 2.0)
+    once = kernel.ft_effective(inner, weight)
+    twice = kernel.ft_effective(once, weight)
+    yield f"C = h = {width}", (twice - once).norm() / once.norm()
+
+
+def _inputs(length: float) -> NDArray[np.float64]:
+    """Two inputs [2, d] of this length."""
+    x = generator(0, "inputs of Prop. 4.4").normal(size=(2, WIDTH))
+    return np.asarray(length * x / np.linalg.norm(x, axis=1, keepdims=True))
+
+
+def _deviations(bound: Bound, uniform: bool) -> NDArray[np.float64]:
+    """Of the inner product of A x with itself and with that of another input, for drawn A."""
+    first, second = _inputs(bound.length)
+    random = generator(bound.rank, "projections")
+    drawn = Projections(DRAWS, random, uniform)
+    pairs = ((first, first), (first, second))
+    return np.concatenate([lora.deviations(bound, *pair, drawn) for pair in pairs])

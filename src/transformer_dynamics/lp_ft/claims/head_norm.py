@@ -1,0 +1,98 @@
+"""Eq. (3), which says which rows of a head want to become longer (Sec. 4.4)."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from replication.cases import Cases, evidence
+from replication.generators import generator
+from transformer_dynamics.lp_ft.theory.head_norm import norm_gradient, probing_path
+
+SIZES = ((2, 8, 40), (3, 8, 60), (6, 32, 240))
+"""C, h and N of made-up features."""
+SEPARATIONS = (0.5, 1.0, 2.0)
+"""Standard deviation of the means of classes, over that of a sample around them."""
+DRAWS = range(2)
+DEVIATION = 0.02
+"""Of the entries of a random head."""
+ETA, STEPS = 1e-3, 300
+"""Of gradient descent on the summed loss."""
+
+
+class Probing(NamedTuple):
+    """Features to be probed, and a random head."""
+
+    weight: Tensor
+    """[C, h] V."""
+    features: Tensor
+    """[N, h] phi_i."""
+    labels: Tensor
+    """[N] y_i."""
+
+
+def probing(size: tuple[int, int, int], separation: float, draw: int) -> Probing:
+    """Gaussian features around Gaussian means of classes.
+
+    Args:
+        size: C, h and N.
+        separation: of the means.
+        draw: which draw.
+    """
+    classes, width, number = size
+    random = generator(draw, f"features of {classes} classes at {separation:g}")
+
+    def normal(*shape: int) -> Tensor:
+        return torch.from_numpy(random.normal(size=shape))
+
+    labels = torch.arange(number) % classes
+    means = separation * normal(classes, width)
+    features = means[labels] + normal(number, width)
+    return Probing(DEVIATION * normal(classes, width), features, labels)
+
+
+def literal_gradient(given: Probing) -> Tensor:
+    """[C] dL/d||v_k|| by autograd, rows being length times direction."""
+    lengths = given.weight.norm(dim=1)
+    directions = given.weight / lengths[:, None]
+
+    def loss(lengths: Tensor) -> Tensor:
+        logits = given.features @ (lengths[:, None] * directions).T
+        return torch.nn.functional.cross_entropy(logits, given.labels, reduction="sum")
+
+    gradient: Tensor = torch.func.grad(loss)(lengths)
+    return gradient
+
+
+@evidence
+def by_class() -> Cases:
+    """Largest deviation of (3) for one class from autograd's derivative, over the largest."""
+    for size in SIZES:
+        given = probing(size, 1.0, 0)
+        exact = literal_gradient(given)
+        error = (norm_gradient(*given) - exact).abs().max() / exact.abs().max()
+        yield f"C = {size[0]}", error
+
+
+@evidence
+def as_printed() -> Cases:
+    """The same with the sum over classes on the right of (3), as it is printed."""
+    for size in SIZES:
+        given = probing(size, 1.0, 0)
+        exact = literal_gradient(given)
+        error = (norm_gradient(*given).sum() - exact).abs().max() / exact.abs().max()
+        yield f"C = {size[0]}", error
+
+
+@evidence
+def share_that_grows() -> Cases:
+    """Share of negative dL/d||v_k|| over classes and steps of linear probing, mean over draws."""
+    for size in SIZES:
+        for separation in SEPARATIONS:
+            shares = [
+                float(
+                    (probing_path(*probing(size, separation, draw), ETA, STEPS) < 0).double().mean()
+                )
+                for draw in DRAWS
+            ]
+            yield f"C = {size[0]}, means {separation:g} apart", sum(shares) / len(shares)

@@ -1,0 +1,173 @@
+"""What the paper prints in its tables, held against itself and against the theory."""
+
+from collections.abc import Iterator
+from math import log
+
+import pandas as pd
+
+from replication.cases import Cases, evidence
+from transformer_dynamics.lp_ft.figures.labels import METHODS, SETS
+from transformer_dynamics.lp_ft.theory.ft_ratio import ratio_of_adapters, ratio_of_norms
+
+KERNEL_SAMPLES = {("cb", "train"): 225, ("cb", "test"): 56} | {
+    (name, "train"): 250 for name in ("rte", "boolq", "wic")
+}
+"""N of the kernels of Tables 2 and 9, where it is known: NC is 675 and 500, and the test set of CB
+has 56 samples."""
+KERNEL_CLASSES = {"cb": 3, "rte": 2, "boolq": 2, "wic": 2}
+"""C."""
+MAJORITY = {"sst2": (444, 872), "mrpc": (279, 408), "wsc": (66, 104)}
+"""Samples of the commonest class, and all samples, of the published validation sets."""
+CB_IN_TABLE_7 = 57
+"""Test samples of CB."""
+SEEDS = 5
+"""Over which Table 8 takes means."""
+STARTS = {
+    "lp": "pretrained",
+    "ft": "pretrained",
+    "lora": "pretrained",
+    "lp_ft": "lp",
+    "lp_lora": "lp",
+}
+"""By method, where its head begins."""
+
+
+def rounding(samples: int) -> float:
+    """By how much a percentage with two decimals can miss a whole number of samples."""
+    return samples * 0.005 / 100
+
+
+@evidence
+def ratios_of_norms(printed: pd.DataFrame) -> Cases:
+    """FN(F)/(FN(P) + FN(F)) minus the FT ratio, both as printed, of FT and LP-FT."""
+    for name, found in _by_set(printed):
+        for method in ("ft", "lp_ft"):
+            norms = ratio_of_norms(found["pretrained", "p_frobenius"], found[method, "f_frobenius"])
+            yield f"{SETS[name]}, {METHODS[method]}", norms - found[method, "ft_ratio"]
+
+
+@evidence
+def ratios_of_adapters(printed: pd.DataFrame) -> Cases:
+    """Logarithm of FT ratios of adapters, from full ones and FN(F), over the printed ones."""
+    for name, found in _by_set(printed):
+        for method, other in (("lora", "ft"), ("lp_lora", "lp_ft")):
+            scalar = found[method, "f_frobenius"] / found[other, "f_frobenius"]
+            expected = ratio_of_adapters(found[other, "ft_ratio"], scalar)
+            yield f"{SETS[name]}, {METHODS[method]}", log(expected / found[method, "ft_ratio"])
+
+
+@evidence
+def ratio_of_norms_with_adapters(printed: pd.DataFrame) -> Cases:
+    """Printed FT ratio minus FN(F)/(FN(P) + FN(F)), of LP-LoRA."""
+    for name, found in _by_set(printed):
+        norms = ratio_of_norms(found["pretrained", "p_frobenius"], found["lp_lora", "f_frobenius"])
+        yield SETS[name], found["lp_lora", "ft_ratio"] - norms
+
+
+@evidence
+def rank_of_the_sum(printed: pd.DataFrame) -> Cases:
+    """Rank of P + F minus that of F, as printed."""
+    for name, found in _by_set(printed):
+        for method in ("ft", "lora", "lp_ft", "lp_lora"):
+            difference = found[method, "ntk_rank"] - found[method, "f_rank"]
+            yield f"{SETS[name]}, {METHODS[method]}", difference
+
+
+@evidence
+def ranks_over_caps(printed: pd.DataFrame) -> Cases:
+    """Printed rank of F after linear probing over N rank V; rank V is 1 where C = 2, else C - 1."""
+    for name, found in _by_set(printed):
+        cap = KERNEL_SAMPLES[name, "train"] * (KERNEL_CLASSES[name] - 1)
+        for method in ("lp_ft", "lp_lora"):
+            yield f"{SETS[name]}, {METHODS[method]}", found[method, "f_rank"] / cap
+
+
+@evidence
+def remainders_of_p(printed: pd.DataFrame) -> Cases:
+    """Printed rank of P modulo C."""
+    for name, found in _by_set(printed):
+        yield SETS[name], found["pretrained", "p_rank"] % KERNEL_CLASSES[name]
+
+
+@evidence
+def accuracies_of_samples(printed: pd.DataFrame) -> Cases:
+    """Printed accuracies of kernel regression as numbers of samples: furthest from a whole one.
+
+    In units of what rounding to two decimals can do.
+    """
+    yield from _accuracies(printed, of_classes=False)
+
+
+@evidence
+def accuracies_of_classes(printed: pd.DataFrame) -> Cases:
+    """The same as numbers of pairs of a sample and a class."""
+    yield from _accuracies(printed, of_classes=True)
+
+
+def _accuracies(printed: pd.DataFrame, *, of_classes: bool) -> Cases:
+    for (name, split), samples in KERNEL_SAMPLES.items():
+        size = samples * (KERNEL_CLASSES[name] if of_classes else 1)
+        rows = printed[
+            (printed["set"] == name) & printed["quantity"].str.endswith(f"logit_{split}")
+        ]
+        counts = rows["value"] / 100 * size
+        furthest = float((counts - counts.round()).abs().max())
+        yield f"{SETS[name]}, {split}", furthest / rounding(size)
+
+
+@evidence
+def above_the_majority(accuracies: pd.DataFrame) -> Cases:
+    """Printed accuracy without a deviation over seeds minus the share of the commonest class."""
+    rows = accuracies[accuracies["set"].isin(MAJORITY) & (accuracies["deviation"] == 0)]
+    for name, method, value in rows[["set", "method", "value"]].itertuples(index=False):
+        commonest, samples = MAJORITY[name]
+        yield f"{SETS[name]}, {METHODS[method]}", value - 100 * commonest / samples
+
+
+@evidence
+def growth(norms: pd.DataFrame) -> Cases:
+    """Logarithm of the printed ||V|| after training over that before, of all methods."""
+    for name, found in _by_set(norms):
+        for method, start in STARTS.items():
+            ratio = found[method, "norm"] / found[start, "norm"]
+            yield f"{SETS[name]}, {METHODS[method]}", log(ratio)
+
+
+@evidence
+def printed_twice(values: pd.DataFrame) -> Cases:
+    """|ln| of the ratio of what Table 1 and Table 12 or 13 print of the same quantity."""
+    first, second = (values[(values["table"] == 1) == is_first] for is_first in (True, False))
+    keys = ["set", "method", "quantity"]
+    both = first.merge(second, on=keys, suffixes=("", "_again"))
+    for row in both.to_dict("records"):
+        name = f"{SETS[row['set']]}, {METHODS[row['method']]}: {row['quantity']}"
+        yield name, abs(log(row["value"] / row["value_again"]))
+
+
+@evidence
+def samples_of_cb(accuracies: pd.DataFrame) -> Cases:
+    """Mean accuracies on CB as numbers of samples: distance from a whole one, over rounding."""
+    size = SEEDS * CB_IN_TABLE_7
+    rows = accuracies[accuracies["set"] == "cb"]
+    for method, value in rows[["method", "value"]].itertuples(index=False):
+        count = value / 100 * size
+        yield METHODS[method], abs(count - round(count)) / rounding(size)
+
+
+@evidence
+def unequal_settings(settings: pd.DataFrame) -> Cases:
+    """Number of sets on which FT and LP-FT differ in learning rate or batch size (Table 6)."""
+    differ = [
+        any(
+            found["ft", quantity] != found["lp_ft", quantity] for quantity in ("rate", "batch_size")
+        )
+        for _, found in _by_set(settings)
+    ]
+    yield f"of {len(differ)} sets", sum(differ)
+
+
+def _by_set(table: pd.DataFrame) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
+    """Of every set the printed values by method and quantity."""
+    for name, rows in table.groupby("set", sort=False):
+        keys = zip(rows["method"], rows["quantity"], strict=True)
+        yield str(name), dict(zip(keys, rows["value"].astype(float), strict=True))

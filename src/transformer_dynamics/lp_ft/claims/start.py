@@ -1,0 +1,152 @@
+"""What is different after linear probing, before anything is fine-tuned (Sec. 4.2 and 5.3)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from transformer_dynamics.lp_ft.claims.contrasts import (
+    Heads,
+    Seeds,
+    Trained,
+    differences,
+    evidence,
+    ln,
+    of_sets,
+    told_apart,
+    values,
+)
+
+SAMPLES = {"all": "all samples", "subset": "a subset"}
+"""Of the probe, in names of cells."""
+PROBE, RANDOM = ("probe", "probe"), ("random", "random")
+"""Direction and norm of the heads from which LP-FT and FT start."""
+LONG_RANDOM, SHORT_PROBE = ("random", "probe"), ("probe", "random")
+"""The same of the two heads that differ from these in their norm alone."""
+
+
+def smaller_errors(delta: Trained) -> pd.DataFrame:
+    """Log of mean ||delta_i|| at the start of FT over that of LP-FT."""
+    rows = delta.table.assign(ln_delta=ln(delta.table["delta"]))
+    return differences(rows, "ln_delta", [("ft", "lp_ft")])
+
+
+def rows_near_the_random_head(head_rows: Trained) -> pd.DataFrame:
+    """Mean cosine of the rows of V after FT and in the random head."""
+    return values(_mean_over_rows(head_rows), "random_cosine", ["ft"])
+
+
+def rows_away_from_the_random_head(head_rows: Trained) -> pd.DataFrame:
+    """The same after LP-FT, which begins elsewhere."""
+    return values(_mean_over_rows(head_rows), "random_cosine", ["lp_ft"])
+
+
+def rows_near_the_probe(head_rows: Trained) -> pd.DataFrame:
+    """Mean cosine of the rows of V after LP-FT and in the probe."""
+    return values(_mean_over_rows(head_rows), "cosine", ["lp_ft"])
+
+
+def larger_ratio(*heads: Heads) -> pd.DataFrame:
+    """FT ratio from the probe minus that from the random head."""
+    return _over_samples(heads, "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM])
+
+
+def ratio_of_long_random_heads(*heads: Heads) -> pd.DataFrame:
+    """FT ratio from a random direction with the probe's norm."""
+    return _over_samples(heads, "ft_ratio", lambda ratio: ratio[LONG_RANDOM])
+
+
+def ratio_by_direction(*heads: Heads) -> pd.DataFrame:
+    """FT ratio from the probe's direction minus from a random one, with the random head's norm."""
+    return _over_samples(heads, "ft_ratio", lambda ratio: ratio[SHORT_PROBE] - ratio[RANDOM])
+
+
+def larger_p_term_on_fewer_samples(*heads: Heads) -> pd.DataFrame:
+    """Log of the P term from the probe on a subset of its samples over that on all of them."""
+    return _subset_over_all(heads, PROBE)
+
+
+def smaller_p_term_of_other_heads(*heads: Heads) -> pd.DataFrame:
+    """The same from a random direction with the probe's norm."""
+    return _subset_over_all(heads, LONG_RANDOM)
+
+
+def ratio_of_adapters_by_samples(*measured: Any) -> pd.DataFrame:
+    """FT ratio of LP-LoRA on all samples of the probe minus that on a subset, estimated.
+
+    By s ||F term||/(||P term|| + s ||F term||), means over samples, with the mean s over the drawn
+    A by which F^LoRA differs from F.
+
+    Args:
+        measured: `Heads`, and `Kernels` of adapters; sets that have both are taken.
+    """
+    heads = [each for each in measured if "ft_ratio" in each.table]
+    p, f = (_by_samples(heads, column) for column in ("p_term", "f_term"))
+    cells = {}
+    for name, table in of_sets(each for each in measured if "scalar" in each.table):
+        if name in p:
+            rows = told_apart(table, method="lp_lora", parameters="all")
+            scalar = rows.groupby("seed")["scalar"].mean()
+            parts = {samples: scalar * f[name][samples][PROBE] for samples in SAMPLES}
+            ratio = {
+                samples: part / (p[name][samples][PROBE] + part) for samples, part in parts.items()
+            }
+            cells[name] = ratio["all"] - ratio["subset"]
+    return evidence(cells)
+
+
+def more_change_in_the_first_step(*heads: Heads) -> pd.DataFrame:
+    """Log of the change of features by one linearised step, from the probe over the other's."""
+    return _over_samples(heads, "feature_change", lambda change: ln(change[PROBE] / change[RANDOM]))
+
+
+def less_change_per_logit(*heads: Heads) -> pd.DataFrame:
+    """Log of this change over that of the logits, from the probe minus from the random head."""
+    features, logits = (_by_samples(heads, column) for column in ("feature_change", "logit_change"))
+    cells = {}
+    for name, both in features.items():
+        for samples, told in SAMPLES.items():
+            share = both[samples] / logits[name][samples]
+            cells[f"{name}, {told}"] = ln(share[PROBE] / share[RANDOM])
+    return evidence(cells)
+
+
+def _over_samples(
+    heads: Sequence[Heads], column: str, contrast: Callable[[pd.DataFrame], Seeds]
+) -> pd.DataFrame:
+    """A contrast of heads, on all and on some samples of every set."""
+    return evidence(
+        {
+            f"{name}, {told}": contrast(both[samples])
+            for name, both in _by_samples(heads, column).items()
+            for samples, told in SAMPLES.items()
+        }
+    )
+
+
+def _subset_over_all(heads: Sequence[Heads], head: tuple[str, str]) -> pd.DataFrame:
+    return evidence(
+        {
+            name: ln(both["subset"][head] / both["all"][head])
+            for name, both in _by_samples(heads, "p_term").items()
+        }
+    )
+
+
+def _by_samples(heads: Sequence[Heads], column: str) -> dict[str, dict[str, pd.DataFrame]]:
+    """[seed, (direction, norm)] of all and of some samples of every set."""
+    return {
+        name: {
+            samples: told_apart(table, samples=samples).pivot(
+                index="seed", columns=["direction", "norm"], values=column
+            )
+            for samples in SAMPLES
+        }
+        for name, table in of_sets(heads)
+    }
+
+
+def _mean_over_rows(head_rows: Trained) -> pd.DataFrame:
+    keys = ["texts", "method", "seed"]
+    columns = ["cosine", "random_cosine"]
+    return head_rows.table.groupby(keys, sort=False)[columns].mean().reset_index()

@@ -1,0 +1,1 @@
+"""Figures and tables of linear probing then fine-tuning."""

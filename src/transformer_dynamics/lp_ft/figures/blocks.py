@@ -1,0 +1,123 @@
+"""Figures 8 and 9: trace norms of the blocks of kernels, with samples ordered by class."""
+
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from replication.strict import Count
+from replication.study import Figure, Measured
+from transformer_dynamics.encoders.settings import TextName
+from transformer_dynamics.lp_ft.figures.labels import PRETRAINED, called, class_names, kernel_called
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+COLOURS = "viridis"
+"""From nothing to the largest trace norm of a map."""
+LARGEST = 1.75
+"""Side of a map, in inches."""
+KernelMethod = Literal["pretrained", "ft", "lora", "lp_ft", "lp_lora"]
+
+
+class Blocks(Figure):
+    """Heat maps, a row per set and a column per kernel, each over its largest trace norm."""
+
+    picture: ClassVar[str] = "png"
+    title: ClassVar[str] = "LP-FT, Figures 8 and 9: trace norms of the blocks of kernels"
+    columns: ClassVar[tuple[str, ...]] = (
+        "set", "method", "kernel", "seed", "i", "j", "class_i", "class_j", "trace_norm",
+    )  # fmt: skip
+    drawing: Literal["fig8", "fig9"]
+    """Which drawing."""
+    kernels: Annotated[dict[TextName, str], Field(min_length=1)]
+    """Experiment by set."""
+    methods: Annotated[list[KernelMethod], Field(min_length=1)]
+    """Whose F is drawn; P for `pretrained`."""
+    every: Count = 2
+    """Of the samples in their order, which ones are drawn."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """One table of each set."""
+        return [(name, "kernel_blocks") for name in self.kernels.values()]
+
+
+def table(figure: Blocks, *measured: Measured[Any]) -> "pd.DataFrame":
+    """Blocks of one seed; i is at most j, as a norm does not depend on the order of its samples."""
+    import pandas as pd
+
+    tables = []
+    for name, each in zip(figure.kernels, measured, strict=True):
+        rows = each.table.replace({"method": {"all": PRETRAINED}}).assign(set=name)
+        shown = (rows["i"] % figure.every == 0) & (rows["j"] % figure.every == 0)
+        rows = rows[shown & (rows["i"] <= rows["j"])]
+        tables += [rows[rows["method"] == method] for method in figure.methods]
+    return pd.concat(tables, ignore_index=True)[list(figure.columns)]
+
+
+def draw(figure: Blocks, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Lines between classes; the largest trace norm stands above its map."""
+    import matplotlib.pyplot as plt
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    from replication.drawing import WIDTH
+
+    maps = list(product(figure.kernels, figure.methods))
+    lines, columns = len(figure.kernels), len(figure.methods)
+    side = min(4.2 / columns, LARGEST)
+    drawing, panels = plt.subplots(
+        lines, columns, figsize=(WIDTH, lines * (0.45 + side)), squeeze=False, layout="compressed",
+    )  # fmt: skip
+    for axes, (name, method) in zip(panels.flat, maps, strict=True):
+        own = table[(table["set"] == name) & (table["method"] == method)]
+        _map(axes, own, method)
+        if method == figure.methods[0]:
+            _name_classes(axes, own, name)
+    drawing.align_ylabels(panels[:, 0])
+    shares = ScalarMappable(Normalize(0, 1), COLOURS)
+    drawing.colorbar(shares, ax=panels, label="Share of the largest", ticks=[0, 0.5, 1], pad=0.02)
+    return drawing
+
+
+def _map(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+    import numpy as np
+
+    from replication.report.typeset import number
+
+    half = rows.pivot(index="i", columns="j", values="trace_norm").to_numpy()
+    # The other half is the same.
+    axes.imshow(
+        np.where(np.isnan(half), half.T, half), cmap=COLOURS, vmin=0, interpolation="nearest",
+        extent=(0, len(half), len(half), 0),
+    )  # fmt: skip
+    for edge in _edges(rows):
+        axes.axhline(edge, color="white", linewidth=0.7)
+        axes.axvline(edge, color="white", linewidth=0.7)
+    axes.set_title(
+        f"{kernel_called(method)}\nlargest {number(rows['trace_norm'].max(), 2)}", fontsize=7.5
+    )
+    axes.set(xticks=[], yticks=[])
+
+
+def _classes(rows: "pd.DataFrame") -> "pd.Series":
+    """Class of every sample in the order of the map."""
+    return rows.drop_duplicates("i").sort_values("i")["class_i"].reset_index(drop=True)
+
+
+def _edges(rows: "pd.DataFrame") -> list[int]:
+    """First sample of every class but the first one."""
+    classes = _classes(rows)
+    return [int(place) for place in classes.index[classes.diff() > 0]]
+
+
+def _name_classes(axes: "Axes", rows: "pd.DataFrame", name: str) -> None:
+    """Left of a map, in the middle of each class."""
+    classes = _classes(rows)
+    places = classes.groupby(classes).apply(lambda own: own.index.to_numpy().mean() + 0.5)
+    names = class_names(name, [int(label) for label in places.index])
+    axes.set_yticks(places.tolist(), names, fontsize=7)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel(called(name))

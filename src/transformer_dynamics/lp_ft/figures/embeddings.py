@@ -1,0 +1,90 @@
+"""Figures 5 and 6: features of test samples and rows of the head in the plane, by t-SNE."""
+
+from itertools import cycle
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from replication.study import Figure, Measured
+from transformer_dynamics.lp_ft.figures.labels import CLASS_COLOURS, METHODS, called, chosen
+from transformer_dynamics.lp_ft.measure_settings import PlaneJob
+from transformer_dynamics.lp_ft.run_settings import Method
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+
+class Embeddings(Figure):
+    """A panel per method, points of samples and stars of the head's rows, coloured by class."""
+
+    title: ClassVar[str] = "LP-FT, Figures 5 and 6: features and heads by t-SNE"
+    columns: ClassVar[tuple[str, ...]] = (
+        "set", "method", "seed", "kind", "label", "class_name", "x", "y",
+    )  # fmt: skip
+    drawing: Literal["fig5", "fig6"]
+    """Which drawing."""
+    experiment: str = "main"
+    """Whose runs."""
+    methods: Annotated[list[Method], Field(min_length=1)]
+    """From left to right."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The one table."""
+        return [(self.experiment, "tsne")]
+
+
+def table(figure: Embeddings, measured: Measured[PlaneJob]) -> "pd.DataFrame":
+    """Samples and rows of heads of one seed; each method has a plane of its own."""
+    import pandas as pd
+
+    own = [chosen(measured.table, figure.drawing, method=method) for method in figure.methods]
+    name = measured.job.texts
+    return pd.concat(own, ignore_index=True).assign(set=name)[list(figure.columns)]
+
+
+def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """The head's rows above the samples."""
+    import matplotlib.pyplot as plt
+    from matplotlib.lines import Line2D
+
+    from replication.drawing import WIDTH
+
+    drawing, panels = plt.subplots(
+        1, len(figure.methods), figsize=(WIDTH, 0.5 + 5.2 / len(figure.methods)), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for axes, method in zip(panels[0], figure.methods, strict=True):
+        own = table[table["method"] == method]
+        _plane(axes, own)
+        axes.set_title(f"{METHODS[method]}, {called(own['set'].iloc[0])}")
+    handles, _ = panels[0, 0].get_legend_handles_labels()
+    star = Line2D(
+        [], [], marker="*", markersize=9, linestyle="none", markerfacecolor="white",
+        markeredgecolor="black", markeredgewidth=0.7, label="row of the head",
+    )  # fmt: skip
+    drawing.legend(
+        handles=[*handles, star], loc="outside lower center", ncols=len(handles) + 1,
+        frameon=False, handlelength=1.5,
+    )  # fmt: skip
+    return drawing
+
+
+def _plane(axes: "Axes", rows: "pd.DataFrame") -> None:
+    from replication.drawing import MARKERS
+
+    classes = rows.sort_values("label")["class_name"].unique().tolist()
+    looks = zip(classes, cycle(CLASS_COLOURS), cycle(MARKERS), strict=False)
+    for class_name, colour, marker in looks:
+        own = rows[rows["class_name"] == class_name]
+        samples, heads = (own[own["kind"] == kind] for kind in ("sample", "head"))
+        axes.scatter(
+            samples["x"], samples["y"], s=14, color=colour, marker=marker, linewidths=0,
+            alpha=0.75, label=class_name,
+        )  # fmt: skip
+        axes.scatter(
+            heads["x"], heads["y"], s=110, color=colour, marker="*", edgecolors="black",
+            linewidths=0.7, zorder=3,
+        )  # fmt: skip
+    axes.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")

@@ -1,0 +1,236 @@
+"""Tables of runs: features (1, 11, 12, 13), accuracy (8, 10) and calibration (3, 14, 15)."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.errors import InputError
+from replication.study import Figure, Measured
+from transformer_dynamics.lp_ft.figures.labels import METHODS, SOURCES, called
+from transformer_dynamics.lp_ft.figures.typesetting import (
+    PRINTED,
+    Cell,
+    Entry,
+    Head,
+    Part,
+    order_of,
+    part,
+    typeset,
+    written,
+)
+from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+QUANTITIES = {
+    "cosine_similarity": Head("", r"$\mathrm{CS}(F)$"),
+    "difference": Head("", r"$\mathrm{Diff}(F)$"),
+    "discriminant_ratio": Head("", r"$\mathrm{FDR}(F)$"),
+    "norm": Head("", r"$\mathrm{Norm}(C)$"),
+    "accuracy": Head("", "Accuracy, %"),
+    "ece": Head("ECE, %", "before"),
+    "ece_scaled": Head("ECE, %", "after TS"),
+    "ece_gain": Head("ECE, %", "gain"),
+    "mce": Head("MCE, %", "before"),
+    "mce_scaled": Head("MCE, %", "after TS"),
+    "mce_gain": Head("MCE, %", "gain"),
+}
+"""What is measured, and what stands above it where a row is a method. A gain is that of TS."""
+IN_PERCENT = {"accuracy", "matthews", "ece", "mce"}
+"""Metrics between 0 and 1, or -1 and 1; as in the paper, tables have them times 100."""
+BY_CORRELATION = {"cola"}
+"""Sets whose accuracy is Matthews' correlation."""
+Quantity = Literal[
+    "cosine_similarity", "difference", "discriminant_ratio", "norm", "accuracy", "ece",
+    "ece_scaled", "ece_gain", "mce", "mce_scaled", "mce_gain",
+]  # fmt: skip
+TableMethod = Literal["pretrained", "lp", "ft", "lora", "lp_ft", "lp_lora"]
+
+
+class RunTable(Figure):
+    """Means and deviations over seeds, with what the paper prints below."""
+
+    title: ClassVar[str] = "LP-FT: tables of trained runs"
+    columns: ClassVar[tuple[str, ...]] = (
+        "trained_on", "set", "method", "quantity", "samples", "seed", "value", "mean", "deviation",
+    )  # fmt: skip
+    published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
+    drawing: Literal[
+        "table1", "table3", "table8", "table10", "table11", "table12", "table13", "table14",
+        "table15",
+    ]  # fmt: skip
+    """Which table."""
+    experiment: str = "main"
+    """Whose runs."""
+    metric: Literal["features", "accuracy", "calibration"]
+    """Whose columns are the quantities."""
+    quantities: list[Quantity]
+    """What is shown."""
+    methods: list[TableMethod]
+    """Of which methods."""
+    splits: Literal["own", "all", "shifted"] = "own"
+    """Test sets: the runs' own; with those out of distribution; or both where there are any of the
+    latter."""
+    rows: Literal["sets", "methods"] = "sets"
+    """Whether a row is a set, with methods beside each other, or one method on one set."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The one metric, and accuracy, which counts the samples of calibration."""
+        counted = ["accuracy"] if self.metric == "calibration" else []
+        return [(self.experiment, metric) for metric in (self.metric, *counted)]
+
+
+def table(
+    figure: RunTable, measured: Measured[MeasureJob], *counted: Measured[MeasureJob]
+) -> "pd.DataFrame":
+    """Every seed, with mean and standard deviation over those whose value is finite.
+
+    `set` is the test set, `trained_on` the set that was trained on, `samples` the number of test
+    samples. Pre-trained is what LP starts from: its features, the random head.
+    """
+    import pandas as pd
+
+    whole = measured.table
+    for each in counted:
+        keys = ["texts", "split"]
+        samples = each.table[[*keys, "samples"]].drop_duplicates(keys)
+        whole = whole.merge(samples, on=keys, validate="many_to_one")
+    rows = _test_sets(figure, whole)
+    tables = []
+    for method in figure.methods:
+        own = rows[rows["method"] == ("lp" if method == "pretrained" else method)]
+        if method == "pretrained":
+            own = own.assign(norm=own["start_norm"])
+        if "difference" in own and method in {"pretrained", "lp"}:
+            # These features have not moved, which is no result.
+            own = own.drop(columns="difference")
+        tables.append(_values(own, list(figure.quantities)).assign(method=method))
+    found = pd.concat(tables, ignore_index=True)
+    same = found.groupby(["trained_on", "set", "method", "quantity"])["value"]
+    found = found.assign(mean=same.transform("mean"), deviation=same.transform("std"))
+    order = list(dict.fromkeys(zip(rows["trained_on"], rows["set"], strict=True)))
+    pairs = zip(found["trained_on"], found["set"], strict=True)
+    found = found.assign(
+        row=[order.index(each) for each in pairs],
+        of_method=found["method"].map(list(METHODS).index),
+        of_quantity=found["quantity"].map(list(figure.quantities).index),
+    ).sort_values(["row", "of_method", "of_quantity", "seed"], ignore_index=True)
+    return found[list(figure.columns)]
+
+
+def _test_sets(figure: RunTable, rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Rows of the test sets that are shown, with columns `set` and `trained_on`."""
+    rows = rows[rows["split"] != "validation"]
+    is_own = rows["split"] == "test"
+    rows = rows.assign(
+        trained_on=rows["texts"],
+        set=rows["split"].where(~is_own, rows["texts"]),
+    )
+    is_shown = {
+        "own": is_own,
+        "all": is_own | ~is_own,
+        "shifted": rows["texts"].isin(rows.loc[~is_own, "texts"]),
+    }
+    shown = rows[is_shown[figure.splits]]
+    if shown.empty:
+        raise InputError(
+            f"lp_ft > figures > {figure.drawing}: no run of {figure.experiment} is tested out of"
+            " distribution; set splits: own"
+        )
+    return shown
+
+
+def _values(rows: "pd.DataFrame", quantities: list[str]) -> "pd.DataFrame":
+    """Columns trained_on, set, samples, seed, quantity and value of one method."""
+    import pandas as pd
+
+    keys = ["trained_on", "set", "samples", "seed"]
+    by_correlation = rows["set"].isin(BY_CORRELATION)
+    if "matthews" in rows:
+        rows = rows.assign(accuracy=rows["accuracy"].where(~by_correlation, rows["matthews"]))
+    if "is_scaled" in rows:
+        # Rows before and after scaling become columns.
+        before, after = (rows[rows["is_scaled"] == scaled].set_index(keys) for scaled in (0, 1))
+        both = {name: before[name] for name in ("ece", "mce")}
+        both |= {f"{name}_scaled": after[name] for name in ("ece", "mce")}
+        both |= {f"{name}_gain": before[name] - after[name] for name in ("ece", "mce")}
+        rows = pd.DataFrame(both).reset_index()
+    known = [name for name in quantities if name in rows]
+    found = rows.melt(id_vars=keys, value_vars=known, var_name="quantity")
+    # One head is tested on several sets.
+    found = found[(found["quantity"] != "norm") | (found["set"] == found["trained_on"])]
+    unit = [100 if _is_percentage(name) else 1 for name in found["quantity"]]
+    return found.assign(value=found["value"] * unit)
+
+
+def _is_percentage(quantity: str) -> bool:
+    return quantity.partition("_")[0] in IN_PERCENT
+
+
+def draw(
+    figure: RunTable, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
+) -> "Drawing":
+    """Above what was trained here, below what is printed."""
+    seeds = table["seed"].nunique()
+    several = f"mean and standard deviation of {seeds} seeds" if seeds > 1 else "one seed"
+    means = table.drop_duplicates(["trained_on", "set", "method", "quantity"])
+    parts = [_part(figure, f"Trained here ({several})", means, 1)]
+    if published is not None:
+        trained_on = published["set"].replace(SOURCES)
+        printed = published.assign(trained_on=trained_on, mean=published["value"])
+        parts.append(_part(figure, PRINTED, _with_gains(printed), 2))
+    return typeset(list(_heads(figure).values()), parts, "of the methods on a set")
+
+
+def _with_gains(printed: "pd.DataFrame") -> "pd.DataFrame":
+    """Printed values with the differences that temperature scaling makes."""
+    import pandas as pd
+
+    tables = [printed]
+    wide = printed.pivot(index=["trained_on", "set", "method"], columns="quantity", values="mean")
+    for name in ("ece", "mce"):
+        if {name, f"{name}_scaled"} <= {*wide}:
+            gain = (wide[name] - wide[f"{name}_scaled"]).rename("mean").reset_index()
+            tables.append(gain.assign(quantity=f"{name}_gain", deviation=float("nan")))
+    return pd.concat(tables, ignore_index=True)
+
+
+def _heads(figure: RunTable) -> dict[tuple[str, str], Head]:
+    """Of the columns, by method (none if a row is a method) and quantity."""
+    if figure.rows == "methods":
+        return {("", quantity): QUANTITIES[quantity] for quantity in figure.quantities}
+    methods = [method for method in METHODS if method in figure.methods]
+    if len(figure.quantities) == 1:
+        return {(method, figure.quantities[0]): Head("", METHODS[method]) for method in methods}
+    return {
+        (method, quantity): Head(METHODS[method], QUANTITIES[quantity].name)
+        for method in methods
+        for quantity in figure.quantities
+    }
+
+
+def _part(figure: RunTable, title: str, rows: "pd.DataFrame", digits: int) -> Part:
+    """Rows under one heading, percentages with so many digits after the point."""
+    rows = rows.assign(quantity=rows["quantity"].replace("matthews", "accuracy"))
+    rows = rows[rows["method"].isin(figure.methods) & rows["quantity"].isin(figure.quantities)]
+    order = rows.groupby(["trained_on", "set", "quantity"])["mean"].transform(order_of)
+    names = ["trained_on", "set", "method", "quantity", "mean", "deviation"]
+    entries = []
+    for *place, mean, deviation, shade in zip(
+        *(rows[name].tolist() for name in names), order.tolist(), strict=True
+    ):
+        trained_on, name, method, quantity = place
+        row = _row_name(figure, trained_on, name)
+        own_digits = digits if _is_percentage(quantity) else None
+        cell = Cell(written(mean, deviation, own_digits), shade)
+        if figure.rows == "methods":
+            entries.append(Entry((row, METHODS[method]), ("", quantity), cell))
+        else:
+            entries.append(Entry((row,), (method, quantity), cell))
+    return part(title, entries, list(_heads(figure)))
+
+
+def _row_name(figure: RunTable, trained_on: str, name: str) -> str:
+    is_correlation = name in BY_CORRELATION and figure.metric == "accuracy"
+    label = called(name) + (" (MCC)" if is_correlation else "")
+    return label if trained_on == name else f"{label}, from {called(trained_on)}"

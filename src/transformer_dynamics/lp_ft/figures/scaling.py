@@ -1,0 +1,147 @@
+"""Figures 3, 10 and 11, and by optimiser: change of features against the norm of the head."""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from replication.strict import Strict
+from replication.study import Figure, Measured
+from transformer_dynamics.encoders.settings import TextName
+from transformer_dynamics.lp_ft.figures.labels import (
+    DIFFERENCE,
+    METHODS,
+    called,
+    chosen,
+    in_order,
+    legend,
+    style,
+)
+from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+OPTIMISERS = {"adamw": "Adam", "sgd": "SGD"}
+"""What they are called."""
+
+
+class Panel(Strict):
+    """Which runs are drawn beside each other."""
+
+    experiment: str
+    """Of runs whose head was multiplied."""
+    texts: TextName
+    """The set that they were trained on."""
+    test: TextName | None = None
+    """The test set, if it is another one."""
+    clip: Annotated[float, Field(ge=0)] | None = None
+    """Largest norm of the gradient, 0 for any; all runs if left out."""
+
+
+class Scaling(Figure):
+    """Feature change against the norm of the head before fine-tuning, with standard errors."""
+
+    title: ClassVar[str] = "LP-FT, Figures 3, 10 and 11: change of features and norm of the head"
+    columns: ClassVar[tuple[str, ...]] = (
+        "panel", "trained_on", "set", "method", "optimiser", "clip", "rate", "factor", "seed",
+        "norm", "difference", "norm_mean", "difference_mean", "difference_error", "finite_seeds",
+    )  # fmt: skip
+    drawing: Literal["fig3", "fig10", "fig11", "scale_test"]
+    """Which drawing."""
+    panels: Annotated[list[Panel], Field(min_length=1)]
+    """From left to right."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Features of each experiment."""
+        names = dict.fromkeys(panel.experiment for panel in self.panels)
+        return [(name, "features") for name in names]
+
+
+def table(figure: Scaling, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """Every run; means and standard errors are over seeds whose features are finite.
+
+    `norm` is that of the head before fine-tuning, `clip` 0 where gradients are not clipped, and a
+    run that diverged has no `difference`.
+    """
+    import pandas as pd
+
+    names = [name for name, _ in figure.sources()]
+    known = dict(zip(names, measured, strict=True))
+    tables = []
+    for place, panel in enumerate(figure.panels):
+        clip = {} if panel.clip is None else {"clip": panel.clip}
+        rows = chosen(
+            known[panel.experiment].table, figure.drawing, texts=panel.texts,
+            split=panel.test or "test", **clip,
+        )  # fmt: skip
+        rows = rows.rename(columns={"norm": "end", "start_norm": "norm"}).assign(
+            panel=chr(ord("a") + place), trained_on=panel.texts, set=panel.test or panel.texts
+        )
+        same = rows.groupby(["method", "factor"])
+        tables.append(
+            rows.assign(
+                norm_mean=same["norm"].transform("mean"),
+                difference_mean=same["difference"].transform("mean"),
+                difference_error=same["difference"].transform("sem"),
+                finite_seeds=same["difference"].transform("count"),
+            ).sort_values(["method", "factor", "seed"])
+        )
+    return pd.concat(tables, ignore_index=True)[list(figure.columns)]
+
+
+def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """A line per method through its means; dashed the norm that is not scaled."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH
+
+    letters = table["panel"].unique().tolist()
+    count = len(letters)
+    drawing, panels = plt.subplots(
+        1, count, figsize=(WIDTH, 2.8 if count > 1 else 3.0), sharey=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for axes, letter in zip(panels[0], letters, strict=True):
+        rows = table[table["panel"] == letter]
+        for method in in_order(rows["method"]):
+            _curve(axes, rows[rows["method"] == method], method)
+        axes.set(xscale="log", xlabel=r"Norm $\Vert V\Vert_F$ before fine-tuning")
+        name = _name(figure, rows)
+        axes.set_title(f"({letter}) {name}" if count > 1 else name)
+    panels[0, 0].set_ylabel(DIFFERENCE)
+    panels[0, 0].set_ylim(0, None)
+    legend(drawing, table["method"])
+    return drawing
+
+
+def _name(figure: Scaling, rows: "pd.DataFrame") -> str:
+    first = rows.iloc[0]
+    trained_on, name = called(first["trained_on"]), called(first["set"])
+    if figure.drawing == "scale_test":
+        clipped = f"clipped at {first['clip']:g}" if first["clip"] else "not clipped"
+        return f"{OPTIMISERS.get(first['optimiser'], first['optimiser'])}, {clipped}"
+    return name if name == trained_on else f"{name}, from {trained_on}"
+
+
+def _curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+    look = style(method)
+    axes.scatter(rows["norm"], rows["difference"], s=5, color=look.colour, alpha=0.3, linewidths=0)
+    means = rows.drop_duplicates("factor").sort_values("factor")
+    faded: dict[str, Any] = {"color": look.colour, "linestyle": look.line, "label": METHODS[method]}
+    axes.errorbar(
+        means["norm_mean"], means["difference_mean"], means["difference_error"],
+        marker=look.marker, capsize=2, elinewidth=0.8, **faded,
+    )  # fmt: skip
+    # Hollow where a seed is missing.
+    partial = means[means["finite_seeds"] < rows["seed"].nunique()]
+    axes.plot(
+        partial["norm_mean"], partial["difference_mean"], linestyle="none", color=look.colour,
+        marker=look.marker, markerfacecolor="white", zorder=4,
+    )  # fmt: skip
+    unscaled = means.loc[means["factor"] == 1, "norm_mean"]
+    if len(unscaled):
+        axes.axvline(
+            unscaled.iloc[0], color=look.colour, linestyle="--", linewidth=0.8, alpha=0.7, zorder=0
+        )

@@ -1,0 +1,121 @@
+"""Figures 2 and 7: singular values of P and of F of four methods."""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from replication.strict import Count
+from replication.study import Figure, Measured
+from transformer_dynamics.encoders.settings import TextName
+from transformer_dynamics.lp_ft.figures.labels import (
+    METHODS,
+    PRETRAINED,
+    called,
+    kernel_called,
+    style,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+
+class Spectra(Figure):
+    """Singular values over the largest against their index, a panel per set."""
+
+    title: ClassVar[str] = "LP-FT, Figures 2 and 7: singular values of kernels"
+    columns: ClassVar[tuple[str, ...]] = (
+        "set", "method", "kernel", "seed", "index", "value", "value_median", "cap",
+    )  # fmt: skip
+    drawing: Literal["fig2", "fig7"]
+    """Which drawing."""
+    kernels: Annotated[dict[TextName, str], Field(min_length=1)]
+    """Experiment by set."""
+    every: Count = 5
+    """Of the indices beyond the first few, which ones are drawn."""
+    first: Count = 10
+    """Of these all are."""
+    lowest: Annotated[float, Field(gt=0, lt=1)] = 1e-6
+    """End of the axis; what is lower is hardly above rounding in float32."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Singular values of all sets, then the ranks that they can have at most."""
+        metrics = ("kernel_spectra", "kernel_sizes")
+        return [(name, metric) for metric in metrics for name in self.kernels.values()]
+
+
+def table(figure: Spectra, *measured: Measured[Any]) -> "pd.DataFrame":
+    """Singular values of every seed and their median, P and F; `cap` is the largest rank of each.
+
+    P is that of the method `pretrained`.
+    """
+    import pandas as pd
+
+    tables = []
+    count = len(figure.kernels)
+    keys = ["seed", "method", "kernel"]
+    both = zip(figure.kernels, measured[:count], measured[count:], strict=True)
+    for name, spectra, sizes in both:
+        rows = spectra.table[spectra.table["kernel"] != "NTK"]
+        index = rows["index"]
+        is_last = index == rows.groupby(keys)["index"].transform("max")
+        shown = (index <= figure.first) | (index % figure.every == 0) | is_last
+        caps = sizes.table[[*keys, "cap"]]
+        tables.append(rows[shown].merge(caps, on=keys, validate="many_to_one").assign(set=name))
+    found = pd.concat(tables, ignore_index=True).replace({"method": {"all": PRETRAINED}})
+    median = found.groupby(["set", "method", "index"])["value"].transform("median")
+    return found.assign(value_median=median)[list(figure.columns)]
+
+
+def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """A faint line per seed, and their median; dotted where a rank must end."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    from replication.drawing import WIDTH
+
+    count = len(figure.kernels)
+    drawing, panels = plt.subplots(
+        1, count, figsize=(WIDTH, 3.0), sharey=True, squeeze=False, layout="constrained"
+    )
+    for axes, name in zip(panels[0], figure.kernels, strict=True):
+        rows = table[table["set"] == name]
+        for method in [method for method in METHODS if method in set(rows["method"])]:
+            _spectrum(axes, rows[rows["method"] == method], method)
+        _mark_caps(axes, rows)
+        axes.set(
+            yscale="log", ylim=(figure.lowest, 2), xlabel="Index", xlim=(0, None),
+            title=called(name),
+        )  # fmt: skip
+        axes.yaxis.set_major_locator(LogLocator(numticks=6))
+        axes.yaxis.set_minor_locator(NullLocator())
+    panels[0, 0].set_ylabel("Singular value over the largest")
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    drawing.legend(
+        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
+        handlelength=2.8,
+    )  # fmt: skip
+    return drawing
+
+
+def _spectrum(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+    look = style(method)
+    for _, run in rows.groupby("seed"):
+        axes.plot(run["index"], run["value"], color=look.colour, alpha=0.3, linewidth=0.5)
+    median = rows.drop_duplicates("index").sort_values("index")
+    axes.plot(
+        median["index"], median["value_median"], color=look.colour, linestyle=look.line,
+        linewidth=1.5, label=kernel_called(method),
+    )  # fmt: skip
+
+
+def _mark_caps(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """A dotted line at every rank that a kernel cannot exceed and others can."""
+    caps = rows.loc[rows["kernel"] == "F", "cap"]
+    for cap in sorted(set(caps[caps < rows["index"].max()].tolist())):
+        axes.axvline(cap, color="0.4", linewidth=0.7, linestyle=":", zorder=0)
+        axes.annotate(
+            f"rank of $F$ after LP at most {cap:.0f}", (cap, 0.93), xytext=(4, 0),
+            xycoords=("data", "axes fraction"), textcoords="offset points", va="center", fontsize=7,
+        )  # fmt: skip

@@ -1,0 +1,145 @@
+"""Tables 2 and 9: ranks, norms and regressions of the kernels of four methods, and FT ratios."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.encoders.settings import TextName
+from transformer_dynamics.lp_ft.figures.labels import METHODS, PRETRAINED, called
+from transformer_dynamics.lp_ft.figures.typesetting import (
+    PRINTED,
+    Cell,
+    Entry,
+    Head,
+    Part,
+    order_of,
+    part,
+    typeset,
+    written,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+METRICS = ("kernel_sizes", "kernel_regression", "ft_ratio")
+"""Of every set, in this order."""
+SIZES = {
+    "rank": "rank_float32",
+    "rank_coarse": "rank_coarse",
+    "rank_float64": "rank_float64",
+    "cap": "cap",
+    "frobenius": "frobenius",
+    "diagonal": "diagonal",
+    "off_diagonal": "off_diagonal",
+}
+"""Quantity, after the name of its kernel, to column of `kernel_sizes`."""
+_OWN, _WHOLE = r"$P$, or $F$ of a method", r"$P+F$"
+HEADS = {
+    "f_rank": Head(_OWN, "rank"),
+    "f_frobenius": Head(_OWN, r"norm"),
+    "f_logit_train": Head(_OWN, "train"),
+    "f_logit_test": Head(_OWN, "test"),
+    "f_argmax_test": Head(_OWN, "class"),
+    "ntk_rank": Head(_WHOLE, "rank"),
+    "ntk_logit_train": Head(_WHOLE, "train"),
+    "ntk_logit_test": Head(_WHOLE, "test"),
+    "ntk_argmax_test": Head(_WHOLE, "class"),
+    "ft_ratio": Head("", "FT ratio"),
+}
+"""Quantities that are shown; those of P stand in the columns of F."""
+
+
+class Table2(Figure):
+    """Kernels at the start of fine-tuning, with what the paper prints below."""
+
+    title: ClassVar[str] = "LP-FT, Tables 2 and 9: kernels"
+    columns: ClassVar[tuple[str, ...]] = (
+        "set", "method", "quantity", "seed", "value", "mean", "deviation",
+    )  # fmt: skip
+    published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
+    drawing: Literal["table2"]
+    """Which table."""
+    kernels: dict[TextName, str]
+    """Experiment by set."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Three metrics of each set."""
+        return [(name, metric) for name in self.kernels.values() for metric in METRICS]
+
+
+def table(figure: Table2, *measured: Measured[Any]) -> "pd.DataFrame":
+    """Every seed, with mean and standard deviation over seeds.
+
+    Quantities are named after their kernel: `p_`, `f_` and `ntk_` (of P + F). `rank` is with the
+    tolerance of float32, `cap` the largest that it can be; `logit_train` and `logit_test` are the
+    paper's accuracy over pairs of sample and class, `argmax_train` and `argmax_test` that over
+    samples, both in percent. P is that of the method `pretrained`.
+    """
+    import pandas as pd
+
+    tables = []
+    for place, name in enumerate(figure.kernels):
+        sizes, regression, ratio = (each.table for each in measured[3 * place : 3 * place + 3])
+        both = pd.concat([*_sizes(sizes), *_regression(regression), _ratio(ratio)])
+        tables.append(both.assign(set=name))
+    found = pd.concat(tables, ignore_index=True)
+    found["method"] = found["method"].replace("all", PRETRAINED)
+    same = found.groupby(["set", "method", "quantity"])["value"]
+    found = found.assign(mean=same.transform("mean"), deviation=same.transform("std"))
+    return found[list(figure.columns)]
+
+
+def _sizes(rows: "pd.DataFrame") -> Iterator["pd.DataFrame"]:
+    for quantity, column in SIZES.items():
+        names = rows["kernel"].str.lower() + f"_{quantity}"
+        yield rows[["seed", "method"]].assign(quantity=names, value=rows[column].astype(float))
+
+
+def _regression(rows: "pd.DataFrame") -> Iterator["pd.DataFrame"]:
+    for kind in ("logit", "argmax"):
+        names = rows["kernel"].str.lower() + f"_{kind}_" + rows["split"]
+        yield rows[["seed", "method"]].assign(quantity=names, value=100 * rows[kind])
+
+
+def _ratio(rows: "pd.DataFrame") -> "pd.DataFrame":
+    return rows[["seed", "method"]].assign(quantity="ft_ratio", value=rows["ft_ratio"])
+
+
+def draw(
+    figure: Table2, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
+) -> "Drawing":
+    """Above what was computed here, below what is printed."""
+    seeds = table["seed"].nunique()
+    several = f"means over {seeds} draws of samples" if seeds > 1 else "one draw of samples"
+    means = table.drop_duplicates(["set", "method", "quantity"])
+    parts = [_part(f"Computed here ({several})", means, 1)]
+    if published is not None:
+        parts.append(_part(PRINTED, published.assign(mean=published["value"]), 2))
+    return typeset(list(HEADS.values()), parts, "of the rows of a set")
+
+
+def _part(title: str, rows: "pd.DataFrame", digits: int) -> Part:
+    """Rows under one heading, percentages with so many digits after the point."""
+    rows = rows.assign(column=rows["quantity"].str.replace(r"^p_", "f_", regex=True))
+    rows = rows[rows["column"].isin(list(HEADS))]
+    order = rows.groupby(["set", "column"])["mean"].transform(order_of)
+    entries = []
+    for name, method, column, mean, shade in zip(
+        *(rows[key].tolist() for key in ("set", "method", "column", "mean")),
+        order.tolist(),
+        strict=True,
+    ):
+        label = "$P$" if method == PRETRAINED else METHODS[method]
+        entries.append(
+            Entry((called(name), label), column, Cell(_text(column, mean, digits), shade))
+        )
+    return part(title, entries, list(HEADS))
+
+
+def _text(column: str, mean: float, digits: int) -> str:
+    if column == "ft_ratio":
+        return written(mean, digits=4)
+    if "rank" in column:
+        return written(mean, digits=0)
+    return written(mean, digits=None if "frobenius" in column else digits)

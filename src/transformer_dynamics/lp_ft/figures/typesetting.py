@@ -1,0 +1,264 @@
+"""Tables as pictures: what was found here above what is printed, shaded by the order of methods."""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+PRINTED = "As printed (RoBERTa-base)"
+"""Over numbers of the paper."""
+NOTHING = "\N{EN DASH}"
+"""Where there is no number."""
+_BETWEEN = "\N{THIN SPACE}\N{PLUS-MINUS SIGN}\N{THIN SPACE}"
+_LINE = 0.158
+"""Height of a line, in inches."""
+_SIZE = 6.8
+"""Of type, in points."""
+_LETTER = 0.62 * _SIZE / 72
+"""Width of a letter, in inches, on average."""
+_DEEPEST = 0.42
+"""Of the map of colours, for the highest number."""
+_SHADES = 5
+"""In the key."""
+
+
+class Head(NamedTuple):
+    """What stands above a column."""
+
+    group: str
+    """Over it and its neighbours; may be empty."""
+    name: str
+    """Its own."""
+
+
+class Cell(NamedTuple):
+    """One number."""
+
+    text: str = NOTHING
+    """As it is written."""
+    order: float = math.nan
+    """0 if it is the lowest to 1 if it is the highest of what it is compared with; or NaN."""
+
+
+class Row(NamedTuple):
+    """One line."""
+
+    labels: tuple[str, ...]
+    """On its left."""
+    cells: list[Cell]
+    """One per column."""
+
+
+class Part(NamedTuple):
+    """Rows under one heading."""
+
+    title: str
+    """The heading."""
+    rows: list[Row]
+    """As many labels and cells in each."""
+
+
+def written(mean: float, deviation: float = math.nan, digits: int | None = None) -> str:
+    """Such as 84.6 with its standard deviation.
+
+    Args:
+        mean: NaN for nothing.
+        deviation: NaN if it is not known.
+        digits: after the point, of both; if left out, three significant digits of the mean. What is
+            then very small or large is a power of ten, without deviation.
+    """
+    from replication.report.typeset import number
+
+    if math.isnan(mean):
+        return NOTHING
+    if digits is None:
+        if mean and not 1e-3 <= abs(mean) < 1e5:
+            return number(mean)
+        mean = float(f"{mean:.2e}")
+        digits = max(2 - math.floor(math.log10(abs(mean))), 0) if mean else 2
+    known = [each for each in (mean, deviation) if not math.isnan(each)]
+    return _BETWEEN.join(f"{each:,.{digits}f}" for each in known)
+
+
+def order_of(values: "pd.Series") -> "pd.Series":
+    """0 for the lowest, 1 for the highest, evenly between; NaN if there are fewer than two."""
+    last = values.notna().sum() - 1
+    places = values.rank(method="average") - 1
+    return places / last if last > 0 else places * math.nan
+
+
+class Entry(NamedTuple):
+    """One number and its place."""
+
+    labels: tuple[str, ...]
+    """Of its row."""
+    column: Hashable
+    """Which one."""
+    cell: Cell
+    """What stands there."""
+
+
+def part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable]) -> Part:
+    """Rows in the order in which their labels first occur.
+
+    Args:
+        title: the heading.
+        entries: what is known.
+        columns: from left to right.
+    """
+    rows: dict[tuple[str, ...], dict[Hashable, Cell]] = {}
+    for entry in entries:
+        rows.setdefault(entry.labels, {})[entry.column] = entry.cell
+    return Part(
+        title,
+        [
+            Row(labels, [cells.get(column, Cell()) for column in columns])
+            for labels, cells in rows.items()
+        ],
+    )
+
+
+def typeset(heads: Sequence[Head], parts: Sequence[Part], compared: str) -> "Drawing":
+    """A table between rules.
+
+    Args:
+        heads: of the columns.
+        parts: from top to bottom.
+        compared: in words, what a shade compares a number with.
+    """
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH
+
+    first = 1 + any(head.group for head in heads)
+    last = first + sum(1 + len(each.rows) for each in parts)
+    drawing, axes = plt.subplots(figsize=(WIDTH, (last + 1) * _LINE + 0.1), layout="constrained")
+    axes.set(xlim=(0, 1), ylim=(last + 1, 0))
+    axes.axis("off")
+    labels, columns = _places(heads, parts)
+    _rule(axes, 0, (0, 1), 1.0)
+    _draw_heads(axes, heads, columns)
+    line = first
+    for each in parts:
+        _rule(axes, line, (0, 1), 0.5)
+        _write(axes, 0, line, each.title, "left", bold=True)
+        _draw_rows(axes, each.rows, line + 1, labels, columns)
+        line += 1 + len(each.rows)
+    _rule(axes, last, (0, 1), 1.0)
+    _draw_key(axes, last, compared)
+    return drawing
+
+
+Side = Literal["left", "center"]
+"""Which side of a text stands at its place."""
+Ends = tuple[float, float]
+"""Left and right end, as shares of the width."""
+
+
+def _places(heads: Sequence[Head], parts: Sequence[Part]) -> tuple[list[float], list[Ends]]:
+    """Where labels begin, and the ends of columns: as wide as what they hold, and evenly more."""
+    from replication.drawing import WIDTH
+
+    rows = [row for each in parts for row in each.rows]
+    labels = [_width(texts) for texts in zip(*(row.labels for row in rows), strict=True)]
+    columns = [
+        _width([head.name, *(row.cells[place].text for row in rows)])
+        for place, head in enumerate(heads)
+    ]
+    spare = (WIDTH - sum(labels) - sum(columns)) / len(columns)
+    starts = [*accumulate(labels, initial=0.0)]
+    ends = accumulate((width + spare for width in columns), initial=starts[-1])
+    return (
+        [start / WIDTH for start in starts[:-1]],
+        [(left / WIDTH, right / WIDTH) for left, right in pairwise(ends)],
+    )
+
+
+def _width(texts: Sequence[str]) -> float:
+    """Inches of the longest."""
+    return _LETTER * (1 + max(len(text.replace("\N{THIN SPACE}", "")) for text in texts))
+
+
+def _draw_heads(axes: "Axes", heads: Sequence[Head], columns: Sequence[Ends]) -> None:
+    groups: dict[str, list[Ends]] = {}
+    for head, ends in zip(heads, columns, strict=True):
+        if head.group:
+            groups.setdefault(head.group, []).append(ends)
+    for group, own in groups.items():
+        left, right = own[0][0], own[-1][1]
+        _write(axes, (left + right) / 2, 0, group, "center")
+        _rule(axes, 1, (left + 0.008, right - 0.008), 0.4)
+    for head, (left, right) in zip(heads, columns, strict=True):
+        _write(axes, (left + right) / 2, int(bool(groups)), head.name, "center")
+
+
+def _draw_rows(
+    axes: "Axes",
+    rows: Sequence[Row],
+    line: int,
+    labels: Sequence[float],
+    columns: Sequence[Ends],
+) -> None:
+    before: tuple[str, ...] = ()
+    for row in rows:
+        begins = row.labels[0] not in before[:1]
+        if begins and before and len(labels) > 1:
+            _rule(axes, line, (0, 1), 0.25)
+        # A label stands once where rows share it.
+        for start, label in list(zip(labels, row.labels, strict=True))[0 if begins else 1 :]:
+            _write(axes, start, line, label, "left")
+        for (left, right), cell in zip(columns, row.cells, strict=True):
+            if not math.isnan(cell.order):
+                _shade(axes, line, (left, right), cell.order)
+            _write(axes, (left + right) / 2, line, cell.text, "center")
+        before = row.labels
+        line += 1
+
+
+def _draw_key(axes: "Axes", line: int, compared: str) -> None:
+    """What shades say."""
+    _write(axes, 0, line, "lowest", "left")
+    left, width = 0.075, 0.03
+    for step in range(_SHADES):
+        _shade(axes, line, (left, left + width), step / (_SHADES - 1), height=0.6)
+        left += width
+    _write(axes, left + 0.01, line, f"highest {compared}", "left")
+
+
+def _write(axes: "Axes", x: float, line: int, text: str, side: Side, bold: bool = False) -> None:
+    axes.text(
+        x, line + 0.52, text, ha=side, va="center", fontsize=_SIZE,
+        fontweight="bold" if bold else "normal",
+    )  # fmt: skip
+
+
+def _shade(axes: "Axes", line: int, ends: Ends, order: float, height: float = 1.0) -> None:
+    import matplotlib as mpl
+    from matplotlib.patches import Rectangle
+
+    colour = mpl.colormaps["Blues"](_DEEPEST * order)
+    edge = "none" if height == 1 else "0.7"
+    corner = (ends[0], line + (1 - height) / 2)
+    axes.add_patch(
+        Rectangle(
+            corner, ends[1] - ends[0], height, facecolor=colour, edgecolor=edge, linewidth=0.3,
+            zorder=0,
+        )
+    )  # fmt: skip
+
+
+def _rule(axes: "Axes", line: int, ends: Ends, width: float) -> None:
+    from matplotlib.patches import Rectangle
+
+    # No line of a plot: it is at no number.
+    axes.add_patch(
+        Rectangle(
+            (ends[0], line), ends[1] - ends[0], 0, facecolor="none", edgecolor="0.15",
+            linewidth=width, clip_on=False, zorder=3,
+        )
+    )  # fmt: skip

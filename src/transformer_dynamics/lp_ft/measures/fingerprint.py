@@ -1,0 +1,39 @@
+"""What tells runs apart."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from replication.study import Run
+from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+from transformer_dynamics.lp_ft.measures.trained import Arrays, trained
+
+
+def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
+    """Digest of all bits of a run, and a few numbers.
+
+    Args:
+        job: the runs.
+        runs: as they were trained.
+        data: not used.
+
+    Returns:
+        Columns of a run, see `Trained.columns`; digest, norm (||V||_F at the end) and loss (the
+        last one, nats).
+    """
+    rows = []
+    for run in trained(job, runs):
+        # The arm, too: where fine-tuning changed nothing, runs of two methods may be the same.
+        named = repr(run.columns).encode()
+        bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
+        rows.append(
+            run.columns
+            | {
+                "digest": hashlib.sha256(named + bits).hexdigest()[:16],
+                "norm": float(np.linalg.norm(run.arrays["weight"])),
+                "loss": float(run.arrays["losses"][-1]),
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,39 @@
+"""FT ratios from explicit kernels, of all four methods (Tables 2 and 9)."""
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+import torch
+
+from replication.study import Run
+from transformer_dynamics.lp_ft.kernel_settings import MeasureKernels
+from transformer_dynamics.lp_ft.measures.kernel_matrices import SHARED, starts
+from transformer_dynamics.lp_ft.theory.ft_ratio import Terms
+from transformer_dynamics.lp_ft.theory.kernel import applied
+
+
+def measure(job: MeasureKernels, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
+    """FT ratios on the kernel's training samples, a part of the probe's.
+
+    Args:
+        job: not used.
+        runs: kernels.
+        data: not used.
+
+    Returns:
+        Columns seed, method, ft_ratio; p_term and f_term, mean lengths for eta = 1; error, mean
+        ||delta_i||.
+    """
+    rows = []
+    for start in starts(runs):
+        p = next(kernel for kernel in start.kernels if kernel.method == SHARED)
+        for kernel in start.kernels:
+            if kernel.name != "F":
+                continue
+            delta = torch.from_numpy(start.errors[start.head_of(kernel.method)])
+            terms = Terms(
+                *(applied(torch.from_numpy(k.blocks[: k.training]), delta) for k in (p, kernel))
+            )
+            lengths = [float(x.norm(dim=1).mean()) for x in (*terms, delta)]
+            rows.append((start.seed, kernel.method, terms.ratio, *lengths))
+    return pd.DataFrame(rows, columns=["seed", "method", "ft_ratio", "p_term", "f_term", "error"])

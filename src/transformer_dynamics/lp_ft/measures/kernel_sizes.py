@@ -1,0 +1,70 @@
+"""Ranks, norms and block sizes of kernels (Tables 2 and 9, and the text on Figures 8 and 9)."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from replication.study import Run
+from transformer_dynamics.lp_ft.kernel_settings import MeasureKernels
+from transformer_dynamics.lp_ft.measures.kernel_matrices import Floats, Kernel, Start, starts
+from transformer_dynamics.lp_ft.theory.ranks import f_rank_cap, numerical_rank
+
+COARSE = 1e-3
+"""The largest tolerance: what is left out then is no more than visible in a figure."""
+
+
+def measure(job: MeasureKernels, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
+    """Sizes over training samples.
+
+    Args:
+        job: not used.
+        runs: kernels.
+        data: not used.
+
+    Returns:
+        Columns seed, method, kernel; rank_float64, rank_float32 and rank_coarse, singular values
+        above max(shape) times the resolution of that type, or above 1e-3, of the largest; cap, the
+        largest rank that it can have: C min(N, h + 1) for P, N rank V for F, their sum but at most
+        N C for NTK; frobenius; diagonal and off_diagonal, mean trace norms of blocks (x, x) and of
+        others.
+    """
+    rows = [
+        {"seed": kernel.seed, "method": kernel.method, "kernel": kernel.name}
+        | _sizes(start, kernel)
+        for start in starts(runs)
+        for kernel in start.kernels
+    ]
+    return pd.DataFrame(rows)
+
+
+def _sizes(start: Start, kernel: Kernel) -> dict[str, float]:
+    matrix = kernel.train_matrix
+    single = len(matrix) * float(np.finfo(np.float32).eps)
+    norms = trace_norms(kernel)
+    is_diagonal = np.eye(len(norms), dtype=bool)
+    return {
+        "rank_float64": numerical_rank(matrix),
+        "rank_float32": numerical_rank(matrix, single),
+        "rank_coarse": numerical_rank(matrix, COARSE),
+        "cap": cap(start, kernel),
+        "frobenius": float(np.linalg.norm(matrix)),
+        "diagonal": float(norms[is_diagonal].mean()),
+        "off_diagonal": float(norms[~is_diagonal].mean()),
+    }
+
+
+def cap(start: Start, kernel: Kernel) -> int:
+    """The largest rank that a kernel can have."""
+    training, classes = kernel.training, kernel.classes
+    p = classes * min(training, start.width + 1)
+    if kernel.name == "P":
+        return p
+    f = f_rank_cap(start.coefficients[start.head_of(kernel.method)], training)
+    return f if kernel.name == "F" else min(p + f, training * classes)
+
+
+def trace_norms(kernel: Kernel) -> Floats:
+    """[N, N] sums of the singular values of blocks over training samples."""
+    blocks = kernel.blocks[: kernel.training]
+    return np.asarray(np.linalg.svd(blocks, compute_uv=False).sum(axis=-1))

@@ -1,0 +1,38 @@
+"""The length of the head along training (Figures 1 and 4)."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from replication.study import Run
+from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+from transformer_dynamics.lp_ft.measures.trained import Arrays, Trained, trained
+
+
+def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
+    """||V||_F, loss and accuracy on training samples by step.
+
+    Args:
+        job: the runs.
+        runs: as they were trained.
+        data: not used.
+
+    Returns:
+        Columns of a run, see `Trained.columns`; step (number of steps before), norm, loss (nats)
+        and accuracy. Of LP these are points of full-batch gradient descent, with loss and accuracy
+        of all training samples, and falling, the share of rows of V whose loss falls as they become
+        longer. Of other methods loss and accuracy are those of the next batch, with dropout, NaN at
+        the end; falling is NaN.
+    """
+    return pd.concat([_rows(run) for run in trained(job, runs)], ignore_index=True)
+
+
+def _rows(run: Trained) -> pd.DataFrame:
+    steps = run.arrays["steps"]
+    columns = {"norm": "norms", "loss": "losses", "accuracy": "accuracies", "falling": "falling"}
+    values = {}
+    for column, name in columns.items():
+        given = run.arrays.get(name, np.empty(0))
+        values[column] = np.concatenate([given, np.full(len(steps) - len(given), np.nan)])
+    return pd.DataFrame(run.columns | {"step": steps} | values)

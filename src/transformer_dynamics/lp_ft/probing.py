@@ -1,0 +1,83 @@
+"""Linear probing, to the optimum and along gradient descent, on features that do not change."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from transformer_dynamics.encoders.calibration import negative_log_likelihood
+from transformer_dynamics.encoders.head import Head
+from transformer_dynamics.encoders.probe import Probe, select
+from transformer_dynamics.lp_ft.run_settings import ProbeChoice
+from transformer_dynamics.lp_ft.sets import Part, Sets
+
+Floats = NDArray[np.float64]
+
+
+class Path(NamedTuple):
+    """Gradient descent of a head, at some of its steps; the first is 0."""
+
+    steps: NDArray[np.int64]
+    """[points] number of steps before each point."""
+    norms: Floats
+    """[points] ||V||_F."""
+    losses: Floats
+    """[points] mean cross-entropy, in nats."""
+    accuracies: Floats
+    """[points] share of right predictions on training samples."""
+    falling: Floats
+    """[points] share of rows k of V whose cross-entropy falls as they become longer, Eq. (3)."""
+
+
+def probed(found: Sets, choice: ProbeChoice) -> Probe:
+    """The best probe of a run's samples.
+
+    Raises:
+        InputError: if one does not reach its optimum.
+    """
+    train, validation = ((part.features, part.labels) for part in (found.train, found.validation))
+    return select(train, validation, found.classes, choice.strengths)
+
+
+def points(choice: ProbeChoice) -> NDArray[np.int64]:
+    """Steps of the path that are kept, ascending."""
+    spread = np.geomspace(1, choice.steps, choice.points - 1).round().astype(np.int64)
+    return np.unique(np.concatenate([[0], spread]))
+
+
+def path(start: Head, train: Part, choice: ProbeChoice, strength: float) -> Path:
+    """Full-batch gradient descent on the probe's objective, divided by C_reg N.
+
+        mean_i CE_i + ||V||_F^2/(2 C_reg N)
+
+    The step is 1/L, where L = (1/2) lambda_max(mean_i [phi_i, 1][phi_i, 1]^T) + 1/(C_reg N) bounds
+    the curvature, so that no step increases the objective.
+
+    Args:
+        start: where it begins.
+        train: [N] samples.
+        choice: number of steps, and how many are kept.
+        strength: C_reg.
+    """
+    phi = np.asarray(train.features, np.float64)
+    weight, bias = (each.double().numpy() for each in start)
+    decay = 1 / (strength * len(phi))
+    widened = np.concatenate([phi, np.ones((len(phi), 1))], axis=1)
+    largest = np.linalg.eigvalsh(widened.T @ widened / len(phi))[-1]
+    eta = 1 / (largest / 2 + decay)
+    one_hot = np.eye(len(weight))[train.labels]
+    kept, rows = set(points(choice).tolist()), []
+    for step in range(choice.steps + 1):
+        logits = phi @ weight.T + bias
+        error = (np.exp(log_softmax(logits, axis=1)) - one_hot) / len(phi)
+        gradient = error.T @ phi
+        if step in kept:
+            radial = np.sum(gradient * weight, axis=1)
+            right = np.mean(logits.argmax(axis=1) == train.labels)
+            loss = negative_log_likelihood(logits, train.labels)
+            rows.append((step, np.linalg.norm(weight), loss, right, np.mean(radial < 0)))
+        weight = weight - eta * (gradient + decay * weight)
+        bias = bias - eta * error.sum(axis=0)
+    steps, *columns = (np.array(column) for column in zip(*rows, strict=True))
+    return Path(steps, *columns)

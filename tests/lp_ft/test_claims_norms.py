@@ -1,0 +1,93 @@
+"""Claims on norms: tables that say the opposite turn their verdicts."""
+
+import math
+
+import pandas as pd
+import pytest
+from claim_tables import SEEDS, means, trained, verdict, without
+
+from replication.errors import UnmeasurableError
+from replication.study import Measured
+
+SETS = ("cb", "trec6", "cr")
+
+
+def norms(**ends):
+    """||V|| from .7 to what is given, by method, on three sets and one more test set."""
+    return trained(
+        *(
+            {"texts": name, "method": method, "split": split,
+             "values": {"start_norm": 0.7, "norm": end}}
+            for name in SETS
+            for method, end in ends.items()
+            for split in (["test", "sst2_sentences"] if name == "cr" else ["test"])
+        )
+    )  # fmt: skip
+
+
+def test_growth_of_probing():
+    honest = norms(lp=16.0, ft=0.75, lora=0.9, lp_ft=16.0)
+    found = means("L5a", honest)
+    assert len(found) == 6
+    assert found["TREC-6: LP minus FT"] == pytest.approx(math.log(16 / 0.75), abs=0.05)
+    assert found["CR: LP minus LoRA"] == pytest.approx(math.log(16 / 0.9), abs=0.05)
+    assert verdict("L5a", honest) == "replicated"
+    assert verdict("L5a", norms(lp=0.3, ft=0.75, lora=0.7)) == "contradicted"
+    assert verdict("L5a", norms(lp=0.8, ft=0.75, lora=0.7)) == "no effect"
+    # One set in which probing shortens the head suffices against it.
+    table = honest.table.copy()
+    table.loc[(table["texts"] == "cb") & (table["method"] == "lp"), "norm"] /= 50
+    assert verdict("L5a", Measured(table, None)) == "contradicted"
+
+
+def test_what_is_missing_is_said():
+    honest = norms(lp=16.0, ft=0.75, lora=0.9)
+    with pytest.raises(UnmeasurableError, match="there is no LoRA"):
+        verdict("L5a", without(honest, method="lora"))
+    rows = honest.table
+    dropped = rows[~((rows["seed"] == 3) & (rows["method"] == "ft"))]
+    with pytest.raises(UnmeasurableError, match="different seeds"):
+        verdict("L5a", Measured(dropped, None))
+    twice = pd.concat([rows, rows[rows["method"] == "ft"].assign(rate=1.0)])
+    with pytest.raises(UnmeasurableError, match="several runs of a seed"):
+        verdict("L5a", Measured(twice, None))
+    with pytest.raises(UnmeasurableError, match="no runs"):
+        verdict("L5a", Measured(rows[:0], None))
+
+
+def along(**factors):
+    """||V|| along three steps, the last so many times as long as the first, shuffled."""
+    rows = [
+        {"texts": name, "method": method, "step": step,
+         "values": {"norm": 0.7 * factor ** (step / 2), "falling": 0.95}}
+        for name in SETS
+        for method, factor in factors.items()
+        for step in (0, 1, 2)
+    ]  # fmt: skip
+    measured = trained(*rows, spread=1e-4)
+    return Measured(measured.table.sample(frac=1, random_state=0), None)
+
+
+def test_growth_along_training():
+    honest = along(lp=20.0, ft=1.01, lora=1.3)
+    found = means("L5b", honest)
+    assert found["CB: FT"] == pytest.approx(math.log(1.01), abs=1e-3)
+    assert len(found) == 9
+    assert verdict("L5b", honest) == "replicated"
+    assert verdict("L5b", along(lp=20.0, ft=0.99, lora=1.3)) == "contradicted"
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.97, "replicated"), (0.6, "contradicted")])
+def test_rows_that_grow(share, said):
+    rows = [
+        {"texts": name, "method": method, "step": step, "values": {"falling": value}}
+        for name in SETS
+        for step, early in ((0, -0.02), (1, 0.02))
+        for method, value in (("lp", share + early), ("ft", math.nan))
+    ]
+    measured = trained(*rows)
+    assert means("L4b", measured) == {
+        name: pytest.approx(share, abs=1e-9) for name in ("CB", "TREC-6", "CR")
+    }
+    assert verdict("L4b", measured) == said
+    assert len(SEEDS) == 5

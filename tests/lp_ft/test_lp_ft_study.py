@@ -1,0 +1,194 @@
+"""Which runs there are, and answers to settings that cannot be."""
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import yaml
+
+from replication.configuration import Computation, configure, merged
+from replication.errors import InputError
+from replication.jobs import Jobs
+from replication.study import find_studies
+from transformer_dynamics.lp_ft import study
+from transformer_dynamics.lp_ft.grid_settings import arms
+from transformer_dynamics.lp_ft.run_settings import Schedule
+
+FOLDER = Path(study.__file__).parent
+OVERLAYS = ("minimum", "full", "paper_scale")
+STUDIES = {"lp_ft": find_studies()["lp_ft"]}
+ON_GPU = {"computation": {"device": "cuda"}}
+
+
+def settings(changes=None):
+    return configure({"lp_ft": changes or {}}, STUDIES).section("lp_ft")
+
+
+def overlay(name):
+    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+
+
+def test_the_default_runs():
+    found = study.experiments(settings(), Computation())
+    number = {name: len(each.runs) for name, each in found.items()}
+    assert number == {
+        "main": 3 * 5 * 5,
+        "tuning": 3 * 4 * 3,
+        "equal_rate": 2 * 3 * 5,
+        "scale": 8 * 2 * 5,
+        "scale_ood": 4 * 2 * 5,
+        "scale_sgd": 4 * 2 * 2 * 5,
+        "head_length": 2 * 2 * 2 * 5,
+        **dict.fromkeys(["kernels_cb", "kernels_cr"], 5),
+        **dict.fromkeys(["head_control_cb", "head_control_trec6", "head_control_cr"], 5),
+    }
+    assert {seed for job in found["tuning"].runs.values() for seed in job.seeds} == {101}
+    for each in found.values():
+        jobs = [job.settings.model_dump_json() + str(job.seeds) for job in each.runs.values()]
+        assert len({*jobs}) == len(jobs)
+
+
+def test_the_tuning_seed_is_not_judged():
+    given = settings()
+    own = {name for name, grid in given.experiments.items() if grid.seeds is not None}
+    assert own == {"tuning"}
+    assert 101 not in range(given.seeds.first, given.seeds.first + given.seeds.count)
+
+
+def test_chosen_rates_are_among_those_that_were_tried():
+    given = settings()
+    for name, methods in given.rates.items():
+        assert {*methods} == {"ft", "lp_ft", "lora", "lp_lora"}
+        for method, chosen in methods.items():
+            assert chosen.rate in given.experiments["tuning"].rates[method], (name, method)
+
+
+def test_a_run_reads_its_sets_and_the_encoder_last():
+    runs = study.experiments(settings(), Computation())["main"].runs
+    sets = ("tokens-cr", "features-cr", "tokens-sst2_sentences", "features-sst2_sentences")
+    assert runs["cr-lp-1"].reads == sets
+    assert runs["cr-lp_lora-5"].reads == (*sets, "encoder")
+    assert runs["cb-ft-1"].settings.tuning.schedule.total(225) == 150
+    assert runs["trec6-ft-1"].settings.tuning.schedule.total(1000) == 252
+
+
+def test_experiments_at_the_start_read_their_set_and_the_encoder_last():
+    found = study.experiments(settings(), Computation())
+    for name in ("kernels_cr", "head_control_cr"):
+        each = found[name]
+        assert {job.reads for job in each.runs.values()} == {
+            ("tokens-cr", "features-cr", "encoder")
+        }
+        assert {seed for job in each.runs.values() for seed in job.seeds} == {1, 2, 3, 4, 5}
+    kernels, heads = (
+        found[f"{kind}_cr"].runs["1"].settings for kind in ("kernels", "head_control")
+    )
+    assert (kernels.samples, kernels.draws, heads.samples) == (100, 20, 112)
+    assert kernels.strengths == heads.strengths == settings().probe.strengths
+    regression = found["kernels_cb"].metrics["kernel_regression"].settings
+    assert regression.strengths == pytest.approx(np.logspace(-4, 4, 10), rel=1e-6)
+
+
+def test_the_plane_is_that_of_main():
+    found = study.experiments(settings(), Computation())
+    assert [name for name, each in found.items() if "tsne" in each.metrics] == ["main"]
+    given = found["main"].metrics["tsne"]
+    assert given.settings.texts == "cb"
+    assert given.settings.runs == found["main"].metrics["features"].settings.runs
+
+
+@pytest.mark.parametrize("draw", range(3))
+def test_one_seed_has_a_run_of_every_method(draw):
+    given = settings()
+    found = study.experiments(settings(study.one_seed(given, Random(draw))), Computation())
+    whole = study.experiments(given, Computation())
+    assert {*found} == {*whole}
+    for name, each in found.items():
+        assert len({job.seeds for job in each.runs.values()}) == 1
+        left, known = (
+            {job.settings.model_dump_json() + str(job.seeds) for job in found.runs.values()}
+            for found in (each, whole[name])
+        )
+        assert left <= known
+        if name in given.experiments:
+            assert len(each.runs) == len(given.experiments[name].methods)
+
+
+def test_where_files_are_does_not_matter_to_runs():
+    here = study.experiments(settings(), Computation())["main"]
+    moved = {"encoder": {"folder": "my"}, "sets": {"cb": {"folder": "texts"}}}
+    there = study.experiments(settings(moved), Computation())["main"]
+    assert there.runs == here.runs
+    assert there.data["tokens-cb"].settings == here.data["tokens-cb"].settings
+    assert there.data["tokens-cb"].reads[-1] == "texts/val.jsonl"
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_overlays_can_be_planned(name):
+    jobs = Jobs.of(configure(merged(overlay(name), ON_GPU), STUDIES), STUDIES)
+    assert len(jobs.tasks) > 200
+
+
+def test_the_papers_scale_has_the_papers_rates_and_needs_a_gpu():
+    given = overlay("paper_scale")
+    with pytest.raises(InputError, match=r"roberta would take one core about [\d,]+ days to train"):
+        Jobs.of(configure(given, STUDIES), STUDIES)
+    found = configure(merged(given, ON_GPU), STUDIES)
+    runs = study.experiments(found.section("lp_ft"), found.computation)["main"].runs
+    tuning = runs["mrpc-lp_ft-1001"].settings.tuning
+    assert (tuning.optimiser.rate, tuning.schedule.batch_size) == (1e-5, 8)
+    assert tuning.schedule.epochs == 10
+    assert runs["sst2-lora-5005"].settings.device == "cuda"
+
+
+def test_what_the_papers_scale_would_cost():
+    given = merged(overlay("paper_scale"), {"lp_ft": {"seeds": [1001, 2002]}})
+    grids = configure(given, STUDIES).section("lp_ft").experiments
+    texts = dict.fromkeys(grids["main"].texts) | {"cb": {"epochs": 1}}
+    only = dict.fromkeys(grids) | {"main": {"methods": ["lp", "ft"], "texts": texts}}
+    few = configure(merged(given, {"lp_ft": {"experiments": only}}), STUDIES).section("lp_ft")
+    # Of 250 samples 225 are trained on, in 15 batches of 16 texts of 128 tokens, by two seeds.
+    seconds = 2 * 15 * 16 * 128 * 6 * 8.5e7 / study.OPERATIONS
+    assert study.core_days(few) == pytest.approx(seconds / 86_400)
+
+
+def test_names_of_runs_say_in_what_they_differ():
+    given = settings()
+    shared = given.shared(Computation())
+    assert next(iter(arms(given.experiments["equal_rate"], shared))) == "trec6-ft-rate1e-05"
+    assert "trec6-lp_ft-x0.5" in arms(given.experiments["scale"], shared)
+    sgd = arms(given.experiments["scale_sgd"], shared)
+    assert {"trec6-ft-rate0.001-x10-unclipped", "trec6-ft-rate0.001-x10-clip1"} <= {*sgd}
+    length = arms(given.experiments["head_length"], shared)
+    assert {name: job.tuning.norm for name, job in length.items()}["cr-ft-probe"] == "probe"
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({"sets": {"cb": {"train": None}}}, "sets > cb: give both"),
+        ({"experiments": {"main": {"texts": {"rte": {"epochs": 1}}}}}, "unknown key 'rte'"),
+        ({"rates": {"cb": None}}, "rates > cb"),
+        ({"experiments": {"main": {"texts": {"cb": {"steps": 3}}}}}, "either epochs or steps"),
+        ({"sets": {"rte": {}}, "experiments": {"main": {"texts": {"rte": {"steps": 3}}}}},
+         "has no rate; add rates > rte"),
+        ({"experiments": {"equal_rate": {"rates": {"ft": [1e-5, 1.00000001e-5]}}}}, "six digits"),
+        ({"kernels": {"texts": ["cb", "rte"]}}, "kernels > texts: unknown key 'rte'"),
+        ({"head_control": {"texts": ["cb", "cb"]}}, "head_control > texts: every value"),
+        ({"experiments": {"kernels_cr": {"texts": {"cr": {"steps": 3}}, "methods": ["ft"]}}},
+         "experiments > kernels_cr: has a meaning"),
+        ({"experiments": {"main": {"texts": {"cb": None}}}}, "tsne > texts: unknown key 'cb'"),
+        ({"experiments": {"main": {"factors": [1, 2]}}}, "tsne: is of experiments with one run"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_answered(changes, answer):
+    with pytest.raises(InputError, match=answer):
+        settings(changes)
+
+
+def test_a_schedule_has_epochs_or_steps():
+    assert Schedule(steps=7).total(1000) == 7
+    assert Schedule(epochs=2, batch_size=32).total(65) == 6
+    with pytest.raises(ValueError, match="either epochs or steps"):
+        Schedule()
