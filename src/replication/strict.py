@@ -11,10 +11,13 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from replication.errors import InputError
 
@@ -35,6 +38,33 @@ def distinct(values: list[T]) -> list[T]:
     return values
 
 
+class _Removable:
+    """What is added to a mapping so that `null` in an overlay removes a name from it."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_without_null, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, found: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler(found)
+        # The names are of some pattern, or of an enumeration.
+        values = schema.get("patternProperties", schema)
+        for key in ["additionalProperties"] if values is schema else [*values]:
+            values[key] = {"anyOf": [values[key], {"type": "null"}]}
+        return schema
+
+
+def _without_null(given: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    return {name: found for name, found in given.items() if found is not None}
+
+
+REMOVABLE = _Removable()
+"""Of a mapping by name: `null` in an overlay removes a name."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 """Of what a study computes, and of its folder."""
 Positive = Annotated[float, Field(gt=0)]

@@ -2,12 +2,20 @@
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from replication.seeds import Seeds
-from replication.strict import Count, Positive, Positives, Strict, distinct, unknown_key
+from replication.strict import (
+    REMOVABLE,
+    Count,
+    Positive,
+    Positives,
+    Strict,
+    distinct,
+    unknown_key,
+)
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.lp_ft.run_settings import (
     Adapters,
@@ -59,7 +67,7 @@ class Plane(Strict):
 class Grid(Strict):
     """One run for every combination of its lists; LP, which has no steps, has one for each set."""
 
-    texts: Annotated[dict[TextName, Length], Field(min_length=1)]
+    texts: Annotated[dict[TextName, Length], Field(min_length=1), REMOVABLE]
     """Sets by name; `null` in an overlay removes one."""
     methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
     """What is trained."""
@@ -79,11 +87,6 @@ class Grid(Strict):
     """Instead of those of all experiments."""
     tsne: Plane | None = None
     """Metric `tsne` of this experiment; there is none if left out."""
-
-    @field_validator("texts", mode="before")
-    @classmethod
-    def _without_removed(cls, texts: Any) -> Any:
-        return without_null(texts)
 
     @model_validator(mode="after")
     def _check_plane(self) -> Self:
@@ -112,13 +115,6 @@ class Shared(Strict):
     """LoRA."""
     device: Literal["cpu", "cuda"]
     """Where."""
-
-
-def without_null(given: Any) -> Any:
-    """A mapping without the names that an overlay removes."""
-    if not isinstance(given, dict):
-        return given
-    return {name: found for name, found in given.items() if found is not None}
 
 
 def arms(grid: Grid, shared: Shared) -> dict[str, RunJob]:

@@ -4,12 +4,12 @@ from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
 
-from pydantic import field_validator, model_validator
+from pydantic import model_validator
 
 from replication.configuration import Computation
 from replication.errors import InputError
 from replication.seeds import Seeds, listed
-from replication.strict import Name, unknown_key
+from replication.strict import REMOVABLE, Name, unknown_key
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
@@ -19,7 +19,7 @@ from transformer_dynamics.encoders.settings import (
     TextName,
     TextNumbers,
 )
-from transformer_dynamics.lp_ft.grid_settings import Grid, Rate, Shared, arms, without_null
+from transformer_dynamics.lp_ft.grid_settings import Grid, Rate, Shared, arms
 from transformer_dynamics.lp_ft.kernel_experiments import (
     head_control_experiment,
     kernel_experiment,
@@ -59,7 +59,7 @@ class Settings(StudySettings):
 
     encoder: EncoderChoice
     """What is fine-tuned."""
-    sets: dict[TextName, TextNumbers]
+    sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
     """What is drawn of each set."""
     probe: ProbeChoice
     """Linear probing."""
@@ -69,7 +69,7 @@ class Settings(StudySettings):
     """What was chosen, on validation samples of a seed that is not judged."""
     seeds: Seeds
     """Of all experiments that do not have their own."""
-    experiments: dict[Name, Grid]
+    experiments: Annotated[dict[Name, Grid], REMOVABLE]
     """Trained runs by name; `null` in an overlay removes an experiment."""
     kernels: Kernels
     """Explicit kernels at the start of fine-tuning."""
@@ -77,11 +77,6 @@ class Settings(StudySettings):
     """FT ratios of heads with either direction and either norm."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
     """The figures by name: `figures/lp_ft/<name>.pdf`."""
-
-    @field_validator("experiments", "sets", mode="before")
-    @classmethod
-    def _without_removed(cls, given: Any) -> Any:
-        return without_null(given)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
