@@ -2,17 +2,20 @@
 
 import difflib
 import json
+from typing import Annotated, Literal
 
 import jsonschema
 import pytest
 import yaml
 from conftest import DEFAULTS, ROOT, changed
+from pydantic import Field
 
 from replication.configuration import configuration_type, configure, defaults
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.generate import generated_files
 from replication.jobs import Jobs
+from replication.strict import REMOVABLE, Name, Strict
 from replication.study import find_studies
 
 STUDIES = find_studies()
@@ -55,6 +58,25 @@ def schema():
     return jsonschema.Draft202012Validator(
         json.loads((ROOT / "config/config.schema.json").read_text())
     )
+
+
+class Removing(Strict):
+    """A section with mappings of both kinds."""
+
+    by_pattern: Annotated[dict[Name, int], REMOVABLE] = {}
+    by_choice: Annotated[dict[Literal["a", "b"], int], Field(min_length=1), REMOVABLE] = {"a": 1}
+
+
+def test_null_removes_a_name_and_the_schema_takes_it():
+    given = {"by_pattern": {"x": None, "y": 1}, "by_choice": {"a": None, "b": 2}}
+    found = Removing.parse(given, "here")
+    assert (found.by_pattern, found.by_choice) == ({"y": 1}, {"b": 2})
+    schema = jsonschema.Draft202012Validator(Removing.model_json_schema())
+    assert schema.is_valid(given)
+    assert not schema.is_valid({"by_pattern": {"x": "one"}})
+    assert not schema.is_valid({"by_choice": {"c": None}})
+    with pytest.raises(InputError, match="by_choice: Dictionary should have at least 1 item"):
+        Removing.parse({"by_choice": {"a": None}}, "here")
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
