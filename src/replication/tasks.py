@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 JUDGE = "replication.verification.judgement"
 PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
 """Paths that mean nothing else to a shell, to Snakemake or to a file system."""
+REMOVED = " (did the configuration remove it?)"
+"""Of what a registry or a configuration names, and is not there."""
 LONGEST_NAME = 200
 """Of a file, without its ending; file systems take 255 bytes."""
 
@@ -134,7 +136,7 @@ class Tasks:
         if found.kind == "own":
             where = f"configuration: {self._study} > claims > {claim}"
         uses = self._uses(found.uses, where)
-        tables = self._sources(claim, variant)
+        tables = self._jobs.sources(claim, variant)
         program, function = self._measure(found, len(tables), where)
         sources = self._metrics(tables, where)
         settings: dict[str, Any] = {"measure": function, "uses": uses}
@@ -142,19 +144,6 @@ class Tasks:
         published = self._published(found.published_table, f"{where} > published_table")
         task = self._small("evidence", program, function, settings, sources, published)
         return task._replace(batch=self._jobs.batch(claim, variant))
-
-    def _sources(self, claim: str, variant: str) -> list[tuple[str, str]]:
-        """Those of a claim; what a registry names is there, unless a configuration removed it."""
-        sources = self._jobs.sources(claim, variant)
-        for name, metric in sources if self._jobs.claims[claim].kind != "own" else ():
-            made = self._jobs.experiments.get(name)
-            if made is None or metric not in made.metrics:
-                lacking = f"experiment '{name}'" if made is None else f"'{metric}' of '{name}'"
-                raise InputError(
-                    f"configuration: {self._study}: there is no {lacking}, which claim {claim} of"
-                    " the registry reads; leave it in"
-                )
-        return sources
 
     def _measure(self, claim: Claim, tables: int, where: str) -> tuple[str, str]:
         """Module and function of a claim's measure, which takes so many tables of metrics."""
@@ -220,10 +209,10 @@ class Tasks:
         for experiment, metric in sources:
             if experiment not in self._jobs.experiments:
                 known = unknown_key(experiment, list(self._jobs.experiments))
-                raise InputError(f"{where}: experiment: {known}")
+                raise InputError(f"{where}: experiment: {known}{REMOVED}")
             if metric not in self._jobs.experiments[experiment].metrics:
                 known = unknown_key(metric, list(self._jobs.experiments[experiment].metrics))
-                raise InputError(f"{where}: metric of experiment '{experiment}': {known}")
+                raise InputError(f"{where}: metric of experiment '{experiment}': {known}{REMOVED}")
         return tuple(self._jobs.metric(*source) for source in sources)
 
     def _uses(self, keys: Iterable[str], where: str) -> dict[str, Any]:

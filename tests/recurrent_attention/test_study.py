@@ -148,10 +148,13 @@ def test_a_figure_of_one_run_shows_the_one_seed_that_is_left(seed: int) -> None:
 
 def test_what_a_claim_needs_cannot_be_removed() -> None:
     for changes, said in (
-        ({"experiments": {"akorn_n48": None}}, "no experiment 'akorn_n48', which claim J14a"),
-        ({"conditions_of": {"spectrum": ["itrsa"]}}, "no 'spectrum' of 'itrsa_unnormalised'"),
+        ({"experiments": {"akorn_n48": None}}, "claim J14a: experiment: unknown key 'akorn_n48'"),
+        (
+            {"conditions_of": {"spectrum": ["itrsa"]}},
+            "'itrsa_unnormalised': unknown key 'spectrum'",
+        ),
     ):
-        with pytest.raises(InputError, match=f"configuration: {STUDY.name}: there is {said}"):
+        with pytest.raises(InputError, match=rf"{said}.*\(did the configuration remove it\?\)"):
             Jobs.of(configured(changes), {STUDY.name: STUDY})
 
 

@@ -369,7 +369,7 @@ def test_a_damaged_input_costs_no_result(finished_project: Project, tmp_path: Pa
     assert f"Error: {data}: truncated, damaged" in output
     assert (other.folder / run).read_bytes() == before[run]
     path.unlink()
-    assert counted(other.run(FIGURE, data)) == {"data": 1}
+    other.run(FIGURE, data)
     assert other.files("results") == before
 
 

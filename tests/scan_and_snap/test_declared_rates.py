@@ -32,12 +32,18 @@ REFERENCES = {
 CLAIMS = {
     (study, name): claim for study in REFERENCES for name, claim in STUDIES[study].claims.items()
 }
-STATISTICAL = [key for key, claim in CLAIMS.items() if isinstance(claim.test, Statistical)]
-FAMILY = {key: [(key[0], name) for name in STUDIES[key[0]].family(key[1])] for key in CLAIMS}
 EVIDENCE_OF = {
     (study, str(claim)): table.dropna(axis="columns", how="all")
     for study, reference in REFERENCES.items()
     for claim, table in reference.tables[EVIDENCE].groupby("claim")
+}
+# Claims that the runs of the reference are not in the regime of have no evidence.
+STATISTICAL = [key for key in EVIDENCE_OF if isinstance(CLAIMS[key].test, Statistical)]
+FAMILY = {
+    key: [
+        (key[0], name) for name in STUDIES[key[0]].family(key[1]) if (key[0], name) in EVIDENCE_OF
+    ]
+    for key in EVIDENCE_OF
 }
 REPLICATIONS = 100
 FEWEST_RESAMPLED = 10

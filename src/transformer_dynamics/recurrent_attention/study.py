@@ -425,7 +425,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "exponents": {"boards": 1, "steps": 2, "long": 10},
             "distribution": {"steps": 2},
             "spectrum": {"boards": 1, "steps": 2},
-            "perturbed": {"etas": [0.1, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
+            "perturbed": {"etas": [0.05, 0.1, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
             "trajectories": {
                 "warm_up": 2,
                 "steps": 60,
