@@ -37,7 +37,8 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Project:
             "scan_and_snap.measure_settings@", id="name of a new metric trains nothing",
         ),
         pytest.param(
-            "../../../requirements-encoders.lock", "torch==2.13.0", "torch==2.12.0", TRAINS, "torch==2.12.0",
+            "../../../requirements-encoders.lock",
+            "torch==2.13.0", "torch==2.12.0", TRAINS, "torch==2.12.0",
             id="torch",
         ),
     ],
