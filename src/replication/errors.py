@@ -2,6 +2,9 @@
 
 import click
 
+OUT_OF_REGIME = "it is not in the regime of the claim"
+"""How the reason of an `OutOfRegimeError` ends."""
+
 
 class InputError(click.ClickException):
     """Something that the user gave or left behind cannot be used.
@@ -17,3 +20,14 @@ class UnmeasurableError(InputError):
     Raised by a measure or by a test, it stops nothing: the claim is not tested, and the message is
     the reason.
     """
+
+
+class OutOfRegimeError(UnmeasurableError):
+    """What was trained is not in the regime that a claim is about, however much of it there is.
+
+    A study's conformance takes that for a finding, and every other unmeasured claim for a mistake.
+    """
+
+    def __init__(self, why: str) -> None:
+        """Say why, in what was measured."""
+        super().__init__(f"{why}: {OUT_OF_REGIME}")

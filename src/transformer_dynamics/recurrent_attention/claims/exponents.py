@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.errors import OutOfRegimeError, UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.recurrent_attention.measure_settings import (
     Accuracy,
@@ -157,14 +157,14 @@ def growth(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
     It is that of finite time, the mean over boards; other seeds do not count.
 
     Raises:
-        UnmeasurableError: if fewer than `FEWEST_SEEDS` count.
+        OutOfRegimeError: if fewer than `FEWEST_SEEDS` count.
     """
     found = slopes(trajectories)
     positive = found[_mean(trained, "max").reindex(found.index) > 0]
     if len(positive) < FEWEST_SEEDS:
-        raise UnmeasurableError(
+        raise OutOfRegimeError(
             f"the largest exponent of {CALLED[_kind(trained)]} is positive in {len(positive)} of"
-            f" {len(found)} seeds only: it is not in the regime of the claim"
+            f" {len(found)} seeds only"
         )
     return _cell("slope", positive)
 
