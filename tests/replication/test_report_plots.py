@@ -63,8 +63,15 @@ def test_numbers_are_short(value, text):
         ("dB_n/dt >= 1e-3", "dB<sub>n</sub>/dt ≥ 0.001"),
         ("|zdot_ml| and dots", "|z\u0307<sub>ml</sub>| and dots"),
         ("(I+E)^{-1}, F^dagger", "(I+E)<sup>−1</sup>, F<sup>†</sup>"),
+        ("sum_{k != n} beta_nk", "sum<sub>k ≠ n</sub> β<sub>nk</sub>"),
+        (
+            "max_l f_n.f_n' <~ ||c||_1",
+            "max<sub>l</sub> f<sub>n</sub>·f<sub>n′</sub> ≲ ||c||<sub>1</sub>",
+        ),
+        ("m' != m of 'a' set", "m′ ≠ m of 'a' set"),
+        ("e^(2(z_ml(t) - z_ml(0)))", "e<sup>2(z<sub>ml</sub>(t) - z<sub>ml</sub>(0))</sup>"),
         ("seeds 1-10 of a -2 run", "seeds 1-10 of a −2 run"),
-        ("in papers/a_b.csv and num_last", "in papers/a_b.csv and num_last"),
+        ("in papers/a_b.csv and num_last", "in papers/a_b.csv and <code>num_last</code>"),
         ("a theorem's etalon", "a theorem's etalon"),
         ("ln(1.8e308)", "ln(1.8e308)"),  # beyond float64
     ],
@@ -76,3 +83,34 @@ def test_formulas_are_set(plain, html):
 def test_svg_has_no_html():
     assert "<sub>" not in typeset_svg("eta_Y^2 <b>")
     assert "&lt;b&gt;" in typeset_svg("eta_Y^2 <b>")
+    assert typeset_svg("num_last") == "<tspan>num_last</tspan>"
+
+
+def test_long_cells_keep_their_ends():
+    """Which tell them apart; a formula is as long as it is once it is set."""
+    told = "one common token, {} population flow, eta_Y/eta_Z {}"
+    rows = [
+        Comparison(cell=told.format(middle, end), estimate=1.5, decision="holds")
+        for middle in ("", "of many that are all as frequent as each other,")
+        for end in ("100", "1000")
+    ]
+    labels = [label for _, label, _ in forest(rows).rows]
+    assert labels[:2] == [row.cell for row in rows[:2]]
+    assert [label.split()[-2:] for label in labels[2:]] == [
+        ["eta_Y/eta_Z", "100"],
+        ["eta_Y/eta_Z", "1000"],
+    ]
+    assert all(label.count("…") == 1 for label in labels[2:])
+    (label,) = [
+        label
+        for _, label, _ in forest([Comparison(cell="a" * 200, estimate=1, decision="open")]).rows
+    ]
+    assert label.endswith("a…")
+    assert len(label) < 100
+
+
+def test_the_largest_numbers_have_an_axis():
+    values = (1e308, -1e308, 0.0)
+    plot = forest([Comparison(cell="a", estimate=v, decision="open") for v in values])
+    first, second, zero = map(plot.place, values)
+    assert plot.left <= second < zero < first <= plot.right

@@ -1,5 +1,6 @@
 """Pages from references: nothing is computed, and nothing but the page is written."""
 
+import hashlib
 import json
 import os
 import re
@@ -12,12 +13,13 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from replication.continuous.history import VERDICTS
-from replication.registry import Registry
+from replication.registry import GROUPS, Registry, read_registry
 from replication.report import reference
 from replication.report.__main__ import main
 from replication.report.behind import beside, overlay
 from replication.report.citing import citing
-from replication.verification.reference import reference_folder
+from replication.study import find_studies
+from replication.verification.reference import read_verdicts, reference_folder
 
 STUDY = "example"
 
@@ -51,18 +53,66 @@ def test_a_page_needs_nothing_but_the_reference(project):
     assert page.read_text() == html
 
 
-def test_a_figure_without_a_fitting_table_is_left_out_and_named(project):
+def test_a_figure_without_a_fitting_table_is_named_in_its_place(project):
     folder = reference_folder(project, STUDY)
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["files"]["figures/fig2.csv"]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / "figures/fig2.csv").unlink()
     result = build(project, STUDY)
-    assert result.exit_code == 0
-    assert "has no table of figure fig2; `snakemake reference --config study=exam" in result.output
+    assert result.exit_code == 1
+    reason = "has no table of figure fig2; `snakemake reference --config study=example`"
+    assert f"Error: 1 figure(s) could not be drawn: {project}" in result.output
+    assert reason in result.output
     html = (project / "pages/example.html").read_text()
-    assert 'id="figure-fig1"' in html
-    assert 'id="figure-fig2"' not in html
+    place = html[html.index('id="figure-fig2"') :]
+    assert "This figure could not be drawn.</b>" in place
+    assert reason in place
+    assert html.count('src="data:image/svg+xml;base64,') == 1
+
+
+def test_a_page_tells_of_the_verdicts_on_other_pages(project):
+    """Of the same paper beside its own, and of all others in a list; a search finds them."""
+    for name in ("scan_and_snap", "scan_and_snap_text"):
+        shutil.copytree(reference_folder(ROOT, name), reference_folder(project, name))
+    studies = find_studies()
+    kept = [reference._kept(project, studies[name]) for name in ("scan_and_snap", STUDY)]
+    found = {
+        name: reference._other(project, study, Path(f"{name}.html") if name == STUDY else None)
+        for name, study in studies.items()
+    }
+    text = found["scan_and_snap_text"]
+    assert text.command == "python -m replication.report --reference scan_and_snap_text"
+    verdicts = kept[0].reference.verdicts
+    assert found["scan_and_snap"].n_claims >= len(verdicts)
+    assert [(item.id, item.verdict) for item in text.contested] == [
+        (claim.id, verdict.verdict)
+        for claim in read_registry(studies["scan_and_snap_text"].folder / "registry.yaml").claims
+        if claim.group in GROUPS[:2]
+        and (
+            verdict := read_verdicts(reference_folder(project, "scan_and_snap_text")).get(claim.id)
+        )
+        and verdict.verdict in {"contradicted", "no effect", "inconclusive"}
+    ]
+    assert "figure 7 " in text.search
+    assert found["lp_ft"].counts == {}
+    assert found[STUDY].page == "example.html"
+    assert build(project, STUDY).exit_code == 0
+    html = (project / "pages/example.html").read_text()
+    assert all(f"> {item.id}<" in html or f"{item.id}</span>" in html for item in text.contested)
+    assert "Something like that is on the page of" in html
+
+
+def unjudge(folder, claim):
+    """A reference that is whole, but without a verdict."""
+    verdicts = json.loads((folder / "verdicts.json").read_text())
+    kept = [verdict for verdict in verdicts["verdicts"] if verdict["claim"] != claim]
+    assert len(kept) == len(verdicts["verdicts"]) - 1
+    (folder / "verdicts.json").write_text(json.dumps({"verdicts": kept}))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    digest = hashlib.sha256((folder / "verdicts.json").read_bytes()).hexdigest()
+    manifest["files"]["verdicts.json"] = digest
+    (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
 def writing(name, content):
@@ -85,6 +135,11 @@ def writing(name, content):
                 (b'{"settings": {', "Invalid JSON: EOF"),
                 (b"{}", "settings: Fie"),
             ]
+        ),
+        (
+            lambda folder: unjudge(folder, "C2"),
+            [STUDY],
+            "verdicts.json: has no verdict of claim(s) C2; `snakemake reference",
         ),
         (writing("verdicts.json", b"[]"), [STUDY], "verdicts.json: is damaged"),
         (writing("evidence.csv", b"a,b\n1,2\n"), [STUDY], "evidence.csv: is damaged, or"),

@@ -37,8 +37,11 @@ def main(
             told = unknown_key(name, list(known)).replace("known keys", "known studies")
             raise InputError(told.replace("key", "study"))
     names = list(studies) or [name for name, study in known.items() if study.is_default]
-    for page in write_pages(root, known, list(dict.fromkeys(names)), output, history):
+    made = write_pages(root, known, list(dict.fromkeys(names)), output, history)
+    for page in made:
         click.echo(page)
+    if missing := [f"{page}: {item.reason}" for page, items in made.items() for item in items]:
+        raise InputError(f"{len(missing)} figure(s) could not be drawn: {'; '.join(missing)}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,16 @@
 """From claims and verdicts to what the page shows, and where."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from replication.errors import InputError
 from replication.registry import (
+    ERRATA,
     GROUPS,
+    SHOWN,
+    THEORY,
     Bounds,
     Claim,
     Equivalence,
@@ -16,10 +20,13 @@ from replication.registry import (
     Test,
 )
 from replication.report.forest import Plot, forest
+from replication.report.sources import Contested
 from replication.report.typeset import number, typeset
 from replication.verification.judgement import (
+    OUTCOMES,
     PROBABILITY,
     Comparison,
+    Outcome,
     Verdict,
     found_and_needed,
     least_favourable,
@@ -92,6 +99,31 @@ def claim_views(
     return [_claim_view(claim, found.get(claim.id), drawn) for claim in registry.claims]
 
 
+def contested(claims: Sequence[ClaimView]) -> list[Contested]:
+    """The paper's own claims that did not pass."""
+    return [
+        Contested(
+            id=view.claim.id,
+            verdict=view.verdict.verdict,
+            statement=view.claim.statement,
+            found=view.found,
+            needed=view.needed,
+        )
+        for view in claims
+        if view.claim.group in {SHOWN, THEORY}
+        and view.verdict.verdict in {"contradicted", "no effect", "inconclusive"}
+    ]
+
+
+def counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
+    """Number of claims by place in `GROUPS`, as far as there are any, and verdict."""
+    found = Counter((view.about, view.verdict.verdict) for view in claims)
+    return {
+        about: {name: found[about, name] for name in OUTCOMES}
+        for about in sorted({view.about for view in claims})
+    }
+
+
 def groups(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
     """Claims without a drawn figure, by the kind of place where the paper states them."""
     found: dict[str, list[ClaimView]] = {}
@@ -105,7 +137,8 @@ def _claim_view(claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]) 
     summary = f"{judged.summary}." if judged else str(claim.not_tested)
     verdict = judged or Verdict.without_evidence(claim.id, summary)
     label = drawn.get(claim.figure or "", "")
-    places = " ".join([claim.where, *_places(claim.where), label])
+    named = f"Erratum {claim.id.lstrip('E')}" if claim.group == ERRATA else ""
+    places = " ".join([claim.where, *_places(claim.where), label, named])
     texts = (claim.id, claim.statement, places, verdict.verdict, summary, claim.headline or "")
     comparisons = verdict.comparisons
     found, needed = found_and_needed(comparisons, number)

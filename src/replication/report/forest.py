@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from replication.report.typeset import number, power_of_ten
+from replication.report.typeset import number, power_of_ten, typeset
 from replication.verification.judgement import Comparison
 
 WIDTH = 784
@@ -15,7 +15,11 @@ _DENSE_FROM = 20
 _NARROW = frozenset(" .,:;'|()[]ijlftr⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _NARROW_LETTER = 4.7
 _LETTER = 7.7
-_LONGEST_LABEL = 44
+_SHORTEST_AXIS = 180
+_BEYOND_NUMBERS = 72
+"""From the numbers to the right edge, the decision included."""
+_LARGEST = 1e300
+"""Ends of an axis are no further away, so that its length is a number."""
 _DECADES_FROM = 1000
 
 
@@ -55,9 +59,12 @@ def forest(comparisons: Sequence[Comparison]) -> Plot:
     """
     dense = len(comparisons) > _DENSE_FROM
     height, top = (_DENSE_ROW, 30) if dense else (_ROW, 8)
-    rows = [(item, _shortened(item.cell), _text(item)) for item in comparisons]
-    left = _MARGIN + max(_breadth(label) for _, label, _ in rows) + 14
-    right = WIDTH - max(_breadth(text) for _, _, text in rows) - 72
+    texts = [_text(item) for item in comparisons]
+    right = WIDTH - max(map(_breadth, texts)) - _BEYOND_NUMBERS
+    longest = right - _SHORTEST_AXIS - _MARGIN - 14
+    labels = [_shortened(item.cell, longest) for item in comparisons]
+    rows = list(zip(comparisons, labels, texts, strict=True))
+    left = _MARGIN + max(map(_breadth, labels)) + 14
     values = [value for item in comparisons for value in _values(item)]
     positive = [value for value in values if value > 0]
     logarithmic = bool(
@@ -92,13 +99,21 @@ def _values(item: Comparison) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def _shortened(cell: str) -> str:
-    return cell if len(cell) <= _LONGEST_LABEL else f"{cell[: _LONGEST_LABEL - 1].rstrip()}…"
+def _shortened(cell: str, longest: float) -> str:
+    """A name without words in its middle, as names of cells differ at their ends."""
+    words = cell.split()
+    tries = (
+        " ".join([*words[: kept - kept // 2], "…", *words[len(words) - kept // 2 :]])
+        for kept in range(len(words) - 1, 1, -1)
+    )
+    fitting = (text for text in [cell, *tries] if _breadth(text) <= longest)
+    return next(fitting, f"{cell[: int(longest / _LETTER) - 1]}…")
 
 
 def _breadth(text: str) -> float:
-    """About how wide a text of the plot is, in a wide typeface."""
-    return sum(_NARROW_LETTER if letter in _NARROW else _LETTER for letter in text)
+    """About how wide a text of the plot is, in a wide typeface, once it is typeset."""
+    letters = typeset(text).striptags()
+    return sum(_NARROW_LETTER if letter in _NARROW else _LETTER for letter in letters)
 
 
 def _text(item: Comparison) -> str:
@@ -110,6 +125,7 @@ def _text(item: Comparison) -> str:
 
 def _steps(least: float, largest: float) -> tuple[float, float, list[float]]:
     """Ends of a linear axis and its round marks."""
+    least, largest = max(least, -_LARGEST), min(largest, _LARGEST)
     span = largest - least or abs(largest) or 1.0
     least, largest = least - 0.06 * span, largest + 0.06 * span
     rough = (largest - least) / 5

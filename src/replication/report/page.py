@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections import Counter
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,10 +16,10 @@ from markupsafe import Markup
 from replication.citation import Shown
 from replication.errors import InputError
 from replication.frames import read_csv
-from replication.registry import GROUPS, Registry, read_registry
+from replication.registry import GROUPS, SHOWN, THEORY, Registry, read_registry
 from replication.report.behind import beside, overlay
 from replication.report.citing import citing
-from replication.report.context import ClaimView, claim_views, groups
+from replication.report.context import claim_views, contested, counts, groups
 from replication.report.explorer import explorer
 from replication.report.sources import (
     FigureSource,
@@ -32,11 +33,13 @@ from replication.report.verifications import verifications
 from replication.reproductions import COLUMNS, Reproduction, reproductions
 from replication.seconds import read_recorded
 from replication.storage import write_text
-from replication.verification.judgement import OUTCOMES, Verdict
+from replication.verification.judgement import OUTCOMES, Outcome, Verdict
 from replication.verification.machine import machine
 from replication.verification.scorecard import read_verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
+HOLDING: tuple[Outcome, ...] = ("verified", "reproduced", "replicated")
+"""Verdicts on what holds."""
 
 
 def render(
@@ -78,6 +81,7 @@ def render(
     ]
     labels = {figure["source"].name: figure["text"].label for figure in figures}
     claims = claim_views(registry, list(verdicts.values()), labels)
+    related = [other for other in shown.others if other.is_same_paper]
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -104,9 +108,13 @@ def render(
         verifications=verifications(shown.study, verified, history),
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels=labels,
-        counts=_counts(claims),
+        counts=counts(claims),
+        contested=contested(claims),
+        holding=_holding([counts(claims), *(other.counts for other in related)]),
+        related=related,
         cited=citing(registry, root),
         others=shown.others,
+        missing=[(item, registry.figures[item.drawing]) for item in shown.missing],
         origin=origin,
         machine=computed_on,
         style=style,
@@ -162,13 +170,17 @@ def _code(program: str, root: Path) -> str:
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else program
 
 
-def _counts(claims: list[ClaimView]) -> dict[int, dict[str, int]]:
-    """Number of claims by group, as far as there are any, and verdict."""
-    found: Counter[tuple[int, str]] = Counter()
-    found.update((view.about, view.verdict.verdict) for view in claims)
-    names: list[str] = list(OUTCOMES)
-    rows = {about: {name: found[about, name] for name in names} for about in range(len(GROUPS))}
-    return {about: row for about, row in rows.items() if any(row.values())}
+def _holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
+    """How many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
+    found = [(about, row) for each in counted for about, row in each.items()]
+    return {
+        about: (
+            sum(row[name] for each, row in found if each == about for name in HOLDING),
+            sum(sum(row.values()) for each, row in found if each == about),
+        )
+        for about in (GROUPS.index(SHOWN), GROUPS.index(THEORY))
+        if any(each == about for each, _ in found)
+    }
 
 
 def _csp_hash(text: Markup) -> str:

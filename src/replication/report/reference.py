@@ -5,27 +5,29 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import click
 import pandas as pd
 
 from replication.citation import Shown
 from replication.configuration import configure
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.registry import read_registry
+from replication.registry import Registry, read_registry
 from replication.report.commit import commit
+from replication.report.context import claim_views, contested, counts
 from replication.report.page import render
 from replication.report.rule import figure_sources
-from replication.report.sources import FigureSource, OtherPage
+from replication.report.sources import FigureSource, MissingFigure, OtherPage
 from replication.report.verifications import read_history
 from replication.reproductions import reproductions
 from replication.run import checksum, draw
 from replication.storage import write_text
 from replication.study import Study
 from replication.verification.reference import (
+    VERDICTS,
     Reference,
     figure_path,
     read_reference,
+    read_verdicts,
     reference_folder,
 )
 
@@ -39,6 +41,8 @@ class Kept(NamedTuple):
     """The table of its jobs, under its defaults."""
     name: str
     """Its name."""
+    registry: Registry
+    """What it claims."""
     folder: Path
     """Where the reference is."""
     reference: Reference
@@ -51,7 +55,7 @@ def write_pages(
     names: list[str],
     output: Path,
     history: Path | None = None,
-) -> list[Path]:
+) -> dict[Path, list[MissingFigure]]:
     """Write the page of each study from its reference: all pages, or none.
 
     Args:
@@ -62,7 +66,7 @@ def write_pages(
         history: table of verdicts that continuous verification keeps.
 
     Returns:
-        The pages.
+        The figures that cannot be drawn from a reference, by page, which says so in their place.
 
     Raises:
         InputError: if a reference is missing or changed, or says nothing of a claim, the history is
@@ -72,16 +76,20 @@ def write_pages(
     kept = [_kept(root, studies[name]) for name in names]
     _make_folder(output)
     pages = {name: output / Path(studies[name].page).name for name in names}
-    texts = {}
+    others = {name: _other(root, study, pages.get(name)) for name, study in studies.items()}
+    made = {}
     for each in kept:
-        page = pages[each.name]
-        others = [
-            _other(study, pages.get(name)) for name, study in studies.items() if name != each.name
+        url = each.registry.url
+        beside = [
+            other.model_copy(update={"is_same_paper": url and url == _registry(studies[name]).url})
+            for name, other in others.items()
+            if name != each.name
         ]
-        texts[page] = _page(each, root, page, others, recorded)
-    for page, text in texts.items():
+        page = pages[each.name]
+        made[page] = _page(each, root, page, beside, recorded)
+    for page, (text, _) in made.items():
         write_text(page, text)
-    return list(texts)
+    return {page: missing for page, (_, missing) in made.items()}
 
 
 def _make_folder(folder: Path) -> None:
@@ -94,10 +102,31 @@ def _make_folder(folder: Path) -> None:
         raise InputError(f"{folder}: cannot be written to; {remedy}")
 
 
-def _other(study: Study, page: Path | None) -> OtherPage:
-    registry = read_registry(study.folder / "registry.yaml")
-    command = "" if page else f"{COMMAND} {study.name}"
-    return OtherPage(title=registry.title, page=page.name if page else "", command=command)
+def _registry(study: Study) -> Registry:
+    return read_registry(study.folder / "registry.yaml")
+
+
+def _other(root: Path, study: Study, page: Path | None) -> OtherPage:
+    """Another study, with its verdicts if there is a reference that tells them."""
+    registry = _registry(study)
+    known = OtherPage(
+        title=registry.title,
+        page=page.name if page else "",
+        command=f"{COMMAND} {study.name}",
+    )
+    labels = {name: text.label for name, text in registry.figures.items()}
+    try:
+        verdicts = read_verdicts(reference_folder(root, study.name))
+        claims = claim_views(registry, list(verdicts.values()), labels)
+    except InputError:
+        return known
+    titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
+    told = {
+        "counts": counts(claims),
+        "contested": contested(claims),
+        "search": "\n".join([*titles, *(view.search for view in claims)]),
+    }
+    return known.model_copy(update=told)
 
 
 def _kept(root: Path, study: Study) -> Kept:
@@ -107,13 +136,24 @@ def _kept(root: Path, study: Study) -> Kept:
         raise InputError(
             f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
         )
+    registry = _registry(study)
+    tested = [claim.id for claim in registry.claims if claim.test]
+    if unjudged := [claim for claim in tested if claim not in reference.verdicts]:
+        raise InputError(
+            f"{folder / VERDICTS}: has no verdict of claim(s) {', '.join(unjudged)};"
+            f" `{_renewing(study.name)}` renews it"
+        )
     alone = {study.name: study}
-    return Kept(Jobs.of(configure({}, alone), alone), study.name, folder, reference)
+    return Kept(Jobs.of(configure({}, alone), alone), study.name, registry, folder, reference)
+
+
+def _renewing(study: str) -> str:
+    return f"snakemake reference --config study={study}"
 
 
 def _page(
     kept: Kept, root: Path, page: Path, others: list[OtherPage], history: pd.DataFrame | None
-) -> str:
+) -> tuple[str, list[MissingFigure]]:
     study = kept.jobs.studies[kept.name]
     verdicts = {
         Path(study.verdict(claim)): verdict for claim, verdict in kept.reference.verdicts.items()
@@ -127,18 +167,21 @@ def _page(
     with TemporaryDirectory() as folder:
         planned = figure_sources(kept.jobs, kept.name)
         drawn = [_drawn(kept, source, Path(folder)) for source in planned.figures]
+        missing = [item for item in drawn if isinstance(item, MissingFigure)]
+        figures = [item for item in drawn if isinstance(item, FigureSource)]
         shown = planned.model_copy(
-            update={"figures": [source for source in drawn if source], "others": others}
+            update={"figures": figures, "missing": missing, "others": others}
         )
         machine = kept.reference.depends["machine"]
         verified = reproductions(root, kept.name)
-        return render(
+        text = render(
             study.registry, verdicts, shown, verified, origin, page, machine, root, history
         )
+        return text, missing
 
 
-def _drawn(kept: Kept, planned: FigureSource, folder: Path) -> FigureSource | None:
-    """A figure, drawn in a folder from its table in the reference; none if that cannot be."""
+def _drawn(kept: Kept, planned: FigureSource, folder: Path) -> FigureSource | MissingFigure:
+    """A figure, drawn in a folder from its table in the reference, or why it cannot be."""
     table = kept.folder / figure_path(planned.name)
     picture, checked = folder / planned.picture.name, folder / f"{planned.name}.sha256"
     study = kept.jobs.studies[kept.name]
@@ -153,7 +196,6 @@ def _drawn(kept: Kept, planned: FigureSource, folder: Path) -> FigureSource | No
         published = map(Path, kept.jobs.tasks[path].published)
         draw(kept.jobs.order(path), table, checked, list(published), picture)
     except InputError as error:
-        renew = f"snakemake reference --config study={kept.name}"
-        click.echo(f"not on the page: {error.message}; `{renew}` renews the reference", err=True)
-        return None
+        reason = f"{error.message}; `{_renewing(kept.name)}` renews the reference"
+        return MissingFigure(name=planned.name, drawing=planned.drawing, reason=reason)
     return planned.model_copy(update={"picture": picture, "table": table, "checksum": checked})

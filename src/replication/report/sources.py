@@ -17,6 +17,7 @@ from replication.seconds import known
 from replication.storage import unreadable
 from replication.strict import Strict
 from replication.study import StudySettings
+from replication.verification.judgement import Outcome
 
 EMBEDDED = 256 * 1024
 """Bytes up to which a table is part of the page; a larger one is linked."""
@@ -56,6 +57,32 @@ class FigureSource(Strict):
     """Number of seeds that it shows."""
 
 
+class MissingFigure(Strict):
+    """A figure that cannot be drawn."""
+
+    name: str
+    """What the claims call it."""
+    drawing: str
+    """What it would be drawn as; its texts have this name."""
+    reason: str
+    """What is wrong, and what to do."""
+
+
+class Contested(Strict):
+    """A claim of a paper that did not pass."""
+
+    id: str
+    """Its number."""
+    verdict: Outcome
+    """What came of it."""
+    statement: str
+    """What is claimed."""
+    found: str
+    """Its least favourable estimate, with its interval."""
+    needed: str
+    """Where that has to lie."""
+
+
 class OtherPage(Strict):
     """The page of another study."""
 
@@ -65,6 +92,19 @@ class OtherPage(Strict):
     """Its file, where it stands beside this page."""
     command: str
     """What makes it, where it may not be there."""
+    is_same_paper: bool = False
+    """Whether both studies are on one paper."""
+    counts: dict[int, dict[Outcome, int]] = {}
+    """Number of its claims by place in `GROUPS` and verdict, as far as they are known."""
+    contested: list[Contested] = []
+    """Those of the paper that did not pass."""
+    search: str = ""
+    """What a search looks through."""
+
+    @property
+    def n_claims(self) -> int:
+        """Number of its claims, as far as they are known."""
+        return sum(sum(row.values()) for row in self.counts.values())
 
 
 class FigureSources(Strict):
@@ -78,6 +118,8 @@ class FigureSources(Strict):
     """The study's section of the configuration."""
     others: list[OtherPage] = []
     """Pages of the project's other studies."""
+    missing: list[MissingFigure] = []
+    """Figures that cannot be drawn."""
     own: StudySettings = StudySettings()
     """What a user adds to the study's registry."""
 

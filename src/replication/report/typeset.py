@@ -23,7 +23,17 @@ _SYMBOL = re.compile(
     """,
     re.VERBOSE,
 )
-_POWER = re.compile(r"\^(?:\{([^{}]+)\}|\((-?[^()]+)\)|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))")
+_WITHIN = r"[^()]|\((?:[^()]|\([^()]*\))*\)"
+"""What stands within parentheses, two levels of others included."""
+_POWER = re.compile(
+    rf"\^(?:\{{([^{{}}]+)\}}|\(((?:{_WITHIN})+)\)|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))"
+)
+_BELOW = re.compile(r"_(?:(?<=\w_)\{([^{}]+)\}|(?:(?<=[|)]_)|(?<=\b(?:sum|max|min)_))(\w)(?!\w))")
+"""sum_{k != n}, max_l and ||v||_1, which are no letter with an index."""
+_PRODUCT = re.compile(r"(?<!\w)([A-Za-z]'*_\w{1,4}'*)\.(?=[A-Za-z]'*_\w)")
+_KEY = re.compile(r"(?<![\w./])[a-z]{2,}(?:_[a-z]{3,})+(?:_\d+)?(?![\w(/]|\.\w)")
+"""Of the configuration, such as num_last."""
+_SIGNS = {"&lt;~": "\N{LESS-THAN OR EQUIVALENT TO}", "&gt;=": "≥", "&lt;=": "≤", "!=": "≠"}
 _SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]?\d+)(?!\w)")
 _NEGATIVE = re.compile(r"(?<![\w.)}])-(?=[\d.])")
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -68,24 +78,28 @@ def _scientific(match: re.Match[str]) -> str:
 def typeset(text: str) -> Markup:
     """Plain text as HTML, with Greek letters, subscripts, powers and signs: eta_Y >= 1e-3."""
     html = str(escape(text)).replace("&#39;", "'")
-    html = html.replace("&gt;=", "≥").replace("&lt;=", "≤")
-    html = _SCIENTIFIC.sub(_scientific, html)
-    html = _POWER.sub(_power, _SYMBOL.sub(_symbol, html))
+    for plain, sign in _SIGNS.items():
+        html = html.replace(plain, sign)
+    html = _KEY.sub(r"<code>\g<0></code>", _SCIENTIFIC.sub(_scientific, html))
+    html = _SYMBOL.sub(_symbol, _PRODUCT.sub(r"\1·", html))
+    html = _POWER.sub(_power, _BELOW.sub(_below, html))
     return Markup(_NEGATIVE.sub(_MINUS, html))
 
 
 def typeset_svg(text: str) -> Markup:
     """The same within the text of an SVG."""
     html = typeset(text)
-    for tag, shift in (("sub", "-25%"), ("sup", "40%")):
-        begin = Markup(f'<tspan baseline-shift="{shift}" font-size="75%">')
+    small = '<tspan baseline-shift="{}" font-size="75%">'
+    begins = {"sub": small.format("-25%"), "sup": small.format("40%"), "code": "<tspan>"}
+    for tag, begin in begins.items():
         html = Markup(str(html).replace(f"<{tag}>", begin).replace(f"</{tag}>", "</tspan>"))
     return html
 
 
 def _symbol(match: re.Match[str]) -> str:
     letter = GREEK[match["greek"]] if match["greek"] else match["letter"]
-    if not (match["greek"] or match["subscript"]):
+    quoted = match.string[: match.start()].endswith("'")
+    if not (match["greek"] or match["subscript"]) and (quoted or not match["prime"]):
         return match[0]
     early, late = (_PRIME * len(match[name] or "") for name in ("prime", "late_prime"))
     if match["dot"]:
@@ -95,6 +109,10 @@ def _symbol(match: re.Match[str]) -> str:
     # t_0' is t' at 0, beta_nn' is beta at n and n'.
     below, after = (late, "") if match["subscript"][-1].isalpha() else ("", late)
     return f"{letter}{early}<sub>{match['subscript']}{below}</sub>{after}"
+
+
+def _below(match: re.Match[str]) -> str:
+    return f"<sub>{match[1] or match[2]}</sub>"
 
 
 def _power(match: re.Match[str]) -> str:

@@ -121,13 +121,22 @@ def read_reference(folder: Path) -> tuple[Reference, list[str]]:
     changed = [
         name for name, text in texts.items() if _digest(text.encode()) != manifest.files[name]
     ]
-    verdicts = _parsed(_Verdicts, folder, VERDICTS, texts[VERDICTS]).verdicts
+    verdicts = _verdicts(folder, texts[VERDICTS])
     reference = Reference(
         tables={name: _read_table(folder, name) for name in texts if name.endswith(".csv")},
-        verdicts={verdict.claim: verdict for verdict in verdicts},
+        verdicts=verdicts,
         depends=manifest.model_dump(include={"settings", "code", "machine"}),
     )
     return reference, [*changed, *_unlisted(folder, manifest)]
+
+
+def read_verdicts(folder: Path) -> dict[str, Verdict]:
+    """Read the verdicts of a reference alone, by number of the claim.
+
+    Raises:
+        InputError: if they are missing or damaged.
+    """
+    return _verdicts(folder, _read(folder, VERDICTS))
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
@@ -184,6 +193,11 @@ def judge_again(
         known = [Judged(claim, test, own[claim]) for claim, test in family.items() if claim in own]
         verdicts |= judge(known)
     return verdicts
+
+
+def _verdicts(folder: Path, text: str) -> dict[str, Verdict]:
+    found = _parsed(_Verdicts, folder, VERDICTS, text).verdicts
+    return {verdict.claim: verdict for verdict in found}
 
 
 def _read(folder: Path, name: str) -> str:

@@ -4,7 +4,9 @@
   const byId = (id) => document.getElementById(id);
   const claims = all(".claim");
   const counts = all(".count");
-  const sections = all("section.filtered");
+  const figures = all(".figure");
+  const sections = all("section.filtered:not(.figure)");
+  const pointers = all(".pointer");
   const rows = new Map(all("#list tbody tr").map((row) => [row.dataset.claim, row]));
   const fields = { q: "search", verdict: "by-verdict", about: "by-about", figure: "by-figure" };
   for (const [key, id] of Object.entries(fields)) fields[key] = byId(id);
@@ -14,9 +16,18 @@
   for (const element of all("#list .plain")) element.hidden = true;
   for (const button of counts) button.disabled = false;
 
+  // What is meant alike is written alike: Fig. 6, figure6; Thm 3; eq 14; η_Y, eta_Y; winner-takes-all.
+  const LETTERS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon phi chi psi omega".split(" ");
+  const KINDS = [["figure ", "fig(?:ure)?s?"], ["theorem ", "th(?:eore)?ms?"], ["eq. ", "eq(?:uation)?s?"], ["lemma ", "lem(?:ma)?s?"],
+    ["corollary ", "cor(?:ollary|ollaries)?"], ["erratum ", "err(?:atum|ata)"]].map(([name, kind]) => [name, RegExp(`(?<!\\p{L})${kind}\\.?\\s?\\(?(?=\\d)`, "gu")]);
+  const alike = (text) => KINDS.reduce((told, [name, kind]) => told.replace(kind, name), text.toLowerCase()
+    .replace(/[α-ω]/g, (letter) => LETTERS[letter.charCodeAt(0) - 0x3b1])
+    .replaceAll("_", "").replace(/(?<=\p{L})[-\u2010-\u2013](?=\p{L})/gu, " "));
+  const searched = new Map(all("[data-search]").map((element) => [element, alike(element.dataset.search)]));
+
   // "Theorem 3" is one phrase, and so is what stands in quotes.
   const phrases = (text) =>
-    [...text.toLowerCase().matchAll(/"([^"]+)"|(\p{L}+\.? \d\w*)|(\S+)/gu)].map((m) => m[1] ?? m[0]);
+    [...alike(text).matchAll(/"([^"]+)"|(\p{L}+\.? \d\w*)|(\S+)/gu)].map((m) => m[1] ?? m[0]);
 
   // A phrase that ends in a number ends there: Figure 1 is not Figure 11. An id is just that claim.
   function matcher(phrase) {
@@ -34,24 +45,27 @@
     const active = matchers.length > 0 || chosen.length > 0;
     const fits = (text, own) => matchers.every((matches) => matches(text, own));
     for (const claim of claims) {
-      const { id, search: text } = claim.dataset;
-      claim.hidden = !(chosen.every((key) => claim.dataset[key] === fields[key].value) && fits(text, id));
+      const { id } = claim.dataset;
+      claim.hidden = !(chosen.every((key) => claim.dataset[key] === fields[key].value) && fits(searched.get(claim), id));
       rows.get(id).hidden = claim.hidden;
     }
-    for (const section of sections) {
-      const named = chosen.length === 0 && section.dataset.search && fits(section.dataset.search, "");
-      section.hidden = active && !named && all(".claim", section).every((claim) => claim.hidden);
-    }
+    // A figure is shown with the errata that rest on it, too, which stand elsewhere; then what holds something that is shown.
+    const resting = new Set(claims.filter((claim) => !claim.hidden).map((claim) => claim.dataset.figure));
+    const named = (figure) => matchers.length > 0 && chosen.length === 0 && fits(searched.get(figure), "");
+    for (const figure of figures) figure.hidden = active && !named(figure) && !resting.has(figure.dataset.figure);
+    for (const section of sections) section.hidden = active && all(".claim, .figure", section).every((part) => part.hidden);
+    for (const pointer of pointers) pointer.hidden = !matchers.length || !fits(searched.get(pointer), "");
     for (const button of counts) {
       const { verdict, about } = button.dataset;
       const pressed = fields.verdict.value === verdict && fields.about.value === about;
       button.setAttribute("aria-pressed", String(pressed));
     }
     const shown = claims.filter((claim) => !claim.hidden).length;
-    const message = `${shown} of ${claims.length} claims shown`;
+    const drawn = figures.filter((figure) => !figure.hidden).length;
+    const message = `${shown} of ${claims.length} claims shown${active && drawn ? `, ${drawn} ${drawn > 1 ? "figures" : "figure"}` : ""}`;
     if (status.textContent !== message) status.textContent = message;
     byId("filter").classList.toggle("active", active);
-    byId("nothing").hidden = shown > 0;
+    byId("nothing").hidden = shown + drawn > 0 || pointers.some((pointer) => !pointer.hidden);
   }
 
   function apply() {
@@ -122,6 +136,32 @@
       byId("list").tBodies[0].append(...sorted);
     });
   }
+
+  // A figure as large as the window, and larger.
+  const large = byId("large");
+  const plate = large.querySelector(".plate");
+  let zoom;
+  function enlarge(figure) {
+    const picture = figure.querySelector("img").cloneNode();
+    plate.replaceChildren(picture);
+    byId("large-title").textContent = figure.querySelector(".label").textContent;
+    large.showModal();
+    const { paddingLeft, paddingTop } = getComputedStyle(plate);
+    const [across, down] = [plate.clientWidth - 2 * parseFloat(paddingLeft), plate.clientHeight - 2 * parseFloat(paddingTop)];
+    const shape = picture.getAttribute("width") / picture.getAttribute("height");
+    zoom = (factor) => {
+      width *= factor;
+      Object.assign(picture, { width, height: width / shape });
+    };
+    let width = Math.min(across, down * shape);
+    zoom(1);
+  }
+  for (const figure of figures.filter((each) => each.querySelector("img"))) {
+    for (const opener of all(".enlarge, img", figure)) opener.addEventListener("click", () => enlarge(figure));
+  }
+  byId("larger").addEventListener("click", () => zoom(1.4));
+  byId("smaller").addEventListener("click", () => zoom(1 / 1.4));
+  byId("close").addEventListener("click", () => large.close());
 
   for (const button of all(".copy")) {
     button.addEventListener("click", async () => {
