@@ -58,8 +58,8 @@ CLAIMS = [
     ),
     (
         "T4", "direction", "fig1", "no effect",
-        [comparison("one common token, population flow, a cell whose name is far too long for its row, 7",
-                    -0.0125, "none", low=-0.0151, high=-0.00983, upper=-0.02)],
+        [comparison("one common token, a cell whose name is far too long for its row, 7", -0.0125,
+                    "none", low=-0.0151, high=-0.00983, upper=-0.02)],
     ),
     ("T5", None, "fig7", "not tested", []),
     ("E1", "bounds", "fig1", "contradicted", [comparison("K = 10", 0.7, "fails", upper=1e-10)]),

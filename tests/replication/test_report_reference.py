@@ -139,7 +139,7 @@ def writing(name, content):
         (
             lambda folder: unjudge(folder, "C2"),
             [STUDY],
-            "verdicts.json: has no verdict of claim(s) C2; `snakemake reference",
+            "verdicts.json: has no verdict of claim(s) C2; restore it with git, or `snake",
         ),
         (writing("verdicts.json", b"[]"), [STUDY], "verdicts.json: is damaged"),
         (writing("evidence.csv", b"a,b\n1,2\n"), [STUDY], "evidence.csv: is damaged, or"),

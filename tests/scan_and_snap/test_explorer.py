@@ -185,6 +185,38 @@ def test_an_address_that_says_nonsense_does_no_harm(visit, fragment):
     assert float(values(page)["eta_Y"]) <= 10
 
 
+@pytest.mark.parametrize(
+    ("fragment", "told"),
+    [("#eta_Y=0x10", "0.2"), ("#eta_Y=2abc", "0.2"), ("#eta_Y=0", "0.01"), ("#eta_Y=.5", "0.5")],
+)
+def test_an_address_says_what_is_shown(visit, fragment, told):
+    page = visit(fragment)
+    assert values(page)["eta_Y"] == told
+    settled(page, eta_Y=told)
+
+
+def test_training_can_be_found(visit):
+    page = visit("#eta_Y=3&mixture=syn_small")
+    page.get_by_role("button", name="syn_medium_1, η_Y = 0.2, η_Z = 0.2").press("Enter")
+    assert page.locator("#x-curves .training").count() == 2
+    assert values(page)["eta_Y"] == "0.2"
+    page.mouse.move(0, 0)
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    assert [item["id"] for item in found if item["impact"] in {"serious", "critical"}] == []
+
+
+def test_what_is_said_of_a_time_agrees_with_its_numbers(visit):
+    page = visit("#eta_Y=0.2&eta_Z=0.2&mixture=syn_medium_1&until=500")
+    stage = page.locator("#x-stage").inner_text()
+    (start,) = re.findall(r"snapping, since t₀\s=\s(\S+)$", stage)
+    assert page.locator("#x-time-value").inner_text() == f"{start} updates"
+    shares = page.locator("#x-curves .value").all_inner_texts()
+    percent = re.search(r"grow at ([\d.]+) % of the peak", page.locator("#x-numbers").inner_text())
+    assert float(shares[1]) == pytest.approx(float(percent[1]) / 100, rel=0.01)
+    assert visit("#eta_Y=1&t=1").locator("#x-time-value").inner_text() == "1 update"
+
+
 def test_a_link_elsewhere_leaves_it_alone(visit):
     page = visit()
     page.locator("#x-eta_Y").press("ArrowRight")

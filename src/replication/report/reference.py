@@ -141,7 +141,7 @@ def _kept(root: Path, study: Study) -> Kept:
     if unjudged := [claim for claim in tested if claim not in reference.verdicts]:
         raise InputError(
             f"{folder / VERDICTS}: has no verdict of claim(s) {', '.join(unjudged)};"
-            f" `{_renewing(study.name)}` renews it"
+            f" restore it with git, or `{_renewing(study.name)}` renews it"
         )
     alone = {study.name: study}
     return Kept(Jobs.of(configure({}, alone), alone), study.name, registry, folder, reference)

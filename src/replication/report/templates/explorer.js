@@ -42,9 +42,10 @@ globalThis.explorers = (() => {
 
   // Playing.
 
-  // The numbers that an address says, within their ranges.
+  // The numbers that an address says, within their ranges; what is none, such as 0x10, says nothing.
+  const number = (text) => (/^\s*[-+]?(\d+\.?|\d*\.\d+)\d*(e[-+]?\d+)?\s*$/i.test(text ?? "") ? Number(text) : NaN);
   const read = (told, ranges) => Object.fromEntries(Object.entries(ranges)
-    .map(([key, range]) => [key, parseFloat(told.get(key)), range])
+    .map(([key, range]) => [key, number(told.get(key)), range])
     .filter(([, value]) => Number.isFinite(value))
     .map(([key, value, [low, high]]) => [key, Math.min(high, Math.max(low, value))]));
 
@@ -121,7 +122,10 @@ globalThis.explorers = (() => {
       Object.assign(state, fromAddress(new URLSearchParams(location.hash.slice(1))));
       compute();
       redraw();
-      if (isTold()) document.getElementById("explorer").scrollIntoView();
+      if (!isTold()) return;
+      // What an address says wrongly does not stay in it.
+      keep();
+      document.getElementById("explorer").scrollIntoView();
     }
 
     document.querySelector("#explorer .live").hidden = false;

@@ -128,9 +128,8 @@
     const axis = ticks(0, last, width / 75).map((t) => text(x(t), end + 16, t.toLocaleString("en"), t > 0.97 * last ? "end" : "middle"));
     const move = drawPanels(svg, [left, width], panels, [...drawn, ...phases, ...axis].join(""), "time t, updates");
     return (frame) => {
-      const { exponent, rate, entropy } = flow[frame];
       const heights = panels.map(({ y, height, curves, bottom, top }) => y + (height * (top - curves[0][frame])) / (top - bottom));
-      move(x(times[frame]), heights, [exponent, rate, entropy].map((value) => plain(value, 3)));
+      move(x(times[frame]), heights, panels.map(({ curves }) => plain(curves[0][frame], 3)));
     };
   }
 
@@ -191,7 +190,9 @@
     moveCursor(frame);
     const [scanned, snapped] = solved.marks;
     const [before, after] = [`t\u2080\u2032\u00a0=\u00a0${shown(scanned)}`, `t\u2080\u00a0=\u00a0${shown(snapped)}`];
-    const phase = state.t < scanned ? `scanning, until ${before}` : state.t < snapped ? `between, until ${after}` : `snapping, since ${after}`;
+    // As the numbers are shown: at update 81, t_0 = 81 is now.
+    const [now, first, second] = [state.t, scanned, snapped].map((t) => plain(t, 3));
+    const phase = now < first ? `scanning, until ${before}` : now < second ? `between, until ${after}` : `snapping, since ${after}`;
     const stage = `The paper\u2019s clock: ${phase}`;
     if (byId("stage").textContent !== stage) byId("stage").textContent = stage;
     const rates = solved.flow.map(({ rate }) => rate);
@@ -203,8 +204,8 @@
     byId("numbers").textContent = numbers;
     byId("bars").setAttribute("aria-label", `Attention after ${shown(state.t)} updates. ${numbers}`);
     const { exponent, rate, entropy } = solved.flow[frame];
-    const [now, speed, spread] = [exponent, rate, entropy].map((value) => plain(value, 3));
-    byId("curves").setAttribute("aria-label", `Growth exponent ${now}, rate ${speed} per update, entropy ${spread} nats.`);
+    const [grown, speed, spread] = [exponent, rate, entropy].map((value) => plain(value, 3));
+    byId("curves").setAttribute("aria-label", `Growth exponent ${grown}, rate ${speed} per update, entropy ${spread} nats.`);
   }
 
   byId("mixture").append(...Object.keys(data.mixtures).map((name) => new Option(name, name)), new Option("own", ""));
@@ -215,7 +216,15 @@
     byId(name).addEventListener("input", () => change(turned(name)));
   }
   const change = play({
-    state, seconds: 9, until: () => state.until, inWords: (t) => `${shown(t)} updates`,
+    state, seconds: 9, until: () => state.until, inWords: (t) => `${shown(t)} ${shown(t) === "1" ? "update" : "updates"}`,
     keys: () => ["eta_Y", "eta_Z", ...(state.mixture ? ["mixture"] : COUNTS), "until", "t"], fromAddress, compute, draw, show,
   });
+
+  // Where training's numbers can be seen.
+  byId("trained-at").append(...data.training.map(({ mixture, eta_Y, eta_Z }) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: `${mixture}, \u03b7_Y = ${shown(eta_Y)}, \u03b7_Z = ${shown(eta_Z)}` });
+    button.addEventListener("click", () => change({ mixture, eta_Y, eta_Z, until: data.start.until }));
+    return button;
+  }));
+  byId("trained-at").parentElement.hidden = !data.training.length;
 })();
