@@ -1,5 +1,6 @@
 """Which claims depend on what a paper leaves open: their verdicts under every variant."""
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -21,6 +22,7 @@ LINE = 0.118
 """Height of a line, in inches."""
 CELL = 2.7
 """Height of a row of cells with what is around it, in lines."""
+_SYMBOL = re.compile(r"(?<![\w$])([A-Za-z]+)_(\w{1,3})(?!\w)|(?<![\w$])([A-Za-z]+)(?!\w)")
 
 
 class Sensitivity(Figure):
@@ -104,7 +106,7 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
     for claim, lines, height in zip(claims["claim"], statements, heights, strict=True):
         # As wide as the page, it would make the cells narrower.
         axes.text(
-            0, bottom + 0.2, "\n".join(lines), fontsize="small", va="top", linespacing=1.1,
+            0, bottom + 0.2, "\n".join(map(_set, lines)), fontsize="small", va="top", linespacing=1.1,
             in_layout=False,
         )  # fmt: skip
         for cell in table[table["claim"] == claim].to_dict("records"):
@@ -112,6 +114,21 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
         bottom += height
     _legend(drawing, set(table["outcome"]))
     return drawing
+
+
+def _set(text: str) -> str:
+    """Greek letters, and letters with an index, as symbols."""
+    from replication.report.typeset import GREEK
+
+    def symbol(match: re.Match[str]) -> str:
+        letter = match[1] or match[3]
+        if letter in GREEK:
+            letter = f"\\{letter}"
+        elif match[3] or len(letter) > 1:
+            return match[0]
+        return f"${letter}_{{{match[2]}}}$" if match[2] else f"${letter}$"
+
+    return _SYMBOL.sub(symbol, text.replace("$", "\\$"))
 
 
 def _cell(axes: "Axes", corner: tuple[float, float], cell: dict[str, Any]) -> None:

@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
-from conftest import ROOT
+from conftest import DEFAULTS, ROOT
 
 from replication.continuous.history import VERDICTS
+from replication.jobs import Jobs
 from replication.registry import GROUPS, Registry, read_registry
 from replication.report import reference
 from replication.report.__main__ import main
 from replication.report.behind import beside, overlay
 from replication.report.citing import citing
+from replication.report.pictures import WORTH, Drawing, draw_all
+from replication.run import checksum
 from replication.study import find_studies
 from replication.verification.reference import read_verdicts, reference_folder
 
@@ -170,7 +173,7 @@ def refuse_to_draw(*_):
     ids=["empty", "binary", "a page", "no rows", "nonsense"],
 )  # fmt: skip
 def test_a_history_that_is_none_is_named(project, monkeypatch, content):
-    monkeypatch.setattr(reference, "draw", refuse_to_draw)
+    monkeypatch.setattr(reference, "draw_all", refuse_to_draw)
     history = project / "history.csv"
     history.write_bytes(content)
     result = build(project, STUDY, "--history", str(history))
@@ -181,7 +184,7 @@ def test_a_history_that_is_none_is_named(project, monkeypatch, content):
 
 @pytest.mark.parametrize("output", ["file", "file/pages", "closed"])
 def test_an_output_that_cannot_be_written_to_is_named(project, monkeypatch, output):
-    monkeypatch.setattr(reference, "draw", refuse_to_draw)
+    monkeypatch.setattr(reference, "draw_all", refuse_to_draw)
 
     def access(path, mode):
         return Path(path).name != "closed" or not mode & os.W_OK
@@ -196,11 +199,37 @@ def test_an_output_that_cannot_be_written_to_is_named(project, monkeypatch, outp
 
 def test_all_pages_are_written_or_none(project, monkeypatch):
     """What is wrong with the last is found before the first is drawn."""
-    monkeypatch.setattr(reference, "draw", refuse_to_draw)
+    monkeypatch.setattr(reference, "draw_all", refuse_to_draw)
     result = build(project, STUDY, "scan_and_snap")
     assert result.exit_code == 1
     assert "scan_and_snap/manifest.json: cannot be read" in result.output
     assert not (project / "pages").exists()
+
+
+def test_figures_are_the_same_whoever_draws_them(tmp_path):
+    """One after the other, or several processes at once; what is wrong with one stops no other."""
+    jobs = Jobs.of(DEFAULTS, find_studies())
+    folder = reference_folder(ROOT, STUDY) / "figures"
+    found = {}
+    for cores in (1, 2):
+        drawings = []
+        for index in range(2 * WORTH):
+            name = f"fig{1 + index % 2}"
+            checked = tmp_path / f"{name}.sha256"
+            checked.write_text(checksum(folder / f"{name}.csv"))
+            order = jobs.order(f"figures/example/{name}")
+            picture = tmp_path / f"{index}.svg"
+            drawings.append(Drawing(order, folder / f"{name}.csv", checked, [], picture))
+        wrong = tmp_path / "wrong.sha256"
+        wrong.write_text("0")
+        drawings[1] = drawings[1]._replace(checked=wrong, picture=tmp_path / "none.svg")
+        said = draw_all(drawings, cores)
+        assert "fig2.csv was changed after it was made" in said[1]
+        assert [*said[:1], *said[2:]] == [""] * (2 * WORTH - 1)
+        assert not (tmp_path / "none.svg").exists()
+        found[cores] = [each.picture.read_bytes() for each in drawings if each.picture.exists()]
+    assert found[1] == found[2]
+    assert len(set(found[1])) == 2
 
 
 def test_an_overlay_has_what_a_figure_rests_on_and_no_more():

@@ -15,11 +15,12 @@ from replication.registry import Registry, read_registry
 from replication.report.commit import commit
 from replication.report.context import claim_views, contested, counts
 from replication.report.page import render
+from replication.report.pictures import Drawing, draw_all
 from replication.report.rule import figure_sources
 from replication.report.sources import FigureSource, MissingFigure, OtherPage
 from replication.report.verifications import read_history
 from replication.reproductions import reproductions
-from replication.run import checksum, draw
+from replication.run import checksum
 from replication.storage import write_text
 from replication.study import Study
 from replication.verification.reference import (
@@ -166,7 +167,7 @@ def _page(
     }
     with TemporaryDirectory() as folder:
         planned = figure_sources(kept.jobs, kept.name)
-        drawn = [_drawn(kept, source, Path(folder)) for source in planned.figures]
+        drawn = _drawn(kept, planned.figures, Path(folder))
         missing = [item for item in drawn if isinstance(item, MissingFigure)]
         figures = [item for item in drawn if isinstance(item, FigureSource)]
         shown = planned.model_copy(
@@ -180,22 +181,48 @@ def _page(
         return text, missing
 
 
-def _drawn(kept: Kept, planned: FigureSource, folder: Path) -> FigureSource | MissingFigure:
-    """A figure, drawn in a folder from its table in the reference, or why it cannot be."""
-    table = kept.folder / figure_path(planned.name)
-    picture, checked = folder / planned.picture.name, folder / f"{planned.name}.sha256"
+def _drawn(
+    kept: Kept, planned: list[FigureSource], folder: Path
+) -> list[FigureSource | MissingFigure]:
+    """Figures, drawn in a folder from their tables in the reference, or why they cannot be."""
+    wrong = {source.name: _uncited(kept, source.name) for source in planned}
+    drawable = [source for source in planned if not wrong[source.name]]
+    drawings = [_drawing(kept, source, folder) for source in drawable]
+    said = draw_all(drawings)
+    wrong |= {source.name: words for source, words in zip(drawable, said, strict=True)}
+    drawn = {
+        source.name: {"picture": one.picture, "table": one.table, "checksum": one.checked}
+        for source, one in zip(drawable, drawings, strict=True)
+    }
+    return [
+        MissingFigure(
+            name=source.name,
+            drawing=source.drawing,
+            reason=f"{wrong[source.name]}; `{_renewing(kept.name)}` renews the reference",
+        )
+        if wrong[source.name]
+        else source.model_copy(update=drawn[source.name])
+        for source in planned
+    ]
+
+
+def _uncited(kept: Kept, name: str) -> str:
+    """What a figure or its caption lacks, in words; nothing if all is there."""
     study = kept.jobs.studies[kept.name]
-    path = str(planned.picture.with_suffix(""))
+    if (numbers := kept.reference.tables.get(figure_path(name))) is None:
+        return f"{kept.folder}: has no table of figure {name}"
     try:
-        if figure_path(planned.name) not in kept.reference.tables:
-            raise InputError(f"{kept.folder}: has no table of figure {planned.name}")
-        if text := study.text(planned.name):
-            numbers = kept.reference.tables[figure_path(planned.name)]
-            Shown.of(study, planned.name, numbers, kept.reference.verdicts.get).cited(text)
-        write_text(checked, checksum(table))
-        published = map(Path, kept.jobs.tasks[path].published)
-        draw(kept.jobs.order(path), table, checked, list(published), picture)
+        if text := study.text(name):
+            Shown.of(study, name, numbers, kept.reference.verdicts.get).cited(text)
     except InputError as error:
-        reason = f"{error.message}; `{_renewing(kept.name)}` renews the reference"
-        return MissingFigure(name=planned.name, drawing=planned.drawing, reason=reason)
-    return planned.model_copy(update={"picture": picture, "table": table, "checksum": checked})
+        return error.message
+    return ""
+
+
+def _drawing(kept: Kept, planned: FigureSource, folder: Path) -> Drawing:
+    table, checked = kept.folder / figure_path(planned.name), folder / f"{planned.name}.sha256"
+    write_text(checked, checksum(table))
+    path = str(planned.picture.with_suffix(""))
+    published = list(map(Path, kept.jobs.tasks[path].published))
+    picture = folder / planned.picture.name
+    return Drawing(kept.jobs.order(path), table, checked, published, picture)

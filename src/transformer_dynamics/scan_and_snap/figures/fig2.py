@@ -123,5 +123,18 @@ def _panel(axes: "Axes", rows: "pd.DataFrame") -> None:
     edges = [position - 0.5 for position in (*positions, len(rows))]
     steps = [*start, start.iloc[-1]]
     axes.step(edges, steps, "--", where="post", color="black", linewidth=0.8, label="start")
+    tokens = list(rows["token"])
+    for place in positions[1:]:
+        if tokens[place] > tokens[place - 1] + 1:
+            _break(axes, place - 0.5)
     labels = list(positions)[::5]
     axes.set_xticks(labels, [str(rows["token"].iloc[i]) for i in labels])
+
+
+def _break(axes: "Axes", place: float) -> None:
+    """Two strokes through the axis, where it leaves out tokens."""
+    axes.text(
+        place, 0, "//", fontsize=7, fontweight="bold", ha="center", va="center",
+        transform=axes.get_xaxis_transform(), zorder=4,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.1},
+    )  # fmt: skip

@@ -106,7 +106,7 @@ def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None"
         rows = table[table["eta_z"] == eta_z]
         dodged(
             axes, rows["ratio"], rows["entropy_mean"], rows["entropy_std"], place, color=colour,
-            marker="o", markersize=1.8, linestyle=line, linewidth=1, elinewidth=0.8, capsize=1.5,
+            marker="o", markersize=1.2, linestyle=line, linewidth=1, elinewidth=0.8, capsize=2,
             label=rf"$\eta_Z={eta_z:g}$",
         )  # fmt: skip
     if published is not None:
@@ -114,7 +114,7 @@ def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None"
             rows = published[published["eta_z"] == eta_z]
             dodged(
                 axes, rows["ratio"], rows["entropy_mean"], None, place, color="black",
-                marker="o", markersize=4, markerfacecolor="none", markeredgewidth=0.5,
+                marker="o", markersize=2.6, markerfacecolor="none", markeredgewidth=0.5,
                 linestyle="none", label="published mean", zorder=5,
             )  # fmt: skip
     axes.axvline(1, color="0.5", linestyle="--", linewidth=0.5, zorder=0)

@@ -116,17 +116,25 @@ def _map(axes: "Axes", rows: "pd.DataFrame") -> None:
 
 
 def _name_stripes(axes: "Axes", rows: "pd.DataFrame", count: int) -> None:
-    """Write the words of the longest stripes where these leave the diagonal, on what is hidden."""
+    """Write the words of the longest stripes above these, on what is hidden.
+
+    A word that would not fit within the frame stands further up, and a line leads to its stripe.
+    """
     keys = rows.drop_duplicates("key_position").set_index("key_position")
     named: list[int] = []
     for key, stripe in keys["stripe"].sort_values(ascending=False, kind="stable").items():
         far = all(abs(int(str(key)) - other) >= APART for other in named)
         if stripe >= SHORTEST and far and len(named) < count:
             named.append(int(str(key)))
-    for key in named:
+    below = float(len(keys))
+    for key in sorted(named, reverse=True):
         word = (
             f"\N{LEFT DOUBLE QUOTATION MARK}{keys['key_word'][key]}\N{RIGHT DOUBLE QUOTATION MARK}"
         )
-        # Further up where the word would not fit beside its stripe.
-        row = max(min(key - 1, len(keys) - PER_LETTER * len(word)), 1.5)
+        fitting = len(keys) - 2 - PER_LETTER * len(word)
+        row = max(min(key - 1, fitting, below - APART), 1.0)
         axes.text(row + 1.5, row, word, fontsize=6.5, va="center")
+        if row < key - 1:
+            leader = {"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+            axes.annotate("", (key, key - 0.6), (key, row + 1.6), arrowprops=leader)
+        below = row

@@ -1,0 +1,61 @@
+"""Drawing of many figures at once, on as many cores as there are."""
+
+import gc
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import NamedTuple
+
+from replication.errors import InputError
+from replication.order import Order
+from replication.run import draw
+
+WORTH = 4
+"""Figures that take longer to draw than another process takes to start."""
+
+
+class Drawing(NamedTuple):
+    """What `replication.run.draw` takes."""
+
+    order: Order
+    """The figure's job."""
+    table: Path
+    """The numbers that it draws."""
+    checked: Path
+    """Digest of the table's content."""
+    published: list[Path]
+    """Tables as printed."""
+    picture: Path
+    """Where to draw."""
+
+
+def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> list[str]:
+    """Draw figures, and say of each what is wrong with an input; nothing if it is drawn.
+
+    Args:
+        drawings: the figures.
+        cores: how many processes there may be; of the machine if left out.
+    """
+    processes = min(cores or _cores(), len(drawings) // WORTH)
+    if processes < 2:
+        return list(map(_drawn, drawings))
+    # Started anew: what has threads, as NumPy has, cannot be forked safely. They end soon, and
+    # need not look for what drawing leaves behind.
+    with ProcessPoolExecutor(processes, get_context("spawn"), gc.disable) as pool:
+        return list(pool.map(_drawn, drawings))
+
+
+def _cores() -> int:
+    """Those that this process may use, where that is known."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
+def _drawn(drawing: Drawing) -> str:
+    try:
+        draw(*drawing)
+    except InputError as error:
+        return error.message
+    return ""
