@@ -106,8 +106,8 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
     for claim, lines, height in zip(claims["claim"], statements, heights, strict=True):
         # As wide as the page, it would make the cells narrower.
         axes.text(
-            0, bottom + 0.2, "\n".join(map(_set, lines)), fontsize="small", va="top", linespacing=1.1,
-            in_layout=False,
+            0, bottom + 0.2, "\n".join(map(_set, lines)), fontsize="small", va="top",
+            linespacing=1.1, in_layout=False,
         )  # fmt: skip
         for cell in table[table["claim"] == claim].to_dict("records"):
             _cell(axes, (variants.index(cell["variant"]), bottom + len(lines) + 0.3), cell)

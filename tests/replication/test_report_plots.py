@@ -69,7 +69,7 @@ def test_numbers_are_short(value, text):
             "max<sub>l</sub> f<sub>n</sub>·f<sub>n′</sub> ≲ ||c||<sub>1</sub>",
         ),
         ("m' != m of 'a' set", "m′ ≠ m of 'a' set"),
-        ("e^(2(z_ml(t) - z_ml(0)))", "e<sup>2(z<sub>ml</sub>(t) - z<sub>ml</sub>(0))</sup>"),
+        ("e^(2(z_ml(t) - z_ml(0)))", "e<sup>2(z<sub>ml</sub>(t) − z<sub>ml</sub>(0))</sup>"),
         ("seeds 1-10 of a -2 run", "seeds 1-10 of a −2 run"),
         ("in papers/a_b.csv and num_last", "in papers/a_b.csv and <code>num_last</code>"),
         ("a theorem's etalon", "a theorem's etalon"),

@@ -218,15 +218,16 @@ def test_figures_are_the_same_whoever_draws_them(tmp_path):
             checked = tmp_path / f"{name}.sha256"
             checked.write_text(checksum(folder / f"{name}.csv"))
             order = jobs.order(f"figures/example/{name}")
-            picture = tmp_path / f"{index}.svg"
+            picture = tmp_path / f"{cores}/{index}/{name}.svg"
+            picture.parent.mkdir(parents=True)
             drawings.append(Drawing(order, folder / f"{name}.csv", checked, [], picture))
         wrong = tmp_path / "wrong.sha256"
         wrong.write_text("0")
-        drawings[1] = drawings[1]._replace(checked=wrong, picture=tmp_path / "none.svg")
+        drawings[1] = drawings[1]._replace(checked=wrong)
         said = draw_all(drawings, cores)
         assert "fig2.csv was changed after it was made" in said[1]
         assert [*said[:1], *said[2:]] == [""] * (2 * WORTH - 1)
-        assert not (tmp_path / "none.svg").exists()
+        assert not drawings[1].picture.exists()
         found[cores] = [each.picture.read_bytes() for each in drawings if each.picture.exists()]
     assert found[1] == found[2]
     assert len(set(found[1])) == 2

@@ -134,7 +134,5 @@ def _panel(axes: "Axes", rows: "pd.DataFrame") -> None:
 def _break(axes: "Axes", place: float) -> None:
     """Two strokes through the axis, where it leaves out tokens."""
     axes.text(
-        place, 0, "//", fontsize=7, fontweight="bold", ha="center", va="center",
-        transform=axes.get_xaxis_transform(), zorder=4,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.1},
+        place, 0, "//", fontsize=7, ha="center", va="center", transform=axes.get_xaxis_transform(),
     )  # fmt: skip

@@ -102,6 +102,6 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
     row[0].set_xticks(rates, [f"{rate:g}" for rate in rates])
     row[0].set_xticks([], minor=True)
     row[0].set_box_aspect(1)
-    row[0].set_ylabel(r"measured: time of the largest $\mathrm{d}B_n/\mathrm{d}t$")
+    row[0].set_ylabel("measured: time of\n" r"the largest $\mathrm{d}B_n/\mathrm{d}t$")
     legend_below(drawing, columns=3)
     return drawing

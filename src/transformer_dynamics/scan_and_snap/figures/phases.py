@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from transformer_dynamics.scan_and_snap.theory.growth import Setting
 
 SCANNING_END, SNAPPING_START = "end of scanning", "start of snapping"
+SIZES = {SCANNING_END: 2.8, SNAPPING_START: 4.0}
+"""Of dots, in points: those of t_0' are close to each other."""
 LABELS = {SCANNING_END: "$t_0'$", SNAPPING_START: "$t_0$"}
 
 
@@ -57,7 +59,11 @@ def draw_curve(axes: "Axes", rows: "pd.DataFrame", column: str, colour: object, 
     axes.plot(line["t"], line[column], color=colour, label=label)
     for mark, face in {SCANNING_END: "white", SNAPPING_START: colour}.items():
         at = rows[rows["mark"] == mark]
-        axes.plot(at["t"], at[column], "o", color=colour, markerfacecolor=face, zorder=3)
+        size = SIZES[mark]
+        axes.plot(
+            at["t"], at[column], "o", color=colour, markerfacecolor=face, zorder=3,
+            markersize=size, markeredgewidth=size / 4,
+        )  # fmt: skip
         if mark == SNAPPING_START:
             axes.vlines(at["t"], 0, at[column], color=colour, linestyle=":", linewidth=0.8)
 
@@ -65,4 +71,7 @@ def draw_curve(axes: "Axes", rows: "pd.DataFrame", column: str, colour: object, 
 def name_marks(axes: "Axes") -> None:
     """Entries of a legend for the dots."""
     for mark, face in {SCANNING_END: "white", SNAPPING_START: "black"}.items():
-        axes.plot([], [], "o", color="black", markerfacecolor=face, label=LABELS[mark])
+        axes.plot(
+            [], [], "o", color="black", markerfacecolor=face, label=LABELS[mark],
+            markersize=SIZES[mark], markeredgewidth=SIZES[mark] / 4,
+        )  # fmt: skip
