@@ -70,7 +70,7 @@ def test_counts_filter_and_the_address_keeps_them(visit):
     button.click()
     assert shown(page) == ["T2b", "B"]
     assert button.get_attribute("aria-pressed") == "true"
-    assert page.get_by_role("status").inner_text() == "2 of 9 claims shown"
+    assert page.get_by_role("status").inner_text() == "2 of 9 claims shown, 1 figure"
     assert not page.locator("#figure-fig1").is_visible()
     assert page.locator("#figure-fig6").is_visible()
     choose(page, "About", "all")
@@ -112,7 +112,7 @@ def test_search_and_figure_narrow_down(visit):
         ),
         ("erratum 1", ["E1"]),
         ("Erratum 11", []),
-        ("statement-T3", []),
+        ("statement-T3", ["T3"]),
         ("printed-out words", ["T3"]),
         ("Eq. 4", [name for name in EVERY if name != "T5"]),
         ("Theorem 2", [name for name in EVERY if name != "T5"]),

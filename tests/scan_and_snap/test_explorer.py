@@ -211,7 +211,7 @@ def test_what_is_said_of_a_time_agrees_with_its_numbers(visit):
     stage = page.locator("#x-stage").inner_text()
     (start,) = re.findall(r"snapping, since t₀\s=\s(\S+)$", stage)
     assert page.locator("#x-time-value").inner_text() == f"{start} updates"
-    shares = page.locator("#x-curves .value").all_inner_texts()
+    shares = page.locator("#x-curves .value").all_text_contents()
     percent = re.search(r"grow at ([\d.]+) % of the peak", page.locator("#x-numbers").inner_text())
     assert float(shares[1]) == pytest.approx(float(percent[1]) / 100, rel=0.01)
     assert visit("#eta_Y=1&t=1").locator("#x-time-value").inner_text() == "1 update"

@@ -82,6 +82,9 @@ def render(
     labels = {figure["source"].name: figure["text"].label for figure in figures}
     claims = claim_views(registry, list(verdicts.values()), labels)
     related = [other for other in shown.others if other.is_same_paper]
+    totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
+    for row in (row for other in related for row in other.counts.values()):
+        totals.update(row)
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -100,7 +103,7 @@ def render(
         claims=claims,
         outcomes=OUTCOMES,
         group_names=GROUPS,
-        totals=Counter(view.verdict.verdict for view in claims if view.claim.kind != "own"),
+        totals=totals,
         figures=figures,
         groups=groups(claims),
         columns=COLUMNS,

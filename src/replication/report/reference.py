@@ -82,7 +82,9 @@ def write_pages(
     for each in kept:
         url = each.registry.url
         beside = [
-            other.model_copy(update={"is_same_paper": url and url == _registry(studies[name]).url})
+            other.model_copy(
+                update={"is_same_paper": bool(url) and url == _registry(studies[name]).url}
+            )
             for name, other in others.items()
             if name != each.name
         ]

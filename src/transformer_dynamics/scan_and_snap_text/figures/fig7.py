@@ -18,7 +18,7 @@ SHORTEST = 3
 """Queries that attend to one key before this is called a stripe."""
 APART = 4
 """Rows between two words, so that these do not touch."""
-PER_LETTER = 1.85
+PER_LETTER = 2.0
 """Columns that a letter takes."""
 
 
@@ -132,9 +132,9 @@ def _name_stripes(axes: "Axes", rows: "pd.DataFrame", count: int) -> None:
             f"\N{LEFT DOUBLE QUOTATION MARK}{keys['key_word'][key]}\N{RIGHT DOUBLE QUOTATION MARK}"
         )
         fitting = len(keys) - 2 - PER_LETTER * len(word)
-        row = max(min(key - 1, fitting, below - APART), 1.0)
+        row = max(min(key - 1, fitting, below - APART), 1.5)
         axes.text(row + 1.5, row, word, fontsize=6.5, va="center")
         if row < key - 1:
-            leader = {"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 0}
+            leader = {"arrowstyle": "-", "color": "black", "lw": 0.5, "shrinkA": 0, "shrinkB": 0}
             axes.annotate("", (key, key - 0.6), (key, row + 1.6), arrowprops=leader)
         below = row

@@ -89,7 +89,7 @@ def _panel(axes: "Axes", table: "pd.DataFrame", column: str) -> None:
     for model, (colour, line, _) in category_styles(table["model"].unique()):
         rows = table[table["model"] == model]
         for _, run in rows.groupby("seed"):
-            axes.plot(run["iteration"], run[column], color=colour, linewidth=0.4, alpha=0.6)
+            axes.plot(run["iteration"], run[column], color=colour, linewidth=0.4, alpha=0.3)
         mean = rows.drop_duplicates("iteration")
         label = str(model).replace("_", " ")
         axes.plot(
