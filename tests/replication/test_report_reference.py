@@ -238,17 +238,22 @@ def test_an_overlay_has_what_a_figure_rests_on_and_no_more():
         "mixtures": {"one": {"size": 1}, "two": {"size": 2}},
         "experiments": {"a": {"mixtures": ["two"], "seeds": [1]}, "b": {"mixtures": ["one"]}},
         "bound": 3.5,
+        "varied": {"experiments": ["b"], "count": 2},
         "claims": {},
-        "figures": {"f": {"drawing": "d"}, "g": {"drawing": "d"}},
+        "figures": {"f": {"drawing": "d"}, "g": {"drawing": "varied"}},
     }
     assert yaml.safe_load(overlay("paper", settings, "f", ["a"])) == {
         "paper": {
             "mixtures": {"two": {"size": 2}},
             "experiments": {"a": {"mixtures": ["two"], "seeds": [1]}},
             "bound": 3.5,
+            "varied": {"experiments": ["b"], "count": 2},
             "figures": {"f": {"drawing": "d"}},
         }
     }
+    of_varied = yaml.safe_load(overlay("paper", settings, "g", []))["paper"]
+    assert of_varied["experiments"] == {"b": {"mixtures": ["one"]}}
+    assert of_varied["mixtures"] == {"one": {"size": 1}}
 
 
 def test_published_numbers_stand_beside_ours(tmp_path):

@@ -28,7 +28,8 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
     """The part of a study's settings that a figure rests on, as an overlay.
 
     Of a mapping by names, such as experiments, it has those that the figure names, and those that
-    these name in turn; of what is no such mapping, everything.
+    these name in turn; of what is no such mapping, everything. What that names counts only if the
+    figure names it: of a table of sensitivity the experiments that vary.
 
     Args:
         study: its name.
@@ -46,7 +47,10 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
             for key, value in settings.items()
             if key != "figures"
         }
-        found = known | {*_texts(list(part.values()))}
+        followed = [
+            value for key, value in part.items() if key in known or _by_name(settings[key])
+        ]
+        found = known | {*_texts(followed)}
         if found == known:
             break
         known = found
