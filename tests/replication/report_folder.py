@@ -134,6 +134,7 @@ class Folder:
 
         self.settings = {"figures": {name: {"drawing": name} for name in ("fig1", "fig6")}}
         self.own = {}
+        self.others = []
 
     texts = {}
     page = property(lambda self: self.path / "results/report/index.html")
@@ -150,6 +151,7 @@ class Folder:
         figures = str(self.path / "figures.json")
         told = {
             "figures": self.figures, "study": "paper", "settings": self.settings, "own": self.own,
+            "others": self.others,
         }  # fmt: skip
         Path(figures).write_text(json.dumps(told))
         read_registry.cache_clear()

@@ -16,6 +16,7 @@ from replication.report.rule import figure_sources
 from replication.report.sources import FigureSources
 from replication.run import checksum
 from replication.study import find_studies
+from replication.verification.judgement import OUTCOMES
 
 
 @pytest.fixture
@@ -86,6 +87,24 @@ def test_texts_of_figures_cite_their_own_tables(folder):
     assert '<p class="caption">Up to 5 of η<sub>Y</sub>.' in html
     assert '<p class="caption">Up to 4 of η<sub>Y</sub>.' in html
     assert 'alt="Figure 1. With two curves that fall.' in html
+
+
+def test_a_study_of_the_same_paper_counts_beside_it(folder):
+    failed = {
+        "id": "X9", "verdict": "contradicted", "statement": "It snaps.", "found": "0.7", "needed": "0",
+    }  # fmt: skip
+    folder.others = [
+        {"title": "On text", "command": "python it", "is_same_paper": same, "contested": [failed],
+         "counts": {"1": {**dict.fromkeys(OUTCOMES, 0), "contradicted": 2}}, "search": "figure 7"}
+        for same in (True, False)
+    ]  # fmt: skip
+    html = folder.html()
+    assert "<b>1 of 3</b> of the paper's theory." in html
+    assert html.count('<span class="elsewhere">+ 2</span>') == 1
+    assert "+ is on the page of On text (<code>python it</code>)." in html
+    assert html.count("X9</span>") == 3
+    assert "2 claims, 1 of the paper's did not pass" in html
+    assert html.count('class="pointer none" data-search="figure 7"') == 2
 
 
 def test_large_table_is_linked(folder, monkeypatch):

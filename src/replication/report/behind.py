@@ -47,9 +47,7 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
             for key, value in settings.items()
             if key != "figures"
         }
-        followed = [
-            value for key, value in part.items() if key in known or _by_name(settings[key])
-        ]
+        followed = [value for key, value in part.items() if key in known or _by_name(settings[key])]
         found = known | {*_texts(followed)}
         if found == known:
             break

@@ -21,7 +21,7 @@ from replication.registry import (
 )
 from replication.report.forest import Plot, forest
 from replication.report.sources import Contested
-from replication.report.typeset import number, typeset
+from replication.report.typeset import number
 from replication.verification.judgement import (
     OUTCOMES,
     PROBABILITY,
@@ -156,7 +156,7 @@ def _claim_view(claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]) 
         found=found,
         order=str(least_favourable(comparisons).estimate) if comparisons else "Infinity",
         needed=needed,
-        search=f"{plain} {typeset(plain).striptags()}".lower(),
+        search=plain.lower(),
     )
 
 

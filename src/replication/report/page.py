@@ -83,8 +83,10 @@ def render(
     claims = claim_views(registry, list(verdicts.values()), labels)
     related = [other for other in shown.others if other.is_same_paper]
     totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
-    for row in (row for other in related for row in other.counts.values()):
+    elsewhere: Counter[tuple[int, Outcome]] = Counter()
+    for about, row in (pair for other in related for pair in other.counts.items()):
         totals.update(row)
+        elsewhere.update({(about, name): number for name, number in row.items() if number})
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -115,6 +117,7 @@ def render(
         contested=contested(claims),
         holding=_holding([counts(claims), *(other.counts for other in related)]),
         related=related,
+        elsewhere_counts=elsewhere,
         cited=citing(registry, root),
         others=shown.others,
         missing=[(item, registry.figures[item.drawing]) for item in shown.missing],
