@@ -91,7 +91,8 @@ def test_texts_of_figures_cite_their_own_tables(folder):
 
 def test_a_study_of_the_same_paper_counts_beside_it(folder):
     failed = {
-        "id": "X9", "verdict": "contradicted", "statement": "It snaps.", "found": "0.7", "needed": "0",
+        "id": "X9", "verdict": "contradicted", "statement": "It snaps.", "found": "0.7",
+        "needed": "0",
     }  # fmt: skip
     folder.others = [
         {"title": "On text", "command": "python it", "is_same_paper": same, "contested": [failed],
