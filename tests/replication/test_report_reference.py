@@ -217,10 +217,12 @@ def test_figures_are_the_same_whoever_draws_them(tmp_path):
             name = f"fig{1 + index % 2}"
             checked = tmp_path / f"{name}.sha256"
             checked.write_text(checksum(folder / f"{name}.csv"))
-            order = jobs.order(f"figures/example/{name}")
+            path = f"figures/example/{name}"
+            published = list(map(Path, jobs.tasks[path].published))
             picture = tmp_path / f"{cores}/{index}/{name}.svg"
             picture.parent.mkdir(parents=True)
-            drawings.append(Drawing(order, folder / f"{name}.csv", checked, [], picture))
+            table = folder / f"{name}.csv"
+            drawings.append(Drawing(jobs.order(path), table, checked, published, picture))
         wrong = tmp_path / "wrong.sha256"
         wrong.write_text("0")
         drawings[1] = drawings[1]._replace(checked=wrong)
