@@ -100,7 +100,7 @@ def test_a_study_of_the_same_paper_counts_beside_it(folder):
         for same in (True, False)
     ]  # fmt: skip
     html = folder.html()
-    assert "<b>1 of 3</b> of the paper's theory." in html
+    assert "<b>1 of 3</b> of the paper&#39;s theory." in html
     assert html.count('<span class="elsewhere">+ 2</span>') == 1
     assert "+ is on the page of On text (<code>python it</code>)." in html
     assert html.count("X9</span>") == 3
