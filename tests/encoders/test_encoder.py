@@ -110,6 +110,36 @@ def test_all_encoders_of_the_registry_are_known():
         assert torch.allclose(features[0], state[0, 0], atol=1e-5)
 
 
+def test_texts_are_put_into_rows_that_have_room():
+    lengths = [5, 3, 9, 1, 9, 4]
+    rows, starts = models.packed(lengths)
+    taken = sorted(
+        (row, start, start + n) for row, start, n in zip(rows, starts, lengths, strict=True)
+    )
+    assert taken == [(0, 0, 9), (1, 0, 9), (2, 0, 5), (2, 5, 9), (3, 0, 3), (3, 3, 4)]
+
+
+@pytest.mark.parametrize("kind", models.KINDS)
+def test_features_do_not_depend_on_what_shares_a_row(kind):
+    """Nor do gradients: one text at a time, and all at once, in float64."""
+    model = models.build(encoder(kind, prefix=f"{kind}.")[0]).double()
+    firsts, seconds = ["d", "a b c d e f g a", "e f", "b"], ["a", "g a b c d", "c", "e"]
+    texts = Texts(firsts, seconds, np.zeros(4, int), ("x", "y"))
+    given = tokens_of(texts, length=16)
+    assert models.packed(given.lengths.tolist()) == ([1, 0, 1, 1], [6, 0, 0, 11])
+    whole = models.features(model, *models.tensors(given))
+    alone = torch.cat(
+        [models.features(model, *models.tensors(given.take(np.array([i])))) for i in range(4)]
+    )
+    assert whole.shape == (4, 8)
+    assert (whole - alone).abs().max() < 1e-12
+    weights = torch.arange(32.0).double().reshape(4, 8)
+    parameters = list(model.parameters())
+    both = (torch.autograd.grad((weights * phi).sum(), parameters) for phi in (whole, alone))
+    for one, other in zip(*both, strict=True):
+        assert (one - other).abs().max() < 1e-9
+
+
 def test_the_ft_ratio_of_an_encoder_needs_no_kernel(tiny):
     """One gradient and one product against the kernel from dense Jacobians, in float64."""
     _, _, found = tiny

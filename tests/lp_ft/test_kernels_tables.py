@@ -91,12 +91,16 @@ def test_products_give_the_terms_of_the_explicit_kernel(given, run):
     table = ft_ratio.measure(JOB, [run], []).set_index("method")
     for method, head in zip(("ft", "lp_ft"), heads, strict=True):
         for size in (3, 50):
-            step = products.step(model, own, features[:N], head, size)
+            step = products.step(model, own, features[:N], head, np.arange(N), size)
             row = table.loc[method]
             assert step.terms.ratio == pytest.approx(row.ft_ratio, rel=1e-9)
             assert float(step.terms.f.norm(dim=1).mean()) == pytest.approx(row.f_term, rel=1e-9)
             assert float(step.terms.p.norm(dim=1).mean()) == pytest.approx(row.p_term, rel=1e-7)
             assert float(step.errors.norm(dim=1).mean()) == pytest.approx(row.error, rel=1e-9)
+    at = np.array([4, 0, 2])
+    part = products.step(model, own, features[:N], heads[1], at, 2)
+    for few, whole in zip((*part.terms, part.features), (*step.terms, step.features), strict=True):
+        assert torch.allclose(few, whole[at], rtol=1e-9, atol=1e-12)
     expected = theory.optimal_p_term(heads[1], features[:N], 10.0)
     assert (step.terms.p - expected).abs().max() < 1e-6
     body = {name: tensor.detach() for name, tensor in model.named_parameters()}
@@ -111,7 +115,7 @@ def test_products_give_the_terms_of_the_explicit_kernel(given, run):
 def test_a_small_real_step_moves_features_as_told(given):
     model, texts, features, heads = given
     own = texts.take(np.arange(N))
-    step = products.step(model, own, features[:N], heads[0], 5)
+    step = products.step(model, own, features[:N], heads[0], np.arange(N), 5)
     body = {n: t.detach().requires_grad_() for n, t in model.named_parameters()}
     tokens, lengths, seconds = models.tensors(own)
     phi = models.feature_map(model, lengths, seconds)

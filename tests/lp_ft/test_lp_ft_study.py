@@ -34,11 +34,11 @@ def test_the_default_runs():
     number = {name: len(each.runs) for name, each in found.items()}
     assert number == {
         "main": 3 * 5 * 5,
-        "tuning": 3 * 4 * 3,
-        "equal_rate": 2 * 3 * 5,
-        "scale": 8 * 2 * 5,
+        "tuning": 3 * 4 * 2,
+        "equal_rate": 2 * 2 * 5,
+        "scale": 4 * 2 * 5,
         "scale_ood": 4 * 2 * 5,
-        "scale_sgd": 4 * 2 * 2 * 5,
+        "scale_sgd": 3 * 2 * 2 * 5,
         "head_length": 2 * 2 * 2 * 5,
         **dict.fromkeys(["kernels_cb", "kernels_cr"], 5),
         **dict.fromkeys(["head_control_cb", "head_control_trec6", "head_control_cr"], 5),
@@ -69,8 +69,8 @@ def test_a_run_reads_its_sets_and_the_encoder_last():
     sets = ("tokens-cr", "features-cr", "tokens-sst2_sentences", "features-sst2_sentences")
     assert runs["cr-lp-1"].reads == sets
     assert runs["cr-lp_lora-5"].reads == (*sets, "encoder")
-    assert runs["cb-ft-1"].settings.tuning.schedule.total(225) == 150
-    assert runs["trec6-ft-1"].settings.tuning.schedule.total(1000) == 252
+    assert runs["cb-ft-1"].settings.tuning.schedule.total(225) == 90
+    assert runs["trec6-ft-1"].settings.tuning.schedule.total(1000) == 189
 
 
 def test_experiments_at_the_start_read_their_set_and_the_encoder_last():
@@ -84,7 +84,7 @@ def test_experiments_at_the_start_read_their_set_and_the_encoder_last():
     kernels, heads = (
         found[f"{kind}_cr"].runs["1"].settings for kind in ("kernels", "head_control")
     )
-    assert (kernels.samples, kernels.draws, heads.samples) == (100, 20, 112)
+    assert (kernels.samples, kernels.draws, heads.samples) == (60, 20, 112)
     assert kernels.strengths == heads.strengths == settings().probe.strengths
     regression = found["kernels_cb"].metrics["kernel_regression"].settings
     assert regression.strengths == pytest.approx(np.logspace(-4, 4, 10), rel=1e-6)
@@ -156,8 +156,8 @@ def test_what_the_papers_scale_would_cost():
 def test_names_of_runs_say_in_what_they_differ():
     given = settings()
     shared = given.shared(Computation())
-    assert next(iter(arms(given.experiments["equal_rate"], shared))) == "trec6-ft-rate1e-05"
-    assert "trec6-lp_ft-x0.5" in arms(given.experiments["scale"], shared)
+    assert next(iter(arms(given.experiments["equal_rate"], shared))) == "trec6-ft-rate3e-05"
+    assert "trec6-lp_ft-x0.1" in arms(given.experiments["scale"], shared)
     sgd = arms(given.experiments["scale_sgd"], shared)
     assert {"trec6-ft-rate0.001-x10-unclipped", "trec6-ft-rate0.001-x10-clip1"} <= {*sgd}
     length = arms(given.experiments["head_length"], shared)

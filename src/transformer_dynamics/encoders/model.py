@@ -4,7 +4,8 @@ There is no pooler. Attention is computed literally ("eager"), so that it has se
 Jacobian-vector products.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -91,13 +92,74 @@ def feature_map(
 def _run(
     model: nn.Module, body: Mapping[str, Tensor], tokens: Tensor, lengths: Tensor, seconds: Tensor
 ) -> Tensor:
+    """Features [n, h]; short texts share a row, and the last layer ends at first tokens only."""
     place = torch.arange(tokens.shape[1], device=tokens.device)
-    given = {"input_ids": tokens, "attention_mask": (place < lengths[:, None]).long()}
+    is_text = place < lengths[:, None]
+    row, start = (
+        torch.tensor(numbers, device=tokens.device) for numbers in packed(lengths.tolist())
+    )
+    own = torch.arange(len(lengths), device=tokens.device)
+    # Where each token goes, and there: its number, its text (-1 is padding), its place in the text.
+    to = (row[:, None].expand_as(tokens)[is_text], (start[:, None] + place)[is_text])
+    shape = (int(row.max()) + 1, int(lengths.max()))
+
+    def laid(values: Tensor, empty: int = 0) -> Tensor:
+        return values.new_full(shape, empty).index_put(to, values.expand_as(tokens)[is_text])
+
+    text = laid(own[:, None], -1)
+    is_other = text[:, None, :, None] != text[:, None, None, :]
+    dtype = next(model.parameters()).dtype
+    mask = torch.zeros_like(is_other, dtype=dtype)
+    given = {
+        "input_ids": laid(tokens),
+        # Four dimensions are taken as what is added to products of queries and keys.
+        "attention_mask": mask.masked_fill(is_other, torch.finfo(dtype).min),
+        "position_ids": laid(place[None]) + _first_position(model),
+    }
     if getattr(model.config, "type_vocab_size", 1) > 1:
-        given["token_type_ids"] = ((place >= seconds[:, None]) & (place < lengths[:, None])).long()
-    output = torch.func.functional_call(model, dict(body), (), given)
+        given["token_type_ids"] = laid((place >= seconds[:, None]).long())
+
+    def of_first_tokens(_: nn.Module, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return *states[:-1], states[-1][row, start]
+
+    encoder: Any = model.encoder
+    last = encoder.layer[-1]
+    hooks = [
+        part.register_forward_pre_hook(of_first_tokens) for part in (last.intermediate, last.output)
+    ]
+    try:
+        output = torch.func.functional_call(model, dict(body), (), given)
+    finally:
+        for hook in hooks:
+            hook.remove()
     state: Tensor = output.last_hidden_state
-    return state[:, 0]
+    return state
+
+
+def packed(lengths: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Put texts into rows as long as the longest, long ones first, each where there is room.
+
+    Args:
+        lengths: [n] of the texts.
+
+    Returns:
+        [n] rows, and where in its row each text begins.
+    """
+    rows, starts, taken = [0] * len(lengths), [0] * len(lengths), list[int]()
+    for text in sorted(range(len(lengths)), key=lambda each: -lengths[each]):
+        room = max(lengths) - lengths[text]
+        row = next((row for row, used in enumerate(taken) if used <= room), len(taken))
+        if row == len(taken):
+            taken.append(0)
+        rows[text], starts[text] = row, taken[row]
+        taken[row] += lengths[text]
+    return rows, starts
+
+
+def _first_position(model: nn.Module) -> int:
+    """Of the table of positions, the row of a text's first token."""
+    padding: int | None = model.embeddings.position_embeddings.padding_idx  # type: ignore[union-attr, assignment]
+    return 0 if padding is None else padding + 1
 
 
 def tensors(texts: Tokens, device: str = "cpu") -> tuple[Tensor, Tensor, Tensor]:

@@ -25,7 +25,7 @@ from transformer_dynamics.lp_ft.starts import start
 HEADS: tuple[Direction, ...] = ("random", "probe")
 """Where a direction, or a norm, is from."""
 SAMPLES = ("all", "subset")
-"""On which of the probe's samples."""
+"""Over which of the probe's samples the step sums; it is looked at on those of the subset."""
 COLUMNS = (
     "ft_ratio", "head_norm", "p_term", "f_term", "logit_change", "feature_change", "error",
 )  # fmt: skip
@@ -69,7 +69,8 @@ def train(
         chosen = found.chosen if SAMPLES[k] == "subset" else everything
         texts = known.tokens.take(chosen)
         features = torch.from_numpy(known.features[chosen]).double()
-        steps[i, j, k] = summary(head, step(model, texts, features, head, job.batch_size))
+        at = np.searchsorted(chosen, found.chosen)
+        steps[i, j, k] = summary(head, step(model, texts, features, head, at, job.batch_size))
         click.echo(f"{direction} direction, {norm} norm, {SAMPLES[k]} samples", err=True)
     return {"steps": steps[None], "strength": np.array([found.strength])}
 
@@ -82,8 +83,8 @@ def summary(head: Head, found: Step) -> list[float]:
         found: the step.
 
     Returns:
-        FT ratio; ||V||; means over samples, for eta = 1, of the lengths of the P term, of the F
-        term, of their sum, and of the change of features; mean ||delta_i||.
+        FT ratio; ||V||; means over x, for eta = 1, of the lengths of the P term, of the F term, of
+        their sum, and of the change of features; mean ||delta_i|| over what is summed over.
     """
     p, f = found.terms
     changes = (p, f, p + f, found.features, found.errors)

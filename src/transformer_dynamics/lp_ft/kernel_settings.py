@@ -33,7 +33,7 @@ class KernelJob(StartJob):
     """r and alpha."""
     draws: Count
     """How often A is drawn; the first is that from which LoRA is trained."""
-    megabytes: Count = 1000
+    megabytes: Count = 2000
     """Of factors of gradients at a time; fewer take more passes, each of them shorter."""
 
 

@@ -19,10 +19,10 @@ def measure(job: MeasureHeadControl, runs: Iterable[Run], data: Sequence[object]
         data: not used.
 
     Returns:
-        Columns seed, direction, norm (random or probe), samples (all of the probe's, or a subset),
-        and those of `head_control.COLUMNS`: ft_ratio, head_norm, and means over samples, for
-        eta = 1 of the summed loss, of the lengths of p_term, f_term, logit_change and
-        feature_change; error, mean ||delta_i||.
+        Columns seed, direction, norm (random or probe), samples (what is summed over: all of the
+        probe's, or a subset), and those of `head_control.COLUMNS`: ft_ratio, head_norm, and means
+        over the subset, for eta = 1 of the summed loss, of the lengths of p_term, f_term,
+        logit_change and feature_change; error, mean ||delta_i||.
     """
     tables = []
     for run in runs:
