@@ -6,21 +6,14 @@ import torch
 from small_runs import ADAPTERS, METHODS, PROBE, data_of, job, made, trained, tuning
 
 from replication.errors import InputError
-from transformer_dynamics.encoders.head import Head
+from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.model import build, frozen_features, tensors
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.probe import probe
-from transformer_dynamics.encoders.tokens import Tokens
+from transformer_dynamics.encoders.words import keep_words, renumbered, words_of
 from transformer_dynamics.lp_ft import training
-from transformer_dynamics.lp_ft.classifier import (
-    Adapted,
-    Classifier,
-    adapt,
-    keep_words,
-    renumbered,
-    words_of,
-)
-from transformer_dynamics.lp_ft.head_start import drawn_head, probed_head, started
+from transformer_dynamics.lp_ft.classifier import Adapted, Classifier, adapt
+from transformer_dynamics.lp_ft.head_start import probed_head, started
 from transformer_dynamics.lp_ft.run_settings import Schedule
 from transformer_dynamics.lp_ft.sets import sets
 
@@ -152,17 +145,6 @@ def test_steps_are_those_of_pytorch_on_the_whole_model(folder, method, kind, cli
         close = torch.isclose(own, expected, rtol=1e-3, atol=1e-4)
         assert close.double().mean() > (0.97 if kind == "adamw" else 0.999), name
     assert state.norms[-1] == pytest.approx(literal.head.norm, rel=1e-4)
-
-
-def test_without_other_words_features_are_the_same(folder):
-    body, whole = build(pretrained(folder)), build(pretrained(folder))
-    tokens = Tokens.of(made(folder)["cr"][0], "test_")
-    words = words_of([tokens], 0)
-    keep_words(body, words)
-    assert len(words) < whole.get_input_embeddings().num_embeddings
-    assert torch.equal(
-        frozen_features(body, renumbered(tokens, words)), frozen_features(whole, tokens)
-    )
 
 
 def test_adapters_are_low_rank_matrices_beside_frozen_ones(folder):

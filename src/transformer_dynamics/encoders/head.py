@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from replication.generators import generator
+
 STANDARD_DEVIATION = 0.02
 """Of the entries of a random V, as of every linear layer of BERT and RoBERTa."""
 
@@ -58,3 +60,15 @@ def random_head(classes: int, width: int, random: torch.Generator) -> Head:
     """
     weight = torch.randn(classes, width, generator=random) * STANDARD_DEVIATION
     return Head(weight, torch.zeros(classes))
+
+
+def drawn_head(classes: int, width: int, seed: int) -> Head:
+    """The random head of a seed, which all its runs share.
+
+    Args:
+        classes: C.
+        width: h.
+        seed: of the run.
+    """
+    random = torch.Generator().manual_seed(int(generator(seed, "head").integers(2**62)))
+    return random_head(classes, width, random)

@@ -1,14 +1,11 @@
 """An encoder with a head, of which all or a few parameters are trained."""
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from replication.generators import generator
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.model import features
-from transformer_dynamics.encoders.tokens import Tokens
 from transformer_dynamics.lp_ft.run_settings import Adapters
 
 ADAPTED = ("query", "value", "attn.q", "attn.v")
@@ -99,30 +96,3 @@ def adapt(encoder: nn.Module, adapters: Adapters, seed: int) -> None:
         parent, _, own = name.rpartition(".")
         given = torch.from_numpy(a).to(linear.weight)
         setattr(encoder.get_submodule(parent), own, Adapted(linear, given, adapters.alpha))
-
-
-def words_of(parts: list[Tokens], padding: int) -> NDArray[np.int64]:
-    """[W] ascending numbers of the tokens that occur, and those up to that of padding."""
-    occurring = np.concatenate([part.tokens.ravel() for part in parts])
-    return np.union1d(np.arange(padding + 1), occurring).astype(np.int64)
-
-
-def keep_words(encoder: nn.Module, words: NDArray[np.int64]) -> None:
-    """Leave out the embeddings of all other tokens, in place; token `words[i]` is then i.
-
-    What never occurs has no gradient, and without weight decay no step of SGD or Adam changes it.
-    So nothing else changes, but a step has less to do: in MiniLM half of the parameters are words.
-
-    Args:
-        encoder: as `encoders.model.build` gives it.
-        words: [W] as `words_of` gives them.
-    """
-    table: nn.Embedding = encoder.get_input_embeddings()  # type: ignore[operator]
-    chosen = torch.from_numpy(words).to(table.weight.device)
-    table.weight = nn.Parameter(table.weight.detach()[chosen].clone())
-    table.num_embeddings = len(words)
-
-
-def renumbered(tokens: Tokens, words: NDArray[np.int64]) -> Tokens:
-    """Tokens as `keep_words` has numbered them."""
-    return tokens._replace(tokens=np.searchsorted(words, tokens.tokens).astype(np.int32))

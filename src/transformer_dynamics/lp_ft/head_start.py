@@ -2,22 +2,9 @@
 
 import torch
 
-from replication.generators import generator
-from transformer_dynamics.encoders.head import Head, random_head
+from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.probe import Probe
 from transformer_dynamics.lp_ft.run_settings import Direction, Norm
-
-
-def drawn_head(classes: int, width: int, seed: int) -> Head:
-    """The random head of a seed, which all its runs share.
-
-    Args:
-        classes: C.
-        width: h.
-        seed: of the run.
-    """
-    random = torch.Generator().manual_seed(int(generator(seed, "head").integers(2**62)))
-    return random_head(classes, width, random)
 
 
 def probed_head(found: Probe) -> Head:

@@ -9,18 +9,13 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from replication.devices import device
-from transformer_dynamics.encoders.head import Head
+from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.model import build
 from transformer_dynamics.encoders.pretrained import Pretrained
+from transformer_dynamics.encoders.words import keep_words, renumbered, words_of
 from transformer_dynamics.lp_ft import training
-from transformer_dynamics.lp_ft.classifier import (
-    Classifier,
-    adapt,
-    keep_words,
-    renumbered,
-    words_of,
-)
-from transformer_dynamics.lp_ft.head_start import drawn_head, probed_head, started
+from transformer_dynamics.lp_ft.classifier import Classifier, adapt
+from transformer_dynamics.lp_ft.head_start import probed_head, started
 from transformer_dynamics.lp_ft.probing import path, probed
 from transformer_dynamics.lp_ft.run_settings import RunJob, Tuning
 from transformer_dynamics.lp_ft.sets import Sets, sets

@@ -8,9 +8,8 @@ import torch
 from numpy.typing import NDArray
 
 from replication.generators import generator
-from transformer_dynamics.encoders.head import Head
+from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.probe import select
-from transformer_dynamics.lp_ft.head_start import drawn_head
 from transformer_dynamics.lp_ft.kernel_settings import StartJob
 from transformer_dynamics.lp_ft.sets import Part, Sets, sets
 

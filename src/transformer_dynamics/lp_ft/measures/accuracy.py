@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from replication.study import Run
+from transformer_dynamics.encoders.accuracy import matthews
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
 from transformer_dynamics.lp_ft.measures.trained import Arrays, known, trained
 
@@ -42,21 +42,3 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.
                 }
             )
     return pd.DataFrame(rows)
-
-
-def matthews(predicted: NDArray[np.integer], labels: NDArray[np.integer]) -> float:
-    """Matthews' correlation for any number of classes; 0 for a constant predictor.
-
-        (c n - sum_k p_k t_k)/sqrt((n^2 - sum_k p_k^2)(n^2 - sum_k t_k^2))
-
-    with c right ones of n, and p_k predictions and t_k samples of class k.
-
-    Args:
-        predicted: [n].
-        labels: [n].
-    """
-    number, classes = len(labels), int(max(predicted.max(), labels.max())) + 1
-    p, t = (np.bincount(values, minlength=classes).astype(float) for values in (predicted, labels))
-    spread = np.sqrt((number**2 - p @ p) * (number**2 - t @ t))
-    right = float(np.sum(predicted == labels))
-    return float((right * number - p @ t) / spread) if spread > 0 else 0.0
