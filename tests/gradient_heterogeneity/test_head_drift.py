@@ -7,7 +7,9 @@ import torch
 from replication.errors import InputError
 from replication.generators import generator
 from transformer_dynamics.gradient_heterogeneity import optimizers
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Optimizer
 from transformer_dynamics.gradient_heterogeneity.theory import drift
+from transformer_dynamics.gradient_heterogeneity.theory.head import head_gradient, head_norms
 
 
 def uniform(classes):
@@ -115,7 +117,7 @@ def test_head_gradient_is_that_of_autograd():
     logits = features @ leaves["weight"].mT + leaves["bias"].unsqueeze(-2)
     for one, y in zip(logits, labels, strict=True):
         torch.nn.functional.cross_entropy(one, y).backward(retain_graph=True)
-    found = drift.head_gradient(head["weight"], head["bias"], features, labels)
+    found = head_gradient(head["weight"], head["bias"], features, labels)
     for name, leaf in leaves.items():
         assert (found[name] - leaf.grad).abs().max() < 1e-14
 
@@ -123,10 +125,10 @@ def test_head_gradient_is_that_of_autograd():
 @pytest.mark.parametrize("name", ["sgd", "sgd_momentum", "signsgd"])
 def test_only_sgd_conserves_the_common_mode(name):
     head, features, labels = heads(3, 7, 4)
-    optimizer = optimizers.Optimizer(name)
+    optimizer = Optimizer(name)
     state, now = optimizers.begin(optimizer, head), head
     for _ in range(30):
-        gradient = drift.head_gradient(now["weight"], now["bias"], features, labels)
+        gradient = head_gradient(now["weight"], now["bias"], features, labels)
         now, state = optimizers.advance(optimizer, now, gradient, state, 0.1)
     moved = (now["bias"] - head["bias"]).mean(-1).abs()
     rows = (now["weight"] - head["weight"]).mean(-2).abs()
@@ -141,7 +143,7 @@ def test_only_sgd_conserves_the_common_mode(name):
 
 def test_head_norms_are_those_of_orthogonal_parts():
     head, _, _ = heads(3, 7, 4)
-    norms = drift.head_norms(head["weight"])
+    norms = head_norms(head["weight"])
     assert norms.total.shape == (3,)
     together = norms.common.square() + norms.centred.square()
     assert (norms.total.square() - together).abs().max() < 1e-12

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from replication.errors import InputError
-from transformer_dynamics.gradient_heterogeneity import optimizers
-from transformer_dynamics.gradient_heterogeneity.optimizers import Optimizer
+from transformer_dynamics.gradient_heterogeneity import optimizer_settings, optimizers
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Optimizer
 
 pytestmark = pytest.mark.numerical
 
@@ -65,7 +65,7 @@ def test_signs_are_those_of_the_released_formula(name, momentum):
         assert all(torch.equal(now[key], expected[key]) for key in now)
 
 
-@pytest.mark.parametrize("name", optimizers.NAMES)
+@pytest.mark.parametrize("name", optimizer_settings.NAMES)
 def test_seeds_go_together_as_they_go_alone(name):
     ours = Optimizer(name)
     starts = [drawn(seed, torch.float64) for seed in range(3)]

@@ -15,53 +15,19 @@ entry, so that tensors may have a leading axis of seeds; only clipping must be t
 """
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from replication.errors import InputError
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Optimizer
 
 Tensors = dict[str, Tensor]
 """Parameters, gradients or averages, by name."""
-Name = Literal["sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam"]
-"""Of an optimiser."""
-NAMES: tuple[Name, ...] = ("sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam")
-"""All of them."""
 CLIPPING = 1.0
 """The largest norm of a gradient, as released."""
 GUARD = 1e-6
 """What PyTorch's clipping adds to the norm."""
-
-
-class Optimizer(NamedTuple):
-    """Which one, with the released constants."""
-
-    name: Name
-    """Which."""
-    momentum: float = 0.9
-    """Mu of SGD-m and Signum, b_1 of Adam."""
-    second: float | None = None
-    """A of RMSProp, .99 unless given, and b_2 of Adam, .999 unless given."""
-    epsilon: float = 1e-8
-    """Eps of RMSProp and Adam."""
-
-    def check(self) -> None:
-        """Refuse what is no optimiser.
-
-        Raises:
-            InputError: for an unknown name, for averages outside of [0, 1), for eps < 0.
-        """
-        if self.name not in NAMES:
-            raise InputError(f"unknown optimiser {self.name}; known: {', '.join(NAMES)}")
-        if not (0 <= self.momentum < 1 and 0 <= self.decay < 1 and self.epsilon >= 0):
-            raise InputError(f"averages are in [0, 1) and eps is not negative: {self}")
-
-    @property
-    def decay(self) -> float:
-        """A or b_2."""
-        usual = 0.99 if self.name == "rmsprop" else 0.999
-        return usual if self.second is None else self.second
 
 
 class State(NamedTuple):
@@ -95,55 +61,68 @@ def begin(optimizer: Optimizer, parameters: Mapping[str, Tensor]) -> State:
     )
 
 
+def move(
+    optimizer: Optimizer,
+    parameters: Mapping[str, Tensor],
+    gradients: Mapping[str, Tensor],
+    state: State,
+    eta: float | Mapping[str, float],
+) -> State:
+    """One step, in place: most of what it costs is memory.
+
+    Args:
+        optimizer: which.
+        parameters: theta, which changes.
+        gradients: g of every parameter.
+        state: of the step before, whose averages change.
+        eta: the rate, or that of every parameter.
+
+    Returns:
+        The state after the step.
+    """
+    step = state.step + 1
+    for name, tensor in parameters.items():
+        g = gradients[name]
+        rate = eta[name] if isinstance(eta, Mapping) else eta
+        if name in state.first:
+            _average(optimizer, state.first[name], g)
+        if name in state.second:
+            state.second[name].mul_(optimizer.decay).addcmul_(g, g, value=1 - optimizer.decay)
+        v = state.first.get(name, g)
+        if optimizer.name in {"rmsprop", "adam"}:
+            adaptive = optimizer.name == "adam"
+            first_left = 1 - optimizer.momentum**step if adaptive else 1.0
+            second_left = 1 - optimizer.decay**step if adaptive else 1.0
+            length = state.second[name].sqrt().div_(second_left**0.5).add_(optimizer.epsilon)
+            tensor.addcdiv_(v, length, value=-(rate / first_left))
+        else:
+            signed = optimizer.name in {"signsgd", "signum"}
+            tensor.add_(torch.sign(v) if signed else v, alpha=-rate)
+    return State(step, state.first, state.second)
+
+
+def _average(optimizer: Optimizer, average: Tensor, gradient: Tensor) -> None:
+    """The average of gradients after one more of them, in place."""
+    if optimizer.name == "adam":
+        average.lerp_(gradient, 1 - optimizer.momentum)
+    else:
+        share = 1 - optimizer.momentum if optimizer.name == "signum" else 1.0
+        average.mul_(optimizer.momentum).add_(gradient, alpha=share)
+
+
 def advance(
     optimizer: Optimizer,
     parameters: Mapping[str, Tensor],
     gradients: Mapping[str, Tensor],
     state: State,
-    eta: float,
+    eta: float | Mapping[str, float],
 ) -> tuple[Tensors, State]:
-    """One step.
-
-    Args:
-        optimizer: which.
-        parameters: theta; it is not changed.
-        gradients: g of every parameter.
-        state: of the step before.
-        eta: the rate.
-
-    Returns:
-        theta and the state after the step.
-    """
-    step = state.step + 1
-    moved: Tensors = {}
-    first: Tensors = {}
-    second: Tensors = {}
-    for name, tensor in parameters.items():
-        g = gradients[name]
-        if name in state.first:
-            first[name] = _first(optimizer, state.first[name], g)
-        if name in state.second:
-            square = state.second[name] * optimizer.decay
-            second[name] = square.addcmul_(g, g, value=1 - optimizer.decay)
-        v = first.get(name, g)
-        if optimizer.name in {"rmsprop", "adam"}:
-            adaptive = optimizer.name == "adam"
-            first_left = 1 - optimizer.momentum**step if adaptive else 1.0
-            second_left = 1 - optimizer.decay**step if adaptive else 1.0
-            length = (second[name].sqrt() / second_left**0.5).add_(optimizer.epsilon)
-            moved[name] = tensor.addcdiv(v, length, value=-(eta / first_left))
-        else:
-            signed = optimizer.name in {"signsgd", "signum"}
-            moved[name] = tensor.add(torch.sign(v) if signed else v, alpha=-eta)
-    return moved, State(step, first, second)
-
-
-def _first(optimizer: Optimizer, average: Tensor, gradient: Tensor) -> Tensor:
-    """The average of gradients after one more of them."""
-    if optimizer.name == "adam":
-        return average.lerp(gradient, 1 - optimizer.momentum)
-    share = 1 - optimizer.momentum if optimizer.name == "signum" else 1.0
-    return (average * optimizer.momentum).add_(gradient, alpha=share)
+    """As `move`, of copies: theta and the state after the step, while those before it stay."""
+    moved, first, second = (
+        {name: tensor.clone() for name, tensor in tensors.items()}
+        for tensors in (parameters, state.first, state.second)
+    )
+    return moved, move(optimizer, moved, gradients, State(state.step, first, second), eta)
 
 
 def clipped(

@@ -127,13 +127,30 @@ def kind(name: str) -> Kind:
 
 def logits(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> Tensor:
     """Logits of every position: tokens [n, T] to [n, T, C]."""
+    return headed(parameters, states(stack, parameters, tokens))
+
+
+def headed(parameters: Mapping[str, Tensor], state: Tensor) -> Tensor:
+    """Logits of states: [..., d] to [..., C]."""
+    return torch.nn.functional.linear(state, parameters["head"], parameters["head_bias"])
+
+
+def states(
+    stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor, real: Tensor | None = None
+) -> Tensor:
+    """What the head sees of every position: tokens [n, T] to [n, T, d].
+
+    Args:
+        stack: which.
+        parameters: theta.
+        tokens: [n, T].
+        real: [n, T] whether a token is no padding, which nothing attends to; all if left out.
+    """
     state = embedded(stack, parameters, tokens)
     for layer in range(stack.depth):
         for branch in BRANCHES:
-            state = advanced(stack, parameters, f"{layer}.{branch}", state)
-    if stack.placement == "pre":
-        state = normalised(parameters, "edge", state)
-    return state @ parameters["head"].T + parameters["head_bias"]
+            state = advanced(stack, parameters, f"{layer}.{branch}", state, real)
+    return normalised(parameters, "edge", state) if stack.placement == "pre" else state
 
 
 def embedded(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> Tensor:
@@ -148,20 +165,34 @@ def embedded(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> 
     return normalised(parameters, "edge", state) if stack.placement == "post" else state
 
 
-def advanced(stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: Tensor) -> Tensor:
-    """x_(l+1) [..., T, d] of x_l, through a branch such as `0.first`."""
+def advanced(
+    stack: Stack,
+    parameters: Mapping[str, Tensor],
+    branch: str,
+    state: Tensor,
+    real: Tensor | None = None,
+) -> Tensor:
+    """x_(l+1) [..., T, d] of x_l, through a branch such as `0.first`; see `states`."""
     if stack.placement == "post":
-        return normalised(parameters, branch, state + applied(stack, parameters, branch, state))
-    return state + applied(stack, parameters, branch, normalised(parameters, branch, state))
+        added = applied(stack, parameters, branch, state, real)
+        return normalised(parameters, branch, state + added)
+    inner = normalised(parameters, branch, state)
+    return state + applied(stack, parameters, branch, inner, real)
 
 
-def applied(stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: Tensor) -> Tensor:
+def applied(
+    stack: Stack,
+    parameters: Mapping[str, Tensor],
+    branch: str,
+    state: Tensor,
+    real: Tensor | None = None,
+) -> Tensor:
     """f(x): attention for `first`, W_out gelu(W_in x) for `second`: [..., T, d] to as much."""
     layer, _, which = branch.rpartition(".")
 
     def linear(name: str, inputs: Tensor) -> Tensor:
         weight, bias = parameters[f"{layer}.{name}"], parameters[f"{layer}.{name}_bias"]
-        return inputs @ weight.T + bias
+        return torch.nn.functional.linear(inputs, weight, bias)
 
     if which == "second":
         return linear("out", torch.nn.functional.gelu(linear("in", state)))
@@ -170,7 +201,10 @@ def applied(stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: 
         linear(name, state).reshape(*state.shape[:-1], stack.heads, size).transpose(-3, -2)
         for name in SQUARE[:3]
     )
-    weights = torch.softmax(query @ key.mT / size**0.5, dim=-1)
+    scores = query @ key.mT / size**0.5
+    if real is not None:
+        scores = scores.masked_fill(~real[..., None, None, :], -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
     return linear("output", (weights @ value).transpose(-3, -2).flatten(-2))
 
 

@@ -1,0 +1,1 @@
+"""Evidence for claims, as `registry.yaml` names it."""

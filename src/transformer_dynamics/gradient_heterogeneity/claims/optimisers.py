@@ -1,0 +1,160 @@
+"""Which optimiser ends lower: losses of the fixed slice of the training set, in units of chance.
+
+A loss is divided by ln C, what it is when all classes count as equally probable, so that one margin
+serves tasks with few classes and with many.
+"""
+
+import numpy as np
+import pandas as pd
+
+from replication.errors import UnmeasurableError
+from replication.study import Measured
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence, of_seeds
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+
+Of = Measured[MeasureJob]
+"""The metric `endpoint` or `step_directions` of an experiment."""
+USUAL = 1e-8
+"""Epsilon of Adam where it is not the question."""
+
+
+def gaps(*measured: Of) -> pd.DataFrame:
+    """SGD-m minus Adam, of every case."""
+    ends = _ends(*measured)
+    return evidence(
+        {
+            str(case): _end(own, "sgd_momentum") - _end(own, "adam")
+            for case, own in ends.groupby("case", sort=False)
+        }
+    )
+
+
+def gaps_at_full_batch(full_batch: Of) -> pd.DataFrame:
+    """The same where a batch is all samples.
+
+    Raises:
+        UnmeasurableError: if it is not.
+    """
+    if (full_batch.table["batch"] != 0).any():
+        raise UnmeasurableError("batches are not all samples")
+    return gaps(full_batch)
+
+
+def signum_beside_adam(measured: Of) -> pd.DataFrame:
+    """Half of the gap of SGD-m to Adam minus the distance of Signum, above Adam and below it."""
+    return _beside_adam(measured, "signum")
+
+
+def sign_beside_adam(measured: Of) -> pd.DataFrame:
+    """The same of SignSGD."""
+    return _beside_adam(measured, "signsgd")
+
+
+def _beside_adam(measured: Of, optimiser: str) -> pd.DataFrame:
+    cells: dict[str, pd.Series[float]] = {}
+    for case, own in _ends(measured).groupby("case", sort=False):
+        adam = _end(own, "adam")
+        half = (_end(own, "sgd_momentum") - adam) / 2
+        beside = _end(own, optimiser) - adam
+        cells |= {f"{case}, not above": half - beside, f"{case}, not below": half + beside}
+    return evidence(cells)
+
+
+def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
+    """The gap of SGD-m to Adam on a transformer minus that on the CNN, both clipped alike."""
+    (cnn,) = (own for _, own in _ends(on_images).groupby("case"))
+    alike = _end(cnn, "sgd_momentum") - _end(cnn, "adam")
+    return evidence(
+        {
+            str(case): _end(own, "sgd_momentum") - _end(own, "adam") - alike
+            for case, own in _ends(on_texts).groupby("case", sort=False)
+            if own["clip"].iloc[0] == cnn["clip"].iloc[0]
+        }
+    )
+
+
+def sign_likeness(directions: Of) -> pd.DataFrame:
+    """Cosine of a step and its own signs, Adam minus SGD-m, mean over the points of training."""
+    cells = {}
+    for (case, chosen), own in directions.table.groupby(["case", "set"], sort=False):
+        adam, sgd = (_likeness(own, optimiser) for optimiser in ("adam", "sgd_momentum"))
+        cells[f"{case}, {str(chosen).replace('_', ' ')}"] = adam - sgd
+    return evidence(cells)
+
+
+def likeness_lost(usual: Of, changed: Of) -> pd.DataFrame:
+    """Cosine of Adam's step and its own signs, with the usual epsilon minus with the largest."""
+    largest = changed.table["epsilon"].max()
+    cells = {}
+    for chosen, own in changed.table[changed.table["epsilon"] == largest].groupby("set"):
+        beside = usual.table[_alike(usual.table, own) & (usual.table["set"] == chosen)]
+        cells[str(chosen).replace("_", " ")] = _likeness(beside, "adam") - _likeness(own, "adam")
+    return evidence(cells)
+
+
+def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
+    """Endpoint of Adam with the largest epsilon minus that with the usual one."""
+    ends, known = _ends(changed), _ends(usual)
+    own = ends[ends["epsilon"] == ends["epsilon"].max()]
+    beside = known[_alike(known, own)]
+    return evidence({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
+
+
+def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
+    """Rows of the same task and clipping, with the usual epsilon."""
+    task, clip = own["task"].iloc[0], own["clip"].iloc[0]
+    is_usual = known["epsilon"].isna() | (known["epsilon"] == USUAL)
+    found: pd.Series[bool] = (known["task"] == task) & (known["clip"] == clip) & is_usual
+    return found
+
+
+def _likeness(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
+    own = rows[rows["optimiser"] == optimiser]
+    means = own.groupby("seed")["own_sign"].mean().reset_index()
+    return of_seeds(means, "own_sign", optimiser)
+
+
+def schedules(linear: Of, others: Of) -> pd.DataFrame:
+    """The gap of SGD-m to Signum under a schedule minus that under the linear one."""
+    ends, known = _ends(others), _ends(linear)
+    cells = {}
+    for (case, schedule), own in ends.groupby(["case", "schedule"], sort=False):
+        beside = known[known["case"] == case]
+        gap, usual = (_end(rows, "sgd_momentum") - _end(rows, "signum") for rows in (own, beside))
+        cells[f"{case}, {schedule}"] = gap - usual
+    return evidence(cells)
+
+
+def sensitivity(reparametrised: Of) -> pd.DataFrame:
+    """Slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
+    ends = _ends(reparametrised)
+    ends = ends[~ends["block_rates"]]
+    slopes = {}
+    for optimiser, own in ends.groupby("optimiser"):
+        wide = own.pivot(index="seed", columns="exponent", values="value")
+        if wide.shape[1] < 2 or wide.isna().to_numpy().any():
+            raise UnmeasurableError(f"{optimiser}: a slope in q needs two q, the same of all seeds")
+        q = wide.columns.to_numpy(np.float64)
+        slopes[optimiser] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
+    if {*slopes} != {"sgd", "signsgd"}:
+        raise UnmeasurableError("both SGD and SignSGD are needed")
+    return evidence({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
+
+
+def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
+    """Endpoint of SGD with one rate minus that with a rate by block."""
+    ends = _ends(reparametrised)
+    ends = ends[ends["exponent"] == 0]
+    one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
+    return evidence({"one rate minus a rate by block": one - many})
+
+
+def _ends(*measured: Of) -> pd.DataFrame:
+    """Last points, with the endpoint over ln C as `value`."""
+    rows = pd.concat([each.table for each in measured], ignore_index=True)
+    rows = rows[rows["is_last"]]
+    return rows.assign(value=rows["endpoint"] / np.log(rows["classes"]))
+
+
+def _end(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
+    return of_seeds(rows[rows["optimiser"] == optimiser], "value", optimiser)

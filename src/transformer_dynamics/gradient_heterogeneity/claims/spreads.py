@@ -1,0 +1,147 @@
+"""How unequal gradients of tensors are: transformers beside a CNN, Post-LN beside Pre-LN.
+
+A cell is a network on a task at a state, by seed the mean over batches.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from replication.study import Measured
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence, of_seeds
+from transformer_dynamics.gradient_heterogeneity.measured_settings import (
+    INITIAL,
+    MASKED,
+    PRETRAINED,
+    MeasuredRuns,
+)
+
+SpreadOf = Measured[MeasuredRuns]
+"""The metric `spread` of measured networks."""
+IMAGES = "fashion_mnist"
+"""Task of networks for images."""
+
+
+def norms_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
+    """Gini of ||g_b|| over matrices, of every transformer minus that of the CNN."""
+    return _beside_cnn(spread, "gini_norm")
+
+
+def densities_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
+    """Gini of r_b over matrices, of every transformer minus that of the CNN."""
+    return _beside_cnn(spread, "gini_density")
+
+
+def _beside_cnn(spread: SpreadOf, metric: str) -> pd.DataFrame:
+    """Both with B/(B - 1), as networks differ in B; before and after fine-tuning, if both were."""
+    rows = spread.table[(spread.table["set"] == "matrices") & (spread.table["metric"] == metric)]
+    rows = rows.assign(corrected=rows["value"] * rows["blocks"] / (rows["blocks"] - 1))
+    cnn = {
+        state: of_seeds(own, "corrected", f"CNN, {state}")
+        for state, own in rows[rows["ln"] == "none"].groupby("state")
+    }
+    return evidence(
+        {
+            name: of_seeds(own, "corrected", name) - cnn[own["state"].iloc[0]]
+            for name, own in _cells(rows[rows["ln"] != "none"])
+            if own["state"].iloc[0] in cnn
+        }
+    )
+
+
+def ratios_on_texts(spread: SpreadOf) -> pd.DataFrame:
+    """Lambda_G/Lambda_P of transformers of texts, over all tensors and over matrices."""
+    rows = spread.table
+    return _values(rows[(rows["ln"] != "none") & (rows["task"] != IMAGES)], "ratio")
+
+
+def ratios_on_images(spread: SpreadOf) -> pd.DataFrame:
+    """Lambda_G/Lambda_P of transformers of images, over all tensors and over matrices."""
+    rows = spread.table
+    return _values(rows[(rows["ln"] != "none") & (rows["task"] == IMAGES)], "ratio")
+
+
+def ratios_of_cnn(spread: SpreadOf) -> pd.DataFrame:
+    """Lambda_G/Lambda_P of the CNN, over all tensors and over matrices."""
+    return _values(spread.table[spread.table["ln"] == "none"], "ratio")
+
+
+def advantages(spread: SpreadOf) -> pd.DataFrame:
+    """Log of kappa Lambda_G/Lambda_P of all transformers."""
+    rows = spread.table[spread.table["ln"] != "none"]
+    return _values(rows.assign(value=np.log(rows["value"])), "advantage")
+
+
+def _values(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    rows = rows[rows["metric"] == metric]
+    return evidence(
+        {
+            f"{name}, {chosen}": of_seeds(part, "value", name)
+            for name, own in _cells(rows)
+            for chosen, part in own.groupby("set")
+        }
+    )
+
+
+def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Rows by network, task and state."""
+    for (net, task, state), own in rows.groupby(["net", "task", "state"], sort=False):
+        yield f"{net} on {task}, {state}", own
+
+
+def norms_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Gini of ||g_b|| over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    return _by_placement(_tuned(spread), "gini_norm")
+
+
+def densities_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Standard deviation of log r_b over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    return _by_placement(_tuned(spread), "log_spread")
+
+
+def layers_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Standard deviation of log layer norms after fine-tuning, Post-LN minus Pre-LN."""
+    return _by_placement(_tuned(spread), "layer_log_spread")
+
+
+def ratios_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Log Lambda_G/Lambda_P over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    rows = _tuned(spread)
+    return _by_placement(rows.assign(value=np.log(rows["value"])), "ratio")
+
+
+def norms_at_random_weights(spread: SpreadOf) -> pd.DataFrame:
+    """Gini of ||g_b|| over all tensors of random weights, Post-LN minus Pre-LN."""
+    return _by_placement(spread.table[spread.table["state"] == INITIAL], "gini_norm")
+
+
+def densities_at_random_weights(spread: SpreadOf) -> pd.DataFrame:
+    """Standard deviation of log r_b over all tensors of random weights, Post-LN minus Pre-LN."""
+    return _by_placement(spread.table[spread.table["state"] == INITIAL], "log_spread")
+
+
+def norms_after_masked_words(spread: SpreadOf) -> pd.DataFrame:
+    """Gini of ||g_b|| over all tensors after training on masked words, Post-LN minus Pre-LN."""
+    return _by_placement(spread.table[spread.table["state"] == MASKED], "gini_norm")
+
+
+def densities_after_masked_words(spread: SpreadOf) -> pd.DataFrame:
+    """Standard deviation of log r_b after training on masked words, Post-LN minus Pre-LN."""
+    return _by_placement(spread.table[spread.table["state"] == MASKED], "log_spread")
+
+
+def _tuned(spread: SpreadOf) -> pd.DataFrame:
+    return spread.table[~spread.table["state"].isin({INITIAL, MASKED, PRETRAINED})]
+
+
+def _by_placement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    rows = rows[(rows["metric"] == metric) & (rows["set"] == "all")]
+    cells = {}
+    for (depth, deviation, state), pair in rows.groupby(["depth", "deviation", "state"]):
+        name = f"depth {depth}, sd {deviation or 'of PyTorch'}, {state}"
+        post, pre = (
+            of_seeds(pair[pair["ln"] == ln], "value", f"{name}, {ln}") for ln in ("post", "pre")
+        )
+        cells[name] = post - pre
+    return evidence(cells)

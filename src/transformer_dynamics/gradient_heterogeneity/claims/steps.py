@@ -1,0 +1,77 @@
+"""One step on networks, against what curvature promises."""
+
+import numpy as np
+import pandas as pd
+
+from replication.cases import Cases
+from replication.cases import evidence as computed
+from replication.errors import UnmeasurableError
+from replication.study import Measured
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence
+from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
+
+StepsOf = Measured[MeasuredRuns]
+"""The metric `one_step` of measured networks."""
+CAUTIOUS = 0.25
+"""f of the rate at which the promise should hold whatever delta is, up to 3 Lambda."""
+STATE = ["net", "task", "state", "batch", "set"]
+"""What a step starts from."""
+
+
+@computed
+def kept_promises(steps: StepsOf) -> Cases:
+    """Share of steps that gain what they should, over networks, tasks, states, sets and seeds."""
+    rows = steps.table[steps.table["factor"] == CAUTIOUS].dropna(subset="decrease")
+    for method in ("gradient", "sign"):
+        own = rows[rows["method"] == method]
+        yield method, (own["decrease"] >= own["sure"]).mean()
+
+
+def scaling_of_rates(steps: StepsOf) -> pd.DataFrame:
+    """Slope of the log of SignSGD's best rate on that of mean|g|/Lambda_P, over what is measured.
+
+    Raises:
+        UnmeasurableError: if there are fewer than three networks, tasks, states or sets.
+    """
+    slopes = {}
+    for seed, own in steps.table[steps.table["method"] == "sign"].groupby("seed"):
+        found = [best_rates(part) for _, part in own.dropna().groupby(STATE)]
+        predicted, best = np.log(np.array(found).reshape(-1, 2).T)
+        if len(predicted) < 3:
+            raise UnmeasurableError("a slope needs three networks, tasks, states or sets")
+        slopes[seed] = float(np.polyfit(predicted, best, 1)[0])
+    return evidence({"slope": pd.Series(slopes)})
+
+
+def best_rates(rows: pd.DataFrame) -> tuple[float, float]:
+    """eta* and the rate that gains most, between the rates that were tried.
+
+    It is the top of the parabola through the best of those and its neighbours; at an end of what
+    was tried it is the end.
+
+    Args:
+        rows: of one step, by factor.
+    """
+    rows = rows.sort_values("factor")
+    factors, gains = rows["factor"].to_numpy(), rows["decrease"].to_numpy()
+    top = int(gains.argmax())
+    best = factors[top]
+    if 0 < top < len(factors) - 1:
+        near = slice(top - 1, top + 2)
+        bend, slope, _ = np.polyfit(factors[near], gains[near], 2)
+        best = -slope / (2 * bend)
+    predicted = float((rows["rate"] / rows["factor"]).iloc[0])
+    return predicted, predicted * float(best)
+
+
+def gain_of_block_rates(steps: StepsOf) -> pd.DataFrame:
+    """Log of the best step with a rate by block over the best one with one rate, by set.
+
+    Means over networks, tasks and states.
+    """
+    best = steps.table.groupby([*STATE, "seed", "method"])["decrease"].max().unstack("method")
+    best = best.dropna()
+    best = best[(best["gradient"] > 0) & (best["block_rates"] > 0)]
+    best = best.assign(gain=np.log(best["block_rates"] / best["gradient"]))
+    means = best.groupby(["set", "seed"])["gain"].mean()
+    return evidence({str(name): own.droplevel("set") for name, own in means.groupby("set")})

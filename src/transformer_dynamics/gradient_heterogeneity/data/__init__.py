@@ -1,0 +1,1 @@
+"""Programs that make images, weights and words ready to be read by runs."""

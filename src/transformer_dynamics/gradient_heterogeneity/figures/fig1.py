@@ -1,0 +1,102 @@
+"""Figure 1: curvature of tensors against the size of their gradients."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+KINDS = {
+    "matrix": "matrix or kernel",
+    "embedding": "embedding",
+    "normalisation": "normalisation",
+    "head": "head",
+}
+"""Of tensors, and what they are called."""
+COLUMNS = 3
+"""Of panels."""
+
+
+class Fig1(Figure):
+    """A dot per tensor and seed."""
+
+    title: ClassVar[str] = "Gradient heterogeneity, Figure 1: curvature against gradients"
+    columns: ClassVar[tuple[str, ...]] = (
+        "net", "task", "seed", "state", "batch", "tensor", "layer", "kind", "params", "norm",
+        "density", "curvature",
+    )  # fmt: skip
+    drawing: Literal["fig1"]
+    """Which drawing."""
+    experiment: str = "heterogeneity"
+    """Whose networks."""
+    state: Literal["pretrained", "tuned"] = "pretrained"
+    """Before fine-tuning, with a random head, or after it."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """All tensors."""
+        return [(self.experiment, "tensors")]
+
+
+def table(figure: Fig1, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
+    """Tensors with gradient and upward curvature; density is r_b = norm/sqrt(params).
+
+    `line` rows, of kind `fit`, are the ends of log h_b = a log r_b + constant by least squares over
+    all matrices of a network: their `slope` is a.
+    """
+    import numpy as np
+    import pandas as pd
+
+    rows = measured.table.query("state == @figure.state and curvature > 0 and norm > 0")
+    rows = rows.assign(density=rows["norm"] / np.sqrt(rows["params"]), slope=np.nan)
+    lines = []
+    for (net, task), own in rows[rows["kind"] == "matrix"].groupby(["net", "task"], sort=False):
+        r, h = np.log(own["density"].to_numpy()), np.log(own["curvature"].to_numpy())
+        slope, start = np.polyfit(r, h, 1)
+        ends = np.array([r.min(), r.max()])
+        line = {"density": np.exp(ends), "curvature": np.exp(slope * ends + start), "slope": slope}
+        told = {"net": net, "task": task, "state": figure.state, "kind": "fit"}
+        lines.append(pd.DataFrame(told | line))
+    found = pd.concat([rows, *lines], ignore_index=True)
+    return found[[*figure.columns, "slope"]]
+
+
+def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """A panel per network and task, both axes logarithmic; the line is that of matrices."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+    from transformer_dynamics.gradient_heterogeneity.figures.names import called
+
+    panels = list(table.groupby(["net", "task"], sort=False))
+    height = -(-len(panels) // COLUMNS)
+    drawing, grid = plt.subplots(
+        height, COLUMNS, figsize=(WIDTH, 0.6 + 1.75 * height), sharex=True, sharey=True,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    styles = dict(category_styles(KINDS))
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    for axes, ((net, task), own) in zip(grid.flat, panels, strict=False):
+        for kind, style in styles.items():
+            rows = own[own["kind"] == kind]
+            axes.scatter(
+                rows["density"], rows["curvature"], s=7, color=style.colour, marker=style.marker,
+                alpha=0.55, linewidths=0, label=KINDS[kind],
+            )  # fmt: skip
+        fit = own[own["kind"] == "fit"]
+        axes.plot(fit["density"], fit["curvature"], color="0.2", linewidth=0.8)
+        axes.set(xscale="log", yscale="log", title=called(str(net), str(task)))
+        if len(fit):
+            slope = f"$a={fit['slope'].iloc[0]:.2f}$"
+            axes.text(0.95, 0.06, slope, ha="right", transform=axes.transAxes, fontsize=7)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("$h_b$")
+    for axes in grid.flat[max(len(panels) - COLUMNS, 0) : len(panels)]:
+        axes.set_xlabel(r"$r_b=\Vert g_b\Vert/\sqrt{P_b}$")
+        axes.tick_params(labelbottom=True)
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    return drawing

@@ -1,0 +1,87 @@
+"""Figure 3: what heterogeneity costs gradient descent, and what it costs signs."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+NUMBERS = ["lambda_g", "lambda_p", "kappa", "ratio", "advantage", "slope"]
+"""Metrics of curvatures."""
+
+
+class Fig3(Figure):
+    """Lambda_G/Lambda_P against kappa."""
+
+    title: ClassVar[str] = "Gradient heterogeneity, Figure 3: curvature that steps see"
+    columns: ClassVar[tuple[str, ...]] = ("net", "task", "seed", "state", "set", *NUMBERS)
+    drawing: Literal["fig3"]
+    """Which drawing."""
+    experiment: str = "heterogeneity"
+    """Whose networks."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """How unequal tensors are."""
+        return [(self.experiment, "spread")]
+
+
+def table(figure: Fig3, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
+    """A row per network, task, seed, state and set, means over batches.
+
+    Rows with the set `line` are where both best steps gain the same, kappa times ratio = 1.
+    """
+    import numpy as np
+    import pandas as pd
+
+    keys = ["net", "task", "seed", "state", "set"]
+    rows = measured.table[measured.table["metric"].isin(NUMBERS)]
+    wide = rows.pivot(index=keys, columns="metric", values="value").dropna(subset="ratio")
+    # In the order in which they are measured, so that styles are those of other figures.
+    names = list(dict.fromkeys(zip(rows["net"], rows["task"], strict=True)))
+    wide = wide.reset_index()
+    place = [names.index(name) for name in zip(wide["net"], wide["task"], strict=True)]
+    found = wide.assign(place=place).sort_values(["place", "seed", "state"], kind="stable")
+    kappa = np.geomspace(0.8 * found["kappa"].min(), 1, 2)
+    line = pd.DataFrame({"set": "line", "kappa": kappa, "ratio": 1 / kappa, "advantage": 1.0})
+    return pd.concat([found, line], ignore_index=True)[list(figure.columns)]
+
+
+def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Left all tensors, right matrices; full before fine-tuning, hollow after it."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+    from transformer_dynamics.gradient_heterogeneity.figures.names import SETS, called
+
+    dots = table[table["set"] != "line"]
+    line = table[table["set"] == "line"]
+    names = list(dict.fromkeys(zip(dots["net"], dots["task"], strict=True)))
+    styles = dict(category_styles(names))
+    drawing, row = plt.subplots(
+        1, 2, figsize=(WIDTH, 3.1), sharex=True, sharey=True, layout="constrained"
+    )
+    for axes, (chosen, title) in zip(row, SETS.items(), strict=True):
+        axes.plot(line["kappa"], line["ratio"], color="0.3", linewidth=0.8)
+        axes.axhline(1, color="0.6", linewidth=0.6, linestyle=":")
+        for net, task in names:
+            style = styles[net, task]
+            own = dots[(dots["net"] == net) & (dots["task"] == task) & (dots["set"] == chosen)]
+            for state, face in (("pretrained", style.colour), ("tuned", "none")):
+                part = own[own["state"] == state]
+                axes.scatter(
+                    part["kappa"], part["ratio"], s=14, marker=style.marker, facecolors=face,
+                    edgecolors=style.colour, linewidths=0.8,
+                    label=called(net, task).replace("\n", ", ") if state == "pretrained" else None,
+                )  # fmt: skip
+        axes.set(xscale="log", yscale="log", title=title, xlabel=r"density $\kappa$")
+    row[0].set_ylabel(r"$\Lambda_G/\Lambda_P$")
+    row[1].text(
+        0.97, 0.95, "above the line the best\nstep by signs gains more", ha="right", va="top",
+        fontsize=7, transform=row[1].transAxes,
+    )  # fmt: skip
+    handles, labels = row[0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    return drawing

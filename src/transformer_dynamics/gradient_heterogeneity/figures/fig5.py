@@ -1,0 +1,106 @@
+"""Figure 5: loss along training."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+WINDOW = 15
+"""Batches before and after a step whose losses are averaged."""
+EVERY = 10
+"""Steps between points of a curve."""
+COLUMNS = 3
+"""Of panels."""
+
+
+class Fig5(Figure):
+    """Curves of all optimisers at their chosen rates."""
+
+    title: ClassVar[str] = "Gradient heterogeneity, Figure 5: training"
+    columns: ClassVar[tuple[str, ...]] = (
+        "case", "optimiser", "rate", "clip", "schedule", "batch", "step", "n_seeds", "loss",
+        "lower", "upper", "grad_norm",
+    )  # fmt: skip
+    drawing: Literal["fig5"]
+    """Which drawing."""
+    experiments: list[str] = ["optimisers_text", "optimisers_images", "full_batch"]
+    """Whose runs."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Curves of all runs."""
+        return [(name, "curves") for name in self.experiments]
+
+
+def table(figure: Fig5, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """Means over seeds of losses that are averaged along training, plus and minus one sd.
+
+    A window is cut at both ends of training. Without noise of batches nothing is averaged.
+    """
+    import pandas as pd
+
+    rows = pd.concat(
+        [
+            each.table.assign(case=name if name == "full_batch" else each.table["case"])
+            for name, each in zip(figure.experiments, measured, strict=True)
+        ],
+        ignore_index=True,
+    )
+    keys = ["case", "optimiser", "rate", "clip", "schedule", "batch"]
+    smooth = pd.concat([_smoothed(own) for _, own in rows.groupby([*keys, "seed"], sort=False)])
+    same = smooth.groupby([*keys, "step"], sort=False)
+    found = same.agg(
+        loss=("loss", "mean"), sd=("loss", "std"), n_seeds=("seed", "nunique"),
+        grad_norm=("grad_norm", "mean"),
+    ).reset_index()  # fmt: skip
+    sd = found["sd"].fillna(0.0)
+    found = found.assign(lower=found["loss"] - sd, upper=found["loss"] + sd)
+    return found[list(figure.columns)]
+
+
+def _smoothed(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """One run, every some steps."""
+    width = 1 if (rows["batch"] == 0).all() else 2 * WINDOW + 1
+    rows = rows.sort_values("step")
+    means = rows[["loss", "grad_norm"]].rolling(width, center=True, min_periods=1).mean()
+    every = max(min(EVERY, len(rows) // 4), 1)
+    return rows.assign(**means).iloc[::every]
+
+
+def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """A panel per case; bands are one standard deviation over seeds."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH
+    from transformer_dynamics.gradient_heterogeneity.figures.names import (
+        case,
+        legend_of_optimisers,
+        optimiser_styles,
+    )
+
+    cases = list(dict.fromkeys(table["case"]))
+    height = -(-len(cases) // COLUMNS)
+    drawing, grid = plt.subplots(
+        height, COLUMNS, figsize=(WIDTH, 0.4 + 1.9 * height), squeeze=False, layout="constrained"
+    )
+    for axes in grid.flat[len(cases) :]:
+        axes.set_visible(False)
+    for axes, name in zip(grid.flat, cases, strict=False):
+        own = table[table["case"] == name]
+        for optimiser, style in optimiser_styles().items():
+            curve = own[own["optimiser"] == optimiser]
+            axes.fill_between(
+                curve["step"], curve["lower"], curve["upper"], color=style.colour, alpha=0.15,
+                linewidth=0,
+            )  # fmt: skip
+            axes.plot(curve["step"], curve["loss"], color=style.colour, linestyle=style.line)
+        axes.set(title=case(name), xlabel="step")
+        # One optimiser that diverges must not hide the others.
+        axes.set_ylim(0, 1.15 * own.groupby("optimiser")["loss"].max().median())
+    for line in grid:
+        line[0].set_ylabel("training loss (nats)")
+    legend_of_optimisers(drawing, table["optimiser"])
+    return drawing

@@ -1,0 +1,113 @@
+"""Figure 6: how rates were chosen."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+COLUMNS = 3
+"""Of panels."""
+KEYS = ["tuning", "case", "optimiser", "epsilon", "exponent", "block_rates", "schedule"]
+"""What a rate is chosen for."""
+
+
+class Fig6(Figure):
+    """Losses of the tuning seed against rates."""
+
+    title: ClassVar[str] = "Gradient heterogeneity, Figure 6: choice of rates"
+    columns: ClassVar[tuple[str, ...]] = (
+        "tuning", "case", "optimiser", "rate", "clip", "schedule", "epsilon", "exponent",
+        "block_rates", "seed", "endpoint", "training_loss", "is_best", "is_used",
+    )  # fmt: skip
+    drawing: Literal["fig6"]
+    """Which drawing."""
+    tried: dict[str, str] = {
+        "tuning_text": "optimisers_text",
+        "tuning_images": "optimisers_images",
+        "tuning_full_batch": "full_batch",
+        "tuning_adam": "adam_as_sign",
+        "tuning_reparametrised": "reparametrised",
+    }
+    """By experiment that tries rates, the one that uses them."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Endpoints of both of every pair."""
+        return [(name, "endpoint") for pair in self.tried.items() for name in pair]
+
+
+def table(figure: Fig6, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """A row per rate; the best has the least training loss, and one is used where seeds count.
+
+    Lost training has no number.
+    """
+    import pandas as pd
+
+    parts = []
+    for place, name in enumerate(figure.tried):
+        tried, used = (each.table for each in measured[2 * place : 2 * place + 2])
+        ends = tried[tried["is_last"]].assign(tuning=name)
+        keys = [*KEYS[1:], "rate"]
+        known = set(used[keys].fillna(0).itertuples(index=False, name=None))
+        is_used = [key in known for key in ends[keys].fillna(0).itertuples(index=False, name=None)]
+        parts.append(ends.assign(is_used=is_used))
+    found = pd.concat(parts, ignore_index=True)
+    least = found.groupby(KEYS, dropna=False)["training_loss"].transform("min")
+    found = found.assign(is_best=found["training_loss"] == least)
+    return found[list(figure.columns)]
+
+
+def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """A panel per case; full are rates that are used."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH
+    from transformer_dynamics.gradient_heterogeneity.figures.names import (
+        legend_of_optimisers,
+        optimiser_styles,
+    )
+
+    panels = list(table.groupby(["tuning", "case"], sort=False))
+    height = -(-len(panels) // COLUMNS)
+    drawing, grid = plt.subplots(
+        height, COLUMNS, figsize=(WIDTH, 0.5 + 1.55 * height), squeeze=False, layout="constrained"
+    )
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    for axes, ((tuning, name), own) in zip(grid.flat, panels, strict=False):
+        for optimiser, style in optimiser_styles().items():
+            curve = own[own["optimiser"] == optimiser].sort_values("rate")
+            look = {"color": style.colour, "marker": style.marker, "markersize": 3.5}
+            axes.plot(
+                curve["rate"], curve["training_loss"], linestyle=style.line,
+                markerfacecolor="white", **look,
+            )  # fmt: skip
+            used = curve[curve["is_used"]]
+            axes.plot(used["rate"], used["training_loss"], linestyle="none", **look)
+        axes.set(xscale="log", title=titled(str(tuning), str(name), own))
+        low = own["training_loss"].min()
+        high = own.groupby("optimiser")["training_loss"].min().max()
+        axes.set_ylim(low - 0.15 * (high - low) - 0.02, high + 1.2 * (high - low) + 0.1)
+    for line in grid:
+        line[0].set_ylabel("training loss (nats)")
+    for axes in grid.flat[max(len(panels) - COLUMNS, 0) : len(panels)]:
+        axes.set_xlabel("learning rate")
+    legend_of_optimisers(drawing, table["optimiser"], markers=True)
+    return drawing
+
+
+def titled(tuning: str, name: str, rows: "pd.DataFrame") -> str:
+    """What a case of an experiment is called, which has these rows."""
+    from transformer_dynamics.gradient_heterogeneity.figures.names import case
+
+    if tuning == "tuning_full_batch":
+        return case("full_batch")
+    if tuning == "tuning_adam":
+        return rf"Adam, $\epsilon={rows['epsilon'].iloc[0]:g}$"
+    if tuning == "tuning_reparametrised":
+        is_split = bool(rows["block_rates"].iloc[0])
+        return "rates by block" if is_split else f"coordinates, $q={rows['exponent'].iloc[0]:g}$"
+    return case(name)

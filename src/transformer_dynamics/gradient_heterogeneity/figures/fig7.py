@@ -1,0 +1,152 @@
+"""Figure 7: how heads drift and grow under signs."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+NORMS = {"common": "common mode", "centred": "centred", "total": r"$\Vert V\Vert$"}
+"""Of V, and their names."""
+FEWEST = 3
+"""Classes; with two, mean b cannot move under SignSGD."""
+
+
+class Fig7(Figure):
+    """Drift of biases against batches, and norms of heads."""
+
+    title: ClassVar[str] = "Gradient heterogeneity, Figure 7: growth of heads"
+    columns: ClassVar[tuple[str, ...]] = (
+        "part", "classes", "batch", "batch_per_class", "optimiser", "beta", "seed", "drift",
+        "mean_drift", "law", "bound", "norm", "length", "mean_length",
+    )  # fmt: skip
+    drawing: Literal["fig7"]
+    """Which drawing."""
+    experiment: str = "heads"
+    """Whose heads."""
+    beta: float = 0.9
+    """Of Signum."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Heads along training."""
+        return [(self.experiment, "heads")]
+
+
+def table(figure: Fig7, measured: Measured[MeasureHeads]) -> "pd.DataFrame":
+    """Parts `drift`, `law` and `norms` of SignSGD and of Signum with one beta, in the end.
+
+    `law` rows are for all m from 1 to twice the largest C that fits: the exact law of SignSGD at
+    equal probabilities with the bound of absent classes, or the law of Signum. Lengths are those of
+    V with most classes, over ||V|| at the start.
+    """
+    import pandas as pd
+
+    rows = measured.table[measured.table["classes"] >= FEWEST]
+    is_shown = (rows["optimiser"] == "signsgd") | (
+        (rows["optimiser"] == "signum") & (rows["beta"] == figure.beta)
+    )
+    rows = rows[is_shown].assign(batch_per_class=rows["batch"] / rows["classes"])
+    last = rows[rows["step"] == rows["step"].max()].drop(columns=["law", "bound"])
+    keys = ["optimiser", "classes", "batch"]
+    drift = last.assign(part="drift", mean_drift=last.groupby(keys)["drift"].transform("mean"))
+    start = rows[rows["step"] == 0].set_index([*keys, "seed"])["total"]
+    most = last[last["classes"] == last["classes"].max()]
+    norms = most.melt([*keys, "beta", "batch_per_class", "seed"], [*NORMS], "norm", "length")
+    before = start.reindex(pd.MultiIndex.from_frame(norms[[*keys, "seed"]])).to_numpy()
+    norms = norms.assign(part="norms", length=norms["length"] / before)
+    means = norms.groupby([*keys, "norm"])["length"].transform("mean")
+    found = pd.concat(
+        [drift, norms.assign(mean_length=means), _laws(figure, last)], ignore_index=True
+    )
+    shown: pd.DataFrame = found.reindex(columns=list(figure.columns))
+    return shown
+
+
+def _laws(figure: Fig7, last: "pd.DataFrame") -> "pd.DataFrame":
+    import numpy as np
+    import pandas as pd
+
+    from transformer_dynamics.gradient_heterogeneity.theory.drift import (
+        absence_bound,
+        averaged_drift,
+        uniform_drift,
+    )
+
+    largest = last["batch_per_class"].max()
+    rows: list[tuple[str, int, int, float, str, float, float]] = []
+    for classes in sorted(last["classes"].unique().tolist()):
+        shares = np.full(classes, 1 / classes)
+        tried = np.unique(np.geomspace(2, largest * classes, 40).round().astype(int)).tolist()
+        for batch in tried:
+            size = ("law", classes, batch, batch / classes)
+            exact = uniform_drift(classes, batch), absence_bound(shares, batch)
+            rows.append((*size, "signsgd", *exact))
+            rows.append((*size, "signum", averaged_drift(classes, batch, figure.beta), np.nan))
+    columns = ["part", "classes", "batch", "batch_per_class", "optimiser", "law", "bound"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Above drift, left SignSGD and right Signum; below norms of the head with most classes."""
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import NullFormatter
+
+    from replication.drawing import WIDTH, curve_styles
+
+    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 4.6), layout="constrained", sharey="row")
+    titles = {"signsgd": "SignSGD", "signum": rf"Signum, $\beta={figure.beta:g}$"}
+    classes = sorted(table["classes"].unique().tolist())
+    styles = dict(curve_styles(classes))
+    for (above, below), (optimiser, title) in zip(grid.T, titles.items(), strict=True):
+        own = table[table["optimiser"] == optimiser]
+        for number, style in styles.items():
+            rows = own[own["classes"] == number]
+            law, dots = rows[rows["part"] == "law"], rows[rows["part"] == "drift"]
+            above.plot(
+                law["batch_per_class"], law["law"], color=style.colour, linewidth=0.7, alpha=0.8
+            )
+            above.scatter(
+                dots["batch_per_class"], dots["drift"], s=5, color=style.colour, alpha=0.3,
+                linewidths=0,
+            )  # fmt: skip
+            mean = dots.drop_duplicates("batch").sort_values("batch")
+            above.plot(
+                mean["batch_per_class"], mean["mean_drift"], linestyle="none",
+                marker=style.marker, color=style.colour, label=f"$C={number}$",
+            )  # fmt: skip
+        bound = own[(own["part"] == "law") & (own["classes"] == classes[-1])].dropna(subset="bound")
+        above.plot(
+            bound["batch_per_class"], bound["bound"], ":", color="0.2", linewidth=1,
+            label="absent classes" if optimiser == "signsgd" else None,
+        )  # fmt: skip
+        above.axhline(0, color="0.6", linewidth=0.6)
+        above.set(xscale="log", title=title, xlabel="batch per class, $m/C$")
+        above.xaxis.set_minor_formatter(NullFormatter())
+        _norms(below, own[own["part"] == "norms"])
+    grid[0, 0].set_ylabel(r"drift of mean $b$ / rate / step")
+    grid[0, 0].set_ylim(top=0.5)
+    grid[1, 0].set_ylabel(rf"length over start, $C={classes[-1]}$")
+    grid[0, 0].legend(frameon=False, fontsize=6.5, loc="lower right", handlelength=1.5)
+    grid[1, 1].legend(frameon=False)
+    return drawing
+
+
+def _norms(axes: "Axes", rows: "pd.DataFrame") -> None:
+    from replication.drawing import category_styles
+
+    for norm, style in category_styles(NORMS):
+        own = rows[rows["norm"] == norm]
+        axes.scatter(own["batch"], own["length"], s=5, color=style.colour, alpha=0.3, linewidths=0)
+        mean = own.drop_duplicates("batch").sort_values("batch")
+        axes.plot(
+            mean["batch"], mean["mean_length"], color=style.colour, linestyle=style.line,
+            marker=style.marker, label=NORMS[norm],
+        )  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="batch size $m$")
+    sizes = sorted(rows["batch"].unique().tolist())
+    axes.set_xticks(sizes, [f"{size}" for size in sizes])
+    axes.minorticks_off()

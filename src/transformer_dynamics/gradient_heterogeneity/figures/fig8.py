@@ -1,0 +1,86 @@
+"""Figure 8: what is sure on quadratics, and what happens."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+METHODS = {"gradient": "gradient", "sign": "signs"}
+
+
+class Fig8(Figure):
+    """One step, and whole descents."""
+
+    title: ClassVar[str] = "Gradient heterogeneity, Figure 8: bounds on quadratics"
+    columns: ClassVar[tuple[str, ...]] = ("part", "draw", "method", "bound", "actual")
+    drawing: Literal["fig8"]
+    """Which drawing."""
+    draws: int = 300
+    """Of one step."""
+    descents: int = 100
+    """Of whole descents."""
+
+
+def table(figure: Fig8) -> "pd.DataFrame":
+    """Part `step`: sure and actual decrease at the best rate, over ||g||^2.
+
+    Part `steps`: steps to the target and their bound. Part `equal` has the ends of the lines where
+    both are the same.
+    """
+    import pandas as pd
+
+    from replication.generators import generator
+    from transformer_dynamics.gradient_heterogeneity.claims.quadratics import TARGET, drawn
+    from transformer_dynamics.gradient_heterogeneity.theory import quadratics
+
+    rows: list[tuple[str, int, str, float, float]] = []
+    for number in range(figure.draws):
+        quadratic = drawn(number)
+        square = float(quadratic.gradient @ quadratic.gradient)
+        for method in quadratics.METHODS:
+            d = quadratic.direction(method)
+            if quadratics.curvature_along(quadratic, d) > 0:
+                eta = quadratics.best_rate(quadratic, d)
+                sure = quadratics.sure_decrease(quadratic, d, eta)
+                actual = quadratic.decrease(-eta * d)
+                rows.append(("step", number, method, sure / square, actual / square))
+    for number in range(figure.descents):
+        random = generator(number, "definite quadratic of blocks")
+        quadratic = quadratics.draw(random, coupled=number % 2 == 0, definite=True)
+        for method in quadratics.METHODS:
+            descent = quadratics.descend(quadratic, method, TARGET)
+            if descent.steps:
+                rows.append(("steps", number, method, descent.bound, float(descent.steps)))
+    found = pd.DataFrame(rows, columns=list(figure.columns))
+    for part, own in found.groupby("part"):
+        # As far as both reach.
+        low, high = own[["bound", "actual"]].min().min(), own[["bound", "actual"]].max().min()
+        ends = [(f"equal {part}", -1, "", end, end) for end in (low, high)]
+        found = pd.concat([found, pd.DataFrame(ends, columns=found.columns)], ignore_index=True)
+    return found
+
+
+def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Left decreases, above the line; right steps, below it."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 2.9), layout="constrained")
+    for axes, part in zip(row, ("step", "steps"), strict=True):
+        equal = table[table["part"] == f"equal {part}"]
+        axes.plot(equal["bound"], equal["actual"], color="0.3", linewidth=0.8)
+        for method, style in category_styles(METHODS):
+            own = table[(table["part"] == part) & (table["method"] == method)]
+            axes.scatter(
+                own["bound"], own["actual"], s=5, color=style.colour, marker=style.marker,
+                alpha=0.5, linewidths=0, label=METHODS[method],
+            )  # fmt: skip
+        axes.set(xscale="log", yscale="log")
+    row[0].set(xlabel=r"sure decrease / $\Vert g\Vert^2$", ylabel=r"decrease / $\Vert g\Vert^2$")
+    row[1].set(xlabel="bound of steps", ylabel="steps to the target")
+    row[0].legend(frameon=False)
+    return drawing

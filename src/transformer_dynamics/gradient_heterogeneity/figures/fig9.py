@@ -1,0 +1,73 @@
+"""Figure 9: gradients made more unequal, and rates by curvature."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+METHODS = {"sgd": "SGD", "signsgd": "SignSGD", "sgd, a rate by block": "SGD, a rate by block"}
+LAMBDAS = {"lambda_g": r"$\Lambda_G$", "lambda_p": r"$\Lambda_P$"}
+
+
+class Fig9(Figure):
+    """Endpoints and curvatures against q."""
+
+    title: ClassVar[str] = "Gradient heterogeneity, Figure 9: coordinates and rates of blocks"
+    columns: ClassVar[tuple[str, ...]] = (
+        "part", "method", "q", "seed", "value", "mean",
+    )  # fmt: skip
+    drawing: Literal["fig9"]
+    """Which drawing."""
+    experiment: str = "reparametrised"
+    """Whose runs."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Losses, and what coordinates do to gradients and curvatures."""
+        return [(self.experiment, "endpoint"), (self.experiment, "coordinates")]
+
+
+def table(
+    figure: Fig9, endpoint: Measured[MeasureJob], coordinates: Measured[MeasureJob]
+) -> "pd.DataFrame":
+    """Part `endpoint`: loss of the slice in the end (nats), by method, q and seed.
+
+    Part `curvature`: Lambda_G and Lambda_P before training, of SGD's runs.
+    """
+    import pandas as pd
+
+    ends = endpoint.table[endpoint.table["is_last"]]
+    method = ends["optimiser"] + ends["block_rates"].map({True: ", a rate by block", False: ""})
+    losses = ends.assign(part="endpoint", method=method, value=ends["endpoint"])
+    rows = coordinates.table.query("optimiser == 'sgd' and not block_rates")
+    sizes = rows.melt(["exponent", "seed"], [*LAMBDAS], "method").assign(part="curvature")
+    found = pd.concat([losses, sizes], ignore_index=True).rename(columns={"exponent": "q"})
+    means = found.groupby(["part", "method", "q"])["value"].transform("mean")
+    return found.assign(mean=means)[list(figure.columns)]
+
+
+def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Left losses, right curvatures that steps see; dots are seeds."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH, category_styles
+
+    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 2.7), layout="constrained")
+    for axes, part, names in zip(row, ("endpoint", "curvature"), (METHODS, LAMBDAS), strict=True):
+        for method, style in category_styles(names):
+            own = table[(table["part"] == part) & (table["method"] == method)]
+            axes.scatter(own["q"], own["value"], s=6, color=style.colour, alpha=0.4, linewidths=0)
+            mean = own.drop_duplicates("q").sort_values("q")
+            axes.plot(
+                mean["q"], mean["mean"], color=style.colour, linestyle=style.line,
+                marker=style.marker, label=names[method],
+            )  # fmt: skip
+        axes.set_xlabel("$q$: blocks are scaled by $e^{\\pm q}$")
+        axes.set_xticks(sorted(table["q"].unique()))
+        axes.legend(frameon=False)
+    row[0].set_ylabel("loss of the slice (nats)")
+    row[1].set(ylabel="curvature", yscale="log")
+    return drawing

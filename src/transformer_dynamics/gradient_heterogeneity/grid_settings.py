@@ -1,0 +1,172 @@
+"""Which training runs an experiment has."""
+
+from itertools import product
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from replication.seeds import Seeds
+from replication.strict import REMOVABLE, Count, Name, Positive, Positives, Strict, distinct
+from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
+from transformer_dynamics.gradient_heterogeneity.net_settings import (
+    ImageNet,
+    NetChoice,
+    Shape,
+    TextNet,
+    TinyNet,
+)
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Name as OptimizerName
+from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob, Training
+from transformer_dynamics.gradient_heterogeneity.schedules import Schedule
+
+HAS_EPSILON = frozenset({"rmsprop", "adam"})
+"""Optimisers that it matters to."""
+
+
+class Drawn(Strict):
+    """How many texts a seed draws, if not as many as all networks do."""
+
+    texts: TextName
+    """The set."""
+    train: Count | None = None
+    """Training samples."""
+    validation: Count | None = None
+    """Validation samples."""
+
+
+class OfTexts(Drawn):
+    """The pretrained encoder on labelled texts."""
+
+    net: Literal["encoder"]
+    """The study's."""
+
+
+class OfWords(Drawn):
+    """A transformer from random weights on labelled texts."""
+
+    net: Literal["tiny"]
+    """No published network."""
+    shape: Shape
+    """Its sizes."""
+    words: Annotated[int, Field(ge=6)] = 4000
+    """How many words it knows."""
+
+
+Network = Annotated[OfTexts | OfWords | ImageNet, Field(discriminator="net")]
+"""A network and its samples."""
+
+
+class Known(Strict):
+    """What all experiments share; where files are does not matter to them."""
+
+    encoder: EncoderName
+    """The pretrained encoder."""
+    sets: dict[TextName, TextChoice]
+    """Samples of each set, without a folder."""
+    device: Literal["cpu", "cuda"]
+    """Where."""
+
+    def network(self, chosen: Network) -> NetChoice:
+        """A network with all that is known of its samples.
+
+        Raises:
+            KeyError: if a set has no samples.
+        """
+        if isinstance(chosen, ImageNet):
+            return chosen
+        if isinstance(chosen, OfTexts):
+            return TextNet(net=self.encoder, texts=self.texts(chosen))
+        return TinyNet(shape=chosen.shape, words=chosen.words, texts=self.texts(chosen))
+
+    def texts(self, drawn: Drawn) -> TextChoice:
+        """A set with the numbers of samples that are drawn.
+
+        Raises:
+            KeyError: if it has no samples.
+        """
+        own = {"train": drawn.train, "validation": drawn.validation}
+        given = {name: number for name, number in own.items() if number is not None}
+        return self.sets[drawn.texts].model_copy(update=given)
+
+
+class Case(Strict):
+    """One run for every combination of its lists."""
+
+    network: Network
+    """What is trained."""
+    rates: Annotated[dict[OptimizerName, Positives], Field(min_length=1), REMOVABLE]
+    """By optimiser; `null` in an overlay removes one."""
+    steps: Count
+    """Of every run."""
+    batch_size: Count | Literal["full"] = 16
+    """Samples of a step; `full` for all of them."""
+    clip: Positive | None = 1.0
+    """Largest norm of the gradient; `null` for any."""
+    schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(distinct)] = ["linear"]
+    """Shares of the rate that steps have."""
+    epsilons: Positives = [1e-8]
+    """Of RMSProp and Adam."""
+    exponents: Annotated[list[float], Field(min_length=1), AfterValidator(distinct)] = [0.0]
+    """q of blocks' coordinates."""
+    block_rates: bool = False
+    """Whether blocks have rates by their curvature."""
+    frozen: bool = False
+    """Whether embeddings stay as they are."""
+    points: Count = 4
+    """At how many steps, evenly spaced, it is looked at; and before the first."""
+    slice: Count = 512
+    """Training samples whose cross-entropy is looked at."""
+
+    def trainings(self) -> dict[str, Training]:
+        """Every run by a name that says in what it differs."""
+        found = {}
+        for optimiser, rates in self.rates.items():
+            epsilons = self.epsilons if optimiser in HAS_EPSILON else [1e-8]
+            for rate, schedule, epsilon, exponent in product(
+                rates, self.schedules, epsilons, self.exponents
+            ):
+                words = {
+                    f"rate{rate:g}": len(rates) > 1,
+                    schedule: len(self.schedules) > 1,
+                    f"eps{epsilon:g}": len(epsilons) > 1,
+                    f"q{exponent:g}": len(self.exponents) > 1,
+                }
+                name = "-".join([optimiser, *(word for word, tells in words.items() if tells)])
+                found[name] = Training(
+                    optimiser=optimiser,
+                    rate=rate,
+                    schedule=schedule,
+                    epsilon=epsilon,
+                    exponent=exponent,
+                    **self.model_dump(
+                        include={
+                            "steps", "batch_size", "clip", "block_rates", "frozen", "points",
+                            "slice",
+                        }
+                    ),
+                )  # fmt: skip
+        return found
+
+
+class Grid(Strict):
+    """The runs of one experiment."""
+
+    cases: Annotated[dict[Name, Case], Field(min_length=1), REMOVABLE]
+    """By name; `null` in an overlay removes one."""
+    seeds: Seeds | None = None
+    """Instead of those of all experiments."""
+
+
+def arms(grid: Grid, known: Known) -> dict[str, RunJob]:
+    """The runs of one seed by name.
+
+    Raises:
+        KeyError: if a set has no samples.
+    """
+    return {
+        f"{name}-{arm}": RunJob(
+            case=name, net=known.network(case.network), training=training, device=known.device
+        )
+        for name, case in grid.cases.items()
+        for arm, training in case.trainings().items()
+    }

@@ -1,0 +1,58 @@
+"""Settings of heads that are trained on features which stay as they are."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from replication.strict import Count, Counts, Positive, Strict, distinct
+from transformer_dynamics.encoders.settings import EncoderName, TextName
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Name, Optimizer
+
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class HeadOptimiser(Strict):
+    """An optimiser, with the average that it takes."""
+
+    name: Name
+    """Which."""
+    momentum: Share = 0.9
+    """Mu of SGD-m and Signum, b_1 of Adam."""
+
+    @property
+    def chosen(self) -> Optimizer:
+        """Itself, with all constants."""
+        return Optimizer(self.name, self.momentum)
+
+    @property
+    def beta(self) -> float:
+        """The average of gradients that it takes; 0 is none."""
+        return self.momentum if self.name in {"sgd_momentum", "signum", "adam"} else 0.0
+
+
+HeadOptimisers = Annotated[list[HeadOptimiser], Field(min_length=1), AfterValidator(distinct)]
+
+
+class HeadsJob(Strict):
+    """Heads of one set of texts by all optimisers and sizes of batches, for whatever seed."""
+
+    encoder: EncoderName
+    """What gives the features."""
+    texts: TextName
+    """The set."""
+    classes: Annotated[int, Field(ge=2)] | None
+    """C: texts of so many classes, the first ones; all if left out."""
+    optimisers: HeadOptimisers
+    """All of them at the same rate."""
+    batch_sizes: Counts
+    """m."""
+    rate: Positive
+    """At every step."""
+    steps: Count
+    """How many."""
+    points: Count
+    """At how many of them, evenly spaced, heads are looked at; and before the first."""
+    slice: Count
+    """Training samples whose cross-entropy is looked at."""
+    device: Literal["cpu", "cuda"]
+    """Where."""

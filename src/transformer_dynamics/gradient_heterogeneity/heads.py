@@ -1,0 +1,148 @@
+"""Train heads on features that stay as they are: all optimisers and sizes of batches at once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from replication.devices import device
+from transformer_dynamics.encoders.head import drawn_head
+from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of
+from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
+from transformer_dynamics.gradient_heterogeneity.optimizers import begin, move
+from transformer_dynamics.gradient_heterogeneity.theory.head import head_gradient, head_norms
+
+Arrays = dict[str, NDArray[Any]]
+LOOKED_AT = ("mean_bias", "common", "centred", "total", "loss")
+"""What is known of a head, in this order."""
+
+
+class Samples(NamedTuple):
+    """What heads are trained on."""
+
+    features: Tensor
+    """[N, h] phi, in float64."""
+    labels: Tensor
+    """[N] numbers of classes, below C."""
+    classes: int
+    """C."""
+
+
+def train(
+    job: HeadsJob,
+    seeds: list[int],
+    data: Sequence[Mapping[str, NDArray[Any]]],
+    checkpoint: object,
+) -> Arrays:
+    """Train the heads of some seeds, in float64.
+
+    Args:
+        job: which heads.
+        seeds: each draws a head that all optimisers and batches start from, and orders of samples.
+        data: tokens and features of the set.
+        checkpoint: not used, as a seed takes a minute at most.
+
+    Returns:
+        The seed first: `heads` [optimiser, batch size, point, `LOOKED_AT`], with the steps before
+        each point in `points`; `shares` [C] of the classes among the samples.
+
+    Raises:
+        InputError: if the device is not there.
+    """
+    tokens, features = data
+    place = device(job.device)
+    known = samples(tokens, features, job.classes, place)
+    shares = torch.bincount(known.labels, minlength=known.classes).double() / len(known.labels)
+    found: list[NDArray[np.float64]] = []
+    for seed in seeds:
+        click.echo(f"{job.texts}, {known.classes} classes: seed {seed}", err=True)
+        found.append(_trained(job, seed, known))
+    return {
+        "heads": np.stack(found),
+        "points": np.tile(points(job.steps, job.points), (len(seeds), 1)),
+        "shares": np.tile(shares.cpu().numpy(), (len(seeds), 1)),
+    }
+
+
+def samples(
+    tokens: Mapping[str, NDArray[Any]],
+    features: Mapping[str, NDArray[Any]],
+    classes: int | None,
+    place: torch.device,
+) -> Samples:
+    """The published training samples of the first classes.
+
+    Args:
+        tokens: with their labels.
+        features: theirs.
+        classes: C; all if left out.
+        place: where to put them.
+    """
+    number = len(tokens["classes"]) if classes is None else classes
+    labels, phi = tokens["train_labels"], features["train_features"]
+    chosen = labels < number
+    return Samples(
+        torch.from_numpy(phi[chosen]).to(place, torch.float64),
+        torch.from_numpy(labels[chosen]).to(place),
+        number,
+    )
+
+
+def _trained(job: HeadsJob, seed: int, known: Samples) -> NDArray[np.float64]:
+    """[optimiser, batch size, point, `LOOKED_AT`]."""
+    features, labels, classes = known
+    start = drawn_head(classes, features.shape[1], seed)
+    axes = (len(job.optimisers), len(job.batch_sizes))
+    # Both as [optimiser, batch size, ...].
+    heads = {
+        name: tensor.to(features).expand(*axes, *tensor.shape).contiguous()
+        for name, tensor in start._asdict().items()
+    }
+    gradients = {name: torch.empty_like(tensor) for name, tensor in heads.items()}
+    chosen = [each.chosen for each in job.optimisers]
+    states = [begin(each, _of(heads, i)) for i, each in enumerate(chosen)]
+    judged = torch.from_numpy(slice_of(job.slice, len(labels))).to(labels.device)
+    known_slice = Samples(features[judged], labels[judged], classes)
+    kept, rows = set(points(job.steps, job.points).tolist()), []
+    for step in range(job.steps + 1):
+        if step in kept:
+            rows.append(look(heads, known_slice))
+        if step == job.steps:
+            break
+        for j, size in enumerate(job.batch_sizes):
+            batch = torch.from_numpy(batch_of(seed, step, size, len(labels))).to(labels.device)
+            found = head_gradient(
+                heads["weight"][:, j], heads["bias"][:, j], features[batch], labels[batch]
+            )
+            for name, gradient in found.items():
+                gradients[name][:, j] = gradient
+        for i, optimiser in enumerate(chosen):
+            states[i] = move(optimiser, _of(heads, i), _of(gradients, i), states[i], job.rate)
+    return torch.stack(rows, dim=2).cpu().numpy()
+
+
+def _of(heads: Mapping[str, Tensor], optimiser: int) -> dict[str, Tensor]:
+    return {name: tensor[optimiser] for name, tensor in heads.items()}
+
+
+def look(heads: Mapping[str, Tensor], known: Samples) -> Tensor:
+    """What is known of heads.
+
+    Args:
+        heads: `weight` [..., C, h] and `bias` [..., C].
+        known: samples for the mean cross-entropy, in nats.
+
+    Returns:
+        [..., `LOOKED_AT`].
+    """
+    weight, bias = heads["weight"], heads["bias"]
+    norms = head_norms(weight)
+    logits = known.features @ weight.mT + bias.unsqueeze(-2)
+    logs = torch.log_softmax(logits, dim=-1)
+    own = torch.arange(len(known.labels), device=logs.device)
+    loss = -logs[..., own, known.labels].mean(dim=-1)
+    return torch.stack([bias.mean(dim=-1), norms.common, norms.centred, norms.total, loss], dim=-1)

@@ -1,0 +1,104 @@
+"""Fashion-MNIST: its files, and samples of it."""
+
+import gzip
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replication.errors import InputError
+from replication.generators import generator
+from transformer_dynamics.gradient_heterogeneity.net_settings import SOURCES, ImageNet
+
+CLASSES = 10
+"""C."""
+BYTES = 8
+"""The type of an array of bytes in the format idx."""
+
+
+class Images(NamedTuple):
+    """Labelled images."""
+
+    pixels: NDArray[np.uint8]
+    """[n, 28, 28] from black, 0, to white."""
+    labels: NDArray[np.int64]
+    """[n] numbers of classes."""
+
+    def take(self, indices: NDArray[np.int64]) -> "Images":
+        """Some of them, in the order given."""
+        return Images(self.pixels[indices], self.labels[indices])
+
+
+def read(paths: Sequence[Path]) -> tuple[Images, Images]:
+    """The published training set and test set.
+
+    Args:
+        paths: the four files, in the order of `SOURCES`.
+
+    Raises:
+        InputError: if one is not there or not of its format.
+    """
+    names = SOURCES["fashion_mnist"]
+    missing = [str(path) for path in paths if not path.is_file()]
+    if missing or len(paths) != len(names):
+        raise InputError(
+            f"{missing[0] if missing else 'Fashion-MNIST'}: the files {', '.join(names)} are"
+            f" needed; fetch them with `snakemake results/datasets/fashion_mnist/{names[0]}`, or"
+            " name a folder with them"
+        )
+    arrays = [_idx(path) for path in paths]
+    parts = []
+    for pixels, labels in (arrays[:2], arrays[2:]):
+        if pixels.ndim != 3 or labels.shape != pixels.shape[:1] or labels.max(initial=0) >= CLASSES:
+            raise InputError(
+                f"{paths[0].parent}: images of shape {pixels.shape} and labels of shape"
+                f" {labels.shape} are not those of Fashion-MNIST; fetch them again"
+            )
+        parts.append(Images(pixels, labels.astype(np.int64)))
+    return parts[0], parts[1]
+
+
+def _idx(path: Path) -> NDArray[np.uint8]:
+    """An array of bytes: two zeros, the type, the number of axes, their lengths, and the bytes."""
+    try:
+        content = gzip.decompress(path.read_bytes())
+        magic, axes = content[:3], content[3]
+        shape = np.frombuffer(content, ">u4", axes, 4)
+        if magic != bytes((0, 0, BYTES)):
+            raise ValueError(f"it begins with {magic!r}")
+        return np.frombuffer(content, np.uint8, offset=4 + 4 * axes).reshape(shape)
+    except (ValueError, IndexError, EOFError, OSError, zlib.error) as error:
+        raise InputError(f"{path}: is no compressed idx file ({error}); fetch it again") from error
+
+
+def samples(
+    choice: ImageNet, seed: int, data: Mapping[str, NDArray[Any]]
+) -> tuple[Images, Images, Images]:
+    """Training, validation and test samples of a seed.
+
+    Args:
+        choice: how many.
+        seed: of the draw of the first two.
+        data: arrays as the program `data.images` returns them.
+
+    Raises:
+        InputError: if more are asked for than there are.
+    """
+    whole = Images(data["train_pixels"], data["train_labels"])
+    test = Images(data["test_pixels"], data["test_labels"])
+    wanted = choice.train + choice.validation
+    if wanted > len(whole.labels) or choice.test > len(test.labels):
+        raise InputError(
+            f"there are {len(whole.labels)} training images and {len(test.labels)} test images,"
+            f" but {wanted} and {choice.test} are asked for; ask for less"
+        )
+    order = generator(seed, "samples of fashion_mnist").permutation(len(whole.labels))
+    held = generator(0, "test samples of fashion_mnist").permutation(len(test.labels))
+    return (
+        whole.take(order[: choice.train]),
+        whole.take(order[choice.train : wanted]),
+        test.take(held[: choice.test]),
+    )

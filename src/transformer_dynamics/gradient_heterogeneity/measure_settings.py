@@ -1,0 +1,20 @@
+"""What a metric is given."""
+
+from replication.strict import Strict
+from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
+from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob
+
+
+class MeasureJob(Strict):
+    """One metric of all runs of an experiment."""
+
+    runs: dict[str, RunJob]
+    """What they were made by; the name of a run is one of these, a hyphen and its seed."""
+
+
+class MeasureHeads(Strict):
+    """One metric of all heads on features that stay."""
+
+    runs: dict[str, HeadsJob]
+    """What they were made by; the name of a run is one of these, a hyphen and its seeds. A name
+    has no hyphen itself."""

@@ -1,0 +1,108 @@
+"""Which networks are measured."""
+
+from itertools import product
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from replication.seeds import Seeds
+from replication.strict import REMOVABLE, Counts, Name, Positive, Strict, distinct
+from transformer_dynamics.gradient_heterogeneity.grid_settings import (
+    Drawn,
+    Known,
+    Network,
+)
+from transformer_dynamics.gradient_heterogeneity.measured_settings import (
+    MeasuredJob,
+    Measuring,
+    PairJob,
+)
+from transformer_dynamics.gradient_heterogeneity.net_settings import Shape
+from transformer_dynamics.gradient_heterogeneity.run_settings import Training
+
+Placement = Literal["post", "pre"]
+PLACEMENTS: tuple[Placement, ...] = ("post", "pre")
+"""Of a pair."""
+
+
+class MeasuredCase(Strict):
+    """A network that is measured before fine-tuning, and perhaps after it."""
+
+    network: Network
+    """Which, on which samples."""
+    tuning: Training | None = None
+    """How it is fine-tuned; `null` for not at all."""
+
+
+class Heterogeneity(Strict):
+    """Gradients and curvatures of pretrained networks."""
+
+    cases: Annotated[dict[Name, MeasuredCase], REMOVABLE]
+    """By name; `null` in an overlay removes one."""
+    measuring: Measuring
+    """What is measured."""
+    seeds: Seeds | None = None
+    """Instead of those of all experiments."""
+
+
+class PairCase(Strict):
+    """Pairs of transformers that differ in nothing but the place of normalisation."""
+
+    depths: Counts
+    """L."""
+    deviations: Annotated[list[Positive | None], Field(min_length=1), AfterValidator(distinct)]
+    """Of random matrices; `null` for PyTorch's."""
+    measuring: Measuring
+    """What is measured."""
+    masked: Training | None = None
+    """Training on masked words; `null` for none, so that random weights alone are measured."""
+    tunings: Annotated[dict[Name, Training], REMOVABLE] = {}
+    """Fine-tunings by name."""
+
+
+class Pairs(Strict):
+    """Gradients and curvatures of matched Post-LN and Pre-LN transformers."""
+
+    drawn: Drawn
+    """Labelled texts."""
+    words: Annotated[int, Field(ge=6)]
+    """How many words they know."""
+    length: Annotated[int, Field(ge=2)]
+    """T, of running and of labelled texts."""
+    cases: Annotated[dict[Name, PairCase], REMOVABLE]
+    """By name; `null` in an overlay removes one."""
+    seeds: Seeds | None = None
+    """Instead of those of all experiments."""
+
+
+def measured_arms(grid: Heterogeneity, known: Known) -> dict[str, MeasuredJob]:
+    """Measurements of one seed by name."""
+    return {
+        name: MeasuredJob(
+            net=known.network(case.network),
+            measuring=grid.measuring,
+            tuning=case.tuning,
+            device=known.device,
+        )
+        for name, case in grid.cases.items()
+    }
+
+
+def pair_arms(grid: Pairs, known: Known) -> dict[str, PairJob]:
+    """Measurements of both of all pairs of one seed by name."""
+    found = {}
+    for name, case in grid.cases.items():
+        for depth, deviation, placement in product(case.depths, case.deviations, PLACEMENTS):
+            spread = "torch" if deviation is None else f"{deviation:g}"
+            found[f"{name}-{placement}{depth}-{spread}"] = PairJob(
+                shape=Shape(
+                    placement=placement, depth=depth, deviation=deviation, length=grid.length
+                ),
+                words=grid.words,
+                texts=known.texts(grid.drawn),
+                measuring=case.measuring,
+                masked=case.masked,
+                tunings=case.tunings,
+                device=known.device,
+            )
+    return found

@@ -1,0 +1,122 @@
+"""What is measured of the tensors of a network, and of which networks."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from replication.strict import Count, Name, Positive, Strict
+from transformer_dynamics.encoders.settings import TextChoice
+from transformer_dynamics.gradient_heterogeneity.net_settings import NetChoice, Shape, TinyNet
+from transformer_dynamics.gradient_heterogeneity.run_settings import Training
+
+INITIAL = "initial"
+"""State of random weights, on masked words."""
+MASKED = "masked"
+"""State after training on masked words, on masked words."""
+PRETRAINED = "pretrained"
+"""State before fine-tuning, with a random head, on labelled samples."""
+TUNED = "tuned"
+"""State after fine-tuning."""
+
+
+class Measuring(Strict):
+    """What is measured at one state, without dropout."""
+
+    batches: Count = 16
+    """Batches of which gradients are measured; no two share a sample, if there are enough."""
+    size: Count = 8
+    """Samples of a batch."""
+    curved: Annotated[int, Field(ge=0)] = 1
+    """The first so many of them are those of which curvatures are measured."""
+    iteration: Literal["lanczos", "released"] = "lanczos"
+    """How curvatures are found: Lanczos' iteration, or the released power iteration, which may end
+    far below the largest eigenvalue."""
+    tolerance: Positive = 1e-3
+    """Relative error of a curvature that ends its iteration, or the released code's relative
+    change."""
+    products: Count = 100
+    """Hessian-vector products after which it ends anyway; as released, for each vector."""
+
+    @model_validator(mode="after")
+    def _check_batches(self) -> Self:
+        if self.curved > self.batches:
+            raise ValueError(f"curved: there are only {self.batches} batches")
+        return self
+
+
+def _check(training: Training, where: str) -> None:
+    """Refuse what training of measured networks does not have."""
+    if training.exponent or training.block_rates or training.frozen:
+        raise ValueError(f"{where}: all blocks are trained, at one rate and as they are")
+
+
+class MeasuredJob(Strict):
+    """Measurements of one network, for whatever seed."""
+
+    net: NetChoice
+    """Which, on which samples."""
+    measuring: Measuring
+    """What is measured."""
+    tuning: Training | None = None
+    """How it is fine-tuned, and then measured again; only measured before if left out."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where."""
+
+    @model_validator(mode="after")
+    def _check_tuning(self) -> Self:
+        if self.tuning:
+            _check(self.tuning, "tuning")
+        return self
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of its data."""
+        return self.net.reads
+
+
+class PairJob(Strict):
+    """Measurements of one of two transformers that differ in the place of normalisation."""
+
+    shape: Shape
+    """Its sizes, and where normalisation stands."""
+    words: Annotated[int, Field(ge=6)] = 4000
+    """How many there are."""
+    texts: TextChoice
+    """Labelled texts."""
+    measuring: Measuring
+    """What is measured."""
+    masked: Training | None = None
+    """Training on masked words; only random weights are measured if left out."""
+    tunings: dict[Name, Training] = {}
+    """Fine-tunings on labelled texts by name, each of which is measured."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where."""
+
+    @model_validator(mode="after")
+    def _check_trainings(self) -> Self:
+        if self.tunings and self.masked is None:
+            raise ValueError("tunings: what is fine-tuned is trained on masked words first")
+        for name, training in self.tunings.items():
+            if name in {INITIAL, MASKED, PRETRAINED}:
+                raise ValueError(f"tunings > {name}: the name has a meaning; choose another")
+            _check(training, f"tunings > {name}")
+        if self.masked:
+            _check(self.masked, "masked")
+        return self
+
+    @property
+    def net(self) -> TinyNet:
+        """The transformer on labelled texts."""
+        return TinyNet(shape=self.shape, words=self.words, texts=self.texts)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of its data."""
+        return self.net.reads
+
+
+class MeasuredRuns(Strict):
+    """One metric of all measured networks of an experiment."""
+
+    runs: dict[str, MeasuredJob | PairJob]
+    """What they were made by; the name of a run is one of these, a hyphen and its seed."""

@@ -1,0 +1,1 @@
+"""Tables of trained runs and of measured tensors."""

@@ -1,0 +1,40 @@
+"""The head along the training of whole networks."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from replication.study import Run
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.measures.trained import trained
+from transformer_dynamics.gradient_heterogeneity.schedules import share
+from transformer_dynamics.gradient_heterogeneity.training import LOOKED_AT
+
+
+def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
+    """One row per point.
+
+    Args:
+        job: the runs.
+        runs: as they were trained.
+        data: not used.
+
+    Returns:
+        Columns of a run, see `Trained.columns`; step (steps before), mean_bias, drift (mean_bias
+        divided by the sum of rates so far; NaN before the first step), and norms common, centred
+        and total of V.
+    """
+    tables = []
+    for run in trained(job, runs):
+        training, points = run.job.training, run.arrays["points"]
+        shares = [share(training.schedule, t, training.steps) for t in range(training.steps)]
+        rates = training.rate * np.concatenate([[0.0], np.cumsum(shares)])[points]
+        looks = dict(zip(LOOKED_AT, run.arrays["looks"].T, strict=True))
+        drift = np.divide(
+            looks["mean_bias"], rates, out=np.full(len(points), np.nan), where=rates > 0
+        )
+        values = {"step": points, "mean_bias": looks["mean_bias"], "drift": drift}
+        norms = {name: looks[name] for name in ("common", "centred", "total")}
+        tables.append(pd.DataFrame(run.columns | values | norms))
+    return pd.concat(tables, ignore_index=True)

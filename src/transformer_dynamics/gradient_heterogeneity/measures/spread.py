@@ -1,0 +1,150 @@
+"""How unequal gradients and curvatures of a network's tensors are.
+
+Each number is computed for each batch and then averaged over batches. The interval is that of the
+average when batches are drawn anew from those that there are. Curvatures h_b are averages over the
+batches of which they were measured, zero if negative.
+
+A step by signs moves entries alone whose gradient is not zero. So Lambda_P and kappa count these,
+of a table of words the rows that occur in the batch; r_b has the published P_b.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from replication.generators import generator
+from replication.study import Run
+from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
+from transformer_dynamics.gradient_heterogeneity.measures.states import Measured, states
+from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
+from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
+
+SETS = ("all", "matrices")
+"""All tensors that get a gradient but biases; hidden matrices and kernels alone."""
+DRAWS = 1000
+"""Of batches, for an interval."""
+TAIL = 2.5
+"""Percent of draws below the interval, and above it."""
+FLOOR = 100
+"""Of rates by curvature, the smallest curvature is the median's share 1/100."""
+
+
+def measure(
+    job: MeasuredRuns, runs: Iterable[Run], data: Sequence[Mapping[str, NDArray[Any]]]
+) -> pd.DataFrame:
+    """Measures of heterogeneity.
+
+    Args:
+        job: the runs.
+        runs: as they were measured.
+        data: not used.
+
+    Returns:
+        Columns of `Measured.columns`; set, one of `SETS`; blocks, how many tensors it has; metric,
+        see `spreads`; value; low and high, 95 % over batches. Metrics of curvatures are missing
+        where none was measured, those of layers where there is one alone.
+    """
+    rows = []
+    for state in states(job, runs):
+        for name in SETS:
+            chosen = members(state, name)
+            blocks = int(chosen.sum())
+            for metric, values in spreads(state, chosen).items():
+                low, high = interval(values)
+                told = {"set": name, "blocks": blocks, "metric": metric}
+                found = {"value": values.mean(), "low": low, "high": high}
+                rows.append(state.columns | told | found)
+    return pd.DataFrame(rows)
+
+
+def members(state: Measured, name: str) -> NDArray[np.bool_]:
+    """[B] which tensors a set has; in every batch they have a gradient."""
+    kinds = state.kinds == "matrix" if name == "matrices" else state.kinds != "bias"
+    return np.asarray(kinds & (state.found.norms > 0).all(axis=0))
+
+
+def spreads(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
+    """Metrics of a set of tensors, each of every batch.
+
+    Args:
+        state: what was measured.
+        chosen: [B] the set.
+
+    Returns:
+        [batch] by metric. Of gradients: gini_norm and gini_density, G of ||g_b|| and r_b;
+        log_spread, sd of log r_b; extent, largest over smallest r_b; layer_gini and
+        layer_log_spread, the same of norms of layers 1 to L; kappa. Of curvatures: lambda_g;
+        lambda_p; ratio, lambda_g/lambda_p; advantage, kappa times ratio; slope and rank of log h_b
+        on log r_b; block_gain, K with h_b no smaller than a hundredth of the median.
+    """
+    found = state.found
+    norms, sizes = found.norms[:, chosen], state.sizes[chosen]
+    nonzero = found.nonzero[:, chosen]
+    density = heterogeneity.densities(norms, sizes)
+    whole = np.linalg.norm(norms, axis=1)
+    metrics = {
+        "gini_norm": heterogeneity.gini(norms),
+        "gini_density": heterogeneity.gini(density),
+        "log_spread": heterogeneity.log_spread(density),
+        "extent": heterogeneity.extent(density),
+        "kappa": heterogeneity.kappa(
+            found.absolute[:, chosen].sum(axis=1), whole, nonzero.sum(axis=1)
+        ),
+    }
+    layers = layer_norms(norms, state.layers[chosen], int(state.layers.max()) - 2)
+    if layers.shape[1] > 1:
+        metrics["layer_gini"] = heterogeneity.gini(layers)
+        metrics["layer_log_spread"] = heterogeneity.log_spread(layers)
+    if len(found.curvatures):
+        curvatures = np.maximum(found.curvatures[:, chosen], 0).mean(axis=0)
+        metrics |= _of_curvatures(norms, nonzero, density, curvatures, metrics["kappa"])
+    return metrics
+
+
+def _of_curvatures(
+    norms: Floats, nonzero: NDArray[np.int64], density: Floats, curvatures: Floats, kappa: Floats
+) -> dict[str, Floats]:
+    gradient = heterogeneity.gradient_weighted(norms, curvatures)
+    size = np.array([heterogeneity.size_weighted(row, curvatures) for row in nonzero])
+    ratio = gradient / size
+    aligned = [heterogeneity.alignment(curvatures, row) for row in density]
+    floored = np.maximum(curvatures, np.median(curvatures) / FLOOR)
+    return {
+        "lambda_g": gradient,
+        "lambda_p": size,
+        "ratio": ratio,
+        "advantage": kappa * ratio,
+        "slope": np.array([each.slope for each in aligned]),
+        "rank": np.array([each.rank for each in aligned]),
+        "block_gain": heterogeneity.block_rate_gain(norms, floored),
+    }
+
+
+def layer_norms(norms: Floats, layers: NDArray[np.int64], depth: int) -> Floats:
+    """Norms of the gradients of whole layers.
+
+    Args:
+        norms: [batch, B] ||g_b||.
+        layers: [B] of which layer each tensor is.
+        depth: L.
+
+    Returns:
+        [batch, L] of layers 1 to L, without those that have no tensor.
+    """
+    present = [layer for layer in range(1, depth + 1) if (layers == layer).any()]
+    columns = [np.linalg.norm(norms[:, layers == layer], axis=1) for layer in present]
+    return np.stack(columns, axis=1) if columns else np.empty((len(norms), 0))
+
+
+def interval(values: Floats) -> tuple[float, float]:
+    """95 % of averages of batches that are drawn anew, with repetition.
+
+    Args:
+        values: [batch].
+    """
+    drawn = generator(0, "bootstrap of batches").integers(len(values), size=(DRAWS, len(values)))
+    low, high = np.percentile(values[drawn].mean(axis=1), [TAIL, 100 - TAIL])
+    return float(low), float(high)

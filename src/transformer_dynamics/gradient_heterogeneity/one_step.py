@@ -1,0 +1,104 @@
+"""What one step gains on the batch that it was computed from, against what curvature promises.
+
+For a step u = -eta d, with g.d > 0 and h_b >= 0 the curvature of every block's own Hessian,
+
+    sure decrease  eta g.d - (eta^2/2) sum_b h_b ||d_b||^2                              (1)
+    eta* = g.d/sum_b h_b ||d_b||^2                                                      (2)
+
+(1) is `theory.quadratics` without curvature between blocks (delta = 0) and without the third
+derivative, which nobody knows of a network; so a network may gain less. At a rate f eta*, (1) is
+f (2 - f) eta* g.d/2.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer_dynamics.gradient_heterogeneity.nets import Block, Net
+from transformer_dynamics.gradient_heterogeneity.optimizers import Tensors
+
+Floats = NDArray[np.float64]
+Method = Literal["gradient", "sign", "block_rates"]
+"""d = g; sign g; g_b/max(h_b, median(h)/100)."""
+METHODS: tuple[Method, ...] = ("gradient", "sign", "block_rates")
+"""All of them."""
+SETS = ("all", "matrices")
+"""Tensors that move: all but biases, whose curvature is not measured; hidden matrices alone."""
+FACTORS = tuple(2.0**power for power in range(-4, 8))
+"""f of the rates that are tried."""
+FLOOR = 100
+"""The smallest curvature that a rate of a block follows is the median's share 1/100."""
+
+
+class Steps(NamedTuple):
+    """Steps from one state on one batch."""
+
+    slopes: Floats
+    """[`SETS`, `METHODS`] g.d."""
+    bends: Floats
+    """[`SETS`, `METHODS`] sum_b h_b ||d_b||^2."""
+    decreases: Floats
+    """[`SETS`, `METHODS`, `FACTORS`] of the loss at f eta*, without dropout; NaN where no block is
+    curved upwards."""
+
+
+def steps(
+    net: Net,
+    parameters: Mapping[str, Tensor],
+    batch: Any,
+    gradients: Mapping[str, Tensor],
+    curvatures: Floats,
+) -> Steps:
+    """Try all sets, methods and rates.
+
+    Args:
+        net: the network.
+        parameters: theta.
+        batch: what gradients and curvatures are of.
+        gradients: g.
+        curvatures: [B] in the order of `net.blocks`, NaN of biases.
+    """
+    shape = (len(SETS), len(METHODS))
+    slopes, bends = np.zeros(shape), np.zeros(shape)
+    decreases = np.full((*shape, len(FACTORS)), np.nan)
+    before = _loss(net, parameters, batch)
+    for i, chosen in enumerate(SETS):
+        h = {
+            name: max(float(value), 0.0)
+            for (name, block), value in zip(net.blocks.items(), curvatures, strict=True)
+            if _is_in(block, chosen)
+        }
+        for j, method in enumerate(METHODS):
+            d = direction(method, gradients, h)
+            slopes[i, j] = sum(float((gradients[n].double() * d[n]).sum()) for n in d)
+            bends[i, j] = sum(h[n] * float(d[n].double().square().sum()) for n in d)
+            for k, factor in enumerate(FACTORS if bends[i, j] > 0 else ()):
+                eta = factor * slopes[i, j] / bends[i, j]
+                moved = dict(parameters) | {n: parameters[n] - eta * d[n] for n in d}
+                decreases[i, j, k] = before - _loss(net, moved, batch)
+    return Steps(slopes, bends, decreases)
+
+
+def direction(
+    method: Method, gradients: Mapping[str, Tensor], curvatures: Mapping[str, float]
+) -> Tensors:
+    """D of the tensors whose curvatures h_b >= 0 are given."""
+    if method == "gradient":
+        return {name: gradients[name] for name in curvatures}
+    if method == "sign":
+        return {name: gradients[name].sign() for name in curvatures}
+    floor = float(np.median(list(curvatures.values()))) / FLOOR
+    followed = {name: max(h, floor) for name, h in curvatures.items()}
+    return {name: gradients[name] / h for name, h in followed.items() if h > 0}
+
+
+def _is_in(block: Block, chosen: str) -> bool:
+    return block.kind == "matrix" if chosen == "matrices" else block.kind != "bias"
+
+
+def _loss(net: Net, parameters: Mapping[str, Tensor], batch: Any) -> float:
+    loss, _ = net.evaluate(parameters, batch)
+    return loss

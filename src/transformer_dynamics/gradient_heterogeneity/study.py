@@ -1,0 +1,470 @@
+"""Gradient heterogeneity: what is computed, and how."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from replication.configuration import Computation
+from replication.errors import InputError
+from replication.seeds import Seeds, batches, listed
+from replication.strict import REMOVABLE, Count, Counts, Name, Positive, Strict, unknown_key
+from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
+from transformer_dynamics.encoders.settings import (
+    EncoderChoice,
+    EncoderJob,
+    TextChoice,
+    TextJob,
+    TextName,
+    TextNumbers,
+)
+from transformer_dynamics.gradient_heterogeneity.grid_settings import (
+    Drawn,
+    Grid,
+    Known,
+    Network,
+    OfWords,
+    arms,
+)
+from transformer_dynamics.gradient_heterogeneity.head_settings import HeadOptimisers, HeadsJob
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads, MeasureJob
+from transformer_dynamics.gradient_heterogeneity.measured_grid_settings import (
+    Heterogeneity,
+    MeasuredCase,
+    Pairs,
+    measured_arms,
+    pair_arms,
+)
+from transformer_dynamics.gradient_heterogeneity.measured_settings import (
+    MeasuredJob,
+    MeasuredRuns,
+    PairJob,
+)
+from transformer_dynamics.gradient_heterogeneity.net_settings import (
+    NETWORKS,
+    ImageNet,
+    ImagesJob,
+    NetChoice,
+    NetworkJob,
+    SourceName,
+    TextNet,
+    TinyNet,
+    WordsJob,
+    sources,
+)
+from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob, Training
+
+METRICS = ("curves", "endpoint", "accuracy", "heads", "step_directions", "fingerprint")
+"""Of every experiment with trained networks."""
+COORDINATES = "coordinates"
+"""Metric of those whose blocks have coordinates or rates of their own."""
+ENCODERS = "transformer_dynamics.encoders.data"
+NEEDS_GPU = "roberta"
+"""The paper's encoder."""
+PARAMETERS = 8.5e7
+"""Of its layers, all of which every token passes."""
+OPERATIONS = 6e10
+"""A second, of one core on matrices of this size."""
+HEADS = "heads"
+"""Name of the experiment with heads on features that stay."""
+HETEROGENEITY = "heterogeneity"
+"""Name of the experiment with pretrained networks that are measured."""
+PAIRS = "pairs"
+"""Name of the experiment with transformers that differ in the place of normalisation."""
+
+
+class HeadTask(Strict):
+    """A set of texts on whose features heads are trained."""
+
+    texts: TextName
+    """Which."""
+    classes: Annotated[int, Field(ge=2)] | None = None
+    """So many of its classes, the first ones; all if left out."""
+
+
+class Heads(Strict):
+    """Heads on features that stay as they are."""
+
+    tasks: Annotated[dict[Name, HeadTask], REMOVABLE]
+    """By name; `null` in an overlay removes one."""
+    optimisers: HeadOptimisers
+    """All of them at the same rate."""
+    batch_sizes: Counts
+    """m."""
+    rate: Positive
+    """At every step."""
+    steps: Count
+    """How many."""
+    points: Count
+    """At how many of them, evenly spaced, heads are looked at."""
+    slice: Count
+    """Training samples whose cross-entropy is looked at."""
+    seeds: Seeds
+    """Of starts and orders."""
+
+
+class Settings(StudySettings):
+    """Gradient heterogeneity, and what it means for optimisers of transformers."""
+
+    encoder: EncoderChoice
+    """The pretrained encoder of texts."""
+    sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
+    """What is drawn of each set of labelled texts; `null` in an overlay removes one."""
+    folders: Annotated[dict[SourceName, str], REMOVABLE] = {}
+    """Folders that have files under the names of `datasets.yaml`; what is not named is fetched."""
+    seeds: Seeds
+    """Of all experiments that do not have their own."""
+    experiments: Annotated[dict[Name, Grid], REMOVABLE]
+    """Trained networks by name; `null` in an overlay removes an experiment."""
+    heads: Heads
+    """Heads on features that stay."""
+    heterogeneity: Heterogeneity
+    """Pretrained networks that are measured."""
+    pairs: Pairs
+    """Transformers that differ in the place of normalisation."""
+    figures: Annotated[dict[str, Figure], FiguresOf(__package__)] = {}
+    """The figures by name: `figures/gradient_heterogeneity/<name>.pdf`."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in (HEADS, HETEROGENEITY, PAIRS):
+            if name in self.experiments:
+                raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
+        for name, numbers in self.sets.items():
+            if (numbers.train is None) != (numbers.validation is None):
+                raise ValueError(f"sets > {name}: give both train and validation, or none of them")
+        for experiment, grid in self.experiments.items():
+            for name, case in grid.cases.items():
+                where = f"experiments > {experiment} > cases > {name}"
+                if isinstance(case.network, Drawn):
+                    self._check_set(f"{where} > network", case.network.texts)
+                for optimiser, rates in case.rates.items():
+                    if len({f"{rate:g}" for rate in rates}) < len(rates):
+                        raise ValueError(
+                            f"{where}: two rates of {optimiser} have the same first six digits"
+                        )
+        for name, task in self.heads.tasks.items():
+            self._check_set(f"heads > tasks > {name}", task.texts)
+        for name, measured in self.heterogeneity.cases.items():
+            if isinstance(measured.network, Drawn):
+                self._check_set(f"heterogeneity > cases > {name} > network", measured.network.texts)
+        self._check_set("pairs > drawn", self.pairs.drawn.texts)
+        return self
+
+    def _check_set(self, where: str, name: TextName) -> None:
+        if name not in self.sets:
+            raise ValueError(f"{where} > texts: {unknown_key(name, [*self.sets])}")
+
+    def choice(self, name: TextName) -> TextChoice:
+        """A set with its files."""
+        return TextChoice(name=name, **self.sets[name].model_dump())
+
+    def known(self, computation: Computation) -> Known:
+        """What all experiments share; where files are does not matter to them."""
+        return Known(
+            encoder=self.encoder.name,
+            sets={
+                name: self.choice(name).model_copy(update={"folder": None}) for name in self.sets
+            },
+            device=computation.device,
+        )
+
+    def files(self, name: SourceName) -> tuple[str, ...]:
+        """Paths of the files of a source."""
+        return sources(name, self.folders.get(name))
+
+
+def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
+    """Trained networks, heads on features that stay, and measured networks.
+
+    Raises:
+        InputError: if the encoder is too large to be trained without a GPU.
+    """
+    if settings.encoder.name == NEEDS_GPU and computation.device == "cpu":
+        raise InputError(
+            f"configuration: gradient_heterogeneity > encoder > name: {NEEDS_GPU} would take one"
+            f" core about {core_days(settings):,.0f} days to train, curvatures not counted; it"
+            " needs a GPU: where there is one, set computation > device: cuda"
+        )
+    known = settings.known(computation)
+    measured = measured_arms(settings.heterogeneity, known)
+    pairs = pair_arms(settings.pairs, known)
+    made = {
+        name: _trained(settings, grid, arms(grid, known))
+        for name, grid in settings.experiments.items()
+    }
+    return made | {
+        HEADS: _heads(settings, settings.heads, computation),
+        HETEROGENEITY: _measured(settings, "measured", measured, settings.heterogeneity.seeds),
+        PAIRS: _measured(settings, "pairs", pairs, settings.pairs.seeds),
+    }
+
+
+def core_days(settings: Settings) -> float:
+    """Days of one core that fine-tuning takes, from the multiplications of its matrix products.
+
+    Args:
+        settings: the study's, of an encoder with `PARAMETERS`.
+    """
+    known, operations = settings.known(Computation()), 0.0
+    for grid in settings.experiments.values():
+        seeds = len(listed(settings.seeds if grid.seeds is None else grid.seeds))
+        for job in arms(grid, known).values():
+            net, training = job.net, job.training
+            if isinstance(net, TextNet) and training.batch_size != "full":
+                tokens = training.steps * training.batch_size * net.texts.length
+                # Forward, and twice as much backward.
+                operations += seeds * tokens * 3 * 2 * PARAMETERS
+    return operations / OPERATIONS / 86_400
+
+
+def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
+    seeds = listed(settings.seeds if grid.seeds is None else grid.seeds)
+    measured = MeasureJob(runs=jobs)
+    has_own = any(job.training.exponent or job.training.block_rates for job in jobs.values())
+    metrics = (*METRICS, COORDINATES) if has_own else METRICS
+    return Experiment(
+        data={
+            name: job for made in jobs.values() for name, job in data(settings, made.net).items()
+        },
+        runs={
+            f"{arm}-{seed}": Job("runs", job, (seed,), job.net.reads, memory=2500, minutes=1440)
+            for arm, job in jobs.items()
+            for seed in seeds
+        },
+        metrics={metric: Job(f"measures.{metric}", measured) for metric in metrics},
+    )
+
+
+def _measured(
+    settings: Settings,
+    program: str,
+    jobs: Mapping[str, MeasuredJob | PairJob],
+    seeds: Seeds | None,
+) -> Experiment:
+    measured = MeasuredRuns(runs=dict(jobs))
+    return Experiment(
+        data={
+            name: job for made in jobs.values() for name, job in data(settings, made.net).items()
+        },
+        runs={
+            f"{arm}-{seed}": Job(program, job, (seed,), job.reads, memory=4000, minutes=1440)
+            for arm, job in jobs.items()
+            for seed in listed(settings.seeds if seeds is None else seeds)
+        },
+        metrics={
+            "tensors": Job("measures.tensors", measured),
+            "spread": Job("measures.spread", measured),
+            "one_step": Job("measures.one_step", measured),
+            "fingerprint": Job("measures.measured_fingerprint", measured),
+        },
+    )
+
+
+def data(settings: Settings, net: NetChoice) -> dict[str, Job]:
+    """What a network reads, by name.
+
+    Args:
+        settings: the study's.
+        net: the network, of which `reads` are the names.
+    """
+    if isinstance(net, ImageNet):
+        return {
+            "fashion_mnist": Job("data.images", ImagesJob(), reads=settings.files("fashion_mnist")),
+            net.net: Job(
+                "data.network",
+                NetworkJob(network=net.net),
+                reads=settings.files(NETWORKS[net.net]),
+            ),
+        }
+    choice = settings.choice(net.texts.name)
+    if isinstance(net, TinyNet):
+        job = WordsJob(texts=choice.name, words=net.words, length=net.shape.length)
+        files = (*settings.files("wikitext2"), *choice.sources)
+        return {name: Job("data.words", job, reads=files) for name in net.reads}
+    return {"encoder": _encoder(settings)} | of_texts(settings, choice.name, "tokens")
+
+
+def _encoder(settings: Settings) -> Job:
+    encoder = settings.encoder
+    return Job(f"{ENCODERS}.encoder", EncoderJob(encoder=encoder.name), reads=encoder.sources)
+
+
+def of_texts(settings: Settings, name: TextName, *kinds: str) -> dict[str, Job]:
+    """Tokens or features of a set.
+
+    Args:
+        settings: the study's.
+        name: of the set.
+        kinds: `tokens`, `features` or both.
+    """
+    choice = settings.choice(name)
+    job = TextJob(encoder=settings.encoder.name, texts=name, length=choice.length)
+    files = (*settings.encoder.sources, *choice.sources)
+    return {
+        f"{kind}-{name}": Job(f"{ENCODERS}.{kind}", job, reads=files, memory=2500, minutes=240)
+        for kind in kinds
+    }
+
+
+def _heads(settings: Settings, heads: Heads, computation: Computation) -> Experiment:
+    jobs = {
+        name: HeadsJob(
+            encoder=settings.encoder.name,
+            **task.model_dump(),
+            **heads.model_dump(exclude={"tasks", "seeds"}),
+            device=computation.device,
+        )
+        for name, task in heads.tasks.items()
+    }
+    kinds = ("tokens", "features")
+    parts = batches(listed(heads.seeds), computation.seeds_per_job)
+    measured = MeasureHeads(runs=jobs)
+    return Experiment(
+        data={
+            name: job
+            for task in heads.tasks.values()
+            for name, job in of_texts(settings, task.texts, *kinds).items()
+        },
+        runs={
+            f"{name}-{part}": Job(
+                "heads", job, seeds, tuple(f"{kind}-{job.texts}" for kind in kinds), minutes=240
+            )
+            for name, job in jobs.items()
+            for part, seeds in parts.items()
+        },
+        metrics={
+            "heads": Job("measures.head_drift", measured),
+            "fingerprint": Job("measures.head_fingerprint", measured),
+        },
+    )
+
+
+def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
+    """One seed; of every experiment, one case, and of that, one optimiser at one rate."""
+
+    def only(names: list[str]) -> dict[str, Any]:
+        """All but one removed."""
+        return dict.fromkeys(names) | {random.choice(names): {}}
+
+    def one_case(grid: Grid) -> dict[str, Any]:
+        # A figure asks for the metric of cases with coordinates of their own.
+        own = [item for item in grid.cases.items() if item[1].block_rates or any(item[1].exponents)]
+        name, case = random.choice(own or [*grid.cases.items()])
+        optimiser, rates = random.choice([*case.rates.items()])
+        chosen = {
+            "rates": dict.fromkeys(case.rates) | {optimiser: [random.choice(rates)]},
+            "schedules": [random.choice(case.schedules)],
+            "epsilons": [random.choice(case.epsilons)],
+            "exponents": [random.choice(case.exponents)],
+        }
+        seeds = {} if grid.seeds is None else {"seeds": [random.choice(listed(grid.seeds))]}
+        return {"cases": dict.fromkeys(grid.cases) | {name: chosen}} | seeds
+
+    def one_of(grid: Heterogeneity | Pairs) -> dict[str, Any]:
+        own = {} if grid.seeds is None else {"seeds": [random.choice(listed(grid.seeds))]}
+        return {"cases": only([*grid.cases])} | own
+
+    return {
+        "seeds": [random.choice(listed(settings.seeds))],
+        "experiments": {name: one_case(grid) for name, grid in settings.experiments.items()},
+        "heads": {
+            "tasks": only([*settings.heads.tasks]),
+            "seeds": [random.choice(listed(settings.heads.seeds))],
+        },
+        "heterogeneity": one_of(settings.heterogeneity),
+        "pairs": one_of(settings.pairs),
+    }
+
+
+def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
+    """A few steps of untrained networks on made-up samples, two seeds."""
+    from transformer_dynamics.encoders.made_up import write_encoder, write_texts
+    from transformer_dynamics.gradient_heterogeneity import made_up
+
+    numbers = {"train": 24, "validation": 8}
+    # Sets that can be made up, in the place of those that cannot.
+    others: dict[TextName, TextName] = {
+        "cola": "cr",
+        "rte": "cb",
+        "banking77": "sst2_sentences",
+    }
+    made: tuple[TextName, ...] = ("trec6", *others.values())
+    shape = {"depth": 1, "width": 8, "heads": 2, "length": 8}
+    images = {"train": 20, "validation": 4, "test": 6}
+    short = {"steps": 3, "slice": 8, "points": 2}
+    measuring = {"batches": 2, "size": 4, "products": 3}
+
+    def drawn(chosen: Drawn) -> dict[str, Any]:
+        return numbers | {"texts": others.get(chosen.texts, "trec6")}
+
+    def network(chosen: Network) -> dict[str, Any]:
+        if isinstance(chosen, ImageNet):
+            return images | {"size": 32 if chosen.net == "efficientnet" else 28}
+        words = {"shape": shape, "words": 12} if isinstance(chosen, OfWords) else {}
+        return drawn(chosen) | words
+
+    def tuned(training: Training | None) -> dict[str, Any] | None:
+        return None if training is None else short | {"batch_size": 4}
+
+    def measured(case: MeasuredCase) -> dict[str, Any]:
+        return {"network": network(case.network), "tuning": tuned(case.tuning)}
+
+    return {
+        "encoder": {"folder": write_encoder(folder / "encoder")},
+        "sets": dict.fromkeys(settings.sets)
+        | {name: {"length": 12, "folder": write_texts(folder / name, name)} for name in made}
+        | {"banking77": {"length": 12, "folder": made_up.write_banking77(folder / "banking77")}},
+        "folders": {
+            "fashion_mnist": made_up.write_images(folder / "images"),
+            "efficientnet_lite0": made_up.write_efficientnet(folder / "efficientnet"),
+            "vit_s": made_up.write_vit(folder / "vit"),
+            "wikitext2": made_up.write_running(folder / "running"),
+        },
+        "seeds": [1, 2],
+        "experiments": {
+            experiment: {
+                "cases": {
+                    name: short
+                    | {"network": network(case.network)}
+                    | {"batch_size": "full" if case.batch_size == "full" else 4}
+                    | {"rates": {each: rates[:1] for each, rates in case.rates.items()}}
+                    for name, case in grid.cases.items()
+                }
+            }
+            for experiment, grid in settings.experiments.items()
+        },
+        "heads": {
+            "tasks": dict.fromkeys(settings.heads.tasks)
+            | {
+                "two": {"texts": "trec6", "classes": 2},
+                "six": {"texts": "trec6"},
+                "many": {"texts": "banking77"},
+            },
+            "batch_sizes": [2, 5],
+            "steps": 4,
+            "points": 2,
+            "slice": 8,
+            "seeds": [1, 2, 3],
+        },
+        "heterogeneity": {
+            "measuring": measuring,
+            "cases": {name: measured(case) for name, case in settings.heterogeneity.cases.items()},
+        },
+        "pairs": {
+            "drawn": drawn(settings.pairs.drawn),
+            "words": 12,
+            "length": 8,
+            "cases": {
+                name: {
+                    "depths": [2],
+                    "measuring": measuring | {"curved": case.measuring.curved},
+                    "masked": tuned(case.masked),
+                    "tunings": {key: tuned(each) for key, each in case.tunings.items()},
+                }
+                for name, case in settings.pairs.cases.items()
+            },
+        },
+    }

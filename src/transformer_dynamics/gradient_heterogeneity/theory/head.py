@@ -1,0 +1,47 @@
+"""A linear head: its length, what of it softmax sees, and its gradient."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class HeadNorms(NamedTuple):
+    """The length of V, of what softmax does not see of it, and of what it does."""
+
+    total: Tensor
+    """[...] ||V||_F."""
+    common: Tensor
+    """[...] sqrt C ||mean_k v_k||, of V with every row replaced by their mean."""
+    centred: Tensor
+    """[...] ||V - mean_k v_k||_F; total^2 = common^2 + centred^2."""
+
+
+def head_norms(weight: Tensor) -> HeadNorms:
+    """Norms of V [..., C, h]."""
+    mean = weight.mean(dim=-2, keepdim=True)
+    return HeadNorms(
+        torch.linalg.matrix_norm(weight),
+        weight.shape[-2] ** 0.5 * torch.linalg.vector_norm(mean, dim=(-2, -1)),
+        torch.linalg.matrix_norm(weight - mean),
+    )
+
+
+def head_gradient(
+    weight: Tensor, bias: Tensor, features: Tensor, labels: Tensor
+) -> dict[str, Tensor]:
+    """Gradients of the mean cross-entropy: sum_i delta_i phi_i^T/m and sum_i delta_i/m.
+
+    Args:
+        weight: [..., C, h] V.
+        bias: [..., C] b.
+        features: [..., m, h] phi_i.
+        labels: [..., m] y_i.
+
+    Returns:
+        `weight` and `bias`, shaped as they are; the sum over classes of each is zero.
+    """
+    logits = features @ weight.mT + bias.unsqueeze(-2)
+    one_hot = torch.nn.functional.one_hot(labels, weight.shape[-2]).to(logits)
+    residual = (torch.softmax(logits, dim=-1) - one_hot) / labels.shape[-1]
+    return {"weight": residual.mT @ features, "bias": residual.sum(dim=-2)}

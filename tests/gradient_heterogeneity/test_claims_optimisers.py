@@ -1,0 +1,181 @@
+"""Claims about optimisers: swapped optimisers and experiments change verdicts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from declared import SEEDS, endpoints, evidence, means, noise, verdict
+
+from replication.errors import UnmeasurableError
+
+TEXTS, IMAGES = ("optimisers_text", "endpoint"), ("optimisers_images", "endpoint")
+FULL, OTHERS = ("full_batch", "endpoint"), ("schedules", "endpoint")
+EPSILONS, OWN = ("adam_as_sign", "endpoint"), ("reparametrised", "endpoint")
+ALIKE = ("optimisers_text", "step_directions")
+CHANGED = ("adam_as_sign", "step_directions")
+
+
+def case(name, sgd, signum, adam, **more):
+    ends = {"sgd_momentum": sgd, "signum": signum, "signsgd": signum, "adam": adam}
+    return [{"case": name, "optimiser": key, "value": value} | more for key, value in ends.items()]
+
+
+def texts(sgd=0.8, signum=0.55, adam=0.5):
+    return endpoints(
+        [
+            *case("trec6", sgd, signum, adam, task="trec6", classes=6),
+            *case("cola", sgd, signum, adam),
+            *case("cola_unclipped", sgd, signum, adam, clip=0.0),
+        ]
+    )
+
+
+def swapped(table):
+    other = {"adam": "sgd_momentum", "sgd_momentum": "adam"}
+    return table.assign(optimiser=table["optimiser"].replace(other))
+
+
+def test_gaps():
+    found = means(evidence("H5a", {TEXTS: texts()}))
+    assert found == {name: pytest.approx(0.3) for name in ("trec6", "cola", "cola_unclipped")}
+    assert verdict("H5a", {TEXTS: texts()}) == "replicated"
+    assert verdict("H5a", {TEXTS: swapped(texts())}) == "contradicted"
+    assert verdict("H5a", {TEXTS: texts(adam=0.79)}) == "no effect"
+    # Without clipping the order is the other one.
+    table = texts()
+    table.loc[(table["clip"] == 0) & (table["optimiser"] == "adam"), "endpoint"] += 0.5
+    assert verdict("H5a", {TEXTS: table}) == "contradicted"
+    images = endpoints(case("fashion", 0.4, 0.4, 0.35, task="fashion_mnist", classes=10))
+    tables = {TEXTS: texts(), IMAGES: images}
+    assert means(evidence("H5c", tables)) == {"trec6": 0.25, "cola": 0.25}
+    assert verdict("H5c", tables) == "replicated"
+    assert verdict("H5c", {TEXTS: texts(sgd=0.52), IMAGES: swapped(texts())[
+        lambda rows: rows["case"] == "cola"
+    ]}) == "replicated"  # fmt: skip
+    assert verdict("H5c", {TEXTS: swapped(texts()), IMAGES: images}) == "contradicted"
+
+
+def test_lost_training_and_missing_seeds_are_no_evidence():
+    table = texts()
+    lost = (table["optimiser"] == "sgd_momentum") & (table["seed"] == 3) & table["is_last"]
+    with pytest.raises(UnmeasurableError, match="without a number"):
+        evidence("H5a", {TEXTS: table.assign(endpoint=table["endpoint"].mask(lost))})
+    with pytest.raises(UnmeasurableError, match="different seeds"):
+        evidence("H5a", {TEXTS: table[~lost]})
+    with pytest.raises(UnmeasurableError, match="one row per seed"):
+        evidence("H5a", {TEXTS: pd.concat([table, table])})
+
+
+def test_signs_beside_adam():
+    found = means(evidence("H5b", {TEXTS: texts()}))
+    assert found["cola, not above"] == pytest.approx(0.1)
+    assert found["cola, not below"] == pytest.approx(0.2)
+    assert verdict("H5b", {TEXTS: texts()}) == "replicated"
+    assert verdict("H5b", {TEXTS: texts(signum=0.78)}) == "contradicted"
+    assert verdict("H5b", {TEXTS: texts(signum=0.3)}) == "contradicted"
+    far = texts()
+    far.loc[far["optimiser"] == "signsgd", "endpoint"] += 1
+    assert verdict("H5b", {TEXTS: far}) == "replicated"
+
+
+def test_full_batch():
+    table = endpoints(case("trec6", 0.8, 0.55, 0.5, batch=0, classes=6))
+    assert verdict("H10a", {FULL: table}) == "replicated"
+    assert verdict("H10a", {FULL: swapped(table)}) == "contradicted"
+    assert verdict("H10b", {FULL: table}) == "replicated"
+    far = table.copy()
+    far.loc[far["optimiser"] == "signsgd", "endpoint"] += 1
+    assert verdict("H10b", {FULL: far}) == "contradicted"
+    with pytest.raises(UnmeasurableError, match="all samples"):
+        evidence("H10a", {FULL: table.assign(batch=16)})
+
+
+def test_schedules():
+    others = [
+        row
+        for schedule in ("constant", "warmup")
+        for row in case("cola", 0.83, 0.56, 0.5, schedule=schedule)
+    ]
+    tables = {TEXTS: texts(), OTHERS: endpoints(others)}
+    found = means(evidence("H11", tables))
+    assert found == {
+        "cola, constant": pytest.approx(0.02), "cola, warmup": pytest.approx(0.02)
+    }  # fmt: skip
+    assert verdict("H11", tables) == "replicated"
+    lost = [*others[4:], *case("cola", 0.83, 0.7, 0.5, schedule="constant")]
+    assert verdict("H11", {TEXTS: texts(), OTHERS: endpoints(lost)}) == "contradicted"
+
+
+def test_epsilon():
+    changed = [
+        {"case": f"eps_{eps:g}", "epsilon": eps, "value": value}
+        for eps, value in ((1e-4, 0.55), (1e-2, 0.75))
+    ]
+    tables = {TEXTS: texts(), EPSILONS: endpoints(changed)}
+    assert means(evidence("H6b", tables)) == {"largest epsilon": 0.25}
+    assert verdict("H6b", tables) == "replicated"
+    back = [{**row, "value": 1.0 - row["value"]} for row in changed]
+    assert verdict("H6b", {TEXTS: texts(), EPSILONS: endpoints(back)}) == "contradicted"
+    directions = {
+        ALIKE: steps({"adam": 0.8, "sgd_momentum": 0.4}),
+        CHANGED: pd.concat([
+            steps({"adam": 0.6}, epsilon=1e-4), steps({"adam": 0.45}, epsilon=1e-2)
+        ]),
+    }  # fmt: skip
+    assert means(evidence("H6c", directions)) == {"all": 0.35, "without embeddings": 0.35}
+    assert verdict("H6c", directions) == "replicated"
+    signs = directions | {CHANGED: steps({"adam": 0.95}, epsilon=1e-2)}
+    assert verdict("H6c", signs) == "contradicted"
+
+
+def steps(cosines, epsilon=1e-8, cases=("cola",), clip=1.0):
+    """The metric `step_directions` at two points whose mean is exact."""
+    rows = []
+    for optimiser, cosine in cosines.items():
+        for name in cases:
+            for chosen in ("all", "without_embeddings"):
+                values = cosine + 0.01 * noise(f"{optimiser} {name} {chosen} {epsilon}")
+                for seed, value in zip(SEEDS, values, strict=True):
+                    for step, more in ((100, 0.1), (200, -0.1)):
+                        rows.append({
+                            "case": name, "task": "cola", "clip": clip, "set": chosen,
+                            "optimiser": optimiser, "seed": seed, "step": step,
+                            "epsilon": epsilon if optimiser == "adam" else np.nan,
+                            "own_sign": value + more, "gradient_sign": 0.5,
+                        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_likeness():
+    table = steps({"adam": 0.8, "sgd_momentum": 0.4, "signum": 1.0}, cases=("cola", "trec6"))
+    found = means(evidence("H6a", {ALIKE: table}))
+    assert len(found) == 4
+    assert found["trec6, without embeddings"] == pytest.approx(0.4)
+    assert verdict("H6a", {ALIKE: table}) == "replicated"
+    assert verdict("H6a", {ALIKE: swapped(table)}) == "contradicted"
+    assert verdict("H6a", {ALIKE: steps({"adam": 0.5, "sgd_momentum": 0.45})}) == "no effect"
+
+
+def coordinates(sgd, sign, block=0.3):
+    own = {"task": "trec6", "classes": 6, "clip": 0.0}
+    rows = [
+        {"case": f"q{q:g}", "exponent": q, "optimiser": name, "value": at_zero + slope * q} | own
+        for name, (at_zero, slope) in (("sgd", sgd), ("signsgd", sign))
+        for q in (0.0, 0.5, 1.0)
+    ]
+    many = {"case": "block_rates", "optimiser": "sgd", "block_rates": True, "value": block}
+    return endpoints([*rows, many | own])
+
+
+def test_coordinates():
+    table = coordinates((0.5, 0.3), (0.5, 0.1))
+    assert means(evidence("H4a", {OWN: table})) == {"SGD minus SignSGD": 0.2}
+    assert verdict("H4a", {OWN: table}) == "replicated"
+    assert verdict("H4a", {OWN: coordinates((0.5, 0.1), (0.5, 0.3))}) == "contradicted"
+    assert verdict("H4a", {OWN: coordinates((0.5, 0.3), (0.5, 0.31))}) == "no effect"
+    assert means(evidence("H13a", {OWN: table})) == {"one rate minus a rate by block": 0.2}
+    assert verdict("H13a", {OWN: table}) == "replicated"
+    assert verdict("H13a", {OWN: coordinates((0.5, 0.3), (0.5, 0.1), 0.8)}) == "contradicted"
+    with pytest.raises(UnmeasurableError, match="SGD and SignSGD"):
+        evidence("H4a", {OWN: table[table["optimiser"] == "sgd"]})
+    with pytest.raises(UnmeasurableError, match="two q"):
+        evidence("H4a", {OWN: table[table["exponent"] == 0]})

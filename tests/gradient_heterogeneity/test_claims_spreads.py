@@ -1,0 +1,132 @@
+"""Claims about heterogeneity: wrong conditions, definitions and states change verdicts."""
+
+import numpy as np
+import pytest
+from declared import evidence, means, spread, verdict
+
+from replication.errors import UnmeasurableError
+
+OF = ("heterogeneity", "spread")
+PAIRS = ("pairs", "spread")
+CNN = {"net": "efficientnet", "task": "fashion_mnist", "ln": "none", "blocks": 51}
+
+
+def networks(metric, transformer, cnn, **more):
+    """Before and after fine-tuning; ViT-S before it only."""
+    vit = {"net": "vit_s", "task": "fashion_mnist", "ln": "pre", "blocks": 73}
+    return [
+        {"metric": metric, "value": value, "state": state} | own | more
+        for own, value, states in (
+            ({}, transformer, ("pretrained", "tuned")),
+            (vit, transformer, ("pretrained",)),
+            (CNN, cnn, ("pretrained", "tuned")),
+        )
+        for state in states
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "metric", "other"),
+    [("H1a", "gini_norm", "gini_density"), ("H1b", "gini_density", "gini_norm")],
+)
+def test_transformers_beside_a_cnn(number, metric, other):
+    # The other definition and all tensors have the opposite order.
+    against = networks(other, 0.2, 0.6) + networks(metric, 0.2, 0.6, set="all")
+    table = spread(networks(metric, 0.5, 0.3) + against)
+    found = means(evidence(number, {OF: table}))
+    corrected = 0.5 * 11 / 10 - 0.3 * 51 / 50
+    assert found["minilm on trec6, pretrained"] == pytest.approx(corrected)
+    assert [*found] == [
+        "minilm on trec6, pretrained", "minilm on trec6, tuned",
+        "vit_s on fashion_mnist, pretrained",
+    ]  # fmt: skip
+    assert verdict(number, {OF: table}) == "replicated"
+    swapped = table.assign(ln=table["ln"].map({"post": "none", "pre": "none", "none": "post"}))
+    with pytest.raises(UnmeasurableError, match="one row per seed"):
+        evidence(number, {OF: swapped})
+    reverse = spread(networks(metric, 0.3, 0.5))
+    assert verdict(number, {OF: reverse}) == "contradicted"
+    assert verdict(number, {OF: spread(networks(metric, 0.31, 0.33))}) == "no effect"
+    # One network of three the other way.
+    mixed = spread(networks(metric, 0.5, 0.3))
+    mixed.loc[mixed["net"] == "vit_s", "value"] -= 0.4
+    assert verdict(number, {OF: mixed}) == "contradicted"
+
+
+def test_ratios_and_advantages():
+    both = [
+        {"metric": metric, "value": value, "set": chosen} | own
+        for chosen in ("all", "matrices")
+        for own, ratio, gain in (({}, 2.0, 0.4), (CNN, 0.5, 3.0))
+        for metric, value in (("ratio", ratio), ("advantage", gain))
+    ]
+    vit = {"net": "vit_s", "task": "fashion_mnist", "ln": "pre", "metric": "ratio", "value": 5.0}
+    tables = {OF: spread([*both, vit], sd=0.02)}
+    assert means(evidence("H3a", tables)) == {
+        "minilm on trec6, pretrained, all": 2.0, "minilm on trec6, pretrained, matrices": 2.0,
+    }  # fmt: skip
+    assert verdict("H3a", tables) == "replicated"
+    assert verdict("H3b", tables) == "contradicted"
+    assert means(evidence("H12", tables)) == {"vit_s on fashion_mnist, pretrained, matrices": 5.0}
+    assert verdict("H12", tables) == "replicated"
+    found = means(evidence("H4b", tables))
+    assert found["minilm on trec6, pretrained, all"] == pytest.approx(np.log(0.4), abs=0.01)
+    assert len(found) == 2
+    assert verdict("H4b", tables) == "contradicted"
+    with pytest.raises(UnmeasurableError, match="no condition"):
+        evidence("H12", {OF: spread(both)})
+
+
+PAIR_CLAIMS = {
+    "H2a": ("gini_norm", "adam"),
+    "H2b": ("log_spread", "adam"),
+    "H2c": ("gini_norm", "initial"),
+    "H2d": ("log_spread", "initial"),
+    "H2e": ("gini_norm", "masked"),
+    "H2f": ("log_spread", "masked"),
+    "H2g": ("layer_log_spread", "signum"),
+    "H2h": ("ratio", "sgd_momentum"),
+}
+
+
+def pair(metric, state, post, pre, **more):
+    return [
+        {
+            "net": "tiny", "set": "all", "metric": metric, "state": state, "ln": ln,
+            "value": value, "depth": depth, "deviation": 0.05,
+        } | more
+        for depth in (6, 12)
+        for ln, value in (("post", post), ("pre", pre))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", PAIR_CLAIMS)
+def test_pairs(number):
+    metric, state = PAIR_CLAIMS[number]
+    states = {name for _, name in PAIR_CLAIMS.values()} | {"pretrained"}
+    tuned = {"adam", "signum", "sgd_momentum"}
+    alike = tuned if state in tuned else {state}
+    metrics = {name for name, _ in PAIR_CLAIMS.values()}
+    rows = [
+        row
+        for each in metrics
+        for name in sorted(states)
+        for row in pair(each, name, *((2.0, 1.0) if (each == metric and name in alike) else (1, 2)))
+    ]
+    rows += pair(metric, state, 1.0, 3.0, set="matrices")
+    table = spread(rows)
+    found = means(evidence(number, {PAIRS: table}))
+    assert len(found) == 2 * len(alike)
+    expected = np.log(2) if metric == "ratio" else 1.0
+    assert all(value == pytest.approx(expected, abs=0.01) for value in found.values())
+    assert verdict(number, {PAIRS: table}) == "replicated"
+    swapped = table.assign(ln=table["ln"].map({"post": "pre", "pre": "post"}))
+    assert verdict(number, {PAIRS: swapped}) == "contradicted"
+    deep = table.copy()
+    deep.loc[deep["depth"] == 12, "value"] = 1 + 0.001 * deep["seed"]
+    assert verdict(number, {PAIRS: deep}) not in {"replicated", "contradicted"}
+    with pytest.raises(UnmeasurableError, match="one row per seed"):
+        evidence(number, {PAIRS: table[table["ln"] == "post"]})
+    lost = table[(table["ln"] == "post") | (table["seed"] > 1)]
+    with pytest.raises(UnmeasurableError, match="different seeds"):
+        evidence(number, {PAIRS: lost})

@@ -1,0 +1,236 @@
+"""Images and networks for them, from their files to features."""
+
+import gzip
+
+import numpy as np
+import pytest
+import torch
+from small_networks import convolutional, idx, write_images
+
+from replication.errors import InputError
+from transformer_dynamics.gradient_heterogeneity import (
+    efficientnet,
+    image_files,
+    images,
+    onnx_file,
+    vit,
+)
+from transformer_dynamics.gradient_heterogeneity.build import build
+from transformer_dynamics.gradient_heterogeneity.data import images as images_data
+from transformer_dynamics.gradient_heterogeneity.data import network as network_data
+from transformer_dynamics.gradient_heterogeneity.made_up import VIT, entry, onnx, vit_file
+from transformer_dynamics.gradient_heterogeneity.net_settings import (
+    ImageNet,
+    ImagesJob,
+    NetworkJob,
+    sources,
+)
+
+pytestmark = pytest.mark.numerical
+
+CHOICE = ImageNet(net="efficientnet", size=64, train=20, validation=6, test=8)
+
+
+def random(*shape, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def small_vit():
+    from transformers import Dinov2Config, Dinov2Model
+
+    torch.manual_seed(0)
+    module = Dinov2Model(Dinov2Config(**VIT, attn_implementation="eager")).eval()
+    for parameter in module.parameters():
+        parameter.data += 0.3 * torch.randn(parameter.shape)
+    return module
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_images(tmp_path_factory.mktemp("images"))
+
+
+def data(folder):
+    return images_data.sample(ImagesJob(), [], _paths(folder))
+
+
+def _paths(folder):
+    from pathlib import Path
+
+    return [Path(path) for path in sources("fashion_mnist", str(folder))]
+
+
+def test_a_vision_transformer_is_read_from_its_file(tmp_path):
+    module = small_vit()
+    weights = {name: value.numpy() for name, value in module.state_dict().items()}
+    path = tmp_path / "vit_s_focus.onnx"
+    path.write_bytes(vit_file(weights))
+    found = network_data.sample(NetworkJob(network="vit_s"), [], [path])
+    assert found.keys() == weights.keys()
+    assert all(np.array_equal(found[name], weights[name]) for name in weights)
+    built = vit.build(found)
+    pixels = random(2, 3, 28, 42)
+    with torch.no_grad():
+        expected = module(pixels).last_hidden_state[:, 0]
+        assert torch.equal(vit.features(built, pixels), expected)
+
+
+def test_what_is_no_onnx_file_is_refused():
+    whole = onnx([("a", np.arange(6.0).reshape(2, 3), "raw")], [("n", "MatMul", ["x", "a"])])
+    graph = onnx_file.read(whole)
+    assert graph.nodes == {"n": onnx_file.Node("MatMul", ["x", "a"])}
+    assert graph.tensors["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    for content in (b"", b"no such thing", whole[:-20], whole[3:], entry(7, 3)):
+        with pytest.raises(InputError, match="no ONNX file"):
+            onnx_file.read(content)
+    with pytest.raises(InputError, match="onnx::Concat_1957"):
+        vit.weights(graph)
+    with pytest.raises(InputError, match="no weights of a vision transformer"):
+        vit.build({"a": graph.tensors["a"]})
+
+
+def test_a_convolutional_network_computes_what_its_weights_say():
+    published = convolutional()
+    module = efficientnet.build(efficientnet.weights(published))
+    pixels = random(2, 3, 64, 64, seed=1)
+
+    def layer(state, convolution, normalisation, stride=1, cut=True):
+        kernel = published[f"{convolution}.weight"]
+        groups = state.shape[1] // kernel.shape[1]
+        # As TensorFlow pads so that ceil(n/stride) places are left.
+        edge = state.shape[-1]
+        missing = (-(-edge // stride) - 1) * stride + kernel.shape[-1] - edge
+        padding = 2 * (missing // 2, missing - missing // 2)
+        state = torch.nn.functional.pad(state, padding)
+        state = torch.nn.functional.conv2d(state, kernel, stride=stride, groups=groups)
+        names = ("running_mean", "running_var", "weight", "bias")
+        mean, variance, gain, shift = (
+            published[f"{normalisation}.{name}"][:, None, None] for name in names
+        )
+        state = (state - mean) / (variance + 1e-3).sqrt() * gain + shift
+        return state.clamp(0, 6) if cut else state
+
+    state = layer(pixels, "_conv_stem", "_bn0", stride=2)
+    for number, (stride, expands) in enumerate([(1, False), (2, True), (1, True)]):
+        name, inner = f"_blocks.{number}", state
+        if expands:
+            inner = layer(inner, f"{name}._expand_conv", f"{name}._bn0")
+        inner = layer(inner, f"{name}._depthwise_conv", f"{name}._bn1", stride=stride)
+        inner = layer(inner, f"{name}._project_conv", f"{name}._bn2", cut=False)
+        state = inner + state if number == 2 else inner
+    expected = layer(state, "_conv_head", "_bn1").mean(dim=(2, 3))
+    with torch.no_grad():
+        found = module(pixels)
+    assert found.shape == (2, 16)
+    assert (found - expected).abs().max() < 1e-4 * expected.abs().max()
+
+
+def test_weights_are_read_as_tensors_alone(tmp_path):
+    path = tmp_path / "efficientnet-lite0.pth"
+    job = NetworkJob(network="efficientnet")
+    torch.save(convolutional(), path)
+    assert "blocks.1.depthwise.convolution.weight" in network_data.sample(job, [], [path])
+    torch.save({"_conv_stem.weight": torch.nn.Linear(1, 1)}, path)
+    with pytest.raises(InputError, match="holds no weights"):
+        network_data.sample(job, [], [path])
+    torch.save({"_squeeze.weight": torch.zeros(1)}, path)
+    with pytest.raises(InputError, match=r"has no _squeeze\.weight"):
+        network_data.sample(job, [], [path])
+    with pytest.raises(InputError, match="results/datasets/efficientnet_lite0"):
+        network_data.sample(job, [], [tmp_path / "other"])
+    with pytest.raises(InputError, match="no weights of EfficientNet-lite0"):
+        efficientnet.build({"stem.convolution.weight": np.zeros((1, 3, 3, 3))})
+
+
+def test_images_are_read_and_drawn(folder):
+    arrays = data(folder)
+    assert arrays["train_pixels"].shape == (40, 28, 28)
+    assert arrays["test_labels"].dtype == np.int64
+    train, validation, test = image_files.samples(CHOICE, 3, arrays)
+    assert [len(part.labels) for part in (train, validation, test)] == [20, 6, 8]
+    drawn = np.concatenate([train.pixels, validation.pixels])
+    assert len(np.unique(drawn.reshape(26, -1), axis=0)) == 26
+    again = image_files.samples(CHOICE, 4, arrays)
+    assert not np.array_equal(again[0].pixels, train.pixels)
+    assert np.array_equal(again[2].pixels, test.pixels)
+    whole = {image.tobytes(): label for image, label in zip(
+        arrays["train_pixels"], arrays["train_labels"], strict=True
+    )}  # fmt: skip
+    assert all(whole[image.tobytes()] == label for image, label in zip(*train, strict=True))
+    with pytest.raises(InputError, match="40 training images"):
+        image_files.samples(CHOICE.model_copy(update={"train": 38}), 3, arrays)
+
+
+def test_other_files_are_no_images(folder, tmp_path):
+    paths = _paths(folder)
+    with pytest.raises(InputError, match="results/datasets/fashion_mnist"):
+        image_files.read([*paths[:3], tmp_path / "missing"])
+    for content in (b"nothing", gzip.compress(b"\0\0\x0d\x01\0\0\0\0"), gzip.compress(b"")):
+        wrong = tmp_path / "wrong.gz"
+        wrong.write_bytes(content)
+        with pytest.raises(InputError, match="no compressed idx file"):
+            image_files.read([wrong, *paths[1:]])
+    wrong.write_bytes(gzip.compress(idx(np.full(40, 10, np.uint8))))
+    with pytest.raises(InputError, match="not those of Fashion-MNIST"):
+        image_files.read([paths[0], wrong, *paths[2:]])
+
+
+def test_pixels_are_enlarged_and_normalised():
+    grey = np.zeros((1, 28, 28), np.uint8)
+    grey[:, :, 14:] = 255
+    inputs = images.enlarged(56, (0.5, 0.25, 0.0), (0.5, 0.25, 2.0))
+    (pixels,) = inputs(image_files.Images(grey, np.zeros(1, np.int64)), torch.zeros(1).double())
+    assert pixels.shape == (1, 3, 56, 56)
+    assert pixels.dtype == torch.float64
+    assert pixels[0, :, 0, 0].tolist() == [-1, -1, 0]
+    assert pixels[0, :, 0, -1].tolist() == [1, 3, 0.5]
+    # Bilinear: the edge between columns 27 and 28 is a ramp of two pixels.
+    assert pixels[0, 2, 0, 26:30].tolist() == [0, 0.125, 0.375, 0.5]
+
+
+def test_a_network_with_a_head(folder):
+    weights = efficientnet.weights(convolutional())
+    net = build(CHOICE, 1, [data(folder), weights])
+    kinds = {name: (block.layer, block.kind) for name, block in net.blocks.items()}
+    assert kinds["body.stem.convolution.weight"] == (0, "embedding")
+    assert kinds["body.blocks.2.depthwise.convolution.weight"] == (3, "matrix")
+    assert kinds["body.blocks.0.project.normalisation.weight"] == (1, "normalisation")
+    assert kinds["body.top.convolution.weight"] == (4, "matrix")
+    assert kinds["head.weight"] == (5, "head")
+    assert kinds["head.bias"] == (5, "bias")
+    batch = net.train.take(np.arange(5))
+    before = {name: value.clone() for name, value in net.statistics.items()}
+    assert len(before) == 2 * sum(block.kind == "normalisation" for block in net.blocks.values())
+    loss = net.loss(net.start, batch)
+    assert all(torch.equal(net.statistics[name], before[name]) for name in before)
+    # In training, the batch's own statistics act, and a hundredth of them is kept.
+    torch.manual_seed(0)
+    trained = net.loss(net.start, batch, training=True)
+    assert trained != loss
+    stem = "body.stem.normalisation.running_mean"
+    assert not torch.equal(net.statistics[stem], before[stem])
+    for name, value in before.items():
+        net.statistics[name].copy_(value)
+    assert torch.equal(net.loss(net.start, batch), loss)
+    with pytest.raises(InputError, match="no multiple of 32"):
+        build(CHOICE.model_copy(update={"size": 60}), 1, [data(folder), weights])
+
+
+def test_losses_are_means_over_all_samples(folder):
+    module = small_vit()
+    weights = {name: value.numpy() for name, value in module.state_dict().items()}
+    choice = CHOICE.model_copy(update={"net": "vit_s", "size": 42})
+    net = build(choice, 1, [data(folder), weights])
+    assert not net.statistics
+    assert net.blocks["body.layernorm.weight"][:2] == (3, "normalisation")
+    assert net.blocks["body.encoder.layer.1.layer_scale1.lambda1"][:2] == (2, "normalisation")
+    assert net.blocks["body.embeddings.patch_embeddings.projection.weight"][:2] == (0, "embedding")
+    assert net.blocks["body.embeddings.cls_token"][:2] == (0, "embedding")
+    loss, accuracy = net.evaluate(net.start, net.train, size=7)
+    with torch.no_grad():
+        (pixels,) = images.enlarged(42, vit.MEAN, vit.DEVIATION)(net.train, torch.zeros(1))
+        logits = vit.features(module, pixels) @ net.start["head.weight"].T
+    labels = torch.from_numpy(net.train.labels)
+    expected = torch.nn.functional.cross_entropy(logits, labels)
+    assert loss == pytest.approx(float(expected), rel=1e-5)
+    assert accuracy == float((logits.argmax(1) == labels).double().mean())

@@ -1,0 +1,370 @@
+"""Norms against autograd, curvatures against dense Hessians, and the tables made of them."""
+
+from contextlib import suppress
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from small_networks import TEXT, Memory, shape
+
+from replication.study import Run
+from transformer_dynamics.encoders.data import encoder as encoder_data
+from transformer_dynamics.encoders.data import tokens as tokens_data
+from transformer_dynamics.encoders.made_up import write_encoder, write_texts
+from transformer_dynamics.encoders.model import build as build_encoder
+from transformer_dynamics.encoders.model import features, tensors
+from transformer_dynamics.encoders.pretrained import Pretrained
+from transformer_dynamics.encoders.settings import (
+    EncoderChoice,
+    EncoderJob,
+    TextChoice,
+    TextJob,
+)
+from transformer_dynamics.encoders.tokens import Tokens
+from transformer_dynamics.gradient_heterogeneity import (
+    measured,
+    measuring,
+    one_step,
+    pairs,
+    text_net,
+    tiny,
+)
+from transformer_dynamics.gradient_heterogeneity.build import build
+from transformer_dynamics.gradient_heterogeneity.curvature import (
+    Iteration,
+    largest_eigenvalue,
+    top_eigenvalue,
+)
+from transformer_dynamics.gradient_heterogeneity.data import words as words_data
+from transformer_dynamics.gradient_heterogeneity.measured_settings import (
+    MeasuredJob,
+    MeasuredRuns,
+    Measuring,
+    PairJob,
+)
+from transformer_dynamics.gradient_heterogeneity.measures import one_step as one_step_metric
+from transformer_dynamics.gradient_heterogeneity.measures import spread, states
+from transformer_dynamics.gradient_heterogeneity.measures import tensors as tensors_metric
+from transformer_dynamics.gradient_heterogeneity.net_settings import TextNet, TinyNet, WordsJob
+from transformer_dynamics.gradient_heterogeneity.run_settings import Training
+from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
+
+pytestmark = pytest.mark.numerical
+
+TEXTS = TextChoice(name="trec6", length=10, train=30, validation=6)
+EXACT = Measuring(batches=2, size=5, curved=1, tolerance=1e-13, products=400)
+FEW = Measuring(batches=3, size=4, curved=1, products=4)
+TRAINING = Training(optimiser="adam", rate=1e-2, steps=4, batch_size=5, points=2, slice=8)
+PAIR = PairJob(
+    shape=shape("pre"),
+    words=30,
+    texts=TEXTS,
+    measuring=FEW,
+    masked=TRAINING,
+    tunings={"sgd": TRAINING.model_copy(update={"optimiser": "sgd"}), "adam": TRAINING},
+)
+MEASURED = MeasuredJob(net=TextNet(texts=TEXTS), measuring=FEW, tuning=TRAINING)
+
+
+@pytest.fixture(scope="module")
+def text_data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    choice = EncoderChoice(folder=write_encoder(folder / "encoder"))
+    texts = TextChoice(name="trec6", folder=write_texts(folder / "trec6", "trec6"))
+    job = TextJob(encoder="minilm", texts="trec6", length=10)
+    return [
+        tokens_data.sample(job, [], (*choice.sources, *texts.sources)),
+        encoder_data.sample(EncoderJob(encoder="minilm"), [], choice.sources),
+    ]
+
+
+@pytest.fixture(scope="module")
+def word_data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words")
+    corpus = folder / "train.txt"
+    corpus.write_text(TEXT * 5)
+    labelled = TextChoice(name="trec6", folder=write_texts(folder / "trec6", "trec6")).sources
+    job = WordsJob(texts="trec6", words=30, length=6)
+    return words_data.sample(job, [], [corpus, *map(type(corpus), labelled)])
+
+
+def exact(placement, word_data):
+    """A small transformer in float64."""
+    net = build(TinyNet(shape=shape(placement), words=30, texts=TEXTS), 1, [word_data])
+    return net, {name: tensor.double() for name, tensor in net.start.items()}
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_curvatures_are_those_of_a_dense_hessian(placement, word_data):
+    net, parameters = exact(placement, word_data)
+    found = measuring.measure(net, parameters, EXACT, 1)
+    batch = next(measuring.batches(net, EXACT, 1))
+    names = list(net.blocks)
+    for name in ("0.query", "1.value", "0.out", "1.first_gain", "edge_gain", "head", "positions"):
+
+        def flat(vector, name=name):
+            return net.loss(parameters | {name: vector.reshape(parameters[name].shape)}, batch)
+
+        hessian = torch.autograd.functional.hessian(flat, parameters[name].flatten())
+        largest = float(torch.linalg.eigvalsh(hessian)[-1])
+        assert found.curvatures[0, names.index(name)] == pytest.approx(largest, rel=1e-6)
+    # As released, an iteration may end early, but never above; what is negative is told so.
+    change = {"iteration": "released", "products": 8, "tolerance": 1e-3}
+    released = measuring.measure(net, parameters, EXACT.model_copy(update=change), 1)
+    below = found.curvatures - released.curvatures
+    assert np.nanmin(below) > -1e-9
+    assert np.nanmax(below) > 0
+    is_bias = np.array([net.blocks[name].kind == "bias" for name in names])
+    assert np.isnan(found.curvatures[0, is_bias]).all()
+    assert np.isfinite(found.curvatures[0, ~is_bias]).all()
+
+
+def test_norms_are_those_of_autograd(word_data):
+    net, parameters = exact("post", word_data)
+    found = measuring.measure(net, parameters, EXACT, 1)
+    for row, batch in enumerate(measuring.batches(net, EXACT, 1)):
+        leaves = {name: tensor.clone().requires_grad_() for name, tensor in parameters.items()}
+        net.loss(leaves, batch).backward()
+        for column, leaf in enumerate(leaves.values()):
+            gradient = leaf.grad.numpy().ravel()
+            expected = np.linalg.norm(gradient), np.abs(gradient).sum()
+            assert found.norms[row, column] == pytest.approx(expected[0], rel=1e-12, abs=1e-300)
+            assert found.absolute[row, column] == pytest.approx(expected[1], rel=1e-12, abs=1e-300)
+            assert found.nonzero[row, column] == np.count_nonzero(gradient)
+
+
+def test_steps_are_those_of_their_formulas(word_data):
+    net, parameters = exact("post", word_data)
+    found = measuring.measure(net, parameters, EXACT, 1)
+    batch = next(measuring.batches(net, EXACT, 1))
+    _, gradients = net.gradients(parameters, batch)
+    h = dict(zip(net.blocks, found.curvatures[0], strict=True))
+    before = float(net.loss(parameters, batch))
+    kinds = {"all": {"matrix", "embedding", "normalisation", "head"}, "matrices": {"matrix"}}
+    for i, kept in enumerate(kinds.values()):
+        names = [name for name, block in net.blocks.items() if block.kind in kept]
+        floor = np.median([max(h[name], 0) for name in names]) / 100
+        for j, scale in enumerate(
+            (lambda g, _: g, lambda g, _: g.sign(), lambda g, least: g / least)
+        ):
+            d = {name: scale(gradients[name], max(h[name], floor)) for name in names}
+            slope = sum(float((gradients[name] * d[name]).sum()) for name in names)
+            bend = sum(max(h[name], 0) * float((d[name] ** 2).sum()) for name in names)
+            assert found.slopes[0, i, j] == pytest.approx(slope, rel=1e-10)
+            assert found.bends[0, i, j] == pytest.approx(bend, rel=1e-10)
+            for k in (0, 4, 7):
+                eta = one_step.FACTORS[k] * slope / bend
+                moved = {name: parameters[name] - eta * d[name] for name in names}
+                decrease = before - float(net.loss(parameters | moved, batch))
+                assert found.decreases[0, i, j, k] == pytest.approx(decrease, rel=1e-9, abs=1e-12)
+
+
+def test_the_table_of_steps_has_what_is_sure(word_data):
+    found = run(pairs, PAIR, [word_data])
+    table = one_step_metric.measure(
+        MeasuredRuns(runs={"pair": PAIR}), [Run("pair-1", [1], found)], []
+    )
+    assert set(table["state"]) == {"sgd", "adam"}
+    states_, sets, methods = 2, len(one_step.SETS), len(one_step.METHODS)
+    assert len(table) == states_ * sets * methods * len(one_step.FACTORS)
+    row = table.query(
+        "state == 'adam' and set == 'matrices' and method == 'sign' and factor == 0.5"
+    ).iloc[0]
+    slope, bend = found["slopes"][0, 4, 0, 1, 1], found["bends"][0, 4, 0, 1, 1]
+    assert row["rate"] == pytest.approx(0.5 * slope / bend)
+    assert row["sure"] == pytest.approx(0.5 * slope**2 / bend - 0.125 * slope**2 / bend)
+    assert row["decrease"] == found["decreases"][0, 4, 0, 1, 1, one_step.FACTORS.index(0.5)]
+
+
+def test_batches_share_no_sample(word_data):
+    net, _ = exact("post", word_data)
+    one = list(measuring.batches(net, Measuring(batches=5, size=6), 1))
+    tokens = np.concatenate([batch.tokens for batch in one])
+    key = sorted(map(bytes, tokens))
+    assert key == sorted(map(bytes, net.train.tokens))
+    again = list(measuring.batches(net, Measuring(batches=2, size=6), 1))
+    assert all(np.array_equal(a.tokens, b.tokens) for a, b in zip(one[:2], again, strict=True))
+    other = next(measuring.batches(net, Measuring(batches=2, size=6), 2))
+    assert not np.array_equal(other.tokens, one[0].tokens)
+
+
+def test_words_that_never_occur_change_nothing(text_data):
+    net = build(TextNet(texts=TEXTS), 1, text_data)
+    batch = net.train.take(np.arange(6))
+    loss, gradients = net.gradients(net.start, batch)
+    body = build_encoder(Pretrained.of(text_data[1]))
+    whole = text_net.parts(TEXTS, 1, text_data[0])[0].take(np.arange(6))
+    phi = features(body, *tensors(whole))
+    logits = torch.nn.functional.linear(phi, net.start["head.weight"], net.start["head.bias"])
+    expected = torch.nn.functional.cross_entropy(logits, torch.from_numpy(whole.labels))
+    expected.backward()
+    assert loss == pytest.approx(float(expected.detach()), rel=1e-5)
+    for name, parameter in body.named_parameters():
+        norm = torch.linalg.vector_norm(gradients[f"body.{name}"])
+        assert float(norm) == pytest.approx(
+            float(torch.linalg.vector_norm(parameter.grad)), rel=1e-3, abs=1e-6
+        )
+    table = body.get_input_embeddings().weight
+    assert net.blocks[text_net.WORDS].size == table.numel()
+    assert net.start[text_net.WORDS].numel() <= table.numel()
+    assert isinstance(net.train, Tokens)
+
+
+def indefinite(seed):
+    """A symmetric matrix whose eigenvalue of largest magnitude is negative."""
+    random = torch.Generator().manual_seed(seed)
+    basis, _ = torch.linalg.qr(torch.randn(60, 60, generator=random, dtype=torch.float64))
+    values = torch.linspace(-1, 0.8, 60, dtype=torch.float64) ** 3
+    values[0], values[-1] = -9.0, 1.5
+    return basis @ torch.diag(values) @ basis.T
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_largest_eigenvalue_is_found_beside_larger_negative_ones(seed):
+    matrix = indefinite(seed)
+    like = torch.zeros(12, 5, dtype=torch.float64)
+
+    def product(vector):
+        return (matrix @ vector.flatten()).reshape(vector.shape)
+
+    def found(**how):
+        return largest_eigenvalue(product, like, torch.Generator().manual_seed(seed), **how)
+
+    top = found(tolerance=1e-12)
+    assert top.eigenvalue == pytest.approx(1.5, rel=1e-10)
+    assert torch.allclose(product(top.vector), 1.5 * top.vector, atol=1e-5)
+    usual = found()
+    assert 1.5 * (1 - 1e-3) <= usual.eigenvalue <= 1.5 * (1 + 1e-12)
+    # Power iteration has to find the negative one first.
+    power = top_eigenvalue(product, like, torch.Generator().manual_seed(seed), Iteration())
+    assert power.tried > 1
+    assert usual.products < power.products
+    values = [found(tolerance=1e-15, most=most).eigenvalue for most in (1, 4, 8, 12, 16)]
+    assert all(later >= value - 1e-12 for value, later in pairwise(values))
+    assert found(tolerance=1e-15, most=500).products <= 60
+
+
+def run(program, job, data, memory=None):
+    return program.train(job, [1], data, memory or Memory())
+
+
+def test_an_interrupted_measurement_goes_on_to_the_same_bits(word_data, text_data):
+    for program, job, data in ((pairs, PAIR, [word_data]), (measured, MEASURED, text_data)):
+        whole = run(program, job, data)
+        for after in (1, 3, 6):
+            memory = Memory(last=after)
+            with suppress(InterruptedError):
+                run(program, job, data, memory)
+            resumed = run(program, job, data, Memory(memory.found))
+            assert resumed.keys() == whole.keys()
+            for name, values in whole.items():
+                assert resumed[name].tobytes() == values.tobytes(), name
+
+
+def test_what_pairs_share_and_what_they_return(word_data):
+    found = run(pairs, PAIR, [word_data])
+    assert found["states"].tolist() == [["initial", "masked", "pretrained", "sgd", "adam"]]
+    tensors_of = len(tiny.masked_net(PAIR.shape, 1, word_data).blocks)
+    assert found["norms"].shape == (1, 5, 3, tensors_of)
+    assert found["curvatures"].shape == (1, 5, 1, tensors_of)
+    # Curvatures are those after fine-tuning.
+    assert np.isfinite(found["curvatures"]).any(axis=3).tolist() == [[[False]] * 3 + [[True]] * 2]
+    assert (found["products"] > 0).any(axis=3).tolist() == [[[False]] * 3 + [[True]] * 2]
+    for name in ("on_masked", "on_texts_sgd", "on_texts_adam"):
+        assert found[f"{name}_losses"].shape == (1, 4)
+    # Both fine-tunings begin with the same loss, on the same batch.
+    assert found["on_texts_sgd_losses"][0, 0] == found["on_texts_adam_losses"][0, 0]
+    only = PAIR.model_copy(update={"masked": None, "tunings": {}})
+    initial = run(pairs, only, [word_data])
+    assert initial["states"].tolist() == [["initial"]]
+    assert np.array_equal(initial["norms"][0, 0], found["norms"][0, 0])
+
+
+def test_what_is_not_measured_is_refused():
+    for changes, said in (
+        ({"masked": None}, "masked words first"),
+        ({"tunings": {"masked": TRAINING}}, "has a meaning"),
+        ({"masked": TRAINING.model_copy(update={"frozen": True})}, "masked: all blocks"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            PairJob(**(dict(PAIR) | changes))
+    with pytest.raises(ValueError, match="only 2 batches"):
+        Measuring(batches=2, curved=3)
+
+
+def runs_of(word_data, text_data):
+    jobs = {"pair": PAIR, "encoder": MEASURED}
+    found = {"pair": run(pairs, PAIR, [word_data]), "encoder": run(measured, MEASURED, text_data)}
+    return MeasuredRuns(runs=jobs), [Run(f"{name}-1", [1], found[name]) for name in jobs]
+
+
+def test_tables_of_tensors_and_spread(word_data, text_data):
+    job, runs = runs_of(word_data, text_data)
+    table = tensors_metric.measure(job, runs, [])
+    assert set(table["net"]) == {"tiny", "minilm"}
+    kinds = table.groupby("kind")["curvature"]
+    assert kinds.count()["bias"] == 0
+    of = table[(table.state == "masked") & (table.batch == 1)].set_index("tensor")
+    assert of.task.unique().tolist() == ["wikitext2"]
+    assert of.loc["head", "norm"] == runs[0].arrays["norms"][0, 1, 1, list(of.index).index("head")]
+    assert of.curvature.isna().all()
+    first = table[(table.state == "adam") & (table.batch == 0)]
+    assert first[first.kind != "bias"].curvature.notna().all()
+    assert table[table.net == "tiny"].depth.unique().tolist() == [2]
+
+    spreads = spread.measure(job, runs, [])
+    keys = ["arm", "seed", "state", "set", "metric"]
+    assert not spreads.duplicated(keys).any()
+    assert (spreads.low <= spreads.value + 1e-12).all()
+    assert (spreads.value <= spreads.high + 1e-12).all()
+    matrices = table[(table.state == "tuned") & (table.kind == "matrix")]
+    wide = matrices.pivot(index="batch", columns="tensor", values="norm")
+    mine = spreads[(spreads.state == "tuned") & (spreads.set == "matrices")].set_index("metric")
+    assert mine.loc["gini_norm", "value"] == pytest.approx(heterogeneity.gini(wide).mean())
+    assert mine.blocks.unique().tolist() == [wide.shape[1]]
+
+
+def made_up():
+    """Two batches of five tensors, of which one has no gradient and one is a bias."""
+    norms = np.array([[3.0, 4.0, 0.0, 7.0, 1.0], [4.0, 3.0, 0.0, 7.0, 1.0]])
+    nonzero = np.tile([4, 9, 0, 2, 1], (2, 1))
+    return states.Measured(
+        {"state": "made up"},
+        np.array(["a", "b", "unused", "shift", "head"]),
+        np.array([1, 2, 2, 1, 4]),
+        np.array(["matrix", "matrix", "matrix", "bias", "head"]),
+        np.array([4, 16, 4, 2, 1]),
+        measuring.Measurement(
+            norms, 1.2 * norms, nonzero,
+            np.array([[2.0, -1.0, 0.0, np.nan, 5.0]]), np.ones((1, 5), np.int64),
+            *np.zeros((3, 1)),
+        ),
+    )  # fmt: skip
+
+
+def test_numbers_of_a_made_up_network():
+    state = made_up()
+    matrices, whole = (spread.members(state, name) for name in ("matrices", "all"))
+    assert matrices.tolist() == [True, True, False, False, False]
+    assert whole.tolist() == [True, True, False, False, True]
+    found = spread.layer_norms(state.found.norms[:, whole], state.layers[whole], 2)
+    assert found.tolist() == [[3, 4], [4, 3]]
+    # The third curvature makes a slope possible; negative ones are none.
+    numbers = spread._of_curvatures(
+        state.found.norms[:, whole],
+        state.found.nonzero[:, whole],
+        heterogeneity.densities(state.found.norms[:, whole], state.sizes[whole]),
+        np.array([2.0, 0.5, 5.0]),
+        np.array([0.5, 0.25]),
+    )
+    gradient = np.array([(9 * 2 + 16 * 0.5 + 5) / 26, (16 * 2 + 9 * 0.5 + 5) / 26])
+    size = (4 * 2 + 9 * 0.5 + 5) / 14
+    assert numbers["lambda_g"] == pytest.approx(gradient)
+    assert numbers["lambda_p"] == pytest.approx([size, size])
+    assert numbers["advantage"] == pytest.approx([0.5, 0.25] * gradient / size)
+    low, high = spread.interval(np.array([1.0, 3.0]))
+    assert (low, high) == (1, 3)
+    assert spread.interval(np.full(5, 2.0)) == (2, 2)
+    assert isinstance(pd.DataFrame([{"low": low}]), pd.DataFrame)

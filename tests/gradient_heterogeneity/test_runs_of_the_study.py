@@ -1,0 +1,112 @@
+"""Which runs there are, and answers to settings that cannot be."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from replication.configuration import Computation, configure
+from replication.errors import InputError
+from replication.study import find_studies
+from transformer_dynamics.gradient_heterogeneity import study
+
+NAME = "gradient_heterogeneity"
+FOLDER = Path(study.__file__).parent
+STUDIES = {NAME: find_studies()[NAME]}
+USED = {
+    "tuning_text": "optimisers_text",
+    "tuning_images": "optimisers_images",
+    "tuning_full_batch": "full_batch",
+    "tuning_adam": "adam_as_sign",
+    "tuning_reparametrised": "reparametrised",
+}
+
+
+def settings(changes=None):
+    return configure({NAME: changes or {}}, STUDIES).section(NAME)
+
+
+def overlay(name):
+    return yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
+
+
+def test_the_default_runs():
+    found = study.experiments(settings(), Computation())
+    assert {name: len(each.runs) for name, each in found.items()} == {
+        "tuning_text": 3 * 3 * 3,
+        "optimisers_text": 3 * 3 * 5,
+        "tuning_images": 2 * 3,
+        "optimisers_images": 2 * 5,
+        "tuning_full_batch": 3 * 3,
+        "full_batch": 3 * 5,
+        "tuning_adam": 3,
+        "adam_as_sign": 5,
+        "schedules": 2 * 5,
+        "heads_full": 2 * 5,
+        "tuning_reparametrised": 2 * 2 * 5 + 5,
+        "reparametrised": 5 * 5,
+        "heads": len(found["heads"].runs),
+        "heterogeneity": 5 * 5,
+        "pairs": (3 * 3 + 2) * 2 * 5,
+    }
+    for name, each in found.items():
+        seeds = {seed for job in each.runs.values() for seed in job.seeds}
+        expected = {1111} if name.startswith("tuning") else set(range(1, 6))
+        assert seeds == (set(range(1, 11)) if name == "heads" else expected), name
+
+
+@pytest.mark.parametrize("scale", [None, "full", "minimum"])
+def test_rates_that_are_used_are_the_middle_ones_of_those_that_are_tried(scale):
+    """No rate is chosen yet; what is used differs from what tries rates in nothing else."""
+    given = configure(overlay(scale) if scale else {}, STUDIES).section(NAME).experiments
+    assert {name for name in given if name.startswith("tuning")} == {*USED}
+    for tuning, name in USED.items():
+        assert given[name].cases.keys() == given[tuning].cases.keys()
+        for case, own in given[name].cases.items():
+            tried = given[tuning].cases[case]
+            assert own.model_dump(exclude={"rates"}) == tried.model_dump(exclude={"rates"})
+            middle = {name: [rates[len(rates) // 2]] for name, rates in tried.rates.items()}
+            assert own.rates == middle, (name, case)
+
+
+@pytest.mark.parametrize("name", ["full", "minimum"])
+def test_other_scales_have_runs(name):
+    found = study.experiments(configure(overlay(name), STUDIES).section(NAME), Computation())
+    default = study.experiments(settings(), Computation())
+    numbers = [sum(len(each.runs) for each in some.values()) for some in (found, default)]
+    assert (numbers[0] > numbers[1]) == (name == "full")
+
+
+def test_the_papers_scale_is_refused_without_a_gpu():
+    given = configure(overlay("paper_scale"), STUDIES).section(NAME)
+    days = study.core_days(given)
+    assert 100 < days < 10_000
+    with pytest.raises(InputError, match=rf"about {days:,.0f} days .*needs a GPU"):
+        study.experiments(given, Computation())
+    found = study.experiments(given, Computation(device="cuda"))
+    assert {seed for job in found["optimisers_text"].runs.values() for seed in job.seeds} == {
+        1111, 2222, 3333, 4444, 5555,
+    }  # fmt: skip
+
+
+def test_the_cost_is_in_proportion_to_steps():
+    changes = overlay("paper_scale")
+    one = study.core_days(configure(changes, STUDIES).section(NAME))
+    for grid in changes[NAME]["experiments"].values():
+        for case in grid["cases"].values():
+            case["steps"] *= 2
+    assert study.core_days(configure(changes, STUDIES).section(NAME)) == pytest.approx(2 * one)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"experiments": {"heads": {"cases": {}}}}, "cases"),
+        ({"heads": {"tasks": {"c6": {"texts": "sst5"}}}}, "tasks > c6 > texts"),
+        ({"pairs": {"drawn": {"texts": "cb"}}}, "pairs > drawn > texts"),
+        ({"sets": {"trec6": {"train": 100}}}, "both train and validation"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes, said):
+    with pytest.raises(InputError, match=said):
+        settings(changes)

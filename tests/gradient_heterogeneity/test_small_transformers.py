@@ -1,0 +1,143 @@
+"""Transformers from random weights: their words, and that pairs differ in nothing but placement."""
+
+import numpy as np
+import pytest
+import torch
+from small_networks import TEXT, shape
+
+from replication.errors import InputError
+from transformer_dynamics.encoders.made_up import write_texts
+from transformer_dynamics.encoders.settings import TextChoice
+from transformer_dynamics.encoders.texts import Texts
+from transformer_dynamics.gradient_heterogeneity import tiny, words
+from transformer_dynamics.gradient_heterogeneity.build import build
+from transformer_dynamics.gradient_heterogeneity.data import words as words_data
+from transformer_dynamics.gradient_heterogeneity.net_settings import TinyNet, WordsJob
+
+pytestmark = pytest.mark.numerical
+
+LINES = TEXT.split("\n")
+CHOICE = TextChoice(name="trec6", train=30, validation=6)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("words")
+    corpus = folder / "train.txt"
+    corpus.write_text(TEXT * 5 + "a b c d e f g h i j k l\n" * 4)
+    labelled = TextChoice(name="trec6", folder=write_texts(folder / "trec6", "trec6")).sources
+    job = WordsJob(texts="trec6", words=30, length=6)
+    return words_data.sample(job, [], [corpus, *map(type(corpus), labelled)])
+
+
+def net(data, placement, **changes):
+    choice = TinyNet(shape=shape(placement, **changes), words=30, texts=CHOICE)
+    return build(choice, 1, [data])
+
+
+def test_words_are_counted_and_numbered():
+    known = words.word_list(LINES, 8)
+    assert known == ["[PAD]", "<unk>", "[CLS]", "[MASK]", "the", "cat", "dog", "ran"]
+    numbers = {word: number for number, word in enumerate(known)}
+    stream = words.running(LINES, numbers)
+    # No heading; capitals are small; what is not listed is unknown.
+    assert stream.tolist()[:10] == [4, 5, 1, 1, 4, 1, 1, 4, 5, 1]
+    assert len(stream) == 27
+    texts = Texts(["The dog ran off", "cat"], None, np.array([1, 0]), ("x", "y"))
+    found = words.tokenised(texts, numbers, 4)
+    assert found.tokens.tolist() == [[2, 4, 6, 7], [2, 5, 0, 0]]
+    assert found.lengths.tolist() == [4, 2]
+    with pytest.raises(InputError, match="pairs"):
+        words.tokenised(texts._replace(second=["a", "b"]), numbers, 4)
+
+
+def test_masked_words_can_be_put_back():
+    stream = np.arange(10, 10 + 47, dtype=np.int32)
+    found = words.masked(stream, 12, 3)
+    assert found.tokens.shape == (4, 12)
+    assert found.places.shape == found.labels.shape == (4, 2)
+    assert (np.take_along_axis(found.tokens, found.places, axis=1) == words.MASK).all()
+    assert (found.tokens == words.MASK).sum() == 8
+    assert (found.tokens[:, 0] == words.BEGIN).all()
+    np.put_along_axis(found.tokens, found.places, found.labels.astype(np.int32), axis=1)
+    assert found.tokens[:, 1:].ravel().tolist() == stream[:44].tolist()
+    assert not np.array_equal(words.masked(stream, 12, 4).places, found.places)
+    # All places are masked about as often.
+    many = words.masked(np.zeros(11 * 4000, np.int32), 12, 0)
+    counts = np.bincount(many.places.ravel(), minlength=12)
+    assert counts[0] == 0
+    assert np.abs(counts[1:] / 8000 - 1 / 11).max() < 0.02
+    with pytest.raises(InputError, match="fewer than"):
+        words.masked(stream[:5], 12, 3)
+
+
+def test_a_pair_differs_in_the_placement_alone(data):
+    for made in (
+        lambda which: net(data, which),
+        lambda which: tiny.masked_net(shape(which), 1, data),
+    ):
+        post, pre = made("post"), made("pre")
+        assert list(post.start) == list(pre.start)
+        assert all(torch.equal(post.start[name], pre.start[name]) for name in post.start)
+        for one, other in zip(post.train, pre.train, strict=True):
+            assert np.array_equal(one, other)
+        different = {name for name in post.blocks if post.blocks[name] != pre.blocks[name]}
+        # The one normalisation outside of layers comes first, or last.
+        assert different == {"edge_gain", "edge_shift"}
+        batch = post.train.take(np.arange(4))
+        logits = [each.logits(each.start, batch) for each in (post, pre)]
+        assert logits[0].shape == logits[1].shape
+        assert not torch.allclose(*logits)
+    # Without layers there is nothing but the placement, and it makes no difference.
+    post, pre = (tiny.of_stack(tiny.Stack(which, 0, 2)) for which in ("post", "pre"))
+    parameters = net(data, "post").start
+    tokens = net(data, "post").train.take(np.arange(4))
+    assert torch.equal(post(parameters, tokens, False), pre(parameters, tokens, False))
+
+
+@pytest.mark.parametrize("placement", ["post", "pre"])
+def test_padding_changes_nothing(data, placement):
+    found = net(data, placement)
+    texts = found.train.take(np.argsort(found.train.lengths)[:8])
+    logits = found.logits(found.start, texts)
+    longer = np.full((8, 6), 7, np.int32)
+    for row, tokens, length in zip(longer, texts.tokens, texts.lengths, strict=True):
+        row[:length] = tokens[:length]
+    other = found.logits(found.start, texts._replace(tokens=longer))
+    assert torch.allclose(other, logits, rtol=1e-5, atol=1e-6)
+    alone = [found.logits(found.start, texts.take(np.array([i]))) for i in range(8)]
+    assert torch.allclose(torch.cat(alone), logits, rtol=1e-5, atol=1e-6)
+
+
+def test_masked_words_are_told_at_their_places(data):
+    found = tiny.masked_net(shape("pre"), 1, data)
+    batch = found.train.take(np.arange(3))
+    assert found.start["head"].shape == (len(data["words"]), 8)
+    with torch.no_grad():
+        whole = tiny.placement.logits(
+            tiny.stack_of(shape("pre")), found.start, torch.from_numpy(batch.tokens).long()
+        )
+    places, labels = torch.from_numpy(batch.places), torch.from_numpy(batch.labels)
+    expected = torch.stack([whole[i, places[i]] for i in range(3)])
+    assert torch.allclose(found.logits(found.start, batch), expected, atol=1e-6)
+    loss = torch.nn.functional.cross_entropy(expected.flatten(0, 1), labels.flatten())
+    assert float(found.loss(found.start, batch)) == pytest.approx(float(loss), rel=1e-5)
+
+
+def test_what_was_trained_gets_a_new_head(data):
+    trained = {name: tensor + 1 for name, tensor in tiny.masked_net(shape(), 1, data).start.items()}
+    choice = TinyNet(shape=shape(), words=30, texts=CHOICE)
+    found = tiny.text_net(choice, 2, data, trained)
+    other = tiny.text_net(choice, 3, data, trained)
+    assert found.start["head"].shape == (6, 8)
+    assert not found.start["head_bias"].any()
+    assert not torch.equal(found.start["head"], other.start["head"])
+    kept = found.start.keys() - {"head", "head_bias"}
+    assert all(torch.equal(found.start[name], trained[name]) for name in kept)
+    assert [len(part.labels) for part in (found.train, found.validation)] == [30, 6]
+
+
+def test_a_missing_corpus_is_named(tmp_path):
+    job = WordsJob(texts="trec6", words=30, length=6)
+    with pytest.raises(InputError, match="results/datasets/wikitext2"):
+        words_data.sample(job, [], [tmp_path / "train.txt"])
