@@ -68,6 +68,13 @@ def test_blanks_count_and_givens_do_not():
     assert (whole.tolist(), cells.tolist()) == ([0.5], pytest.approx([2 / 3]))
 
 
+def test_what_is_not_finite_predicts_nothing():
+    shown = Puzzles(torch.tensor([[0, 0]]), torch.tensor([[1, 1]]))
+    logits = torch.tensor([[[[1.0, 0.0], [torch.nan, 0.0]]]])
+    whole, cells = solved(logits, shown)
+    assert (whole.tolist(), cells.tolist()) == ([0], [0.5])
+
+
 def test_accuracy_is_that_of_predictions_after_every_number_of_loops():
     how = Accuracy(loops=[4, 1, 2], draws=3)
     table = accuracy.measure(job(MODEL, how), [run(MODEL)], [boards()])

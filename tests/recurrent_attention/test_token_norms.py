@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from replication.errors import InputError
+from replication.errors import InputError, UnmeasurableError
 from replication.study import Measured, Run
 from transformer_dynamics.recurrent_attention import token_norms
 from transformer_dynamics.recurrent_attention.claims import token_norms as claims
@@ -103,6 +103,13 @@ def test_slopes_of_powers_are_their_exponents():
         assert evidence["cell"].tolist() == ["linear, H = 1"] * 2
         assert evidence["seed"].tolist() == [1, 2]
         assert evidence["value"].to_numpy() == pytest.approx(slope, abs=1e-12)
+
+
+def test_texts_of_one_length_have_no_slope():
+    whole = powers(dict.fromkeys(READINGS, 0.8))
+    one = whole._replace(table=whole.table[whole.table["tokens"] == 20])
+    with pytest.raises(UnmeasurableError, match="give two numbers of tokens"):
+        claims.growth_without(one)
 
 
 def test_reduction_is_the_mean_logarithm_of_the_ratio():

@@ -1,5 +1,7 @@
 """Training: a seed alone, in company and resumed; clipping and Adam against those of PyTorch."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 import torch
@@ -97,6 +99,25 @@ def test_a_resumed_run_gives_the_same_bits(name):
     resumed = run(long, SEEDS, [DATA], Kept(-1, kept.arrays))
     same_bits(whole, resumed)
     assert not any(key.startswith("adam/") for key in resumed)
+
+
+class OnGpu(torch.Tensor):
+    """A tensor that NumPy cannot read before it is on the CPU."""
+
+    def cpu(self):
+        return self.as_subclass(torch.Tensor)
+
+    def numpy(self):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy")
+
+
+def test_moments_are_kept_from_a_gpu():
+    long = job("itrsa", updates=2)
+    (state,) = islice(train(long, SEEDS, DATA), 1)
+    on_cpu = state.arrays()
+    for moments in state.optimiser.state.values():
+        moments |= {name: value.as_subclass(OnGpu) for name, value in moments.items()}
+    same_bits(on_cpu, state.arrays())
 
 
 def test_the_losses_kept_are_means_of_25_updates():

@@ -41,7 +41,7 @@ class State(NamedTuple):
         kept = {name: tensor.detach().cpu().numpy() for name, tensor in self.parameters.items()}
         kept["losses"] = np.array(self.losses, np.float32)
         for index, moments in self.optimiser.state_dict()["state"].items():
-            kept |= {f"adam/{index}/{name}": value.numpy() for name, value in moments.items()}
+            kept |= {f"adam/{index}/{name}": value.cpu().numpy() for name, value in moments.items()}
         return kept
 
 

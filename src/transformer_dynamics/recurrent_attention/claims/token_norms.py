@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from replication.errors import UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
 
@@ -42,8 +43,14 @@ def reduction(norms: Norms) -> pd.DataFrame:
 
 
 def _slopes(norms: Norms, reading: str) -> pd.DataFrame:
-    """A row per initialisation, number of heads and draw: the line of least squares."""
+    """A row per initialisation, number of heads and draw: the line of least squares.
+
+    Raises:
+        UnmeasurableError: if texts have one length.
+    """
     rows = norms.table[norms.table["reading"] == reading]
+    if rows["tokens"].nunique() < 2:
+        raise UnmeasurableError("texts of one length have no slope: give two numbers of tokens")
     wide = rows.pivot(index=["initialisation", "heads", "seed"], columns="tokens", values="norm")
     slopes = np.polyfit(np.log(wide.columns.to_numpy(np.float64)), np.log(wide.to_numpy()).T, 1)[0]
     return _named(pd.Series(slopes, wide.index, name="value").reset_index())

@@ -113,12 +113,12 @@ def solved(logits: Tensor, boards: Puzzles) -> tuple[Tensor, Tensor]:
     """Of every seed the share of boards all of whose blanks are right, and of right blanks.
 
     Args:
-        logits: [seed, board, S, digits].
+        logits: [seed, board, S, digits]; where they are not finite, they predict nothing.
         boards: the boards.
 
     Returns:
         [seed] both.
     """
-    is_right = logits.argmax(dim=-1) + 1 == boards.solutions
+    is_right = (logits.argmax(dim=-1) + 1 == boards.solutions) & logits.isfinite().all(dim=-1)
     whole = (is_right | ~boards.blank).all(dim=-1).double().mean(dim=-1)
     return whole, (is_right & boards.blank).sum(dim=(1, 2)) / boards.blank.sum()
