@@ -45,7 +45,7 @@ from pydantic_core import CoreSchema, core_schema
 from replication.digest import SOURCE, is_module
 from replication.errors import InputError
 from replication.registry import FigureText, Number, OwnClaim
-from replication.strict import Strict
+from replication.strict import Name, Strict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -154,7 +154,7 @@ class StudySettings(Strict):
 
 
 class FiguresOf:
-    """Marks a mapping of figures by name: of each, `drawing` says which of the study's it is.
+    """Marks a mapping of figures by `Name`: of each, `drawing` says which of the study's it is.
 
     A study's `Settings` has `figures: Annotated[dict[str, Figure], FiguresOf(__package__)]`, which
     takes every figure of the folder `figures`. One whose settings all have defaults need not be
@@ -205,13 +205,13 @@ class FiguresOf:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        names, _ = get_args(source)
+        names = handler.generate_schema(Name)
         choices = {name: handler.generate_schema(figure) for name, figure in self._types.items()}
         if not choices:
             # Of a study that has no figures yet; pydantic takes no union of nothing.
-            return core_schema.dict_schema(handler.generate_schema(names), max_length=0)
+            return core_schema.dict_schema(names, max_length=0)
         figures = core_schema.dict_schema(
-            handler.generate_schema(names), core_schema.tagged_union_schema(choices, "drawing")
+            names, core_schema.tagged_union_schema(choices, "drawing")
         )
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
 

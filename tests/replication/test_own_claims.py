@@ -167,7 +167,7 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
 def test_the_page_shows_it_apart_and_does_not_count_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = Folder(tmp_path)
-    (counted,) = (line for line in folder.html().splitlines() if "statements hold" in line)
+    (counted,) = (line for line in folder.html().splitlines() if "What holds: " in line)
     claim = OWN_CLAIM | {"figure": "mine", "statement": "Ours <b>holds</b>"}
     mine = next(item for item in folder.figures if item["name"] == "fig1") | {"name": "mine"}
     folder.figures.append(mine)

@@ -212,6 +212,7 @@ def planned(data: dict[str, Any], study: str) -> Jobs:
 @example(place=(("scan_and_snap_text", "corpora", "wikitext2", "folder"), False), text="a $b")
 @example(place=(("example", "experiments", "printed"), True), text="../../printed")
 @example(place=(("example", "figures", "fig1"), True), text="a b")
+@example(place=(("example", "figures", "fig1"), True), text="-")
 def test_hostile_text_is_refused_wherever_it_is_not_free(place, text):
     """Of a study that is not listed, settings may be free, but no names of its files."""
     where, is_key = place
