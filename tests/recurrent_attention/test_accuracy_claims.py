@@ -43,6 +43,16 @@ def test_gain_of_loops():
     assert verdict("J13", claims.gain_of_loops(*level)) == "no effect"
 
 
+def test_gain_of_late_loops():
+    """Two of six doublings from 8 to 512 are within four times the loops of training."""
+    honest = [accuracy(name, 0.2, 0.5) for name in ITRSA]
+    found = claims.gain_of_late_loops(*honest)
+    assert means(found) == {f"N={n}": pytest.approx(0.2) for n in (4, 8, 12, 16, 24, 48)}
+    assert verdict("J13a", found) == "replicated"
+    level = [flat(name, 0.5, spread=0.004) for name in ITRSA]
+    assert verdict("J13a", claims.gain_of_late_loops(*level)) == "no effect"
+
+
 def test_shifted_loops_and_swapped_splits_are_seen():
     honest = accuracy("itrsa", 0.2, 0.5)
     late = honest.table.assign(loops=honest.table["loops"] // 2)

@@ -194,6 +194,20 @@ def test_a_gap_of_accuracy_is_seen():
         exponents.gap_of_symmetric(short, *others)
 
 
+def test_symmetric_is_set_beside_others():
+    def beside(own: float) -> pd.DataFrame:
+        others = trained(-0.05), trained(0.1, "akorn")
+        return exponents.symmetric_beside_others(trained(own, "symmetric"), *others)
+
+    found = beside(-0.2)
+    assert found.groupby("cell")["value"].mean().round(3).to_dict() == {
+        "AKOrN": -0.3,
+        "ItrSA": -0.15,
+    }
+    assert verdict("J12c", found) == "replicated"
+    assert verdict("J12c", beside(0.2)) == "contradicted"
+
+
 def test_slope_is_that_of_the_linear_regime():
     grown = parting(0.1)
     expected = 0.1 + 0.001 * np.array(SEEDS)

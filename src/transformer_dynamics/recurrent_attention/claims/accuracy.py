@@ -1,5 +1,7 @@
 """Accuracy of trained conditions: along the loops, by method, by number of heads."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from replication.contrasts import change_along
@@ -20,6 +22,8 @@ FEW = (1, 2)
 """H of which the paper says that they are few."""
 LARGE = 1 / 4
 """Share of the channels from which on N counts as large: 128 of 512 in the paper's Figure 4."""
+LATE = 4
+"""Times the loops of training, from which on loops are late."""
 
 
 def gain_of_loops(*by_size: Accuracies) -> pd.DataFrame:
@@ -28,9 +32,19 @@ def gain_of_loops(*by_size: Accuracies) -> pd.DataFrame:
     Args:
         by_size: a condition per N.
     """
+    return _gain(by_size, 1)
+
+
+def gain_of_late_loops(*by_size: Accuracies) -> pd.DataFrame:
+    """The same from `LATE` times the loops of training on."""
+    return _gain(by_size, LATE)
+
+
+def _gain(by_size: Sequence[Accuracies], times: int) -> pd.DataFrame:
     return evidence(
         {
-            f"N={each.job.train.model.block}": final(each) - accuracy(each, trained_loops(each))
+            f"N={each.job.train.model.block}": final(each)
+            - accuracy(each, times * trained_loops(each))
             for each in by_size
         }
     )

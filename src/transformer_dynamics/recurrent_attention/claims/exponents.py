@@ -104,6 +104,15 @@ def largest(*trained: ExponentsOf) -> pd.DataFrame:
     )
 
 
+def symmetric_beside_others(symmetric: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
+    """Largest exponent of symmetric SA minus that of each other model, by seed."""
+    own = _mean(symmetric, "max")
+    return pd.concat(
+        [_cell(CALLED[_kind(each)], own - _mean(each, "max")) for each in others],
+        ignore_index=True,
+    )
+
+
 def of_accurate(*changed: PerturbedOf) -> pd.DataFrame:
     """What nine in ten |exponents| of models above half of the best accuracy are no larger than.
 
