@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer_dynamics.encoders.head import drawn_head
-from transformer_dynamics.encoders.model import build
-from transformer_dynamics.encoders.packing import Packed, features, packed
+from transformer_dynamics.encoders.model import build, features, tensors
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.samples import samples
 from transformer_dynamics.encoders.settings import TextChoice
@@ -60,9 +59,9 @@ def parts(
     return train, validation, test
 
 
-def inputs(batch: Tokens, like: Tensor) -> Packed:
-    """Several texts in a row, as little is padded so."""
-    return packed(batch, str(like.device))
+def inputs(batch: Tokens, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What the encoder takes, where a parameter is."""
+    return tensors(batch, str(like.device))
 
 
 def net(
