@@ -123,7 +123,9 @@ OVERLAYS = {
     NEW % '"a\\nb"': r"/a\nb/1.npz' cannot be made",
     NEW % ("xy" * 150): "xy...: a name has at most 80 characters",
     NEW % "PRINTED": "cannot be told from results/example/metrics/printed/error.parquet",
-    FIGURE % "'x{kind}': {drawing: fig1, experiment: printed}": "/x{kind}.csv' cannot be made",
+    FIGURE % "'x{kind}': {drawing: fig1, experiment: printed}": (
+        "figures > x{kind} > [key]: String should match"
+    ),
     FIGURE % "FIG1: {drawing: fig1, experiment: printed}": "cannot be told from figures/example/",
     FIGURE % f"{'n' * 30}: {{drawing: fig1, experiment: printed}}": "a name has at most 80",
     DRAWN % "fig7: {drawing: fig6, experiment: syn_medium}": "cannot be told from figures/fig7.csv",

@@ -82,6 +82,7 @@ def render(
     labels = {figure["source"].name: figure["text"].label for figure in figures}
     claims = claim_views(registry, list(verdicts.values()), labels)
     related = [other for other in shown.others if other.is_same_paper]
+    own_counts = counts(claims)
     totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
     elsewhere: Counter[tuple[int, Outcome]] = Counter()
     for about, row in (pair for other in related for pair in other.counts.items()):
@@ -113,9 +114,9 @@ def render(
         verifications=verifications(shown.study, verified, history),
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels=labels,
-        counts=counts(claims),
+        counts=own_counts,
         contested=contested(claims),
-        holding=_holding([counts(claims), *(other.counts for other in related)]),
+        holding=_holding([own_counts, *(other.counts for other in related)]),
         related=related,
         elsewhere_counts=elsewhere,
         cited=citing(registry, root),

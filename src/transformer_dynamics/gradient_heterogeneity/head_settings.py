@@ -15,13 +15,13 @@ class HeadOptimiser(Strict):
     """An optimiser, with the average that it takes."""
 
     name: Name
-    """Which."""
+    """Name of the optimiser."""
     momentum: Share = 0.9
     """Mu of SGD-m and Signum, b_1 of Adam."""
 
     @property
     def chosen(self) -> Optimizer:
-        """Itself, with all constants."""
+        """The optimiser with all its constants."""
         return Optimizer(self.name, self.momentum)
 
     @property
@@ -55,4 +55,4 @@ class HeadsJob(Strict):
     slice: Count
     """Training samples whose cross-entropy is looked at."""
     device: Literal["cpu", "cuda"]
-    """Where."""
+    """Device that trains."""

@@ -11,10 +11,10 @@ NAMES: tuple[Name, ...] = ("sgd", "sgd_momentum", "signsgd", "signum", "rmsprop"
 
 
 class Optimizer(NamedTuple):
-    """Which one, with the released constants."""
+    """An optimiser with the released constants."""
 
     name: Name
-    """Which."""
+    """Name of the optimiser."""
     momentum: float = 0.9
     """Mu of SGD-m and Signum, b_1 of Adam."""
     second: float | None = None

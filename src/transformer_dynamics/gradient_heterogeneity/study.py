@@ -79,7 +79,7 @@ class HeadTask(Strict):
     """A set of texts on whose features heads are trained."""
 
     texts: TextName
-    """Which."""
+    """Name of the set."""
     classes: Annotated[int, Field(ge=2)] | None = None
     """So many of its classes, the first ones; all if left out."""
 
@@ -92,11 +92,11 @@ class Heads(Strict):
     optimisers: HeadOptimisers
     """All of them at the same rate."""
     batch_sizes: Counts
-    """m."""
+    """m, samples of a batch."""
     rate: Positive
     """At every step."""
     steps: Count
-    """How many."""
+    """Number of updates of a head."""
     points: Count
     """At how many of them, evenly spaced, heads are looked at."""
     slice: Count
@@ -157,6 +157,10 @@ class Settings(StudySettings):
         if name not in self.sets:
             raise ValueError(f"{where} > texts: {unknown_key(name, [*self.sets])}")
 
+    def seeds_of(self, own: Seeds | None) -> list[int]:
+        """An experiment's own seeds, or those of all."""
+        return listed(self.seeds if own is None else own)
+
     def choice(self, name: TextName) -> TextChoice:
         """A set with its files."""
         return TextChoice(name=name, **self.sets[name].model_dump())
@@ -210,7 +214,7 @@ def core_days(settings: Settings) -> float:
     """
     known, operations = settings.known(Computation()), 0.0
     for grid in settings.experiments.values():
-        seeds = len(listed(settings.seeds if grid.seeds is None else grid.seeds))
+        seeds = len(settings.seeds_of(grid.seeds))
         for job in arms(grid, known).values():
             net, training = job.net, job.training
             if isinstance(net, TextNet) and training.batch_size != "full":
@@ -221,14 +225,12 @@ def core_days(settings: Settings) -> float:
 
 
 def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
-    seeds = listed(settings.seeds if grid.seeds is None else grid.seeds)
+    seeds = settings.seeds_of(grid.seeds)
     measured = MeasureJob(runs=jobs)
     has_own = any(job.training.exponent or job.training.block_rates for job in jobs.values())
     metrics = (*METRICS, COORDINATES) if has_own else METRICS
     return Experiment(
-        data={
-            name: job for made in jobs.values() for name, job in data(settings, made.net).items()
-        },
+        data=_data_of(settings, jobs),
         runs={
             f"{arm}-{seed}": Job("runs", job, (seed,), job.net.reads, memory=2500, minutes=1440)
             for arm, job in jobs.items()
@@ -246,13 +248,11 @@ def _measured(
 ) -> Experiment:
     measured = MeasuredRuns(runs=dict(jobs))
     return Experiment(
-        data={
-            name: job for made in jobs.values() for name, job in data(settings, made.net).items()
-        },
+        data=_data_of(settings, jobs),
         runs={
             f"{arm}-{seed}": Job(program, job, (seed,), job.reads, memory=4000, minutes=1440)
             for arm, job in jobs.items()
-            for seed in listed(settings.seeds if seeds is None else seeds)
+            for seed in settings.seeds_of(seeds)
         },
         metrics={
             "tensors": Job("measures.tensors", measured),
@@ -261,6 +261,12 @@ def _measured(
             "fingerprint": Job("measures.measured_fingerprint", measured),
         },
     )
+
+
+def _data_of(
+    settings: Settings, jobs: Mapping[str, RunJob | MeasuredJob | PairJob]
+) -> dict[str, Job]:
+    return {name: job for made in jobs.values() for name, job in data(settings, made.net).items()}
 
 
 def data(settings: Settings, net: NetChoice) -> dict[str, Job]:
@@ -349,7 +355,12 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         """All but one removed."""
         return dict.fromkeys(names) | {random.choice(names): {}}
 
+    def own_seed(seeds: Seeds | None) -> dict[str, Any]:
+        """One of an experiment's own seeds, if it has any."""
+        return {} if seeds is None else {"seeds": [random.choice(listed(seeds))]}
+
     def one_case(grid: Grid) -> dict[str, Any]:
+        """One optimiser at one rate of one case."""
         # A figure asks for the metric of cases with coordinates of their own.
         own = [item for item in grid.cases.items() if item[1].block_rates or any(item[1].exponents)]
         name, case = random.choice(own or [*grid.cases.items()])
@@ -360,12 +371,12 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
             "epsilons": [random.choice(case.epsilons)],
             "exponents": [random.choice(case.exponents)],
         }
-        seeds = {} if grid.seeds is None else {"seeds": [random.choice(listed(grid.seeds))]}
-        return {"cases": dict.fromkeys(grid.cases) | {name: chosen}} | seeds
+        cases = dict.fromkeys(grid.cases) | {name: chosen}
+        return {"cases": cases} | own_seed(grid.seeds)
 
     def one_of(grid: Heterogeneity | Pairs) -> dict[str, Any]:
-        own = {} if grid.seeds is None else {"seeds": [random.choice(listed(grid.seeds))]}
-        return {"cases": only([*grid.cases])} | own
+        """One case of what is measured."""
+        return own_seed(grid.seeds) | {"cases": only([*grid.cases])}
 
     return {
         "seeds": [random.choice(listed(settings.seeds))],

@@ -419,7 +419,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             },
         },
         "measures": {
-            "accuracy": {"loops": [1, 2, 4, 16], "draws": 1},
+            "accuracy": {"loops": [1, 2, 4, 8, 16], "draws": 1},
             "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
             "votes": {"draws": 2, "boards": 2, "loops": 2},
             "exponents": {"boards": 1, "steps": 2, "long": 10},
