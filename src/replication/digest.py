@@ -7,7 +7,7 @@ that its program reaches, and every intermediate file carries the same digests.
 import ast
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
@@ -54,7 +54,7 @@ class _Module(NamedTuple):
     imports: frozenset[str]
     """Modules of this project."""
     packages: frozenset[str]
-    """Packages that may compute."""
+    """Packages that may compute, as they are imported."""
     functions: dict[str, Parameters | None]
     """Those that it defines, with their parameters; none of what it takes from elsewhere."""
 
@@ -77,7 +77,8 @@ def reach(module: str) -> Reach:
             found[name] = _module(name)
             waiting.extend(found[name].imports)
     modules = {name: item.digest for name, item in sorted(found.items()) if item.digest}
-    packages = frozenset().union(*(item.packages for item in found.values()))
+    # Only here, as it takes a moment to find what a package is called, and a check needs it not.
+    packages = map(_distribution, frozenset().union(*(item.packages for item in found.values())))
     return Reach(modules, tuple(sorted(packages)))
 
 
@@ -186,15 +187,15 @@ def _module(name: str) -> _Module:
         raise InputError(f"{error}; every folder of a package needs an __init__.py") from error
     except SyntaxError as error:
         raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
-    imported = _imports(tree, name)
+    digest, imports = _read(tree)
+    imported = _imported(imports, name)
     # Importing a.b.c runs a and a.b first.
     parts = name.split(".")
     parents = {".".join(parts[:end]) for end in range(1, len(parts))}
     own = frozenset({item for item in imported if _is_ours(item)} | parents)
     tops = {item.split(".")[0] for item in imported - own}
-    computing = tops - COMPUTES_NOTHING - sys.stdlib_module_names
-    packages = frozenset(map(_distribution, computing))
-    return _Module(_tree_digest(tree), own, packages, dict(_functions(tree)))
+    packages = frozenset(tops - COMPUTES_NOTHING - sys.stdlib_module_names)
+    return _Module(digest, own, packages, dict(_functions(tree)))
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Parameters | None]]:
@@ -227,40 +228,52 @@ def _source(module: str) -> Path:
     raise ModuleNotFoundError(f"there is no module {module} in {SOURCE}")
 
 
-def _imports(tree: ast.AST, module: str) -> set[str]:
+def _imported(imports: Iterable[ast.Import | ast.ImportFrom], module: str) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in imports:
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise InputError(f"{module}: relative imports are not followed, write them in full")
-            base = node.module or ""
-            names.add(base)
-            names.update(
-                f"{base}.{alias.name}" for alias in node.names if is_module(f"{base}.{alias.name}")
-            )
+            continue
+        if node.level:
+            raise InputError(f"{module}: relative imports are not followed, write them in full")
+        base = node.module or ""
+        names.add(base)
+        names.update(
+            f"{base}.{alias.name}" for alias in node.names if is_module(f"{base}.{alias.name}")
+        )
     return names
 
 
-def _tree_digest(tree: ast.Module) -> str:
-    """Digest of the code without comments, layout, docstrings and other bare strings."""
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [child for child in body if not _is_bare_string(child)]  # type: ignore[attr-defined]
-    return hashlib.sha256(repr(_shape(tree)).encode()).hexdigest()[:12] if tree.body else ""
+def _read(tree: ast.Module) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
+    """Digest of the code, empty if there is none, and its imports."""
+    imports: list[ast.Import | ast.ImportFrom] = []
+    shape = _shape(tree, imports)
+    is_empty = shape == ("Module", [])
+    return "" if is_empty else hashlib.sha256(repr(shape).encode()).hexdigest()[:12], imports
 
 
-def _shape(node: object) -> object:
-    """What `ast.dump` shows, without what is empty: versions of Python differ in that."""
+def _shape(node: object, imports: list[ast.Import | ast.ImportFrom]) -> object:
+    """What `ast.dump` shows, without docstrings, other bare strings and what is empty.
+
+    Versions of Python differ in what is empty.
+
+    Args:
+        node: of a syntax tree, which has no comments and no layout.
+        imports: receives the imports below it, so that a tree is gone through once.
+    """
     if isinstance(node, list):
-        return [_shape(item) for item in node]
+        return [_shape(item, imports) for item in node]
     if not isinstance(node, ast.AST):
         return node
-    fields = [
-        (name, _shape(value)) for name, value in ast.iter_fields(node) if value not in (None, [])
-    ]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        imports.append(node)
+    fields = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if name == "body" and isinstance(value, list):
+            value = [child for child in value if not _is_bare_string(child)]
+        if value not in (None, []):
+            fields.append((name, _shape(value, imports)))
     return type(node).__name__, fields
 
 

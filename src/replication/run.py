@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from pydantic import TypeAdapter
@@ -22,6 +22,9 @@ from replication.printed import check_printed
 from replication.provenance import Provenance, Recipe, digest, provenance
 from replication.seeds import parse_seeds
 from replication.study import Measured, Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Function = Callable[..., Any]
 _FILE = click.Path(path_type=Path)
@@ -106,7 +109,7 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
     if len(files) != len(orders) + sum(numbers):
         raise InputError(f"--job: names {len(orders) + sum(numbers)} files, got {len(files)}")
     for order, output, number in zip(orders, outputs, numbers, strict=True):
-        given = list(_given(order.inputs, list(islice(rest, number))))
+        given = list(given_files(order.inputs, list(islice(rest, number))))
         work = Work(order, given, output, checksum)
         try:
             make(work)
@@ -146,7 +149,7 @@ def draw(order: Order, table: Path, checked: Path, published: Sequence[Path], ou
     Raises:
         InputError: names what is wrong with an input.
     """
-    given = list(_given(order.inputs, [table, *published]))
+    given = list(given_files(order.inputs, [table, *published]))
     make(Work(order, given, output, checked))
 
 
@@ -224,9 +227,8 @@ def _table(work: Work) -> None:
 
 
 def _figure(work: Work) -> None:
-    from replication.drawing import note, save, set_style
+    from replication.drawing import set_style
     from replication.frames import read_csv
-    from replication.storage import write_atomically
 
     (table,) = work.paths("table")
     if work.checksum:
@@ -235,6 +237,14 @@ def _figure(work: Work) -> None:
     known = _printed(work, figure.published_columns)
     set_style()
     drawn = work.function(figure, read_csv(table, figure.columns), known[0] if known else None)
+    write_figure(work, drawn)
+
+
+def write_figure(work: Work, drawn: "Figure") -> None:
+    """Write what the function of a figure's job has drawn."""
+    from replication.drawing import note, save
+    from replication.storage import write_atomically
+
     if unlike := work.order.settings.get("unlike_published"):
         click.echo(f"{work.output} shows no published values: {unlike}", err=True)
         note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
@@ -243,7 +253,8 @@ def _figure(work: Work) -> None:
         f"{work.output.stem}; made from {digest(work.provenance)};"
         f" seeds {work.order.seeds or 'none'}"
     )
-    write_atomically(work.output, lambda stream: save(drawn, stream, kind, figure.title, subject))
+    title = parsed(work.function, work.order.settings["figure"]).title
+    write_atomically(work.output, lambda stream: save(drawn, stream, kind, title, subject))
 
 
 def _evidence(work: Work) -> None:
@@ -298,7 +309,12 @@ def refuse_changed(table: Path, kept: Path) -> None:
         raise InputError(f"{table} was changed after it was made; delete it and run again")
 
 
-def _given(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
+def given_files(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
+    """What a job reads, with the paths of its files.
+
+    Raises:
+        InputError: if it reads another number of them.
+    """
     named = sum(item.count for item in inputs)
     if named != len(paths):
         raise InputError(f"--job: names {named} inputs, got {len(paths)}")
@@ -340,7 +356,7 @@ def _read(work: Work, role: Role) -> Iterator[Run]:
 
 def measured(order: Order, paths: Sequence[Path]) -> list[Measured[Any]]:
     """The metrics among the inputs of a job, read and checked."""
-    given = list(_given(order.inputs, list(paths)))
+    given = list(given_files(order.inputs, list(paths)))
     return _measured(Work(order, given, Path(), None))
 
 

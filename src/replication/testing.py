@@ -34,7 +34,7 @@ from replication.marks import unknown_marks
 from replication.numerals import typed_in_template
 from replication.order import TOLD, Order, Orders, Told
 from replication.registry import Statistical
-from replication.run import Work, parsed
+from replication.run import Work, given_files, parsed, write_figure
 from replication.storage import read_arrays
 from replication.strict import Strict
 from replication.study import Study
@@ -72,12 +72,13 @@ class Small:
     """How."""
 
     @classmethod
-    def computed(cls, study: Study, folder: Path) -> "Small":
+    def computed(cls, study: Study, folder: Path, *, is_drawn: bool = True) -> "Small":
         """Compute a study.
 
         Args:
             study: which.
             folder: an empty one.
+            is_drawn: whether figures are, too.
 
         Raises:
             InputError: if something in it cannot be used.
@@ -132,6 +133,11 @@ class Small:
     def parts(self) -> StudyJobs:
         """Its jobs."""
         return self.jobs.studies[self.study.name]
+
+    @property
+    def numbers(self) -> list[str]:
+        """Paths of everything but figures."""
+        return [path for path, task in self.jobs.tasks.items() if task.stage != "figure"]
 
     def output(self, path: str) -> Path:
         """The file of a task; a figure's is its PDF."""
@@ -232,13 +238,17 @@ def check_jobs_are_plain_data(small: Small) -> None:
 
 @_check
 def check_same_seed_same_bytes(small: Small) -> None:
-    """Every file, figures included, is the same when all of it is made anew."""
-    again = Small.computed(small.study, small.folder / "again")
-    for file in map(small.output, small.jobs.tasks):
-        assert file.read_bytes() == (again.folder / file).read_bytes(), (
-            f"{file}: the same job made other bytes the second time; does it draw from a"
-            " generator without a seed, or go through a set?"
-        )
+    """Every file is the same when all of it is made anew; of figures see the check of them."""
+    again = Small.computed(small.study, small.folder / "again", is_drawn=False)
+    for file in map(Path, small.numbers):
+        _assert_same(file, again.folder / file)
+
+
+def _assert_same(file: Path, again: Path) -> None:
+    assert file.read_bytes() == again.read_bytes(), (
+        f"{file}: the same job made other bytes the second time; does it draw from a"
+        " generator without a seed, or go through a set?"
+    )
 
 
 @_check
@@ -350,28 +360,36 @@ def check_no_measure_is_forgotten(small: Small) -> None:
 
 @_check
 def check_figures_are_functions_of_their_table(small: Small) -> None:
-    """A figure reads nothing but its table, does not change it, and shows what stands in it."""
-    import matplotlib.pyplot as plt
+    """A figure reads nothing but its table, does not change it, and shows what stands in it.
 
+    Drawn anew, it has the same bytes.
+    """
+    from replication.drawing import set_style
+
+    set_style()
+    folder = small.folder / "drawn"
+    folder.mkdir(exist_ok=True)
     for path, task in small.tasks("figure"):
-        table, *known = (read_csv(Path(name), ()) for name in (*task.reads, *task.published))
-        published = known[0] if known else None
+        file, order = small.output(path), small.jobs.order(path)
+        given = list(given_files(order.inputs, [*map(Path, (*task.reads, *task.published))]))
+        work = Work(order, given, folder / file.name, None)
+        table, *known = (read_csv(item.path, ()) for item in given)
         before = table.copy(deep=True)
-        work = small.work(path)
-        figure = parsed(work.function, work.order.settings["figure"])
+        figure = parsed(work.function, order.settings["figure"])
         missing = [column for column in figure.columns if column not in table]
         assert not missing, f"{path}: its table lacks {', '.join(missing)}"
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
-            drawn = work.function(figure, table, published)
+            drawn = work.function(figure, table, known[0] if known else None)
         assert table.equals(before), f"{path}: drawing changes its table"
         unknown = list(unknown_marks(drawn, [table, *known]))
-        plt.close(drawn)
         assert bool(unknown) == (figure.drawing in small.study.drawn_beside), (
             f"{path}: does not have in its table what it draws, {', '.join(unknown[:SHOWN])};"
             " compute it in `table`"
             if unknown
             else f"{path}: has all that it draws in its table; take it out of DRAWN_BESIDE"
         )
+        write_figure(work, drawn)
+        _assert_same(file, work.output)
 
 
 @_check

@@ -8,7 +8,7 @@ from conftest import DEFAULTS
 
 from replication.digest import (
     WORDING,
-    _tree_digest,
+    _read,
     installed_versions,
     locked_versions,
     reach,
@@ -27,7 +27,7 @@ PROGRAMS = {
 
 
 def digest(text: str) -> str:
-    return _tree_digest(ast.parse(text))
+    return _read(ast.parse(text))[0]
 
 
 def test_prose_and_layout_do_not_count():

@@ -1,6 +1,7 @@
 """Every check of a study refuses a study that breaks it."""
 
 from dataclasses import replace
+from random import random
 from types import ModuleType
 
 import numpy as np
@@ -151,6 +152,7 @@ def drawn_with(monkeypatch, change):
             "a line at 17.356",
         ),
         (lambda axes, table: table.insert(0, "more", 1), "drawing changes its table"),
+        (lambda axes, table: axes.set_title(f"{random():.9f}"), "fig2.pdf: the same job made"),
     ],
 )
 def test_that_figures_are_functions_of_their_table(small, monkeypatch, change, message):
@@ -168,7 +170,8 @@ def test_what_is_no_number_may_be_drawn(small, monkeypatch):
         axes.errorbar(table["variance"], table["half_life"], table["theory"])
 
     drawn_with(monkeypatch, change)
-    testing.check_figures_are_functions_of_their_table(small)
+    with pytest.raises(AssertionError, match="made other bytes"):
+        testing.check_figures_are_functions_of_their_table(small)
 
 
 def test_that_mistakes_are_answered(small, monkeypatch):

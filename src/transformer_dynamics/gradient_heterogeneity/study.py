@@ -435,6 +435,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "wikitext2": made_up.write_running(folder / "running"),
         },
         "seeds": [1, 2],
+        "figures": {"fig8": {"draws": 30, "descents": 8}},
         "experiments": {
             experiment: {
                 "cases": {
