@@ -222,8 +222,8 @@ def resolution(
     Returns:
         d in standard deviations of one seed.
     """
-    critical, each = scipy.stats.t.isf(level, dof), probability ** (1 / comparisons)
-    largest = 10 * critical * max(1.0, float(scipy.stats.norm.isf(1 - each)))
+    critical, each = -scipy.special.stdtrit(dof, level), probability ** (1 / comparisons)
+    largest = 10 * critical * max(1.0, -float(scipy.special.ndtri(1 - each)))
     found = scipy.optimize.brentq(
         lambda ncp: scipy.stats.nct.sf(critical, dof, ncp) - each, 0, largest
     )
@@ -283,7 +283,7 @@ def _difference(a: ArrayLike, b: ArrayLike) -> _Estimate:
 def _limits(estimate: _Estimate, confidence: float) -> Limits:
     if not 0 < confidence < 1:
         raise InputError(f"the confidence must lie between 0 and 1, but is {confidence}")
-    half = float(scipy.stats.t.isf((1 - confidence) / 2, estimate.dof)) * estimate.error
+    half = -float(scipy.special.stdtrit(estimate.dof, (1 - confidence) / 2)) * estimate.error
     return Limits(estimate.value - half, estimate.value + half)
 
 
@@ -291,7 +291,7 @@ def _tail(excess: float, estimate: _Estimate) -> float:
     """P(T >= excess / error), and its limit as the error vanishes."""
     if estimate.error == 0:
         return 0.0 if excess > 0 else 1.0
-    return float(scipy.stats.t.sf(excess / estimate.error, estimate.dof))
+    return float(scipy.special.stdtr(estimate.dof, -excess / estimate.error))
 
 
 def _finite(number: float, name: str) -> float:
