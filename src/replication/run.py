@@ -258,6 +258,8 @@ def write_figure(work: Work, drawn: "Figure") -> None:
 
 
 def _evidence(work: Work) -> None:
+    from pandas.errors import UndefinedVariableError
+
     from replication.frames import write_table
 
     try:
@@ -269,6 +271,13 @@ def _evidence(work: Work) -> None:
 
         click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
         table = unmeasured(error.message)
+    except (KeyError, UndefinedVariableError) as error:
+        # Of metrics whose settings are of one type it is known only now which columns they have.
+        raise InputError(
+            f"claim {work.output.stem}: {work.order.program}.{work.order.function} cannot read"
+            f" {', '.join(map(str, work.paths('metrics')))} ({type(error).__name__}:"
+            f" {error}); name the metrics that it reads under `data` of the claim"
+        ) from error
     write_table(work.output, table, work.provenance)
 
 

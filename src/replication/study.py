@@ -27,6 +27,7 @@ and `published/` (tables as printed); `explorer/`, if there is one, is a part of
 A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested.
 The first parameter's type says how its settings are read. A figure or a claim that `uses` keys of
 the study's section gets them by name, too; what has the name of a key is no table to a measure.
+`Measured[Settings]` says by which settings a metric must have been made to be read.
 """
 
 import importlib

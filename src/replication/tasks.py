@@ -11,6 +11,7 @@ from replication.errors import InputError
 from replication.order import Stage
 from replication.printed import check_printed
 from replication.provenance import digest
+from replication.readable import refuse_unreadable
 from replication.registry import Claim
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, shown, unknown_key
@@ -139,6 +140,8 @@ class Tasks:
         tables = self._jobs.sources(claim, variant)
         program, function = self._measure(found, len(tables), where)
         sources = self._metrics(tables, where)
+        if found.kind == "own":
+            refuse_unreadable(self._jobs, claim, where)
         settings: dict[str, Any] = {"measure": function, "uses": uses}
         settings |= self._unlike_published(f"claim {claim}")
         published = self._published(found.published_table, f"{where} > published_table")

@@ -33,6 +33,7 @@ from replication.jobs import Jobs, StudyJobs
 from replication.marks import unknown_marks
 from replication.numerals import typed_in_template
 from replication.order import TOLD, Order, Orders, Told
+from replication.readable import refuse_unreadable
 from replication.registry import Statistical
 from replication.run import Work, given_files, parsed, write_figure
 from replication.storage import read_arrays
@@ -356,6 +357,16 @@ def check_no_measure_is_forgotten(small: Small) -> None:
             is_measure = "DataFrame" in str(inspect.signature(value).return_annotation)
             if is_measure and value.__module__ == program and not name.startswith("_"):
                 assert f"{module}.{name}" in measures, f"no claim uses {program}.{name}"
+
+
+@_check
+def check_measures_read_their_metrics(small: Small) -> None:
+    """A claim names metrics that its measure takes, by the types of their settings."""
+    for name in small.parts.claims:
+        try:
+            refuse_unreadable(small.parts, name, f"claim {name}")
+        except InputError as error:
+            raise AssertionError(error.message) from error
 
 
 @_check

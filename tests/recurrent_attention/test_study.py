@@ -146,6 +146,35 @@ def test_a_figure_of_one_run_shows_the_one_seed_that_is_left(seed: int) -> None:
     assert shown == {section.seeds.first}
 
 
+@pytest.mark.parametrize(
+    ("measure", "data", "said"),
+    [
+        (
+            "accuracy.lead_of_the_first",
+            ("accuracy", "exponents"),
+            "exponents of itrsa as its oth",
+        ),
+        ("exponents.growth_beside_exponent", ("exponents",) * 2, "exponents of itrsa as its traj"),
+        (
+            "exponent_accuracy.correlation_over_heads",
+            ("spectrum",),
+            "spectrum of itrsa as its mea",
+        ),
+    ],
+)
+def test_an_own_claim_about_another_metric_is_refused_before_training(
+    measure: str, data: tuple[str, ...], said: str
+) -> None:
+    claim = {
+        "statement": "S", "quantity": "Q", "expected": "E", "why": "W", "measure": measure,
+        "data": [{"experiment": "itrsa", "metric": metric} for metric in data],
+        "test": {"kind": "interval", "lower": 0.0},
+    }  # fmt: skip
+    with pytest.raises(InputError) as error:
+        Jobs.of(configured({"claims": {"U1": claim}}), {STUDY.name: STUDY})
+    assert f"U1 > data: {measure} cannot read the metric {said}" in error.value.message
+
+
 def test_what_a_claim_needs_cannot_be_removed() -> None:
     for changes, said in (
         ({"experiments": {"akorn_n48": None}}, "claim J14a: experiment: unknown key 'akorn_n48'"),

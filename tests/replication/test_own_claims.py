@@ -1,21 +1,28 @@
 """Claims and texts of a user's own: they stand beside the study's, and change nothing of it."""
 
+from functools import wraps
+from typing import Any
+
 import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
 from report_folder import TEXT, Folder, comparison
 
+from replication import run
 from replication.configuration import configure, merged
 from replication.errors import InputError
 from replication.jobs import Jobs
+from replication.order import Orders, Told
 from replication.registry import OWN, Registry, read_registry
-from replication.study import find_studies
+from replication.strict import Strict
+from replication.study import Measured, find_studies
 from replication.verification import scorecard
 from replication.verification.collect import expected, settings
 from replication.verification.judgement import Verdict
 from replication.verification.reference import EVIDENCE, FINGERPRINTS, Reference
 from replication.verify import _also_of, _known
+from transformer_dynamics.example.claims import learning
 
 STUDY = "example"
 OWN_CLAIM = {
@@ -204,3 +211,51 @@ def test_it_is_not_compared_with_the_reference():
     also = _also_of(expected(found.studies[STUDY]), due)
     assert (also.tables, also.claims) == (due.tables, due.claims)
     assert also.runs.equals(due.runs)
+
+
+class Other(Strict):
+    """What no metric of the example is made by."""
+
+
+@pytest.mark.parametrize("takes", [Measured[Other], Measured[Other] | pd.DataFrame])
+def test_metrics_that_its_measure_cannot_read_are_refused_before_training(monkeypatch, takes):
+    monkeypatch.setitem(learning.over_twice_the_variance.__annotations__, "half_lives", takes)
+    with pytest.raises(InputError) as error:
+        with_claims(U1=OWN_CLAIM)
+    assert error.value.message == (
+        "configuration: example > claims > U1 > data: learning.over_twice_the_variance cannot read"
+        " the metric half_life of slow as its half_lives; it can read none of its metrics"
+    )
+
+
+@pytest.mark.parametrize(
+    "takes", [Measured, Measured[Any], Measured[Other] | Measured[Strict], "Measured[Other]"]
+)
+def test_metrics_are_taken_where_types_do_not_speak_against_it(monkeypatch, takes):
+    monkeypatch.setitem(learning.over_twice_the_variance.__annotations__, "half_lives", takes)
+    assert EVIDENCE_OF.format("U1") in with_claims(U1=OWN_CLAIM).tasks
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (lambda table: table["half_life"], "KeyError: 'half_life'"),
+        (lambda table: table.query("half_life > 1"), "UndefinedVariableError: name 'half_life'"),
+    ],
+)
+def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, reading, said):
+    claim = OWN_CLAIM | {"data": [{"experiment": "slow", "metric": "error"}]}
+    found = with_claims(U1=claim)
+    path = EVIDENCE_OF.format("U1")
+    (metric,) = found.tasks[path].reads
+    order, table = found.order(path), pd.DataFrame({"seed": range(1, 11), "error": 1.0})
+    monkeypatch.setattr("replication.frames.read_table", lambda *_: table)
+    measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
+    monkeypatch.setattr(learning, "over_twice_the_variance", measure)
+    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "U1.parquet"), metric])
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert f"claim U1: {order.program}.over_twice_the_variance cannot read {metric} ({said}" in (
+        done.output
+    )
+    assert not (tmp_path / "U1.parquet").exists()

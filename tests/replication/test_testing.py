@@ -9,9 +9,10 @@ import pytest
 
 from replication import testing
 from replication.storage import PROVENANCE, without_content, write_arrays
-from replication.study import Study, find_studies
+from replication.study import Measured, Study, find_studies
 from replication.testing import CHECKS, Small
 from transformer_dynamics.example import study as example
+from transformer_dynamics.example.claims import learning
 from transformer_dynamics.example.figures import fig2
 
 
@@ -136,6 +137,13 @@ def drawn_with(monkeypatch, change):
     whole = fig2.draw
     draw.__annotations__ = whole.__annotations__
     monkeypatch.setattr(fig2, "draw", draw)
+
+
+def test_that_measures_read_their_metrics(small, monkeypatch):
+    other = Measured[fig2.Fig2]
+    monkeypatch.setitem(learning.last_over_first.__annotations__, "half_lives", other)
+    with pytest.raises(AssertionError, match=r"claim C3 > data: learning\.last_over_first cannot"):
+        testing.check_measures_read_their_metrics(small)
 
 
 @pytest.mark.parametrize(

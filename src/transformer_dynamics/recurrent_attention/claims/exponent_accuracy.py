@@ -1,17 +1,16 @@
 """Mean exponents beside accuracy: over the number of heads, and over the strength of R_E."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from replication import study
 from replication.cases import Cases
 from replication.cases import evidence as computed
 from replication.contrasts import change_along
 from replication.errors import UnmeasurableError
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
+    Accuracies,
     ExponentsOf,
     evidence,
     final,
@@ -25,7 +24,7 @@ MEANS = {LEADING: "mean of the leading exponents", NONNULL: "mean of all non-nul
 """What they are called."""
 
 
-def correlation_over_heads(*measured: study.Measured[Any]) -> pd.DataFrame:
+def correlation_over_heads(*measured: Accuracies | ExponentsOf) -> pd.DataFrame:
     """Spearman's correlation over H of the mean leading exponent and the final accuracy, by seed.
 
     The accuracy is that out of distribution. A seed whose accuracy is the same at every H shows no
@@ -37,12 +36,12 @@ def correlation_over_heads(*measured: study.Measured[Any]) -> pd.DataFrame:
     return _correlation(measured, LEADING)
 
 
-def correlation_of_all_over_heads(*measured: study.Measured[Any]) -> pd.DataFrame:
+def correlation_of_all_over_heads(*measured: Accuracies | ExponentsOf) -> pd.DataFrame:
     """The same of the mean of all exponents that are not null."""
     return _correlation(measured, NONNULL)
 
 
-def _correlation(measured: Iterable[study.Measured[Any]], name: str) -> pd.DataFrame:
+def _correlation(measured: Iterable[Accuracies | ExponentsOf], name: str) -> pd.DataFrame:
     accuracies, exponents = {}, {}
     for each in measured:
         heads = each.job.train.model.heads
