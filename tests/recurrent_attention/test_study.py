@@ -112,6 +112,50 @@ def test_six_by_six_has_all_conditions() -> None:
             {"measures": {"trajectories": {"steps": 999}}},
             "trajectories > linear (1000) must not be above steps (999)",
         ),
+        # Sizes: what is just too large.
+        (
+            {"boards": {"train": 62_499_201}},
+            "at once, which fit into no memory; lower boards > train, valid or test",
+        ),
+        (
+            {"boards": {"valid": 1_302_084}},
+            "fit into no memory; lower boards > valid or test, or width",
+        ),
+        (
+            {"training": {"batch_size": 162_761}},
+            "makes more than 1,000,000,000 numbers at once, which fit into no memory; lower"
+            " training > batch_size or loops, or width",
+        ),
+        (
+            {"training": {"updates": 244_140_626}},
+            "would take tokens through more than 1,000,000,000,000 steps to train one seed; lower"
+            " training > updates, batch_size or loops",
+        ),
+        (
+            {"token_norms": {"drawn": {"vocabulary": 3_905_595}}},
+            "fit into no memory; lower token_norms > drawn > vocabulary, texts or dimension",
+        ),
+        (
+            {"token_norms": {"drawn": {"tokens": [20, 11_181]}}},
+            "fit into no memory; lower token_norms > drawn > tokens or heads",
+        ),
+        (
+            {"measures": {"votes": {"draws": 1_000_001}}},
+            "measures > votes > draws must not be above 1,000,000",
+        ),
+        (
+            {"measures": {"accuracy": {"loops": [8, 1_000_001]}}},
+            "measures > accuracy > loops must not be above 1,000,000",
+        ),
+        ({"tuning": {"loops": 1_000_001}}, "tuning > loops must not be above 1,000,000"),
+        (
+            {"measures": {"pseudo_energy": {"eigenbases": 21}}},
+            "measures > pseudo_energy > eigenbases (21) must not be above its boards (20)",
+        ),
+        (
+            {"boards": {"out_of_distribution": {"most": 7}}},
+            "boards > out_of_distribution > most (7) must be below in_distribution > least (7)",
+        ),
         ({"figures": {"fig2c": {"seed": 99}}}, "fig2c > seed: 99 is not measured; measured are 1,"),
         ({"figures": {"figS5": {"seed": 9}}}, "figS5 > seed: 9 is not measured"),
         ({"seeds": {"first": 2}}, "fig2c > seed: 1 is not measured; measured are 2, 3,"),
@@ -129,10 +173,33 @@ def test_what_cannot_be_is_refused_with_its_place(changes: dict[str, Any], messa
     assert message in str(error.value)
 
 
+def test_boards_of_the_paper_overlap_and_may_not_be_fuller_out_of_distribution() -> None:
+    changes = overlay("paper_scale.yaml")["recurrent_attention"]
+    configured(changes)
+    fewer = {"out_of_distribution": {"least": 17, "most": 42}}
+    with pytest.raises(
+        InputError, match=r"most \(42\) must be below in_distribution > most \(42\)"
+    ):
+        configured(changes | {"boards": changes["boards"] | fewer})
+
+
+def test_the_largest_that_can_be_computed_is_taken() -> None:
+    for changes in (
+        {"boards": {"train": 62_499_200}},
+        {"boards": {"valid": 1_302_083}},
+        {"training": {"batch_size": 162_760, "updates": 1}},
+        {"training": {"updates": 244_140_625}},
+        {"token_norms": {"drawn": {"vocabulary": 3_905_594}}},
+        {"token_norms": {"drawn": {"tokens": [20, 11_180]}}},
+        {"measures": {"votes": {"draws": 1_000_000}, "perturbed": {"etas": [1e9]}}},
+    ):
+        configured(changes)
+
+
 def test_the_most_that_can_be_measured_is_taken() -> None:
     most = {
         "exponents": {"boards": 200, "leading": 576},
-        "pseudo_energy": {"share": 1 / 768},
+        "pseudo_energy": {"share": 1 / 768, "eigenbases": 20},
         "trajectories": {"points": 2, "steps": 1000, "early": 1000},
     }
     configured({"measures": most, "figures": {"figS4": {"seed": 8}, "clouds": {"board": 1}}})

@@ -40,6 +40,12 @@ LARGEST_ON_PROCESSORS = 36
 """Cells of a board; larger ones would take a processor weeks."""
 OPERATIONS = 3e10
 """A second, of one core on matrices of this size."""
+MOST_NUMBERS = 10**9
+"""That one array may hold."""
+MOST_STEPS = 10**12
+"""Of single tokens in the training of a seed, a thousand times those of the paper's scale."""
+MOST_MEASURED = 10**6
+"""Of whatever is counted when models are measured: steps, boards, draws."""
 TUNING = "tuning"
 """Name of the experiment that chooses rates and strengths."""
 Rate = Annotated[float, Field(gt=0, le=1)]
@@ -158,13 +164,59 @@ class Settings(StudySettings):
             raise ValueError("tuning > candidates: those of one condition at least are needed")
         if self.tuning.seed in listed(self.seeds):
             raise ValueError("tuning > seed: must not be one of the seeds that are judged")
-        if wrong := [*self._unmeasurable(), *self._not_shown()]:
+        if wrong := [*self._too_large(), *self._unmeasurable(), *self._not_shown()]:
             raise ValueError(wrong[0])
         return self
 
+    def _too_large(self) -> Iterator[str]:
+        """What no memory is large enough for, or no life long enough."""
+        boards, training, drawn = self.boards, self.training, self.token_norms.drawn
+        puzzles = boards.train + 2 * (boards.valid + boards.test)
+        shown = max(boards.valid, boards.test)
+        steps = training.batch_size * training.loops * boards.cells
+        vectors = drawn.vocabulary + drawn.texts * max(drawn.tokens) + drawn.dimension
+        sizes = {
+            "boards > train, valid or test": puzzles * boards.cells,
+            "boards > valid or test, or width": shown * boards.cells * self.width,
+            "training > batch_size or loops, or width": steps * self.width,
+            "token_norms > drawn > vocabulary, texts or dimension": vectors * drawn.dimension,
+            "token_norms > drawn > tokens or heads": max(drawn.tokens) ** 2 * max(drawn.heads),
+        }
+        for keys, size in sizes.items():
+            if size > MOST_NUMBERS:
+                yield (
+                    f"makes more than {MOST_NUMBERS:,} numbers at once, which fit into no memory;"
+                    f" lower {keys}"
+                )
+        if training.updates * steps > MOST_STEPS:
+            yield (
+                f"would take tokens through more than {MOST_STEPS:,} steps to train one seed; lower"
+                " training > updates, batch_size or loops"
+            )
+        counts = {
+            f"measures > {metric} > {key}": n for metric, how in self.measures for key, n in how
+        }
+        for key, value in (counts | {"tuning > loops": self.tuning.loops}).items():
+            most = max(value) if isinstance(value, list) else value
+            if isinstance(most, int) and most > MOST_MEASURED:
+                yield f"{key} must not be above {MOST_MEASURED:,}"
+
     def _unmeasurable(self) -> Iterator[str]:
-        """What would fail only after training: boards and directions that there are not."""
+        """What would fail only after training, or mean nothing: boards that there are not."""
         measures, cells = self.measures, self.boards.cells
+        usual, fewer = self.boards.in_distribution, self.boards.out_of_distribution
+        # Of the paper's own 9x9, 31 to 34 givens are in distribution and out of it.
+        key = "most" if self.boards.size == "9x9" else "least"
+        if fewer.most >= getattr(usual, key):
+            yield (
+                f"boards > out_of_distribution > most ({fewer.most}) must be below in_distribution"
+                f" > {key} ({getattr(usual, key)})"
+            )
+        if measures.pseudo_energy.eigenbases > measures.pseudo_energy.boards:
+            yield (
+                f"measures > pseudo_energy > eigenbases ({measures.pseudo_energy.eigenbases}) must"
+                f" not be above its boards ({measures.pseudo_energy.boards})"
+            )
         for metric, how in measures:
             count = getattr(how, "boards", 0)
             if count > self.boards.test:
@@ -382,8 +434,8 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """Two seeds of few updates on few boards; models have half the channels."""
-    # One blank: even models that have learned nothing solve some boards.
-    full = {"least": 15, "most": 15}
+    # One blank or two: even models that have learned nothing solve some boards.
+    blanks = {"in_distribution": 1, "out_of_distribution": 2}
     # The parts of D are as they were, but for more heads than can be.
     halves = {
         name: {"oscillator": found.oscillator // 2}
@@ -401,8 +453,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "train": 100,
             "valid": 10,
             "test": 10,
-            "in_distribution": full,
-            "out_of_distribution": full,
+            **{key: {"least": 16 - count, "most": 16 - count} for key, count in blanks.items()},
         },
         "width": width,
         "experiments": halves | heads,
