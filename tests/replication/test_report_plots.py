@@ -63,7 +63,12 @@ def test_numbers_are_short(value, text):
         ("dB_n/dt >= 1e-3", "dB<sub>n</sub>/dt ≥ 0.001"),
         ("|zdot_ml| and dots", "|z\u0307<sub>ml</sub>| and dots"),
         ("(I+E)^{-1}, F^dagger", "(I+E)<sup>−1</sup>, F<sup>†</sup>"),
-        ("sum_{k != n} beta_nk", "sum<sub>k ≠ n</sub> β<sub>nk</sub>"),
+        ("sum_{k != n} beta_nk", "∑<sub>k ≠ n</sub> β<sub>nk</sub>"),
+        ("sum_h sqrt3 |W^O_h|", "∑<sub>h</sub> √3 |W<sup>O</sup><sub>h</sub>|"),
+        ("sqrt(1 +- D) + sqrt S, sqrt |x|", "√(1 ± D) + √S, √|x|"),
+        ("the sum over i, a sqrt of it", "the sum over i, a sqrt of it"),
+        ("E_pseudo, Proj_X(DX_i)", "E<sub>pseudo</sub>, Proj<sub>X</sub>(DX<sub>i</sub>)"),
+        ("a_seeds and E_multi_weak", "a_seeds and E_multi_weak"),
         (
             "max_l f_n.f_n' <~ ||c||_1",
             "max<sub>l</sub> f<sub>n</sub>·f<sub>n′</sub> ≲ ||c||<sub>1</sub>",

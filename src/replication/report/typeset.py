@@ -18,7 +18,7 @@ _SYMBOL = re.compile(
     (?<![\w.])
     (?: (?P<greek>{_NAMES}) | (?P<letter>d?[A-Za-z]) )(?P<dot>dot(?=_))?
     (?P<prime>'*)
-    (?: _(?P<subscript>[A-Za-z0-9]{{1,4}})(?P<late_prime>'*) )?
+    (?: _(?P<subscript>[A-Za-z0-9]{{1,4}}|(?<=[A-Z]_)[a-z]{{5,8}})(?P<late_prime>'*) )?
     (?! [\w'] | \.\w )
     """,
     re.VERBOSE,
@@ -28,18 +28,31 @@ _WITHIN = r"[^()]|\((?:[^()]|\([^()]*\))*\)"
 _POWER = re.compile(
     rf"\^(?:\{{([^{{}}]+)\}}|\(((?:{_WITHIN})+)\)|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))"
 )
-_BELOW = re.compile(r"_(?:(?<=\w_)\{([^{}]+)\}|(?:(?<=[|)]_)|(?<=\b(?:sum|max|min)_))(\w)(?!\w))")
-"""sum_{k != n}, max_l and ||v||_1, which are no letter with an index."""
+_BELOW = re.compile(
+    r"_(?:(?<=\w_)\{([^{}]+)\}"
+    r"|(?:(?<=[|)]_)|(?<=\b(?:sum|max|min)_)|(?<=\bProj_)|(?<=\b[A-Z]{2}_))(\w)(?!\w))"
+)
+"""sum_{k != n}, max_l, ||v||_1, Proj_X and DX_i, which are no letter with an index."""
+_ROOT = re.compile(r"(?<!\w)sqrt(?:(?=[(\d])| (?=\||[A-Za-z]\b))")
+_SUM = re.compile(r"(?<!\w)sum(?=<sub>)")
+"""And not the sum over i, in words."""
 _PRODUCT = re.compile(r"(?<!\w)([A-Za-z]'*_\w{1,4}'*)\.(?=[A-Za-z]'*_\w)")
 _KEY = re.compile(r"(?<![\w./])[a-z]{2,}(?:_[a-z]{3,})+(?:_\d+)?(?![\w(/]|\.\w)")
 """Of the configuration, such as num_last."""
-_SIGNS = {"&lt;~": "\N{LESS-THAN OR EQUIVALENT TO}", "&gt;=": "≥", "&lt;=": "≤", "!=": "≠"}
+_SIGNS = {
+    "&lt;~": "\N{LESS-THAN OR EQUIVALENT TO}",
+    "&gt;=": "≥",
+    "&lt;=": "≤",
+    "!=": "≠",
+    "+-": "±",
+}
 _SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]?\d+)(?!\w)")
 _NEGATIVE = re.compile(r"(?<![\w.)}])-(?=[\d.])")
 _SUPERSCRIPT = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _MINUS = "\N{MINUS SIGN}"
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _DAGGER = "\N{DAGGER}"
+_SUMMATION = "\N{N-ARY SUMMATION}"
 _PRIME = "\N{PRIME}"
 _DOT = "\N{COMBINING DOT ABOVE}"
 
@@ -80,9 +93,10 @@ def typeset(text: str) -> Markup:
     html = str(escape(text)).replace("&#39;", "'")
     for plain, sign in _SIGNS.items():
         html = html.replace(plain, sign)
+    html = _ROOT.sub("√", html)
     html = _KEY.sub(r"<code>\g<0></code>", _SCIENTIFIC.sub(_scientific, html))
     html = _SYMBOL.sub(_symbol, _PRODUCT.sub(r"\1·", html))
-    html = _POWER.sub(_power, _BELOW.sub(_below, html))
+    html = _POWER.sub(_power, _SUM.sub(_SUMMATION, _BELOW.sub(_below, html)))
     return Markup(_NEGATIVE.sub(_MINUS, html))
 
 
