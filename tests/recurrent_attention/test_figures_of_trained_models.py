@@ -9,7 +9,10 @@ import pytest
 from matplotlib.collections import PathCollection
 from tables import SETTINGS, STUDY, T_MAX, accuracy, exponents
 
+from replication.citation import Shown
+from replication.configuration import configure
 from replication.frames import read_csv
+from replication.jobs import Jobs
 from replication.marks import unknown_marks
 from replication.study import Measured
 from transformer_dynamics.recurrent_attention.figures import (
@@ -158,6 +161,29 @@ def test_the_configuration_has_what_was_chosen():
         if tried.strengths:
             expected[name, "strength"] = [condition.penalty.strength]
     assert chosen == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "has most blanks right. It is what the configuration uses."),
+        (
+            {
+                "itrsa": {"learning_rate": 0.0005},
+                "akorn_spectral": {"penalty": {"strength": 1e-5}},
+            },
+            "has most blanks right. The configuration uses other values for itrsa (0.0005 instead of"
+            " 0.008), akorn spectral (10⁻⁵ instead of 0.001).",
+        ),
+    ],
+)
+def test_the_caption_tells_the_best_that_was_tried_from_what_is_used(changes, said):
+    studies = {STUDY.name: STUDY}
+    configured = configure({STUDY.name: {"experiments": changes}}, studies)
+    parts = Jobs.of(configured, studies).studies[STUDY.name]
+    reference = read_csv(STUDY.folder.parents[2] / REFERENCE / "tuning.csv", ())
+    shown = Shown.of(parts, "tuning", reference, {}.get)
+    assert shown.cited(parts.registry.figures["tuning"]).caption.endswith(said)
 
 
 def test_all_steps_may_be_kept():

@@ -1,4 +1,4 @@
-"""How the rates and strengths were chosen."""
+"""Rates and strengths that were tried."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 AXES = {"learning_rate": "Learning rate", "strength": r"Strength $\lambda$"}
-"""What is chosen, and its axis."""
+"""What is tried, and its axis."""
 MARKERS = "os^Dv<>h"
 """Of conditions: filled and open ones of each can be told apart."""
 
@@ -19,7 +19,7 @@ MARKERS = "os^Dv<>h"
 class TuningFigure(Figure):
     """Solved validation boards against rates and strengths."""
 
-    title: ClassVar[str] = "Recurrent attention: choice of learning rates and strengths"
+    title: ClassVar[str] = "Recurrent attention: learning rates and strengths that were tried"
     columns: ClassVar[tuple[str, ...]] = (
         "condition", "quantity", "value", "seed", "loops", "solved", "cells", "is_best",
     )  # fmt: skip
@@ -56,7 +56,7 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
 
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left over rates, right over strengths, one line per condition; what is chosen is filled."""
+    """Left over rates, right over strengths, one line per condition; the best tried is filled."""
     from itertools import cycle
 
     import matplotlib.pyplot as plt
