@@ -41,3 +41,21 @@ def test_every_value_is_drawn_above_its_level(drawing, names, models, ticks) -> 
             offsets = np.asarray(dots.get_offsets())
             assert offsets.tolist() == [[place, 0.5] for place in range(len(names))]
     plt.close(drawn)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "seen"),
+    [(0.5, 0.1, (-0.03, 1.03)), (0.1, 0.3, (-0.2, 1.03)), (0.95, 0.2, (-0.03, 1.15))],
+)
+def test_bars_are_seen_whole_and_so_are_all_accuracies(mean, std, seen) -> None:
+    rows = [
+        ("1", 1, 0, False, name, mean, mean, std)
+        for name in ("accuracy", *levels.EXPONENTS.values())
+    ]
+    columns = ["level", "H", "lambda", "hard", "quantity", "value", "mean", "std"]
+    figure = levels.Levels(drawing="figS1", levels={"1": "itrsa"})
+    drawn = levels.draw(figure, pd.DataFrame(rows, columns=columns))
+    least, most = drawn.axes[0].get_ylim()
+    assert least <= seen[0]
+    assert most >= seen[1]
+    plt.close(drawn)

@@ -108,7 +108,9 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
         axes.set_xlabel(AXES[figure.drawing])
         axes.margins(x=0.08)
     right.axhline(0, color="0.6", linewidth=0.6, linestyle=":", zorder=0)
-    left.set(ylabel="Accuracy out of distribution", ylim=(-0.03, 1.03))
+    # All accuracies that there can be, and the whole of bars that reach beyond them.
+    least, most = left.get_ylim()
+    left.set(ylabel="Accuracy out of distribution", ylim=(min(least, -0.03), max(most, 1.03)))
     right.set_ylabel(r"Exponent $\lambda_i$ per step")
     handles, labels = right.get_legend_handles_labels()
     drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
