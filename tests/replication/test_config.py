@@ -2,6 +2,9 @@
 
 import difflib
 import json
+import re
+import shlex
+from pathlib import Path
 from typing import Annotated, Literal
 
 import jsonschema
@@ -51,6 +54,31 @@ OVERLAYS = {
         for path in sorted(study.folder.glob("*_scale.yaml"))
     },
 }
+
+
+def commands() -> list[tuple[str, Path]]:
+    """What the heads of overlays say how to run them, with the overlay."""
+    paths = [ROOT / "config/quick.yaml", *(ROOT / "src").glob("*/*/*.yaml")]
+    return [
+        (command, path)
+        for path in sorted(paths)
+        for command in re.findall(r"^# +(snakemake .*)$", path.read_text(), re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize(("command", "path"), commands(), ids=lambda value: str(value)[-60:])
+def test_the_command_in_the_head_of_an_overlay_can_be_planned(command, path):
+    """With all that it needs, such as a GPU."""
+    _, target, *options = shlex.split(command)
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    assert ROOT / given["--configfile"] == path
+    overlay = read_yaml(path)
+    for item in [given["--config"]] if "--config" in given else []:
+        key, _, value = item.partition("=")
+        overlay[key] = yaml.safe_load(value)
+    studies = {target: STUDIES[target]} if target in STUDIES else STUDIES
+    assert target in {*STUDIES, "figures"}
+    Jobs.of(configure(overlay, studies), studies)
 
 
 @pytest.fixture(scope="module")
