@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.errors import InputError
+from replication.errors import OutOfRegimeError
 from replication.study import Measured
 from transformer_dynamics.scan_and_snap_text.claims import dynamics
 
@@ -57,32 +57,39 @@ def test_a_value_per_seed(trained, measure, values):
     assert table.to_dict() == pytest.approx({(CELL, 1): values[0], (CELL, 2): values[1]})
 
 
-def test_change_along_the_rate_is_at_the_last_update_that_all_record():
-    def run(at_300: float) -> dict:
-        return {0: (2.0, 0, 0, 0, 0, 0), 300: (at_300, 0, 0, 0, 0, 0)}
-
-    slopes = {1: -0.3, 2: 0.1}
-    short, long = (
-        {
-            (seed, rate): run(1 + slopes[seed] * np.log(rate)) | more
-            for rate in (1.0, 2.0, 5.0)
+def test_change_along_the_rate_is_early_and_at_the_last_update():
+    slopes = {(300, 1): -0.3, (300, 2): 0.1, (900, 1): 0.2, (900, 2): -0.4}
+    runs = {
+        (seed, rate): {
+            update: (1 + slopes[update, seed] * np.log(rate) if update else 2.0, 0, 0, 0, 0, 0)
+            for update in (0, 300, 900)
         }
-        for seed, more in ((1, {}), (2, {900: (9.0, 0, 0, 0, 0, 0)}))
-    )  # fmt: skip
-    table = dynamics.against_rate(measured(short), measured(long))
-    assert set(table["cell"]) == {"wikitext2, after 300 updates"}
-    found = table.set_index("seed")["value"].to_dict()
-    assert found == pytest.approx({seed: slope * np.log(5) for seed, slope in slopes.items()})
+        for seed in (1, 2)
+        for rate in (1.0, 2.0, 5.0)
+    }
+    for measure, update in ((dynamics.early_against_rate, 300), (dynamics.against_rate, 900)):
+        table = measure(measured(runs))
+        assert set(table["cell"]) == {f"wikitext2, after {update} updates"}
+        found = table.set_index("seed")["value"].to_dict()
+        assert found == pytest.approx({s: slopes[update, s] * np.log(5) for s in (1, 2)})
 
 
-def test_no_common_update_is_refused():
+def test_each_corpus_has_its_last_update():
+    runs = {(1, rate): {0: (2.0, 0, 0, 0, 0, 0), 2929: (1.0, 0, 0, 0, 0, 0)} for rate in (1.0, 2.0)}
+    table = measured(runs).table
+    longer = table.assign(corpus="wikitext103", iteration=table["iteration"] * 2)
+    found = dynamics.against_rate(Measured(pd.concat([table, longer]), None))
+    assert set(found["cell"]) == {
+        "wikitext103, after 5,858 updates",
+        "wikitext2, after 2,929 updates",
+    }
+
+
+def test_runs_that_do_not_record_early_updates_are_out_of_regime():
     values = (1.0, 0, 0, 0, 0, 0)
-    parts = [
-        measured({(seed, rate): {update: values} for rate in (1.0, 2.0)})
-        for seed, update in ((1, 100), (2, 200))
-    ]
-    with pytest.raises(InputError, match="record no common update"):
-        dynamics.against_rate(*parts)
+    runs = measured({(1, rate): {0: values, 20: values} for rate in (1.0, 2.0)})
+    with pytest.raises(OutOfRegimeError, match="no run records update 300"):
+        dynamics.early_against_rate(runs)
 
 
 def test_cells_are_corpus_model_and_rate(trained):

@@ -12,7 +12,7 @@ from conftest import Project
 from text_examples import markov_text
 
 FIGURES = ("fig7", "fig10", "wikitext_dynamics", "wikitext_switches", "wikitext_sensitivity")
-CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T25a")
+CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T25a", "T25c")
 TABLES = ("figures/fig7.csv", "figures/fig10.csv", "figures/wikitext_dynamics.csv")
 SMALL = {"width": 8, "hidden": 8}
 STUDY = "scan_and_snap_text"
@@ -34,15 +34,17 @@ def overlay(folder: Path) -> dict[str, Any]:
     shared = {"evaluation": {"shown_chunk": 1, "batch_size": 2, "sampled_chunks": 3}}
     one_layer = {"models": {"one_layer": SMALL}, "learning_rates": [1.0, 3.0]} | shared
     rates = one_layer | {"seeds": [1, 2], "training": training | {"recorded": [0, 10]}}
-    early = one_layer | {"seeds": [3], "training": training | {"updates": 10, "recorded": [0]}}
     maps = shared | {
         "models": {"one_layer": SMALL, "three_layers": SMALL},
         "seeds": [1, 2],
         "training": training | {"recorded": [0, 10]},
     }
     without = ("no_positions", "no_feed_forward", "no_residual", "attention_only")
-    switches = early | {"models": dict.fromkeys(without, SMALL), "seeds": [1, 2]}
-    del switches["learning_rates"]
+    switches = shared | {
+        "models": dict.fromkeys(without, SMALL),
+        "seeds": [1, 2],
+        "training": training | {"updates": 10, "recorded": [0]},
+    }
     varied = maps | {"models": {"one_layer": SMALL}}
     own = rates | {"corpora": ["own"], "models": {"one_layer": {"layers": 1, **SMALL}}}
     own |= {"learning_rates": [3.0]}
@@ -59,7 +61,6 @@ def overlay(folder: Path) -> dict[str, Any]:
                 "wikitext_one_rate": varied,
                 "wikitext_no_dropout": varied | {"training": training | {"recorded": [0, 10]}},
                 "wikitext_rates": rates,
-                "wikitext_rates_early": early,
                 "own_rates": own,
             },
             "figures": {

@@ -5,10 +5,12 @@ from typing import Any
 import pandas as pd
 
 from replication.contrasts import change_along
-from replication.errors import UnmeasurableError
+from replication.errors import OutOfRegimeError
 from replication.study import Measured
 
 KEYS = ["corpus", "model", "learning_rate", "seed"]
+EARLY = 300
+"""Updates, a tenth of an epoch of WikiText-2."""
 
 
 def change_of_entropy(*dynamics: Measured[Any]) -> pd.DataFrame:
@@ -36,16 +38,29 @@ def change_of_rare_words(*dynamics: Measured[Any]) -> pd.DataFrame:
     return _evidence(change["rare_words"] - change["function_words"])
 
 
-def against_rate(*dynamics: Measured[Any]) -> pd.DataFrame:
-    """Change of the entropy along the learning rate, at the last update that all runs record."""
-    tables = [item.table for item in dynamics]
-    table = pd.concat(tables, ignore_index=True)
-    shared = set.intersection(*(set(part["iteration"]) for part in tables))
-    if not shared:
-        raise UnmeasurableError("the experiments record no common update")
-    rows = table[table["iteration"] == max(shared)].rename(columns={"entropy": "value"})
-    cells = rows["corpus"] + f", after {max(shared)} updates"
-    return change_along(rows.assign(cell=cells), "learning_rate")
+def early_against_rate(dynamics: Measured[Any]) -> pd.DataFrame:
+    """Change of the entropy along the learning rate after `EARLY` updates.
+
+    Raises:
+        OutOfRegimeError: if no run records that update.
+    """
+    rows = dynamics.table[dynamics.table["iteration"] == EARLY]
+    if rows.empty:
+        raise OutOfRegimeError(f"no run records update {EARLY}")
+    return _against_rate(rows)
+
+
+def against_rate(dynamics: Measured[Any]) -> pd.DataFrame:
+    """Change of the entropy along the learning rate, at the last update."""
+    table = dynamics.table
+    last = table.groupby("corpus")["iteration"].transform("max")
+    return _against_rate(table[table["iteration"] == last])
+
+
+def _against_rate(rows: pd.DataFrame) -> pd.DataFrame:
+    updates = rows["iteration"].map("{:,}".format)
+    cells = rows["corpus"] + ", after " + updates + " updates"
+    return change_along(rows.assign(cell=cells, value=rows["entropy"]), "learning_rate")
 
 
 def _ends(dynamics: tuple[Measured[Any], ...]) -> list[pd.DataFrame]:
