@@ -62,10 +62,11 @@
     }
     const shown = claims.filter((claim) => !claim.hidden).length;
     const drawn = figures.filter((figure) => !figure.hidden).length;
-    const message = `${shown} of ${claims.length} claims shown${active && drawn ? `, ${drawn} ${drawn > 1 ? "figures" : "figure"}` : ""}`;
+    const elsewhere = pointers.some((pointer) => !pointer.hidden) ? "; more on another page" : "";
+    const message = `${shown} of ${claims.length} claims shown${active && drawn ? `, ${drawn} ${drawn > 1 ? "figures" : "figure"}` : ""}${elsewhere}`;
     if (status.textContent !== message) status.textContent = message;
     byId("filter").classList.toggle("active", active);
-    byId("nothing").hidden = shown + drawn > 0 || pointers.some((pointer) => !pointer.hidden);
+    byId("nothing").hidden = shown + drawn > 0 || Boolean(elsewhere);
   }
 
   function apply() {
@@ -77,12 +78,13 @@
     history.replaceState(null, "", state ? `#${state}` : location.pathname + location.search);
   }
 
-  // An address ends in #verdict=... for a filter, or in #claim-T1 for a place.
+  // An address ends in #verdict=... for a filter, or in #claim-T1 for a place, or in #T1 by hand.
   function restore() {
     const hash = location.hash.slice(1);
-    const place = byId(hash);
-    byId("unknown").hidden = !hash || hash.includes("=") || Boolean(place);
-    byId("unknown").textContent = `This page has nothing that is called ${hash.slice(0, 60)}; all its claims stand below.`;
+    const place = byId(hash) ?? byId(`claim-${hash}`) ?? byId(`figure-${hash}`);
+    const isUnknown = Boolean(hash) && !hash.includes("=") && !place;
+    byId("unknown").hidden = !isUnknown;
+    byId("unknown").textContent = isUnknown ? `This page has nothing that is called ${hash.slice(0, 60)}; all its claims stand below.` : "";
     if (place) {
       if (place.closest("[hidden]")) clear();
       for (let e = place.closest("details"); e; e = e.parentElement.closest("details")) e.open = true;
