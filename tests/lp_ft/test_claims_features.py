@@ -109,6 +109,11 @@ def test_less_change_by_direction_and_norm():
     )  # fmt: skip
     turned = heads(random=(2.0, 8.0), probe=(6.0, 12.0))
     assert (verdict("L6d", turned), verdict("L6e", turned)) == ("contradicted", "contradicted")
+    # A smaller rate of one method would be taken for its direction.
+    table = both.table.assign(rate=both.table["method"].map({"ft": 1e-4, "lp_ft": 3e-5}))
+    with pytest.raises(UnmeasurableError, match="TREC-6 has methods with different rates"):
+        verdict("L6d", Measured(table, None))
+    assert verdict("L6e", Measured(table, None)) == "replicated"
 
 
 def test_similarity():

@@ -15,8 +15,12 @@ PROBE, RANDOM = ("probe", "probe"), ("random", "random")
 LONG_RANDOM, SHORT_PROBE = ("random", "probe"), ("probe", "random")
 
 
+LENGTHS = {PROBE: 16.0, RANDOM: 1.0, LONG_RANDOM: 16.0, SHORT_PROBE: 1.0}
+
+
 def heads(samples=("all", "subset"), sets=SETS, **columns):
-    """Columns by head; each is a number, or one by samples."""
+    """Columns by head; each is a number, or one by samples. Probes are long if nothing is said."""
+    columns = {"head_norm": LENGTHS} | columns
     found = []
     for name in sets:
         rows = [
@@ -53,6 +57,41 @@ def test_ratios_of_heads():
     assert verdict("L10b", *turned) == "contradicted"
     with pytest.raises(UnmeasurableError, match="no runs"):
         verdict("L10b")
+
+
+def lengths(probe):
+    return {PROBE: probe, RANDOM: 1.0, LONG_RANDOM: probe, SHORT_PROBE: 1.0}
+
+
+def test_what_is_said_of_long_heads_is_judged_where_the_probe_is_long():
+    """On CB the probe is half as long as the random head, on CR neither long nor short."""
+    found = {
+        column: dict(zip((PROBE, RANDOM, LONG_RANDOM, SHORT_PROBE), values, strict=True))
+        for column, values in (
+            ("ft_ratio", (0.93, 0.38, 0.99, 0.4)),
+            ("feature_change", (40.0, 10.0, 1.0, 1.0)),
+            ("logit_change", (4000.0, 100.0, 1.0, 1.0)),
+        )
+    }
+    tables = [
+        *heads(sets=["trec6"], **found),
+        *heads(sets=["cb"], head_norm=lengths(0.5), **found),
+        *heads(sets=["cr"], head_norm=lengths(1.5), **found),
+    ]
+    for claim in ("B1d", "B1e", "B6a", "B6b"):
+        assert [*means(claim, *tables)] == ["TREC-6, all samples", "TREC-6, a subset"]
+        assert verdict(claim, *tables) == "replicated"
+        with pytest.raises(UnmeasurableError, match="no probe is 2 times as long"):
+            verdict(claim, *tables[1:])
+    assert len(means("L10b", *tables)) == 6
+    assert means("B1j", *tables) == {
+        f"CB, {part}": pytest.approx(0.55, abs=1e-6) for part in ("all samples", "a subset")
+    }
+    assert verdict("B1j", *tables) == "replicated"
+    with pytest.raises(UnmeasurableError, match="no probe is shorter"):
+        verdict("B1j", tables[0], tables[2])
+    other = found | {"ft_ratio": {**found["ft_ratio"], PROBE: 0.2, RANDOM: 0.9}}
+    assert verdict("B1j", *heads(head_norm=lengths(0.5), **other)) == "contradicted"
 
 
 def p_terms(probe, long_random):

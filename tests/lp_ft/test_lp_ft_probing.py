@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from transformer_dynamics.encoders.calibration import negative_log_likelihood
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.probe import probe
 from transformer_dynamics.encoders.tokens import Tokens
@@ -12,7 +13,7 @@ from transformer_dynamics.lp_ft.run_settings import ProbeChoice
 from transformer_dynamics.lp_ft.sets import Part
 from transformer_dynamics.lp_ft.theory.head_norm import norm_gradient
 
-N, WIDTH, C, STRENGTH = 40, 5, 3, 2.0
+N, WIDTH, C = 40, 5, 3
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +33,11 @@ def start():
     return Head(weight, torch.tensor([0.1, 0.0, -0.1]))
 
 
-def test_the_path_is_gradient_descent_on_the_probes_objective(train, start):
-    found = path(start, train, ProbeChoice(strengths=[STRENGTH], steps=12, points=5), STRENGTH)
+def test_the_path_is_gradient_descent_on_the_cross_entropy(train, start):
+    found = path(start, train, ProbeChoice(strengths=[1.0], steps=12, points=5))
     phi, labels = torch.from_numpy(train.features).double(), torch.from_numpy(train.labels)
     widened = torch.cat([phi, torch.ones(N, 1)], dim=1)
-    curvature = torch.linalg.matrix_norm(widened.T @ widened, 2) / (2 * N) + 1 / (STRENGTH * N)
+    curvature = torch.linalg.matrix_norm(widened.T @ widened, 2) / (2 * N)
     weight, bias = (each.double().requires_grad_() for each in start)
     for step in range(13):
         logits = phi @ weight.T + bias
@@ -47,8 +48,7 @@ def test_the_path_is_gradient_descent_on_the_probes_objective(train, start):
             assert found.losses[index] == pytest.approx(loss.item(), rel=1e-12)
             right = (logits.argmax(1) == labels).double().mean()
             assert found.accuracies[index] == right
-        objective = loss + (weight**2).sum() / (2 * STRENGTH * N)
-        gradients = torch.autograd.grad(objective, [weight, bias])
+        gradients = torch.autograd.grad(loss, [weight, bias])
         with torch.no_grad():
             weight -= gradients[0] / curvature
             bias -= gradients[1] / curvature
@@ -60,19 +60,20 @@ def test_rows_whose_loss_falls_are_those_of_equation_3(train):
     """Without a bias, where (3) holds."""
     weight = torch.randn(C, WIDTH, generator=torch.Generator().manual_seed(3))
     start = Head(weight, torch.zeros(C))
-    found = path(start, train, ProbeChoice(strengths=[STRENGTH], steps=1, points=2), STRENGTH)
+    found = path(start, train, ProbeChoice(strengths=[1.0], steps=1, points=2))
     phi, labels = torch.from_numpy(train.features).double(), torch.from_numpy(train.labels)
     gradient = norm_gradient(weight.double(), phi, labels)
     assert found.falling[0] == (gradient < 0).double().mean().item()
     assert 0 < found.falling[0] < 1
 
 
-def test_the_path_leads_to_the_probe_and_never_up(train, start):
-    found = path(start, train, ProbeChoice(strengths=[STRENGTH], steps=5000, points=40), STRENGTH)
-    best = probe(train.features, train.labels, C, STRENGTH)
-    assert found.norms[-1] == pytest.approx(np.linalg.norm(best.weight), rel=1e-3)
-    objective = found.losses + found.norms**2 / (2 * STRENGTH * N)
-    assert (np.diff(objective) <= 1e-12).all()
+def test_the_path_leads_to_the_probe_without_penalty_and_never_up(train, start):
+    found = path(start, train, ProbeChoice(strengths=[1.0], steps=5000, points=40))
+    best = probe(train.features, train.labels, C, strength=1e6)
+    assert found.losses[-1] == pytest.approx(
+        negative_log_likelihood(best.logits(train.features), train.labels), abs=1e-6
+    )
+    assert (np.diff(found.losses) <= 1e-12).all()
 
 
 def test_points_are_spread_on_a_logarithmic_axis():

@@ -35,7 +35,7 @@ def test_the_default_runs():
     assert number == {
         "main": 3 * 5 * 5,
         "tuning": 3 * 4 * 2,
-        "equal_rate": 2 * 2 * 5,
+        "equal_rate": 2 * 2 * 2 * 5,
         "scale": 4 * 2 * 5,
         "scale_ood": 4 * 2 * 5,
         "scale_sgd": 3 * 2 * 2 * 5,
@@ -142,6 +142,20 @@ def test_the_papers_scale_has_the_papers_rates_and_needs_a_gpu():
     assert runs["sst2-lora-5005"].settings.device == "cuda"
 
 
+@pytest.mark.parametrize("name", [None, *OVERLAYS])
+@pytest.mark.parametrize("experiment", ["equal_rate", "scale_sgd", "head_length"])
+def test_ft_and_lp_ft_are_compared_at_equal_rates_and_batches(experiment, name):
+    found = configure(merged(overlay(name) if name else {}, ON_GPU), STUDIES)
+    runs = study.experiments(found.section("lp_ft"), found.computation)[experiment].runs
+    steps = {}
+    for job in runs.values():
+        tuning = job.settings.tuning
+        one = (tuning.optimiser.rate, tuning.schedule.batch_size, tuning.schedule.epochs)
+        steps.setdefault((job.settings.texts.name, job.settings.method), set()).add(one)
+    texts = {name for name, _ in steps}
+    assert all(steps[name, "ft"] == steps[name, "lp_ft"] for name in texts)
+
+
 def test_what_the_papers_scale_would_cost():
     given = merged(overlay("paper_scale"), {"lp_ft": {"seeds": [1001, 2002]}})
     grids = configure(given, STUDIES).section("lp_ft").experiments
@@ -156,7 +170,7 @@ def test_what_the_papers_scale_would_cost():
 def test_names_of_runs_say_in_what_they_differ():
     given = settings()
     shared = given.shared(Computation())
-    assert next(iter(arms(given.experiments["equal_rate"], shared))) == "trec6-ft-rate3e-05"
+    assert next(iter(arms(given.experiments["equal_rate"], shared))) == "cb-ft-rate3e-05"
     assert "trec6-lp_ft-x0.1" in arms(given.experiments["scale"], shared)
     sgd = arms(given.experiments["scale_sgd"], shared)
     assert {"trec6-ft-rate0.001-x10-unclipped", "trec6-ft-rate0.001-x10-clip1"} <= {*sgd}

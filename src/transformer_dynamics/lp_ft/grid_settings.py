@@ -73,6 +73,8 @@ class Grid(Strict):
     """What is trained."""
     rates: dict[Method, Positives] = {}
     """Rates to try, instead of the one that was chosen."""
+    batch_size: Count | None = None
+    """Samples of a step of every method, instead of what was chosen for each."""
     norms: Annotated[list[Norm], Field(min_length=1), AfterValidator(distinct)] = ["own"]
     """Length of the head at the start: its own, or that of the random head or of the probe."""
     factors: Positives = [1.0]
@@ -148,7 +150,7 @@ def _tunings(
         return
     rates = grid.rates.get(method)
     chosen = shared.rates.get(name, {}).get(method)
-    batch_size = chosen.batch_size if chosen else Rate(rate=1).batch_size
+    batch_size = grid.batch_size or (chosen or Rate(rate=1)).batch_size
     schedule = Schedule(
         epochs=length.epochs, steps=length.steps, batch_size=batch_size, kept=grid.kept
     )

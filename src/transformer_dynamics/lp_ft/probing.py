@@ -1,4 +1,4 @@
-"""Linear probing, to the optimum and along gradient descent, on features that do not change."""
+"""Linear probing, to the optimum and by gradient descent, on features that do not change."""
 
 from typing import NamedTuple
 
@@ -46,26 +46,22 @@ def points(choice: ProbeChoice) -> NDArray[np.int64]:
     return np.unique(np.concatenate([[0], spread]))
 
 
-def path(start: Head, train: Part, choice: ProbeChoice, strength: float) -> Path:
-    """Full-batch gradient descent on the probe's objective, divided by C_reg N.
+def path(start: Head, train: Part, choice: ProbeChoice) -> Path:
+    """Full-batch gradient descent on mean_i CE_i alone, whose gradient Eq. (3) is of.
 
-        mean_i CE_i + ||V||_F^2/(2 C_reg N)
-
-    The step is 1/L, where L = (1/2) lambda_max(mean_i [phi_i, 1][phi_i, 1]^T) + 1/(C_reg N) bounds
-    the curvature, so that no step increases the objective.
+    A penalty, as that of the optimum, would shorten the head. The step is 1/L, where
+    L = (1/2) lambda_max(mean_i [phi_i, 1][phi_i, 1]^T) bounds the curvature, so that none increases
+    the loss.
 
     Args:
         start: where it begins.
         train: [N] samples.
         choice: number of steps, and how many are kept.
-        strength: C_reg.
     """
     phi = np.asarray(train.features, np.float64)
     weight, bias = (each.double().numpy() for each in start)
-    decay = 1 / (strength * len(phi))
     widened = np.concatenate([phi, np.ones((len(phi), 1))], axis=1)
-    largest = np.linalg.eigvalsh(widened.T @ widened / len(phi))[-1]
-    eta = 1 / (largest / 2 + decay)
+    eta = 2 / np.linalg.eigvalsh(widened.T @ widened / len(phi))[-1]
     one_hot = np.eye(len(weight))[train.labels]
     kept, rows = set(points(choice).tolist()), []
     for step in range(choice.steps + 1):
@@ -77,7 +73,7 @@ def path(start: Head, train: Part, choice: ProbeChoice, strength: float) -> Path
             right = np.mean(logits.argmax(axis=1) == train.labels)
             loss = negative_log_likelihood(logits, train.labels)
             rows.append((step, np.linalg.norm(weight), loss, right, np.mean(radial < 0)))
-        weight = weight - eta * (gradient + decay * weight)
+        weight = weight - eta * gradient
         bias = bias - eta * error.sum(axis=0)
     steps, *columns = (np.array(column) for column in zip(*rows, strict=True))
     return Path(steps, *columns)

@@ -73,7 +73,7 @@ def train(
 def _probing(job: RunJob, found: Sets, drawn: Head) -> Arrays:
     """LP: nothing is trained but a head, on features that are known."""
     best = probed(found, job.probe)
-    along = path(drawn, found.train, job.probe, best.strength)
+    along = path(drawn, found.train, job.probe)
     score = np.mean(best.logits(found.validation.features).argmax(1) == found.validation.labels)
     arrays = along._asdict() | {
         "scores": np.array([score]),

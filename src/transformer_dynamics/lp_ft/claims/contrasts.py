@@ -134,6 +134,20 @@ def evidence(cells: Mapping[str, Seeds]) -> pd.DataFrame:
     )
 
 
+def check_equal_rates(rows: pd.DataFrame) -> None:
+    """Refuse a comparison that learning rates might decide.
+
+    Args:
+        rows: of methods that are compared, in every place.
+
+    Raises:
+        UnmeasurableError: names the first place where they differ.
+    """
+    for name, own in by_place(rows):
+        if len({*own["rate"]}) > 1:
+            raise UnmeasurableError(f"{name} has methods with different rates")
+
+
 def ln(numbers: Seeds) -> Seeds:
     """Natural logarithms by seed; NaN of a run that diverged stays NaN."""
     return pd.Series(np.log(numbers.to_numpy(np.float64)), numbers.index)

@@ -8,6 +8,7 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     Seeds,
     Trained,
     by_place,
+    check_equal_rates,
     differences,
     evidence,
     ln,
@@ -41,7 +42,11 @@ def less_change_at_equal_rates(features: Trained) -> pd.DataFrame:
 
 
 def less_change_by_direction(features: Trained) -> pd.DataFrame:
-    """Log of Diff(F) from the random direction over that from the probe's, at either norm."""
+    """Log of Diff(F) from the random direction over that from the probe's, at either norm.
+
+    At equal rates, as directions are those of two methods, each of which may have its own.
+    """
+    check_equal_rates(_with_logarithms(features))
     found = _by_direction_and_norm(features)
     return evidence(
         {

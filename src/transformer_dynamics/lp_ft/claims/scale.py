@@ -10,6 +10,7 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     Seeds,
     Trained,
     by_place,
+    check_equal_rates,
     evidence,
     ln,
     of_methods,
@@ -71,10 +72,9 @@ def slopes_that_clipping_removes(*features: Trained) -> pd.DataFrame:
 def more_change_in_plain_descent(*features: Trained) -> pd.DataFrame:
     """Log of Diff(F) of LP-FT over that of FT, by unclipped SGD at one rate, factor 1."""
     rows = _rows(*features, optimiser="sgd", clip=0.0, factor=1.0)
+    check_equal_rates(rows)
     cells = {}
     for name, own in by_place(rows):
-        if len({*own["rate"]}) > 1:
-            raise UnmeasurableError(f"{name} has methods with different rates")
         wide = of_methods(own, "ln_difference", ("ft", "lp_ft"))
         cells[name] = wide["lp_ft"] - wide["ft"]
     return evidence(cells)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from replication.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import (
     Heads,
     Seeds,
@@ -23,6 +24,10 @@ PROBE, RANDOM = ("probe", "probe"), ("random", "random")
 """Direction and norm of the heads from which LP-FT and FT start."""
 LONG_RANDOM, SHORT_PROBE = ("random", "probe"), ("probe", "random")
 """The same of the two heads that differ from these in their norm alone."""
+LONG = 2.0
+"""From which ratio on of ||V||, probe over random head, median over seeds, a probe is long; it is
+short below 1. How long it becomes is its penalty's choice, and what is said of the length of a
+probed head says nothing where that has not grown."""
 
 
 def smaller_errors(delta: Trained) -> pd.DataFrame:
@@ -52,13 +57,21 @@ def larger_ratio(*heads: Heads) -> pd.DataFrame:
 
 
 def ratio_of_long_random_heads(*heads: Heads) -> pd.DataFrame:
-    """FT ratio from a random direction with the probe's norm."""
-    return _over_samples(heads, "ft_ratio", lambda ratio: ratio[LONG_RANDOM])
+    """FT ratio from a random direction with the probe's norm, where the probe is long."""
+    return _over_samples(_long(heads), "ft_ratio", lambda ratio: ratio[LONG_RANDOM])
 
 
 def ratio_by_direction(*heads: Heads) -> pd.DataFrame:
-    """FT ratio from the probe's direction minus from a random one, with the random head's norm."""
-    return _over_samples(heads, "ft_ratio", lambda ratio: ratio[SHORT_PROBE] - ratio[RANDOM])
+    """FT ratio from the probe's direction minus from a random one, with the random head's norm.
+
+    Where the probe is long: elsewhere its direction with that norm is nearly the probe itself.
+    """
+    return _over_samples(_long(heads), "ft_ratio", lambda ratio: ratio[SHORT_PROBE] - ratio[RANDOM])
+
+
+def ratio_of_short_probes(*heads: Heads) -> pd.DataFrame:
+    """FT ratio from the probe minus that from the random head, where the probe is shorter."""
+    return _over_samples(_short(heads), "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM])
 
 
 def larger_p_term_on_fewer_samples(*heads: Heads) -> pd.DataFrame:
@@ -96,19 +109,55 @@ def ratio_of_adapters_by_samples(*measured: Any) -> pd.DataFrame:
 
 
 def more_change_in_the_first_step(*heads: Heads) -> pd.DataFrame:
-    """Log of the change of features by one linearised step, from the probe over the other's."""
-    return _over_samples(heads, "feature_change", lambda change: ln(change[PROBE] / change[RANDOM]))
+    """Log of the change of features by one linearised step, from the probe over the other's.
+
+    Where the probe is long.
+    """
+    return _over_samples(
+        _long(heads), "feature_change", lambda change: ln(change[PROBE] / change[RANDOM])
+    )
 
 
 def less_change_per_logit(*heads: Heads) -> pd.DataFrame:
     """Log of this change over that of the logits, from the probe minus from the random head."""
-    features, logits = (_by_samples(heads, column) for column in ("feature_change", "logit_change"))
+    long = _long(heads)
+    features, logits = (_by_samples(long, column) for column in ("feature_change", "logit_change"))
     cells = {}
     for name, both in features.items():
         for samples, told in SAMPLES.items():
             share = both[samples] / logits[name][samples]
             cells[f"{name}, {told}"] = ln(share[PROBE] / share[RANDOM])
     return evidence(cells)
+
+
+def _long(heads: Sequence[Heads]) -> list[Heads]:
+    """The sets whose probe is at least `LONG` times as long as the random head.
+
+    Raises:
+        UnmeasurableError: if there is none.
+    """
+    found = [each for each in heads if _growth(each) >= LONG]
+    if not found:
+        raise UnmeasurableError(f"no probe is {LONG:g} times as long as the random head")
+    return found
+
+
+def _short(heads: Sequence[Heads]) -> list[Heads]:
+    """The sets whose probe is shorter than the random head.
+
+    Raises:
+        UnmeasurableError: if there is none.
+    """
+    found = [each for each in heads if _growth(each) < 1]
+    if not found:
+        raise UnmeasurableError("no probe is shorter than the random head")
+    return found
+
+
+def _growth(heads: Heads) -> float:
+    """||V|| of the probe over that of the random head, median over seeds."""
+    norms = heads.table.pivot_table(index="seed", columns=["direction", "norm"], values="head_norm")
+    return float((norms[PROBE] / norms[RANDOM]).median())
 
 
 def _over_samples(
