@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.errors import OutOfRegimeError
 from transformer_dynamics.lp_ft.claims.contrasts import (
     Heads,
     Seeds,
@@ -134,11 +134,11 @@ def _long(heads: Sequence[Heads]) -> list[Heads]:
     """The sets whose probe is at least `LONG` times as long as the random head.
 
     Raises:
-        UnmeasurableError: if there is none.
+        OutOfRegimeError: if there is none.
     """
     found = [each for each in heads if _growth(each) >= LONG]
     if not found:
-        raise UnmeasurableError(f"no probe is {LONG:g} times as long as the random head")
+        raise OutOfRegimeError(f"no probe is {LONG:g} times as long as the random head")
     return found
 
 
@@ -146,11 +146,11 @@ def _short(heads: Sequence[Heads]) -> list[Heads]:
     """The sets whose probe is shorter than the random head.
 
     Raises:
-        UnmeasurableError: if there is none.
+        OutOfRegimeError: if there is none.
     """
     found = [each for each in heads if _growth(each) < 1]
     if not found:
-        raise UnmeasurableError("no probe is shorter than the random head")
+        raise OutOfRegimeError("no probe is shorter than the random head")
     return found
 
 
