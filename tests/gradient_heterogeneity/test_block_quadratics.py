@@ -1,5 +1,7 @@
 """One-step bounds over random quadratics, the cases in which they are equalities, and runs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,7 +49,7 @@ def test_best_rate_and_decrease_are_the_bounds_maximum():
 
 def test_direction_curvatures_are_those_of_the_methods():
     q = quadratics.draw(generator(3, "curvatures"), coupled=False)
-    q = q._replace(gradient=np.arange(1.0, len(q.gradient) + 1))
+    q = replace(q, gradient=np.arange(1.0, len(q.gradient) + 1))
     h, norms = q.curvatures, np.sqrt(q.squares(q.gradient))
     by_gradient = heterogeneity.gradient_weighted(norms, h)
     by_size = heterogeneity.size_weighted(q.sizes, h)
@@ -78,7 +80,7 @@ def test_the_cubic_term_covers_a_hessian_that_changes():
     """A quadratic less rho sum_i sin theta_i, whose Hessian at 0 is that of the quadratic."""
     rho = 2.0
     for base in drawn(200, "cubic"):
-        q = base._replace(gradient=base.gradient - rho)
+        q = replace(base, gradient=base.gradient - rho)
         for method in METHODS:
             d = q.direction(method)
             for share in SHARES:

@@ -75,6 +75,10 @@ def test_absent_classes():
     table = heads(SIGN, SIGNUM)
     assert means(evidence("H9f", {OF: table})) == dict.fromkeys(SMALL, pytest.approx(-0.3))
     assert verdict("H9f", {OF: table}) == "replicated"
+    # The bound is reached where every class of a batch has too little probability.
+    equal = heads(SIGN | {"drift": -0.3}, SIGNUM)
+    equal["drift"] = -0.3 + 0.01 * (equal["drift"] + 0.3)
+    assert verdict("H9f", {OF: equal}) == "replicated"
     above = heads(SIGN | {"drift": -0.2}, SIGNUM)
     assert verdict("H9f", {OF: above}) == "contradicted"
 

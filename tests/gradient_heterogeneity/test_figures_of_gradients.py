@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from declared import SEEDS, STUDY, endpoints, spread
-from test_claims_heads import SIGN, SIGNUM, heads
+from test_claims_heads import SIGN, SIGNUM, heads, whole
 from test_claims_optimisers import case, coordinates, steps, texts
 from test_claims_steps import steps as one_steps
 
@@ -24,6 +24,7 @@ from transformer_dynamics.gradient_heterogeneity.figures import (
     fig8,
     fig9,
     fig10,
+    heads_full,
     one_step,
     schedules,
 )
@@ -123,25 +124,32 @@ def test_pairs_stand_side_by_side():
              "deviation": deviation, "state": state, "metric": metric, "value": place}
             for place, ln in enumerate(("post", "pre"), 1)
             for state in states
-            for metric in fig4.METRICS
+            for metric in fig4.METRICS["fig4"]
         ]  # fmt: skip
 
     given = [
-        *rows("initial", 6, 0.0, ["initial"]),
+        *rows("initial", 12, 0.0, ["initial"]),
         *rows("initial", 6, 0.02, ["initial"]),
         *rows("trained", 6, 0.05, ["initial", "masked", "pretrained", "adam"]),
         *rows("trained", 12, 0.05, ["initial", "masked", "pretrained", "adam"]),
     ]
     matrices = [{**row, "set": "matrices", "value": 9.0} for row in given]
-    found = table_of(fig4, "fig4", spread([*given, *matrices]))
-    assert {*found["column"]} == {"random", "depth 6", "depth 12"}
-    assert found["value"].max() < 5
-    for (_, place), own in found.groupby(["column", found["place"].round()]):
-        assert {*own["ln"]} == {"post", "pre"}, place
-        assert own[own["ln"] == "post"]["place"].max() < own[own["ln"] == "pre"]["place"].min()
-        assert own.groupby("ln")["mean"].first().to_dict() == {
-            "post": pytest.approx(1), "pre": pytest.approx(2)
-        }  # fmt: skip
+    measured = spread([*given, *matrices])
+    trained = table_of(fig4, "fig4", measured)
+    assert [*dict.fromkeys(trained["column"])] == ["depth 6", "depth 12"]
+    assert [*dict.fromkeys(trained["name"])] == ["random", "masked\nwords", "new\nhead", "Adam"]
+    random = table_of(fig4, "random_weights", measured)
+    assert [*dict.fromkeys(random["column"])] == ["PyTorch", "sd 0.02", "sd 0.05"]
+    assert {*random["state"]} == {"initial"}
+    assert "ratio" not in {*random["metric"]}
+    for found in (trained, random):
+        assert found["value"].max() < 5
+        for (_, place), own in found.groupby(["column", found["place"].round()]):
+            assert {*own["ln"]} == {"post", "pre"}, place
+            assert own[own["ln"] == "post"]["place"].max() < own[own["ln"] == "pre"]["place"].min()
+            assert own.groupby("ln")["mean"].first().to_dict() == {
+                "post": pytest.approx(1), "pre": pytest.approx(2)
+            }  # fmt: skip
 
 
 def curves(name, batch, losses):
@@ -208,6 +216,20 @@ def test_drift_beside_laws():
     assert law[law["optimiser"] == "signum"]["bound"].isna().all()
     small = law[(law["optimiser"] == "signsgd") & (law["batch"] < law["classes"])]
     assert small["law"].to_numpy() == pytest.approx(small["bound"].to_numpy())
+
+
+def test_heads_of_whole_networks():
+    given = whole(SIGN, SIGNUM).assign(case="banking77", common=1.5, centred=2.0)
+    found = table_of(heads_full, "heads_full", given)
+    last = found[found["step"] == 150].groupby(["optimiser", "part"])["mean"].first()
+    assert last["signsgd"].to_dict() == {
+        "drift": pytest.approx(-0.6), "total": pytest.approx(2.8), "common": 0.5,
+        "centred": pytest.approx(2 / 3),
+    }  # fmt: skip
+    assert last["signum", "drift"] == pytest.approx(-0.1)
+    start = found[found["step"] == 0]
+    assert {*start["part"]} == {"common", "centred", "total"}
+    assert (start[start["part"] == "total"]["value"] == 1).all()
 
 
 def test_bounds_stand_on_their_side_of_the_line():

@@ -51,30 +51,32 @@ def _beside_cnn(spread: SpreadOf, metric: str) -> pd.DataFrame:
 
 
 def ratios_on_texts(spread: SpreadOf) -> pd.DataFrame:
-    """Lambda_G/Lambda_P of transformers of texts, over all tensors and over matrices."""
+    """Log Lambda_G/Lambda_P of transformers of texts, over all tensors and over matrices."""
     rows = spread.table
-    return _values(rows[(rows["ln"] != "none") & (rows["task"] != IMAGES)], "ratio")
+    return _logs(rows[(rows["ln"] != "none") & (rows["task"] != IMAGES)], "ratio")
 
 
 def ratios_on_images(spread: SpreadOf) -> pd.DataFrame:
-    """Lambda_G/Lambda_P of transformers of images, over all tensors and over matrices."""
+    """Log Lambda_G/Lambda_P of transformers of images, over all tensors and over matrices."""
     rows = spread.table
-    return _values(rows[(rows["ln"] != "none") & (rows["task"] == IMAGES)], "ratio")
+    return _logs(rows[(rows["ln"] != "none") & (rows["task"] == IMAGES)], "ratio")
 
 
 def ratios_of_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """Lambda_G/Lambda_P of the CNN, over all tensors and over matrices."""
-    return _values(spread.table[spread.table["ln"] == "none"], "ratio")
+    """Log Lambda_G/Lambda_P of the CNN, over all tensors and over matrices."""
+    return _logs(spread.table[spread.table["ln"] == "none"], "ratio")
 
 
-def advantages(spread: SpreadOf) -> pd.DataFrame:
-    """Log of kappa Lambda_G/Lambda_P of all transformers."""
-    rows = spread.table[spread.table["ln"] != "none"]
-    return _values(rows.assign(value=np.log(rows["value"])), "advantage")
+def advantages_of_matrices(spread: SpreadOf) -> pd.DataFrame:
+    """Log of kappa Lambda_G/Lambda_P of all transformers, over matrices."""
+    rows = spread.table
+    return _logs(rows[(rows["ln"] != "none") & (rows["set"] == "matrices")], "advantage")
 
 
-def _values(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Logarithms, as ratios are skewed."""
     rows = rows[rows["metric"] == metric]
+    rows = rows.assign(value=np.log(rows["value"]))
     return evidence(
         {
             f"{name}, {chosen}": of_seeds(part, "value", name)
@@ -98,6 +100,11 @@ def norms_by_placement(spread: SpreadOf) -> pd.DataFrame:
 def densities_by_placement(spread: SpreadOf) -> pd.DataFrame:
     """Standard deviation of log r_b over all tensors after fine-tuning, Post-LN minus Pre-LN."""
     return _by_placement(_tuned(spread), "log_spread")
+
+
+def density_ginis_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """Gini of r_b over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    return _by_placement(_tuned(spread), "gini_density")
 
 
 def layers_by_placement(spread: SpreadOf) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from transformer_dynamics.gradient_heterogeneity.measured_settings import Measur
 StepsOf = Measured[MeasuredRuns]
 """The metric `one_step` of measured networks."""
 CAUTIOUS = 0.25
-"""f of the rate at which the promise should hold whatever delta is, up to 3 Lambda."""
+"""f of the rate at which promises are tested, where curvature takes an eighth of the gain."""
 STATE = ["net", "task", "state", "batch", "set"]
 """What a step starts from."""
 

@@ -20,6 +20,8 @@ theta_b = s_b theta'_b makes g'_b = s_b g_b and h'_b = s_b^2 h_b. A gradient ste
 on theta with rates eta s_b^2, a step by signs one with rates eta s_b.
 """
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -34,7 +36,8 @@ METHODS: tuple[Method, ...] = ("gradient", "sign")
 """Both."""
 
 
-class Quadratic(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Quadratic:
     """g and H at one point, and how entries are divided into blocks."""
 
     hessian: Floats
@@ -44,7 +47,7 @@ class Quadratic(NamedTuple):
     sizes: NDArray[np.int64]
     """[B] P_b, of sum P."""
 
-    @property
+    @cached_property
     def starts(self) -> NDArray[np.int64]:
         """[B] the first entry of every block."""
         return np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
@@ -55,14 +58,14 @@ class Quadratic(NamedTuple):
         owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return np.equal.outer(owner, owner)
 
-    @property
+    @cached_property
     def curvatures(self) -> Floats:
         """[B] h_b."""
         blocks = zip(self.starts, self.sizes, strict=True)
         largest = [np.linalg.eigvalsh(self.hessian[i : i + n, i : i + n])[-1] for i, n in blocks]
         return np.maximum(largest, 0.0)
 
-    @property
+    @cached_property
     def coupling(self) -> float:
         """Delta = ||H - blockdiag H||_2."""
         return float(np.linalg.norm(np.where(self.within, 0, self.hessian), ord=2))
@@ -81,12 +84,12 @@ class Quadratic(NamedTuple):
 
     def at(self, update: Floats) -> "Quadratic":
         """The same loss seen from theta + u, where the gradient is g + H u."""
-        return self._replace(gradient=self.gradient + self.hessian @ update)
+        return replace(self, gradient=self.gradient + self.hessian @ update)
 
     def rescaled(self, scales: Floats) -> "Quadratic":
         """As a function of theta', theta_b = s_b theta'_b, for s_b > 0 [B]."""
         s = np.repeat(scales, self.sizes)
-        return self._replace(hessian=s[:, None] * self.hessian * s, gradient=s * self.gradient)
+        return replace(self, hessian=s[:, None] * self.hessian * s, gradient=s * self.gradient)
 
 
 def curvature_along(quadratic: Quadratic, direction: Floats) -> float:
@@ -181,7 +184,7 @@ def descend(quadratic: Quadratic, method: Method, epsilon: float, most: int = 10
         along, square = float(g @ d), float(d @ d)
         if along <= (count * epsilon if method == "sign" else count * epsilon**2):
             return Descent(steps, 2 * largest * gap / (count * epsilon**2))
-        curvature = float(h @ here.squares(d)) / square + delta
+        curvature = float(h @ quadratic.squares(d)) / square + delta
         largest = max(largest, curvature)
         here = here.at(-along / (square * curvature) * d)
     raise InputError(f"the target was not reached in {most} steps")
@@ -248,11 +251,11 @@ def draw(random: np.random.Generator, *, coupled: bool = True, definite: bool = 
     if coupled:
         noise = np.where(drawn.within, 0, random.normal(size=(total, total)))
         noise = (noise + noise.T) * np.exp(random.normal()) / np.sqrt(total)
-        drawn = drawn._replace(hessian=hessian + noise)
+        drawn = replace(drawn, hessian=hessian + noise)
     if definite:
         lowest = float(np.linalg.eigvalsh(drawn.hessian)[0])
         shift = max(0.05 - lowest, 0.0) * np.eye(total)
-        drawn = drawn._replace(hessian=drawn.hessian + shift)
+        drawn = replace(drawn, hessian=drawn.hessian + shift)
     return drawn
 
 

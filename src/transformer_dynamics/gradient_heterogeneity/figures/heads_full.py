@@ -1,0 +1,77 @@
+"""Heads of whole networks under signs, with an average of gradients and without."""
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+LENGTHS = {"common": "common mode", "centred": "centred", "total": r"$\Vert V\Vert$"}
+"""Of V, over its length at the start."""
+PARTS = {"drift": "drift of mean $b$"} | LENGTHS
+
+
+class HeadsFull(Figure):
+    """Drift of biases and norms of heads along training."""
+
+    title: ClassVar[str] = "Gradient heterogeneity: heads of whole networks"
+    columns: ClassVar[tuple[str, ...]] = (
+        "case", "rate", "optimiser", "seed", "step", "part", "value", "mean",
+    )  # fmt: skip
+    drawing: Literal["heads_full"]
+    """Which drawing."""
+    experiment: str = "heads_full"
+    """Whose networks."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Heads along training."""
+        return [(self.experiment, "heads")]
+
+
+def table(figure: HeadsFull, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+    """A row per part of `PARTS`, case, rate, optimiser, seed and step, with means over seeds."""
+    keys = ["case", "rate", "optimiser", "seed"]
+    rows = measured.table.sort_values("step", kind="stable")
+    start = rows.groupby(keys)["total"].transform("first")
+    rows = rows.assign(**{name: rows[name] / start for name in LENGTHS})
+    long = rows.melt([*keys, "step"], [*PARTS], "part").dropna(subset="value")
+    means = long.groupby(["case", "rate", "optimiser", "step", "part"])["value"].transform("mean")
+    return long.assign(mean=means)[list(figure.columns)]
+
+
+def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """A row of panels per case and rate; small dots are seeds."""
+    import matplotlib.pyplot as plt
+
+    from replication.drawing import WIDTH
+    from transformer_dynamics.gradient_heterogeneity.figures.names import (
+        case,
+        legend_of_optimisers,
+        optimiser_styles,
+    )
+
+    arms = list(dict.fromkeys(zip(table["case"], table["rate"], strict=True)))
+    drawing, grid = plt.subplots(
+        len(arms), len(PARTS), figsize=(WIDTH, 0.6 + 1.6 * len(arms)), sharex=True,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
+    for line, (name, rate) in zip(grid, arms, strict=True):
+        of_arm = table[(table["case"] == name) & (table["rate"] == rate)]
+        for axes, part in zip(line, PARTS, strict=True):
+            for optimiser, style in optimiser_styles().items():
+                own = of_arm[(of_arm["part"] == part) & (of_arm["optimiser"] == optimiser)]
+                axes.scatter(
+                    own["step"], own["value"], s=5, color=style.colour, alpha=0.3, linewidths=0
+                )
+                mean = own.drop_duplicates("step")
+                axes.plot(mean["step"], mean["mean"], color=style.colour, linestyle=style.line)
+        line[0].set_ylabel(f"{case(name)}\nrate {rate:g}")
+    for axes, title in zip(grid[0], PARTS.values(), strict=True):
+        axes.set_title(title)
+    for axes in grid[-1]:
+        axes.set_xlabel("step")
+    legend_of_optimisers(drawing, table["optimiser"])
+    return drawing
