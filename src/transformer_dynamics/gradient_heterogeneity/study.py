@@ -406,7 +406,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     shape = {"depth": 1, "width": 8, "heads": 2, "length": 8}
     images = {"train": 20, "validation": 4, "test": 6}
     short = {"steps": 3, "slice": 8, "points": 2}
-    measuring = {"batches": 2, "size": 4, "products": 3}
+    measuring = {"batches": 2, "size": 4, "products": 2}
 
     def drawn(chosen: Drawn) -> dict[str, Any]:
         return numbers | {"texts": others.get(chosen.texts, "trec6")}
@@ -466,12 +466,14 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "cases": {name: measured(case) for name, case in settings.heterogeneity.cases.items()},
         },
         "pairs": {
+            "seeds": [1, 2],
             "drawn": drawn(settings.pairs.drawn),
             "words": 12,
             "length": 8,
             "cases": {
                 name: {
                     "depths": [2],
+                    "deviations": case.deviations[:2],
                     "measuring": measuring | {"curved": case.measuring.curved},
                     "masked": tuned(case.masked),
                     "tunings": {key: tuned(each) for key, each in case.tunings.items()},
