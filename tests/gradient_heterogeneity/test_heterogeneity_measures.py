@@ -1,5 +1,7 @@
 """Spreads over blocks against their definitions and against what is known of lognormal blocks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,7 @@ def test_advantage_is_the_ratio_of_the_best_steps():
     """Of uncoupled quadratics, where all entries have gradient."""
     for index in range(50):
         q = quadratics.draw(generator(index, "advantage"), coupled=False)
-        q = q._replace(gradient=generator(index, "gradient").normal(size=len(q.gradient)))
+        q = replace(q, gradient=generator(index, "gradient").normal(size=len(q.gradient)))
         norms = np.sqrt(q.squares(q.gradient))
         absolute = q.squares(np.sqrt(np.abs(q.gradient)))
         found = measures.advantage(q.sizes, norms, absolute, q.curvatures)
