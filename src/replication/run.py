@@ -196,8 +196,13 @@ def _runs(work: Work) -> None:
     from replication.checkpoint import Checkpoint
     from replication.storage import write_arrays
 
-    # By another name than the whole run: neither is taken for the other.
-    under_way = {**work.provenance, "program": f"{work.order.program}, under way"}
+    # By another name than the whole run: neither is taken for the other. And only of the same data,
+    # which may be of other source files, as their recipes do not say.
+    under_way = {
+        **work.provenance,
+        "program": f"{work.order.program}, under way",
+        "data": [checksum(path).strip() for path in work.paths("data")],
+    }
     checkpoint = Checkpoint(work.output.with_suffix(".checkpoint"), under_way)
     data = [file.arrays for file in _read(work, "data")]
     arrays = work.function(work.settings, work.seeds, data, checkpoint)

@@ -15,7 +15,8 @@ STUDY = find_studies()["lp_ft"]
 CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}
 SEEDS = range(1, 6)
 ARM = {
-    "optimiser": "adamw", "clip": 1.0, "rate": 3e-5, "norm_of": "own", "factor": 1.0,
+    "optimiser": "adamw", "clip": 1.0, "rate": 3e-5, "batch_size": 16, "norm_of": "own",
+    "factor": 1.0,
 }  # fmt: skip
 """Columns of a trained run, unless a row says otherwise."""
 

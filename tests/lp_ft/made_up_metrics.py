@@ -5,6 +5,7 @@ Noise over seeds is drawn by name, so that a value does not depend on the others
 
 from itertools import product
 from random import Random
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -28,14 +29,17 @@ def noise(*names):
     return Random(repr(names)).gauss(0, 1)
 
 
-def measured(rows):
-    return Measured(pd.DataFrame(rows), None)
+def measured(rows, name=None):
+    """A metric, whose job says which set it is of, if it is of one."""
+    job = SimpleNamespace(runs=SimpleNamespace(texts=SimpleNamespace(name=name)))
+    return Measured(pd.DataFrame(rows), job if name else None)
 
 
 def of_run(texts, method, seed, **changes):
     is_lp = method == "lp"
     told = {"texts": texts, "method": method, "optimiser": "none" if is_lp else "adamw"}
     told |= {"clip": 0.0 if is_lp else 1.0, "rate": 0.0 if is_lp else 3e-5}
+    told |= {"batch_size": 0 if is_lp else 16}
     return told | {"norm_of": "own", "factor": 1.0, "seed": seed} | changes
 
 
@@ -165,7 +169,7 @@ def kernel_sizes(name):
                 "off_diagonal": 60 * size,
             }
         )
-    return measured(rows)
+    return measured(rows, name)
 
 
 def kernel_regression(name):
@@ -176,7 +180,7 @@ def kernel_regression(name):
             row = {"seed": seed, "method": method, "kernel": kernel, "strength": 1.0}
             row |= {"split": split, "logit": right, "floor": 1 - 1 / classes}
             rows.append(row | {"argmax": right - 0.05, "majority": 0.5})
-    return measured(rows)
+    return measured(rows, name)
 
 
 def ft_ratio(name):
@@ -185,7 +189,7 @@ def ft_ratio(name):
         p, f = 40 * (1 + 0.1 * noise("p", name, seed)), 200 * SIZES[method]
         row = {"seed": seed, "method": method, "ft_ratio": f / (p + f)}
         rows.append(row | {"p_term": p, "f_term": f, "error": 0.5})
-    return measured(rows)
+    return measured(rows, name)
 
 
 def kernel_spectra(name):
@@ -199,7 +203,7 @@ def kernel_spectra(name):
             value[100 * (classes - 1) :] = 1e-17
         own = {"seed": seed, "method": method, "kernel": kernel}
         tables.append(pd.DataFrame(own | {"index": index, "value": value}))
-    return Measured(pd.concat(tables, ignore_index=True), None)
+    return measured(pd.concat(tables, ignore_index=True), name)
 
 
 def kernel_blocks(name):
@@ -215,7 +219,7 @@ def kernel_blocks(name):
         own = {"seed": seed, "method": method, "kernel": kernel, "i": i, "j": j}
         own |= {"class_i": labels[i], "class_j": labels[j], "trace_norm": norms}
         tables.append(pd.DataFrame(own))
-    return Measured(pd.concat(tables, ignore_index=True), None)
+    return measured(pd.concat(tables, ignore_index=True), name)
 
 
 def head_control(name):
@@ -242,7 +246,7 @@ def head_control(name):
                 "error": 0.5,
             }
         )
-    return measured(rows)
+    return measured(rows, name)
 
 
 def norm(given):

@@ -114,6 +114,9 @@ def test_less_change_by_direction_and_norm():
     with pytest.raises(UnmeasurableError, match="TREC-6 has methods with different rates"):
         verdict("L6d", Measured(table, None))
     assert verdict("L6e", Measured(table, None)) == "replicated"
+    table = both.table.assign(batch_size=both.table["method"].map({"ft": 16, "lp_ft": 4}))
+    with pytest.raises(UnmeasurableError, match="TREC-6 has methods with different sizes of batc"):
+        verdict("L6d", Measured(table, None))
 
 
 def test_similarity():

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from claim_tables import SEEDS, means, trained, verdict, without
+from claim_tables import SEEDS, means, measured_by, trained, verdict, without
 
 from replication.errors import UnmeasurableError
 from replication.study import Measured
@@ -75,6 +75,16 @@ def test_growth_along_training():
     assert len(found) == 9
     assert verdict("L5b", honest) == "replicated"
     assert verdict("L5b", along(lp=20.0, ft=0.99, lora=1.3)) == "contradicted"
+    # What diverged at the end did not grow by what it had before.
+    table = honest.table
+    of_last = (table["step"] == 2) & (table["seed"] == 1) & (table["method"] == "ft")
+    lost = measured_by("L5b", Measured(table.assign(norm=table["norm"].mask(of_last)), None))
+    is_ft = lost["cell"].str.endswith("FT")
+    assert lost.loc[is_ft & (lost["seed"] == 1), "value"].isna().all()
+    assert lost["value"].isna().sum() == len(SETS)
+    twice = pd.concat([table, table.assign(rate=1.0)])
+    with pytest.raises(UnmeasurableError, match="several runs of a seed"):
+        verdict("L5b", Measured(twice, None))
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.97, "replicated"), (0.6, "contradicted")])

@@ -312,6 +312,48 @@ def test_every_method_has_a_look_of_its_own():
     assert len({look.marker for look in looks}) == len(METHODS)
 
 
+def test_runs_that_a_figure_does_not_tell_apart_are_refused():
+    told = "several runs of a seed that the figure does not tell apart, as their {} differ"
+    by_factor, by_rate = told.format("factor"), told.format("rate")
+    with pytest.raises(InputError, match=f"figures > table1: .* {by_factor}"):
+        run_tables.table(figure(experiment="scale"), made.metric("scale", "features"))
+    shown = equal_rate.EqualRate(drawing="equal_rate")
+    with pytest.raises(InputError, match=by_factor):
+        equal_rate.table(shown, *(made.metric("scale", name) for _, name in shown.sources()))
+    shown = scaling.Scaling(
+        drawing="scale_test", panels=[{"experiment": "scale_sgd", "texts": "trec6"}]
+    )
+    with pytest.raises(InputError, match=told.format("clip")):
+        scaling.table(shown, made.metric("scale_sgd", "features"))
+    shown = norms.Norms(
+        drawing="fig1", curves=[{"texts": "trec6", "method": "lp"}], bars="trec6", methods=["ft"]
+    )
+    with pytest.raises(InputError, match=by_rate):
+        norms.table(shown, made.metric("main", "norm"), made.metric("equal_rate", "features"))
+
+
+def test_a_set_is_not_drawn_under_the_name_of_another():
+    said = "the experiment under cr is of cb; write it under cb"
+    kernels = {"cr": "kernels_cb"}
+    for module, shown in (
+        (spectra, spectra.Spectra(drawing="fig2", kernels=kernels)),
+        (blocks, blocks.Blocks(drawing="fig8", kernels=kernels, methods=["ft"])),
+        (table2, table2.Table2(drawing="table2", kernels=kernels)),
+    ):
+        with pytest.raises(InputError, match=said):
+            module.table(shown, *(made.metric(*source) for source in shown.sources()))
+    shown = head_control.HeadControl(
+        drawing="head_control", starts={"cr": "head_control_cb"}, trained="head_length"
+    )
+    with pytest.raises(InputError, match=said):
+        head_control.table(shown, *(made.metric(*source) for source in shown.sources()))
+
+
+def test_a_table_of_nothing_is_refused():
+    with pytest.raises(InputError, match="table1: main trains none of its methods"):
+        run_tables.table(figure(methods=["lora"]), made.features(made.runs(methods=["ft"])))
+
+
 def test_what_was_not_trained_is_not_drawn():
     shown = scaling.Scaling(drawing="fig11", panels=[{"experiment": "scale", "texts": "rte"}])
     with pytest.raises(InputError, match="figures > fig11: no run has texts rte; there is trec6"):

@@ -9,6 +9,7 @@ from small_runs import data_of, job, trained, tuning
 
 from replication.study import Run
 from transformer_dynamics.encoders.calibration import temperature
+from transformer_dynamics.lp_ft.claims.contrasts import RUN
 from transformer_dynamics.lp_ft.feature_statistics import (
     Scatter,
     cosine_similarity,
@@ -28,7 +29,7 @@ from transformer_dynamics.lp_ft.measures import (
 )
 
 pytestmark = pytest.mark.numerical
-ARM = ["texts", "method", "optimiser", "clip", "rate", "norm_of", "factor", "seed"]
+ARM = [*RUN]
 METHODS = ("lp", "ft", "lp_ft")
 
 
@@ -258,7 +259,12 @@ def test_a_diverged_run_is_measured_as_nothing(folder, jobs, runs, data):
     spoilt = [Run(run.name, run.seeds, lost)]
     assert features.measure(jobs, spoilt, data)["difference"].isna().all()
     assert calibration.measure(jobs, spoilt, data)["ece"].isna().all()
-    assert accuracy.measure(jobs, spoilt, data)["is_constant"].all()
+    found = accuracy.measure(jobs, spoilt, data)
+    of_validation = found["split"] == "validation"
+    assert found.loc[~of_validation, ["accuracy", "matthews"]].isna().all(axis=None)
+    assert (found["classes_predicted"] == 0).all()
+    kept = [Run(run.name, run.seeds, run.arrays | {"scores": np.array([[0.5, -1.0]])})]
+    assert validation.measure(jobs, kept, data)["accuracy"].isna().tolist() == [False, True]
 
 
 def test_arms_are_told_apart(folder, data):
@@ -269,4 +275,4 @@ def test_arms_are_told_apart(folder, data):
     jobs = MeasureJob(runs={"arm-rate5e-01": chosen}, sets=["cr"])
     run = Run("arm-rate5e-01-7", [7], trained(folder, chosen, 7))
     found = delta.measure(jobs, [run], data[:2]).iloc[0]
-    assert found[ARM].tolist() == ["cr", "ft", "sgd", 0.0, 0.5, "probe", 3.0, 7]
+    assert found[ARM].tolist() == ["cr", "ft", "sgd", 0.0, 0.5, 8, "probe", 3.0, 7]

@@ -60,7 +60,7 @@ def test_rows_whose_loss_falls_are_those_of_equation_3(train):
     """Without a bias, where (3) holds."""
     weight = torch.randn(C, WIDTH, generator=torch.Generator().manual_seed(3))
     start = Head(weight, torch.zeros(C))
-    found = path(start, train, ProbeChoice(strengths=[1.0], steps=1, points=2))
+    found = path(start, train, ProbeChoice(strengths=[1.0], steps=1, points=3))
     phi, labels = torch.from_numpy(train.features).double(), torch.from_numpy(train.labels)
     gradient = norm_gradient(weight.double(), phi, labels)
     assert found.falling[0] == (gradient < 0).double().mean().item()

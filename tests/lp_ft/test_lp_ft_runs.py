@@ -275,6 +275,22 @@ def test_a_training_text_out_of_distribution_is_refused(folder):
         sets(chosen.texts, chosen.others, 1, [tokens, features, spoilt, far])
 
 
+def test_another_set_has_the_same_classes(folder):
+    chosen = job("lp", "cr", ["trec6"])
+    with pytest.raises(InputError, match="trec6: has the classes .* take it out of `others`"):
+        sets(chosen.texts, chosen.others, 1, data_of(folder, chosen))
+
+
+def test_an_epoch_that_is_not_finite_is_not_kept(folder, monkeypatch):
+    known, logits = training.outputs, iter([np.nan, 1.0, 1.0, 1.0])
+    monkeypatch.setattr(
+        training, "outputs", lambda *given: tuple(each * next(logits) for each in known(*given))
+    )
+    found = trained(folder, job("ft"))
+    assert found["scores"][0][0] == training.LOST
+    assert found["chosen"] == [1]
+
+
 def test_the_probe_as_a_head():
     random = np.random.default_rng(0)
     labels = np.arange(30) % 3

@@ -230,6 +230,40 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
     assert f"starting anew: {kept}: made by another" in capsys.readouterr().err
 
 
+def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
+    """As when a source file was exchanged, which no recipe says."""
+    jobs, path = Jobs.of(DEFAULTS, find_studies()), "results/example/runs/printed/1-5.npz"
+    (data,) = jobs.tasks[path].reads
+    monkeypatch.chdir(tmp_path)
+    run.make(run.Work(jobs.order(data), [], Path(data), None))
+    order, output = jobs.order(path), Path(path)
+    seeds = list(jobs.tasks[data].seeds)
+    given = [run.Given(Path(data), "data", jobs.recipe(data), seeds, None)]
+    found = []
+
+    def interrupted(job, seeds, data, checkpoint):
+        found.append(checkpoint.read())
+        checkpoint.write(ARRAYS)
+        raise KeyboardInterrupt
+
+    program = importlib.import_module(order.program)
+    monkeypatch.setattr(program, "train", wraps(program.train)(interrupted))
+
+    def again():
+        with pytest.raises(KeyboardInterrupt):
+            run.make(run.Work(order, given, output, None))
+
+    again()
+    again()
+    arrays = read_arrays(Path(data), jobs.recipe(data), seeds)
+    made = provenance(jobs.recipe(data).program, jobs.tasks[data].settings, seeds, [])
+    changed = {name: values * 2 for name, values in arrays.items()}
+    write_arrays(Path(data), changed, made | {"reads": jobs.recipe(data).reads})
+    again()
+    assert [each is None for each in found] == [True, False, True]
+    assert "starting anew: " in capsys.readouterr().err
+
+
 def test_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"a\.npz: there is no such file"):
         read_arrays(tmp_path / "a.npz", RECIPE, SEEDS)

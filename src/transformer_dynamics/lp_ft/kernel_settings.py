@@ -1,8 +1,8 @@
 """Settings of kernels and FT ratios at the start of fine-tuning, and of their tables."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from replication.strict import Count, Positives, Strict, distinct
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
@@ -80,6 +80,15 @@ class Kernels(Strict):
     """How often A of LoRA is drawn."""
     regression: Regression
     """How kernels are fitted."""
+
+    @model_validator(mode="after")
+    def _check_folds(self) -> Self:
+        if self.regression.folds > self.samples:
+            raise ValueError(
+                f"regression > folds: must be at most samples ({self.samples}), got"
+                f" {self.regression.folds}"
+            )
+        return self
 
 
 class HeadControl(Strict):

@@ -1,6 +1,6 @@
 """How one head, and perhaps the encoder under it, is trained."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -20,8 +20,8 @@ class ProbeChoice(Strict):
     strengths: Positives
     """C_reg to choose from, on validation samples."""
     steps: Count
-    """Of gradient descent on the same objective, along which the norm of a head is shown."""
-    points: int = Field(ge=2)
+    """Of gradient descent without the penalty, along which the norm of a head is shown."""
+    points: int = Field(ge=3, le=10_000)
     """Of these steps, how many are kept, about evenly on a logarithmic axis."""
 
 
@@ -30,7 +30,7 @@ class Adapters(Strict):
 
     rank: Count
     """r."""
-    alpha: Positive
+    alpha: Annotated[float, Field(gt=0, le=1e6)]
     """Its scale."""
 
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replication.errors import InputError
 from transformer_dynamics.encoders.samples import check_disjoint, samples
 from transformer_dynamics.encoders.settings import TextChoice, TextName
 from transformer_dynamics.encoders.texts import SplitsOf
@@ -54,8 +55,8 @@ def sets(choice: TextChoice, others: Sequence[TextName], seed: int, data: Sequen
             `encoders.data` return them.
 
     Raises:
-        InputError: if there are too few samples, or a training text is among those out of
-            distribution.
+        InputError: if there are too few samples, a set out of distribution has other classes, or a
+            training text is among its texts.
     """
     (tokens, features), *foreign = zip(data[::2], data[1::2], strict=True)
     held_out = "validation" if "validation_tokens" in tokens else "train"
@@ -72,6 +73,12 @@ def sets(choice: TextChoice, others: Sequence[TextName], seed: int, data: Sequen
         held_out = "train"
     tests = {"test": part(tokens, features, "test")}
     for name, (its_tokens, its_features) in zip(others, foreign, strict=True):
+        if (own_classes := list(tokens["classes"])) != (classes := list(its_tokens["classes"])):
+            raise InputError(
+                f"{name}: has the classes {', '.join(classes)}, and {choice.name} has"
+                f" {', '.join(own_classes)}; out of distribution only a set with the same ones can"
+                " be looked at: take it out of `others`"
+            )
         for own in (found.train, found.validation):
             check_disjoint(own, _places(its_tokens, "test"), f"{choice.name} and {name}")
         tests[name] = part(its_tokens, its_features, "test")

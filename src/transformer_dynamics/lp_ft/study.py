@@ -92,6 +92,8 @@ class Settings(StudySettings):
         for experiment, grid in self.experiments.items():
             for name, length in grid.texts.items():
                 where = f"experiments > {experiment} > texts > {name}"
+                if name in length.others:
+                    raise ValueError(f"{where} > others: {name} is no other set; leave it out")
                 for each in (name, *length.others):
                     if each not in self.sets:
                         raise ValueError(f"{where}: {unknown_key(each, [*self.sets])}")
@@ -103,9 +105,11 @@ class Settings(StudySettings):
         for method in grid.methods:
             if method not in known:
                 raise ValueError(f"{where}: {method} has no rate; add rates > {name} > {method}")
-        for method, rates in grid.rates.items():
-            if len({f"{rate:g}" for rate in rates}) < len(rates):
-                raise ValueError(f"{where}: two rates of {method} have the same first six digits")
+        lists = {f"rates of {method}": rates for method, rates in grid.rates.items()}
+        lists |= {"factors": grid.factors, "clips": [each or 0 for each in grid.clips]}
+        for what, numbers in lists.items():
+            if len({f"{number:g}" for number in numbers}) < len(numbers):
+                raise ValueError(f"{where}: two {what} have the same first six digits")
 
     def choice(self, name: TextName) -> TextChoice:
         """A set with its files."""

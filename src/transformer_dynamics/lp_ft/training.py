@@ -19,6 +19,10 @@ CURVES = ("norms", "losses", "accuracies", "scores", "evaluated")
 """Fields of `State` that are lists of numbers."""
 
 
+LOST = -1.0
+"""Score of an epoch after which logits are not finite: below that of every other one."""
+
+
 class State(NamedTuple):
     """Fine-tuning between two steps; it is changed in place by the next one."""
 
@@ -35,7 +39,7 @@ class State(NamedTuple):
     accuracies: list[float]
     """[step] share of its right predictions."""
     scores: list[float]
-    """[epoch] validation accuracy."""
+    """[epoch] validation accuracy, or `LOST`."""
     evaluated: list[float]
     """[epoch] steps before each."""
 
@@ -159,7 +163,8 @@ def _step(optimiser: Optimiser, state: State, batch: Tokens, seed: int, share: f
 def _evaluate(schedule: Schedule, state: State, validation: Tokens) -> None:
     """Score an epoch, and keep its parameters if they are to be."""
     _, logits = outputs(state.model, validation)
-    score = float(np.mean(logits.argmax(axis=1) == validation.labels))
+    is_finite = bool(np.isfinite(logits).all())
+    score = float(np.mean(logits.argmax(axis=1) == validation.labels)) if is_finite else LOST
     if schedule.kept == "last" or not state.scores or score > max(state.scores):
         trained = state.model.trained.items()
         state.best.update({name: tensor.detach().clone() for name, tensor in trained})

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from pandas.api.typing import DataFrameGroupBy
 
 from replication.errors import UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import METHODS, SETS
+from transformer_dynamics.lp_ft.figures.labels import METHODS, called
 from transformer_dynamics.lp_ft.kernel_settings import (
     MeasureHeadControl,
     MeasureKernels,
@@ -38,9 +39,14 @@ TEST = "test"
 """The split that is of the set itself; others are out of distribution."""
 
 
+RUN = ("texts", "method", "optimiser", "clip", "rate", "batch_size", "norm_of", "factor", "seed")
+"""Columns that tell runs apart."""
+
+
 def place(texts: str, split: str = TEST) -> str:
     """What was trained on, and tested on if that is another set: `CR to SST-2 sentences`."""
-    return SETS[texts] if split == TEST else f"{SETS[texts]} to {SETS[split]}"
+    own = called(texts)
+    return own if split == TEST else f"{own} to {called(split)}"
 
 
 def by_place(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -135,7 +141,7 @@ def evidence(cells: Mapping[str, Seeds]) -> pd.DataFrame:
 
 
 def check_equal_rates(rows: pd.DataFrame) -> None:
-    """Refuse a comparison that learning rates might decide.
+    """Refuse a comparison that learning rates, or batches, might decide.
 
     Args:
         rows: of methods that are compared, in every place.
@@ -144,8 +150,14 @@ def check_equal_rates(rows: pd.DataFrame) -> None:
         UnmeasurableError: names the first place where they differ.
     """
     for name, own in by_place(rows):
-        if len({*own["rate"]}) > 1:
-            raise UnmeasurableError(f"{name} has methods with different rates")
+        for column, told in (("rate", "rates"), ("batch_size", "sizes of batches")):
+            if len({*own[column]}) > 1:
+                raise UnmeasurableError(f"{name} has methods with different {told}")
+
+
+def runs_of(rows: pd.DataFrame) -> "DataFrameGroupBy[Any, Any]":
+    """The rows of every run; a method can have several of a seed, of other rates, say."""
+    return rows.groupby([name for name in RUN if name in rows], sort=False)
 
 
 def ln(numbers: Seeds) -> Seeds:

@@ -9,6 +9,7 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     differences,
     evidence,
     ln,
+    runs_of,
     told_apart,
     values,
 )
@@ -30,8 +31,10 @@ def growth_along_training(norm: Trained) -> pd.DataFrame:
     That of LP is gradient descent from the random head.
     """
     rows = norm.table.sort_values("step")
-    runs = rows.groupby(["texts", "method", "seed"], sort=False)["norm"]
-    growth = ln(runs.last() / runs.first()).rename("growth").reset_index()
+    runs = runs_of(rows)["norm"]
+    # A step that is not finite is not passed over: then the run diverged.
+    ratio = runs.last(skipna=False) / runs.first(skipna=False)
+    growth = ln(ratio).rename("growth").reset_index()
     return values(growth, "growth", ["lp", "ft", "lora"])
 
 

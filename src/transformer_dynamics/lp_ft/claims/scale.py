@@ -158,6 +158,8 @@ def _at_equal_norm(both: pd.DataFrame) -> list[float]:
         own = told_apart(both, method=method).sort_values("ln_norm")
         if own.empty:
             raise UnmeasurableError(f"there is no {METHODS[method]}")
+        if own.duplicated("factor").any():
+            raise UnmeasurableError(f"{METHODS[method]} has several runs of a seed and a factor")
         curves.append((own["ln_norm"].to_numpy(), own["ln_difference"].to_numpy()))
     low = max(norms[0] for norms, _ in curves)
     high = min(norms[-1] for norms, _ in curves)

@@ -14,6 +14,7 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     evidence,
     ln,
     of_sets,
+    runs_of,
     told_apart,
     values,
 )
@@ -196,6 +197,4 @@ def _by_samples(heads: Sequence[Heads], column: str) -> dict[str, dict[str, pd.D
 
 
 def _mean_over_rows(head_rows: Trained) -> pd.DataFrame:
-    keys = ["texts", "method", "seed"]
-    columns = ["cosine", "random_cosine"]
-    return head_rows.table.groupby(keys, sort=False)[columns].mean().reset_index()
+    return runs_of(head_rows.table)[["cosine", "random_cosine"]].mean().reset_index()

@@ -3,12 +3,18 @@
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from replication.strict import Count
+from replication.strict import Count, distinct
 from replication.study import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import PRETRAINED, called, class_names, kernel_called
+from transformer_dynamics.lp_ft.figures.labels import (
+    PRETRAINED,
+    called,
+    check_sets,
+    class_names,
+    kernel_called,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +40,7 @@ class Blocks(Figure):
     """Which drawing."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
-    methods: Annotated[list[KernelMethod], Field(min_length=1)]
+    methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(distinct)]
     """Whose F is drawn; P for `pretrained`."""
     every: Count = 2
     """Of the samples in their order, which ones are drawn."""
@@ -48,6 +54,7 @@ def table(figure: Blocks, *measured: Measured[Any]) -> "pd.DataFrame":
     """Blocks of one seed; i is at most j, as a norm does not depend on the order of its samples."""
     import pandas as pd
 
+    check_sets(figure.drawing, dict(zip(figure.kernels, measured, strict=True)))
     tables = []
     for name, each in zip(figure.kernels, measured, strict=True):
         rows = each.table.replace({"method": {"all": PRETRAINED}}).assign(set=name)

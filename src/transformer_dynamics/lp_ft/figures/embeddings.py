@@ -3,8 +3,9 @@
 from itertools import cycle
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from replication.strict import distinct
 from replication.study import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import CLASS_COLOURS, METHODS, called, chosen
 from transformer_dynamics.lp_ft.measure_settings import PlaneJob
@@ -27,7 +28,7 @@ class Embeddings(Figure):
     """Which drawing."""
     experiment: str = "main"
     """Whose runs."""
-    methods: Annotated[list[Method], Field(min_length=1)]
+    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
     """From left to right."""
 
     def sources(self) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from replication.study import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import (
     DIFFERENCE,
     called,
+    check_one_run,
     in_order,
     legend,
     style,
@@ -59,6 +60,7 @@ def table(
         ("ece", before, 100),
     ):
         own = rows[(rows["split"] == "test") & (rows["method"] != "lp")]
+        check_one_run(own, figure.drawing, "texts", "method", "rate", "seed")
         tables.append(own.assign(quantity=name, value=unit * own[name], set=own["texts"]))
     found = pd.concat(tables, ignore_index=True)
     mean = found.groupby(["set", "method", "rate", "quantity"])["value"].transform("mean")

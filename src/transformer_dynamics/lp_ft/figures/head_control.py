@@ -7,7 +7,13 @@ from pydantic import Field
 
 from replication.study import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import DIFFERENCE, called, style
+from transformer_dynamics.lp_ft.figures.labels import (
+    DIFFERENCE,
+    called,
+    check_one_run,
+    check_sets,
+    style,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +70,7 @@ def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
     import pandas as pd
 
     *starts, trained = measured
+    check_sets(figure.drawing, dict(zip(figure.starts, starts, strict=True)))
     tables = []
     for name, each in zip(figure.starts, starts, strict=True):
         keys = ["direction", "norm", "samples", "seed", "head_norm"]
@@ -71,6 +78,7 @@ def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
         tables.append(long.assign(set=name))
     rows = trained.table
     rows = rows[rows["split"] == "test"]
+    check_one_run(rows, figure.drawing, "texts", "method", "norm_of", "seed")
     direction = rows["method"].map({method: name for name, method in OF_DIRECTION.items()})
     moved = rows.assign(
         set=rows["texts"], direction=direction, head_norm=rows["start_norm"], norm=rows["norm_of"],

@@ -1,9 +1,10 @@
 """What sets, methods and quantities are called in figures, and how methods look in all of them."""
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from replication.errors import InputError
+from replication.study import Measured
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,6 +87,46 @@ def chosen(rows: "pd.DataFrame", figure: str, **cells: str | float) -> "pd.DataF
                 f" {', '.join(map(str, known))}"
             )
     return rows
+
+
+def check_one_run(rows: "pd.DataFrame", figure: str, *keys: str) -> None:
+    """Refuse to take runs together that a figure does not tell apart.
+
+    Args:
+        rows: of a metric.
+        figure: what is drawn.
+        keys: columns that the figure tells apart, the seed among them.
+
+    Raises:
+        InputError: says in what they differ.
+    """
+    if rows.duplicated(list(keys)).any():
+        same = rows.groupby(list(keys))
+        known = ("optimiser", "clip", "rate", "batch_size", "norm_of", "factor")
+        differ = [name for name in known if name in rows and same[name].nunique().max() > 1]
+        raise InputError(
+            f"lp_ft > figures > {figure}: its experiment has several runs of a seed that the figure"
+            f" does not tell apart, as their {' and '.join(differ)} differ(s); name another"
+            " experiment"
+        )
+
+
+def check_sets(figure: str, named: Mapping[str, Measured[Any]]) -> None:
+    """Refuse to draw a set under another one's name.
+
+    Args:
+        figure: what is drawn.
+        named: metric of one set by the set's name.
+
+    Raises:
+        InputError: names the set that it is of.
+    """
+    for name, each in named.items():
+        if (own := each.job.runs.texts.name) != name:
+            raise InputError(
+                f"lp_ft > figures > {figure}: the experiment under {name} is of {own}; write it"
+                f" under {own}"
+            )
 
 
 def style(method: str) -> "Style":

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from replication.strict import Count, Strict
+from replication.strict import Count, Strict, distinct
 from replication.study import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import METHODS, called, chosen, style
+from transformer_dynamics.lp_ft.figures.labels import METHODS, called, check_one_run, chosen, style
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
 from transformer_dynamics.lp_ft.run_settings import Method
 
@@ -47,7 +47,7 @@ class Norms(Figure):
     """What is drawn along training, from left to right."""
     bars: TextName
     """Set of the bars."""
-    methods: Annotated[list[Method], Field(min_length=1)]
+    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
     """Methods of the bars."""
     window: Count = 10
     """Batches of which one accuracy is the mean; LP's is that of all training samples."""
@@ -71,10 +71,12 @@ def table(
         own = chosen(along.table, figure.drawing, texts=curve.texts, method=curve.method)
         if curve.method != "lp":
             own = pd.concat([_windows(run, figure.window) for _, run in own.groupby("seed")])
+        check_one_run(own, figure.drawing, "seed", "step")
         own = own.assign(part=ALONG, start_norm=own.groupby("seed")["norm"].transform("first"))
         tables.append(_with_means(own, "step"))
     for method in figure.methods:
         own = chosen(after.table, figure.drawing, texts=figure.bars, method=method, split="test")
+        check_one_run(own, figure.drawing, "seed")
         own = own.assign(part=AFTER, step=float("nan"), accuracy=float("nan"))
         tables.append(_with_means(own, "method"))
     found = pd.concat(tables, ignore_index=True).rename(columns={"texts": "set"})

@@ -1,10 +1,13 @@
 """Tables of runs: features (1, 11, 12, 13), accuracy (8, 10) and calibration (3, 14, 15)."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
 
 from replication.errors import InputError
+from replication.strict import distinct, unknown_key
 from replication.study import Figure, Measured
-from transformer_dynamics.lp_ft.figures.labels import METHODS, SOURCES, called
+from transformer_dynamics.lp_ft.figures.labels import METHODS, SOURCES, called, check_one_run
 from transformer_dynamics.lp_ft.figures.typesetting import (
     PRINTED,
     Cell,
@@ -36,6 +39,12 @@ QUANTITIES = {
     "mce_gain": Head("MCE, %", "gain"),
 }
 """What is measured, and what stands above it where a row is a method. A gain is that of TS."""
+OF_METRIC = {
+    "features": ["cosine_similarity", "difference", "discriminant_ratio", "norm"],
+    "accuracy": ["accuracy"],
+    "calibration": ["ece", "ece_scaled", "ece_gain", "mce", "mce_scaled", "mce_gain"],
+}
+"""Which quantities are of which metric."""
 IN_PERCENT = {"accuracy", "matthews", "ece", "mce"}
 """Metrics between 0 and 1, or -1 and 1; as in the paper, tables have them times 100."""
 BY_CORRELATION = {"cola"}
@@ -64,15 +73,24 @@ class RunTable(Figure):
     """Whose runs."""
     metric: Literal["features", "accuracy", "calibration"]
     """Whose columns are the quantities."""
-    quantities: list[Quantity]
+    quantities: Annotated[list[Quantity], Field(min_length=1), AfterValidator(distinct)]
     """What is shown."""
-    methods: list[TableMethod]
+    methods: Annotated[list[TableMethod], Field(min_length=1), AfterValidator(distinct)]
     """Of which methods."""
     splits: Literal["own", "all", "shifted"] = "own"
     """Test sets: the runs' own; with those out of distribution; or both where there are any of the
     latter."""
     rows: Literal["sets", "methods"] = "sets"
     """Whether a row is a set, with methods beside each other, or one method on one set."""
+
+    @model_validator(mode="after")
+    def _check_metric(self) -> Self:
+        for quantity in self.quantities:
+            if quantity not in OF_METRIC[self.metric]:
+                raise ValueError(f"quantities: {unknown_key(quantity, OF_METRIC[self.metric])}")
+        if self.metric != "features" and "pretrained" in self.methods:
+            raise ValueError(f"methods: pretrained has no {self.metric}; leave it out")
+        return self
 
     def sources(self) -> list[tuple[str, str]]:
         """The one metric, and accuracy, which counts the samples of calibration."""
@@ -96,6 +114,8 @@ def table(
         samples = each.table[[*keys, "samples"]].drop_duplicates(keys)
         whole = whole.merge(samples, on=keys, validate="many_to_one")
     rows = _test_sets(figure, whole)
+    scaled = ["is_scaled"] if "is_scaled" in rows else []
+    check_one_run(rows, figure.drawing, "trained_on", "set", "method", "seed", *scaled)
     tables = []
     for method in figure.methods:
         own = rows[rows["method"] == ("lp" if method == "pretrained" else method)]
@@ -106,6 +126,10 @@ def table(
             own = own.drop(columns="difference")
         tables.append(_values(own, list(figure.quantities)).assign(method=method))
     found = pd.concat(tables, ignore_index=True)
+    if found.empty:
+        raise InputError(
+            f"lp_ft > figures > {figure.drawing}: {figure.experiment} trains none of its methods"
+        )
     same = found.groupby(["trained_on", "set", "method", "quantity"])["value"]
     found = found.assign(mean=same.transform("mean"), deviation=same.transform("std"))
     order = list(dict.fromkeys(zip(rows["trained_on"], rows["set"], strict=True)))

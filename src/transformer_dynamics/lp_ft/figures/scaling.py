@@ -11,6 +11,7 @@ from transformer_dynamics.lp_ft.figures.labels import (
     DIFFERENCE,
     METHODS,
     called,
+    check_one_run,
     chosen,
     in_order,
     legend,
@@ -79,6 +80,7 @@ def table(figure: Scaling, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
         rows = rows.rename(columns={"norm": "end", "start_norm": "norm"}).assign(
             panel=chr(ord("a") + place), trained_on=panel.texts, set=panel.test or panel.texts
         )
+        check_one_run(rows, figure.drawing, "method", "factor", "seed")
         same = rows.groupby(["method", "factor"])
         tables.append(
             rows.assign(

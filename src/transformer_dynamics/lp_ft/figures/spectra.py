@@ -11,6 +11,7 @@ from transformer_dynamics.lp_ft.figures.labels import (
     METHODS,
     PRETRAINED,
     called,
+    check_sets,
     kernel_called,
     style,
 )
@@ -54,6 +55,7 @@ def table(figure: Spectra, *measured: Measured[Any]) -> "pd.DataFrame":
 
     tables = []
     count = len(figure.kernels)
+    check_sets(figure.drawing, dict(zip(figure.kernels, measured[:count], strict=True)))
     keys = ["seed", "method", "kernel"]
     both = zip(figure.kernels, measured[:count], measured[count:], strict=True)
     for name, spectra, sizes in both:

@@ -1,11 +1,13 @@
 """Tables 2 and 9: ranks, norms and regressions of the kernels of four methods, and FT ratios."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from replication.study import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import METHODS, PRETRAINED, called
+from transformer_dynamics.lp_ft.figures.labels import METHODS, PRETRAINED, called, check_sets
 from transformer_dynamics.lp_ft.figures.typesetting import (
     PRINTED,
     Cell,
@@ -60,7 +62,7 @@ class Table2(Figure):
     published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
     drawing: Literal["table2"]
     """Which table."""
-    kernels: dict[TextName, str]
+    kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
 
     def sources(self) -> list[tuple[str, str]]:
@@ -78,6 +80,8 @@ def table(figure: Table2, *measured: Measured[Any]) -> "pd.DataFrame":
     """
     import pandas as pd
 
+    own = measured[:: len(METRICS)]
+    check_sets(figure.drawing, dict(zip(figure.kernels, own, strict=True)))
     tables = []
     for place, name in enumerate(figure.kernels):
         sizes, regression, ratio = (each.table for each in measured[3 * place : 3 * place + 3])

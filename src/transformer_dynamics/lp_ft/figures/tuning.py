@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Figure, Measured
-from transformer_dynamics.lp_ft.figures.labels import called, in_order, legend, style
+from transformer_dynamics.lp_ft.figures.labels import called, check_one_run, in_order, legend, style
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def table(figure: TuningFigure, measured: Measured[MeasureJob]) -> "pd.DataFrame
     rows = measured.table
     rows = rows[rows["is_kept"].astype(bool) & (rows["method"] != "lp")]
     rows = rows.assign(set=rows["texts"], accuracy=100 * rows["accuracy"]).reset_index(drop=True)
+    check_one_run(rows, figure.drawing, "set", "method", "rate", "seed")
     mean = rows.groupby(["set", "method", "rate"])["accuracy"].mean().reset_index()
     ranked = mean.sort_values("rate").sort_values("accuracy", ascending=False, kind="stable")
     best = ranked.drop_duplicates(["set", "method"])

@@ -32,11 +32,11 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.
         data: tokens and features of each set in turn.
 
     Returns:
-        Columns texts, method, optimiser, clip, rate, norm_of, factor, seed (see `Trained.columns`);
-        split (`test`, or a set out of distribution), samples; cosine_similarity, difference,
-        discriminant_ratio and trace_ratio, see `feature_statistics`, and noise_floor of the third;
-        length (mean ||phi||), start_norm and norm (||V||_F before and after fine-tuning). Rows
-        of LP have the untrained features. NaN where a run diverged.
+        Columns of a run, see `Trained.columns`; split (`test`, or a set out of distribution),
+        samples; cosine_similarity, difference, discriminant_ratio and trace_ratio, see
+        `feature_statistics`, and noise_floor of the third; length (mean ||phi||), start_norm and
+        norm (||V||_F before and after fine-tuning). Rows of LP have the untrained features. NaN
+        where a run diverged.
     """
     sets = known(job, data)
     rows = [

@@ -27,17 +27,20 @@ class Trained(NamedTuple):
 
     @property
     def columns(self) -> Columns:
-        """Texts, method, optimiser, clip, rate, norm_of, factor and seed, in every metric.
+        """Texts, method, optimiser, clip, rate, batch_size, norm_of, factor and seed.
 
-        `clip` is 0 where gradients are not clipped; LP has the optimiser `none` and the rate 0.
+        `clip` is 0 where gradients are not clipped; LP has the optimiser `none`, rate and batch
+        size 0.
         """
         tuning = self.job.tuning
         told: Columns = {"texts": self.job.texts.name, "method": self.job.method}
         if tuning is None:
-            told |= {"optimiser": "none", "clip": 0.0, "rate": 0.0, "norm_of": "own", "factor": 1.0}
+            told |= {"optimiser": "none", "clip": 0.0, "rate": 0.0, "batch_size": 0}
+            told |= {"norm_of": "own", "factor": 1.0}
         else:
             chosen = tuning.optimiser
             told |= {"optimiser": chosen.kind, "clip": chosen.clip or 0.0, "rate": chosen.rate}
+            told |= {"batch_size": tuning.schedule.batch_size}
             told |= {"norm_of": tuning.norm, "factor": tuning.factor}
         return told | {"seed": self.seed}
 

@@ -8,6 +8,7 @@ import pandas as pd
 from replication.study import Run
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
 from transformer_dynamics.lp_ft.measures.trained import Arrays, trained
+from transformer_dynamics.lp_ft.training import LOST
 
 
 def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
@@ -20,7 +21,7 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.
 
     Returns:
         Columns of a run, see `Trained.columns`; epoch (from 1), step (number of steps before),
-        accuracy in [0, 1], and is_kept. LP has one row.
+        accuracy in [0, 1], NaN where the run had diverged, and is_kept. LP has one row.
     """
     rows = []
     for run in trained(job, runs):
@@ -29,7 +30,7 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.
         values = {
             "epoch": epochs + 1,
             "step": run.arrays["evaluated"].astype(np.int64),
-            "accuracy": scores,
+            "accuracy": np.where(scores == LOST, np.nan, scores),
             "is_kept": epochs == run.arrays["chosen"],
         }
         rows.append(pd.DataFrame(run.columns | values))
