@@ -5,6 +5,7 @@ Such a text is a Jinja template. Of a figure it knows
     table                            the numbers that the figure draws, as a pandas table
     figure, settings, n_seeds        its settings, the study's section, number of its seeds
     verdict("T1")                    the verdict on a claim, with its comparisons
+    called("cr")                     what the study calls a value, itself if it has no name
 
 and every text knows
 
@@ -24,7 +25,7 @@ import copy
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import isroutine
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -223,6 +224,8 @@ class Shown:
     """The numbers that it draws."""
     find_verdict: Callable[[str], Verdict | None]
     """The verdict on a claim of the study, by its number."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What values are called."""
 
     @classmethod
     def of(
@@ -235,7 +238,8 @@ class Shown:
         """A figure of a study; arguments as the fields."""
         settings = study.settings.model_dump(mode="json")
         seeds = study.seeds_behind(name)
-        return cls(study.study.name, name, settings, len(seeds), table, find_verdict)
+        own = study.study
+        return cls(own.name, name, settings, len(seeds), table, find_verdict, own.names)
 
     def cited(self, text: FigureText) -> FigureText:
         """The texts of its drawing with the numbers that they cite.
@@ -249,6 +253,7 @@ class Shown:
             "settings": self.settings,
             "n_seeds": self.n_seeds,
             "verdict": verdict_finder(self.find_verdict),
+            "called": lambda value: self.names.get(value, value),
         }
         where = f"{self.study}: figure {self.name}"
         parts = {

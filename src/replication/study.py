@@ -12,6 +12,7 @@ A study is one folder of a package beside the engine. Its `study.py` has
                                              for tests; what it reads is written to the folder
     FIGURES, DEFAULT                         optional: folder of its figures; part of a plain run
     DRAWN_BESIDE                             optional: by drawing, marks that are not in its table
+    NAMES                                    optional: what texts call values of settings and tables
 
 and beside it stand `config.yaml` (its defaults), `registry.yaml` (claims and captions), `README.md`
 and `published/` (tables as printed); `explorer/`, if there is one, is a part of its page, see
@@ -297,6 +298,11 @@ class Study:
     def drawn_beside(self) -> dict[str, str]:
         """By drawing, in words, the marks that do not stand in its table, as they should."""
         return getattr(self.module, "DRAWN_BESIDE", {})
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What texts call values of settings and tables: `called("cr")` is CR."""
+        return getattr(self.module, "NAMES", {})
 
     @property
     def rules(self) -> list[Path]:

@@ -277,7 +277,7 @@ def test_a_training_text_out_of_distribution_is_refused(folder):
 
 def test_another_set_has_the_same_classes(folder):
     chosen = job("lp", "cr", ["trec6"])
-    with pytest.raises(InputError, match="trec6: has the classes .* take it out of `others`"):
+    with pytest.raises(InputError, match=r"trec6: has the classes .* take it out of `others`"):
         sets(chosen.texts, chosen.others, 1, data_of(folder, chosen))
 
 

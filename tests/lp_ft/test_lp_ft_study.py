@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from random import Random
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -11,9 +12,10 @@ from replication.configuration import Computation, configure, merged
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.study import find_studies
+from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
 from transformer_dynamics.lp_ft import study
 from transformer_dynamics.lp_ft.grid_settings import arms
-from transformer_dynamics.lp_ft.run_settings import Schedule
+from transformer_dynamics.lp_ft.run_settings import Method, Schedule
 
 FOLDER = Path(study.__file__).parent
 OVERLAYS = ("minimum", "full", "paper_scale")
@@ -215,3 +217,7 @@ def test_a_schedule_has_epochs_or_steps():
     assert Schedule(epochs=2, batch_size=32).total(65) == 6
     with pytest.raises(ValueError, match="either epochs or steps"):
         Schedule()
+
+
+def test_all_that_can_be_set_has_a_name_in_texts():
+    assert {*TEXT_FILES, *get_args(EncoderName), *get_args(Method)} <= study.NAMES.keys()

@@ -70,6 +70,11 @@ def test_a_caption_cites_its_table_and_settings(template, expected):
     assert shown().cited(text(template)).caption == expected
 
 
+def test_a_caption_calls_values_as_the_study_does():
+    found = shown(names={"cr": "CR"}).cited(text('{{ called("cr") }} and {{ called("subj") }}'))
+    assert found.caption == "CR and subj"
+
+
 def test_a_caption_cites_a_verdict():
     verdict = Verdict(claim="T1", verdict="verified", summary="All.", seeds=10, comparisons=[])
     template = '{{ verdict("T1").verdict }} by {{ verdict("T1").seeds }}'

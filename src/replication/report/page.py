@@ -154,6 +154,7 @@ def _figure(
         source.n_seeds,
         read_csv(source.table, ()),
         verdicts.get,
+        shown.names,
     )
     return {
         "source": source,

@@ -125,6 +125,7 @@ def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
         figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
+        names=jobs.studies[study].study.names,
         others=[_other(other) for name, other in jobs.studies.items() if name != study],
         own=jobs.studies[study].own,
     )

@@ -116,6 +116,8 @@ class FigureSources(Strict):
     """Name of the study."""
     settings: dict[str, Any]
     """The study's section of the configuration."""
+    names: dict[str, str] = {}
+    """What its texts call values."""
     others: list[OtherPage] = []
     """Pages of the project's other studies."""
     missing: list[MissingFigure] = []

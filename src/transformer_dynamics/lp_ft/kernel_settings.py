@@ -17,7 +17,7 @@ class StartJob(Strict):
     texts: TextChoice
     """The probe's samples, and those that it is chosen on."""
     strengths: Positives
-    """C_reg to choose from."""
+    """C_reg to choose from, as in `probe`."""
     samples: Count
     """N: of the probe's samples, those of the kernel, or of its subset, drawn by the seed."""
     device: Literal["cpu", "cuda"]

@@ -18,7 +18,8 @@ class ProbeChoice(Strict):
     """How heads are probed."""
 
     strengths: Positives
-    """C_reg to choose from, on validation samples."""
+    """C_reg to choose from, on validation samples: the penalty is 1/C_reg, strongest for the
+    smallest of them."""
     steps: Count
     """Of gradient descent without the penalty, along which the norm of a head is shown."""
     points: int = Field(ge=3, le=10_000)

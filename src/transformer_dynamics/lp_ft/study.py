@@ -19,6 +19,7 @@ from transformer_dynamics.encoders.settings import (
     TextName,
     TextNumbers,
 )
+from transformer_dynamics.lp_ft.figures.labels import ENCODERS, METHODS, SETS
 from transformer_dynamics.lp_ft.grid_settings import Grid, Rate, Shared, arms
 from transformer_dynamics.lp_ft.kernel_experiments import (
     head_control_experiment,
@@ -33,6 +34,7 @@ from transformer_dynamics.lp_ft.kernel_settings import (
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob, PlaneJob
 from transformer_dynamics.lp_ft.run_settings import Adapters, Method, ProbeChoice, RunJob
 
+NAMES = {**SETS, **METHODS, **ENCODERS, "pretrained": "pre-trained"}
 ENCODER = "encoder"
 """Name of the data that have its parameters."""
 METRICS = (
@@ -40,7 +42,7 @@ METRICS = (
     "fingerprint",
 )  # fmt: skip
 """Of every experiment with trained runs."""
-ENCODERS = "transformer_dynamics.encoders.data"
+DATA = "transformer_dynamics.encoders.data"
 NEEDS_GPU = "roberta"
 """The paper's encoder."""
 PARAMETERS = 8.5e7
@@ -236,10 +238,10 @@ def data(settings: Settings, sets: list[TextName]) -> dict[str, Job]:
         files = (*encoder.sources, *choice.sources)
         for kind in ("tokens", "features"):
             made[f"{kind}-{name}"] = Job(
-                f"{ENCODERS}.{kind}", job, reads=files, memory=2500, minutes=240
+                f"{DATA}.{kind}", job, reads=files, memory=2500, minutes=240
             )
     whole = EncoderJob(encoder=encoder.name)
-    return made | {ENCODER: Job(f"{ENCODERS}.encoder", whole, reads=encoder.sources)}
+    return made | {ENCODER: Job(f"{DATA}.encoder", whole, reads=encoder.sources)}
 
 
 def of_sets(sets: list[TextName]) -> tuple[str, ...]:

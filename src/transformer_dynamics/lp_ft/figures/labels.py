@@ -33,6 +33,8 @@ SETS = {
     "sst2_sentences": "SST-2 sentences",
     "sst5": "SST-5",
     "subj": "Subj",
+    "banking77": "BANKING77",
+    "clinc150": "CLINC150",
     "boolq": "BoolQ",
     "wic": "WiC",
     "wsc": "WSC",
@@ -41,6 +43,8 @@ SETS = {
     "semeval": "SemEval",
 }
 """The study's, and those that the paper alone has."""
+ENCODERS = {"minilm": "MiniLM", "mpnet": "MPNet", "roberta": "RoBERTa-base"}
+"""All that there are."""
 SOURCES = {"dynasent": "amazon", "semeval": "amazon", "sst5": "amazon"}
 """What the paper trains on before it tests on sets out of distribution."""
 CLASSES = {
