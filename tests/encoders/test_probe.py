@@ -111,7 +111,10 @@ def test_selection_prefers_the_stronger_of_equal_penalties():
 
 def test_what_no_probe_can_use_is_refused():
     features, labels = drawn()
-    for wrong, number in ((features * np.nan, "60 samples only 0"), (features[:0], "0 samples only 0")):
+    for wrong, number in (
+        (features * np.nan, "60 samples only 0"),
+        (features[:0], "0 samples only 0"),
+    ):
         with pytest.raises(InputError, match=f"needs finite features, but of {number} have"):
             probe(wrong, labels[: len(wrong)], 3, 1.0)
     for strength in (0.0, -1.0, np.nan):
