@@ -188,11 +188,29 @@ def test_samples_are_drawn_by_the_seed_and_share_no_text(tmp_path):
         samples(splits, TextChoice(name="cr", train=3), 1)
 
 
-def test_without_numbers_the_training_set_is_cut_unshuffled(tmp_path):
+def test_without_numbers_the_training_set_is_shuffled_and_cut(tmp_path):
+    """The same way for all seeds; of repeats one is kept."""
     splits = made(tmp_path, "subj")
-    found = samples(splits, TextChoice(name="subj", kept=0.5), 3)
-    assert found.train.first + found.validation.first == splits.train.first
-    assert found.train.size == splits.train.size // 2
+    repeated = splits.train.first[0].upper()
+    train = splits.train._replace(first=[*splits.train.first[:-1], repeated])
+    choice = TextChoice(name="subj", kept=0.5)
+    found, again = (samples(splits._replace(train=train), choice, seed) for seed in (3, 4))
+    assert (found.train.first, found.validation.first) == (
+        again.train.first,
+        again.validation.first,
+    )
+    both = [*found.train.first, *found.validation.first]
+    assert sorted(both) == sorted(splits.train.first[:-1])
+    assert both != splits.train.first[:-1]
+    assert found.train.size == (splits.train.size - 1) // 2
+
+
+def test_an_empty_part_is_refused(tmp_path):
+    splits = made(tmp_path, "subj")
+    with pytest.raises(
+        InputError, match=r"subj: no text is left for train; change `kept`, 1e-06 of"
+    ):
+        samples(splits, TextChoice(name="subj", kept=1e-6), 1)
 
 
 def test_a_common_text_is_found_whatever_its_case_and_punctuation(tmp_path):
@@ -240,10 +258,23 @@ def test_reviews_and_sentences_of_films_share_nothing(published):
         check_disjoint(reviews.test, part, "CR and SST-2")
 
 
-def test_the_papers_split_of_cb(published):
+def test_the_papers_numbers_of_cb(published):
     found = samples(published("cb"), TextChoice(name="cb", length=96), 1)
     assert (found.train.size, found.validation.size, found.test.size) == (225, 25, 56)
-    assert found.train.first == published("cb").train.first[:225]
+
+
+@pytest.mark.parametrize("name", ["cr", "trec6", "cola", "rte", "banking77", "clinc150"])
+def test_parts_of_a_whole_set_have_all_classes_and_no_common_text(published, name):
+    """Files of some sets are sorted by class."""
+    splits = published(name)
+    found = samples(splits, TextChoice(name=name), 1)
+    assert {*found.train.labels} == {*splits.train.labels}
+    if name not in {"banking77", "clinc150"}:
+        assert {*found.validation.labels} == {*splits.train.labels}
+    check_disjoint(found.validation, found.train, name)
+    assert found.train.size / (found.train.size + found.validation.size) == pytest.approx(
+        0.9, abs=1e-3
+    )
 
 
 def test_training_samples_that_the_test_set_repeats_are_left_out(published):

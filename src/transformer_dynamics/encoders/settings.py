@@ -81,8 +81,8 @@ class TextNumbers(Strict):
     train: Count | None = None
     """Training samples, drawn from the published training set by the seed; all if left out."""
     validation: Count | None = None
-    """Validation samples, drawn beside them; if both are left out, the published training set is
-    cut unshuffled after `kept`."""
+    """Validation samples, drawn beside them; if both are left out, the distinct texts of the
+    published training set are shuffled, alike for all seeds, and cut after `kept`."""
     kept: Share = 0.9
     """Share of the published training set that is kept for training where nothing is drawn."""
 
