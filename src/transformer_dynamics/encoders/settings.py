@@ -33,6 +33,8 @@ TEXT_FILES: dict[TextName, tuple[str, ...]] = {
     "clinc150": ("data_full.json",),
 }
 """Files of each, in the order in which its reader takes them."""
+MEND = "correct it or fetch it again"
+"""How an error about a file ends, be it of a user's own folder or fetched."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 

@@ -16,12 +16,10 @@ from pydantic import BaseModel, ValidationError
 from replication.errors import InputError
 from replication.generators import generator
 from replication.strict import describe, shown
-from transformer_dynamics.encoders.settings import TEXT_FILES, TextName
+from transformer_dynamics.encoders.settings import MEND, TEXT_FILES, TextName
 
 HELD_OUT = {"cr": 1000, "subj": 2000}
 """Least number of test samples where there is no test set; repeats of a text stay together."""
-MEND = "correct it or fetch it again"
-"""How an error about a file ends, be it of a user's own folder or fetched."""
 
 
 class Texts(NamedTuple):
