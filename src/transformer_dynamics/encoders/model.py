@@ -46,7 +46,9 @@ def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
         given |= {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     kind = given.pop("model_type", None)
     if kind not in KINDS:
-        raise InputError(f"the encoder is of type {kind!r}, but {', '.join(KINDS)} are known")
+        raise InputError(
+            f"config.json: the encoder is of type {kind!r}; choose one of type {', '.join(KINDS)}"
+        )
     _check_type(kind, given.get("architectures"))
     try:
         config = AutoConfig.for_model(kind, **given)
