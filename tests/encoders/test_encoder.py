@@ -7,18 +7,22 @@ import pickle
 import socket
 import sys
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from made_up import encoder, tokenizer_document, write_encoder
+from made_up import encoder, tokenizer_document, write_encoder, write_texts
 
 from replication.errors import InputError
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders import pretrained
+from transformer_dynamics.encoders.data import encoder as encoder_data
+from transformer_dynamics.encoders.data import features as features_data
+from transformer_dynamics.encoders.data import tokens as tokens_data
 from transformer_dynamics.encoders.head import Head, random_head
-from transformer_dynamics.encoders.settings import FILES, EncoderChoice
+from transformer_dynamics.encoders.settings import FILES, EncoderChoice, TextJob
 from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.encoders.tokens import Tokens, tokenise, tokenizer
 from transformer_dynamics.lp_ft.theory import ft_ratio
@@ -220,24 +224,119 @@ def test_a_missing_encoder_is_answered_by_one_sentence(tmp_path, monkeypatch, na
     assert "\n" not in said
 
 
-def test_no_pickle_is_loaded(tmp_path, tiny):
+def test_no_pickle_is_loaded(tiny):
     _, _, made = tiny
-    with pytest.raises(Exception, match=r"[Hh]eader"):
+    with pytest.raises(InputError, match=r"model\.safetensors cannot be read \(.*[Hh]eader"):
         models.build(made._replace(weights=pickle.dumps({"a": 1})))
 
 
-def test_what_is_no_encoder_is_refused(tmp_path, tiny):
+WRONG_SIZES = {
+    "type": ({"model_type": "gpt2"}, "of type 'gpt2'"),
+    "another type": (
+        {"model_type": "roberta", "architectures": ["BertModel"]},
+        r"has model_type roberta, but its architectures are \['BertModel'\]",
+    ),
+    "an odd type": ({"architectures": 5}, "its architectures are 5"),
+    "more layers": ({"num_hidden_layers": 3}, r"lacks encoder\.layer\.2\..*config\.json asks for"),
+    "fewer layers": ({"num_hidden_layers": 1}, r"has encoder\.layer\.1\..*does not ask for"),
+    "no layers": ({"num_hidden_layers": 0}, r"has encoder\.layer\.0\..*does not ask for"),
+    "narrower": (
+        {"intermediate_size": 15},
+        r"bias of shape \[16\], but config\.json asks for \[15",
+    ),
+    "null": ({"hidden_size": None}, "describes no network"),
+    "three heads": ({"num_attention_heads": 3}, "describes no network"),
+    "no heads": ({"num_attention_heads": 0}, "describes no network"),
+    "text": ({"hidden_size": "8"}, "describes no network"),
+    "activation": ({"hidden_act": "foo"}, r"describes no network \('foo'\)"),
+    "dropout": ({"hidden_dropout_prob": 7}, "describes no network"),
+    "words": ({"vocab_size": -1}, "describes no network"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_SIZES)
+def test_wrong_sizes_are_refused(tiny, case):
+    changes, said = WRONG_SIZES[case]
+    _, _, made = tiny
+    with pytest.raises(InputError, match=said) as raised:
+        models.build(made._replace(config=made.config | changes))
+    assert "\n" not in raised.value.message
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_refused(tiny, number):
+    from safetensors.torch import load, save
+
+    _, _, made = tiny
+    tensors = load(made.weights)
+    tensors["encoder.layer.1.output.dense.weight"][0, 0] = number
+    with pytest.raises(
+        InputError, match=r"entries of encoder\.layer\.1\.output\.dense\.weight that"
+    ):
+        models.build(made._replace(weights=save(tensors)))
+
+
+@pytest.mark.parametrize("document", ["no json", "[]", "null", '{"hidden_dropout_prob": NaN}'])
+def test_what_is_no_configuration_is_refused(tmp_path, tiny, document):
     _, _, made = tiny
     folder = write_encoder(tmp_path / "my", made)
-    (folder / "config.json").write_text("no json")
-    with pytest.raises(InputError, match="holds no encoder minilm"):
+    (folder / "config.json").write_text(document)
+    with pytest.raises(InputError, match=r"my: holds no encoder minilm \(config\.json: "):
         pretrained.read("minilm", [folder / name for name in FILES])
-    with pytest.raises(InputError, match="of type 'gpt2'"):
-        models.build(made._replace(config=made.config | {"model_type": "gpt2"}))
-    with pytest.raises(InputError, match=r"lacks encoder\.layer\.2"):
-        models.build(made._replace(config=made.config | {"num_hidden_layers": 3}))
-    with pytest.raises(InputError, match="do not fit"):
-        models.build(made._replace(config=made.config | {"intermediate_size": 15}))
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("program", [encoder_data, tokens_data, features_data])
+def test_the_folder_of_a_damaged_file_is_named(tmp_path, tiny, program, name):
+    _, _, made = tiny
+    folder = write_encoder(tmp_path / "my", made)
+    (folder / name).write_bytes((folder / name).read_bytes()[:100])
+    job = TextJob(encoder="minilm", texts="trec6", length=12)
+    paths = [folder / file for file in FILES]
+    texts = [] if program is encoder_data else write_texts(tmp_path / "trec6", "trec6")
+    with pytest.raises(InputError, match=f"{folder}: .*{name}.*; correct it or fetch it again"):
+        program.sample(job, [], [*paths, *texts])
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "said"),
+    [
+        ("cb", 3, "cb: a length of 3 tokens .*; set the length of cb to 5 or more"),
+        ("cb", 4, "to 5 or more"),
+        ("cb", 5, None),
+        ("trec6", 3, None),
+        ("trec6", 40, None),
+        ("trec6", 41, "a text has 41 tokens, .* takes 40; set the length of trec6 to 40 or less"),
+    ],
+)
+@pytest.mark.parametrize("program", [tokens_data, features_data])
+def test_texts_that_the_encoder_cannot_take_are_refused(
+    tmp_path, tiny, program, name, length, said
+):
+    _, _, made = tiny
+    folder, paths = write_encoder(tmp_path / "my", made), write_texts(tmp_path / name, name)
+    if name == "trec6":
+        paths[1].write_text("0 a\n1" + " b" * 60)
+    job = TextJob(encoder="minilm", texts=name, length=length)
+    sources = [*(folder / file for file in FILES), *paths]
+    with pytest.raises(InputError, match=said) if said else nullcontext():
+        program.sample(job, [], sources)
+
+
+def test_words_that_the_encoder_lacks_are_refused(tmp_path, tiny):
+    _, _, made = tiny
+    document = made.tokenizer.replace('"a":4', '"a":11')
+    assert document != made.tokenizer
+    folder = write_encoder(tmp_path / "my", made._replace(tokenizer=document))
+    job = TextJob(encoder="minilm", texts="trec6", length=12)
+    sources = [*(folder / file for file in FILES), *write_texts(tmp_path / "trec6", "trec6")]
+    with pytest.raises(InputError, match=r"gives a word the number 11, but .* minilm has 11 words"):
+        tokens_data.sample(job, [], sources)
+
+
+def test_the_first_position_of_a_kind_counts_in_its_largest_number():
+    for kind, first in (("bert", 0), ("mpnet", 2), ("roberta", 2)):
+        assert models.positions(models.build(encoder(kind)[0])) == 40 - first
 
 
 @pytest.mark.parametrize("package", ["transformers", "tokenizers"])

@@ -52,6 +52,18 @@ def test_the_probe_is_the_optimum(strength):
     assert found.gradient <= 1e-9
 
 
+@pytest.mark.parametrize("strength", [1e-8, 1e-4])
+def test_with_a_small_strength_the_bias_is_the_optimum(strength):
+    """V is almost 0 then, and b that of the classes alone."""
+    features = np.random.default_rng(0).normal(size=(40, 5))
+    labels = np.repeat([0, 1], [30, 10])
+    found = probe(features, labels, 2, strength)
+    predicted = np.exp(found.logits(features))
+    error = predicted / predicted.sum(axis=1, keepdims=True) - np.eye(2)[labels]
+    assert np.abs(error.sum(axis=0)).max() <= 1.01 * probing.TOLERANCE / probing.SMALL
+    assert found.bias[1] - found.bias[0] == pytest.approx(np.log(1 / 3), abs=20 * strength + 1e-4)
+
+
 @pytest.mark.parametrize("strength", [0.01, 1.0, 100.0])
 def test_the_stored_gradient_is_that_of_autograd(strength):
     """Also where features have a large common part, as collapsed ones have, and n < h."""
@@ -99,9 +111,15 @@ def test_selection_prefers_the_stronger_of_equal_penalties():
 
 def test_what_no_probe_can_use_is_refused():
     features, labels = drawn()
-    for wrong, strength in ((features * np.nan, 1.0), (features, 0.0), (features[:0], 1.0)):
-        with pytest.raises(InputError, match="a probe needs finite features"):
-            probe(wrong, labels[: len(wrong)], 3, strength)
+    for wrong, number in (
+        (features * np.nan, "60 samples only 0"),
+        (features[:0], "0 samples only 0"),
+    ):
+        with pytest.raises(InputError, match=f"needs finite features, but of {number} have"):
+            probe(wrong, labels[: len(wrong)], 3, 1.0)
+    for strength in (0.0, -1.0, np.nan):
+        with pytest.raises(InputError, match=f"needs C_reg > 0, but it is {strength:g};"):
+            probe(features, labels, 3, strength)
     with pytest.raises(InputError, match="class 3 has none"):
         probe(features, labels, 4, 1.0)
     with pytest.raises(InputError, match="has a gradient of"):

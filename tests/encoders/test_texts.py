@@ -1,12 +1,13 @@
 """The readers of labelled texts, on small made-up files and on the published ones."""
 
+import json
 import os
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_up import FILES, write_texts
+from made_up import CB, CLINC, FILES, MRPC, write_texts
 
 from replication.datasets import find_datasets
 from replication.errors import InputError
@@ -102,9 +103,74 @@ def test_a_missing_file_is_answered_by_a_sentence(tmp_path, name):
 @pytest.mark.parametrize("wrong", ["7 a\n", "a\n", "x y\n"])
 def test_a_line_that_is_no_sample_is_refused(tmp_path, wrong):
     paths = write_texts(tmp_path / "sst5", "sst5")
-    paths[0].write_text("0 fine\n" + wrong)
-    with pytest.raises(InputError, match="cannot be read as sst5"):
+    paths[1].write_text("0 fine\n\n" + wrong)
+    with pytest.raises(InputError, match=r"stsa\.fine\.dev, line 3: .*; correct it or fetch it ag"):
         texts.read("sst5", paths)
+
+
+WRONG_FILES = {
+    "label": ("trec6", 1, b"1 e\n9 f\n", "line 2: the label '9' is none of 0, 1, 2, 3, 4, 5;"),
+    "no space": ("trec6", 1, b"1 e\n5\n", "line 2: does not consist of a label, a space and a te"),
+    "no utf-8": ("sst5", 2, b"1 e\n\n1 caf\xe9\n", "line 3: is not in utf-8;"),
+    "columns": ("cola", 1, b"gj04\t1\t\ta\ngj\t1\n", "line 2: does not consist of four tab-separa"),
+    "header": ("rte", 1, b"index\tsentence1\tlabel\n", "line 1: .*, among them label, sentence1"),
+    "cell": ("sst2", 0, b"sentence\tlabel\na\t1\nb\n", "line 3: does not consist of tab-separated"),
+    "mark": ("mrpc", 2, MRPC.replace("\n0", "\nx").encode(), "line 3: the label 'x' is none"),
+    "list": ("cb", 1, b"[1, 2]\n", "line 1: does not consist of a JSON object"),
+    "null": ("cb", 1, b"null\n", "line 1: does not consist of a JSON object"),
+    "null text": ("cb", 0, CB.replace('"A?"', "null").encode(), "line 1: does not consist of"),
+    "list of labels": ("cb", 0, CB.replace('"neutral"', '["neutral"]').encode(), "line 1: does"),
+    "surrogate": ("cb", 0, CB.replace("C", "\\ud800").encode(), "line 2: does not consist of"),
+    "cut": ("cb", 1, CB.encode()[:-20], "line 2: does not consist of a JSON object"),
+    "number": ("clinc150", 0, b"5", "data_full.json: must be a mapping"),
+    "no pairs": ("clinc150", 0, b'{"train": null}', "train: Input should be a valid array"),
+    "no pair": ("clinc150", 0, b'{"train": [["a", 2]]}', "train > 0 > 1: Input should be a valid"),
+    "intent": (
+        "clinc150", 0, json.dumps(CLINC | {"test": [["e", "q"]]}).encode(),
+        "test > 0: the label 'q' is none of w, x;",
+    ),
+    "no JSON": ("clinc150", 0, b'{"train": ', "data_full.json: Invalid JSON"),
+    "quote": ("banking77", 1, b'text,category\r\n"e,x\r\n', "line 2: cannot be read as CSV"),
+    "long quote": ("banking77", 0, b'text,category\r\n"' + b"e f,x\r\n" * 20000, "as CSV"),
+    "blank": ("banking77", 0, b"text,category\r\na,x\r\n\r\n", "line 3: does not consist of"),
+    "heading": ("banking77", 1, b"text,label\r\n", "line 1: the header is not text,category;"),
+    "category": ("banking77", 1, b"text,category\r\ne,z\r\n", "line 2: the label 'z' is none of"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_FILES)
+def test_file_and_line_of_what_is_wrong_are_named(tmp_path, case):
+    name, number, content, said = WRONG_FILES[case]
+    paths = write_texts(tmp_path / name, name)
+    paths[number].write_bytes(content)
+    with pytest.raises(InputError, match=said) as raised:
+        texts.read(name, paths)
+    assert raised.value.message.startswith(str(paths[number]))
+    assert raised.value.message.endswith("; correct it or fetch it again")
+    assert "\n" not in raised.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "content", "part"),
+    [
+        ("trec6", 0, "", "train"),
+        ("trec6", 1, "\n\n  \n", "test"),
+        ("sst5", 1, "", "validation"),
+        ("rte", 1, "", "test"),
+        ("banking77", 1, "", "test"),
+        ("mrpc", 2, MRPC.partition("\n")[0], "test"),
+        ("clinc150", 0, json.dumps(CLINC | {"val": []}), "validation"),
+        ("cr", 0, "1 a b\n", "train"),
+        ("cr", 0, "1 a b\n" * 50, "train"),
+    ],
+)
+def test_an_empty_split_is_refused(tmp_path, name, number, content, part):
+    paths = write_texts(tmp_path / name, name)
+    paths[number].write_text(content)
+    with pytest.raises(
+        InputError, match=f"{paths[number]}.*: the {part} set of {name} has no text"
+    ):
+        texts.read(name, paths)
 
 
 def test_samples_are_drawn_by_the_seed_and_share_no_text(tmp_path):
@@ -122,11 +188,29 @@ def test_samples_are_drawn_by_the_seed_and_share_no_text(tmp_path):
         samples(splits, TextChoice(name="cr", train=3), 1)
 
 
-def test_without_numbers_the_training_set_is_cut_unshuffled(tmp_path):
+def test_without_numbers_the_training_set_is_shuffled_and_cut(tmp_path):
+    """The same way for all seeds; of repeats one is kept."""
     splits = made(tmp_path, "subj")
-    found = samples(splits, TextChoice(name="subj", kept=0.5), 3)
-    assert found.train.first + found.validation.first == splits.train.first
-    assert found.train.size == splits.train.size // 2
+    repeated = splits.train.first[0].upper()
+    train = splits.train._replace(first=[*splits.train.first[:-1], repeated])
+    choice = TextChoice(name="subj", kept=0.5)
+    found, again = (samples(splits._replace(train=train), choice, seed) for seed in (3, 4))
+    assert (found.train.first, found.validation.first) == (
+        again.train.first,
+        again.validation.first,
+    )
+    both = [*found.train.first, *found.validation.first]
+    assert sorted(both) == sorted(splits.train.first[:-1])
+    assert both != splits.train.first[:-1]
+    assert found.train.size == (splits.train.size - 1) // 2
+
+
+def test_an_empty_part_is_refused(tmp_path):
+    splits = made(tmp_path, "subj")
+    with pytest.raises(
+        InputError, match=r"subj: no text is left for train; change `kept`, 1e-06 of"
+    ):
+        samples(splits, TextChoice(name="subj", kept=1e-6), 1)
 
 
 def test_a_common_text_is_found_whatever_its_case_and_punctuation(tmp_path):
@@ -174,10 +258,23 @@ def test_reviews_and_sentences_of_films_share_nothing(published):
         check_disjoint(reviews.test, part, "CR and SST-2")
 
 
-def test_the_papers_split_of_cb(published):
+def test_the_papers_numbers_of_cb(published):
     found = samples(published("cb"), TextChoice(name="cb", length=96), 1)
     assert (found.train.size, found.validation.size, found.test.size) == (225, 25, 56)
-    assert found.train.first == published("cb").train.first[:225]
+
+
+@pytest.mark.parametrize("name", ["cr", "trec6", "cola", "rte", "banking77", "clinc150"])
+def test_parts_of_a_whole_set_have_all_classes_and_no_common_text(published, name):
+    """Files of some sets are sorted by class."""
+    splits = published(name)
+    found = samples(splits, TextChoice(name=name), 1)
+    assert {*found.train.labels} == {*splits.train.labels}
+    if name not in {"banking77", "clinc150"}:
+        assert {*found.validation.labels} == {*splits.train.labels}
+    check_disjoint(found.validation, found.train, name)
+    assert found.train.size / (found.train.size + found.validation.size) == pytest.approx(
+        0.9, abs=1e-3
+    )
 
 
 def test_training_samples_that_the_test_set_repeats_are_left_out(published):

@@ -12,11 +12,15 @@ import torch
 from torch import Tensor, nn
 
 from replication.errors import InputError
+from replication.strict import shown
 from transformer_dynamics.encoders.pretrained import Pretrained
+from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.tokens import Tokens
 
 KINDS = ("bert", "mpnet", "roberta")
 """Types of encoders that are known to have what is used here."""
+BESIDE = ("pooler.", "lm_head.", "cls.")
+"""How names of tensors begin that a file may have beside the encoder's."""
 
 
 def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
@@ -28,7 +32,7 @@ def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
             mode only.
 
     Raises:
-        InputError: if a package is missing, the type is unknown or the parameters do not fit.
+        InputError: if a package is missing, or the files do not hold one network.
     """
     try:
         from safetensors.torch import load
@@ -42,23 +46,69 @@ def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
         given |= {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     kind = given.pop("model_type", None)
     if kind not in KINDS:
-        raise InputError(f"the encoder is of type {kind!r}, but {', '.join(KINDS)} are known")
-    config = AutoConfig.for_model(kind, **given)
-    model = AutoModel.from_config(config, attn_implementation="eager", add_pooling_layer=False)
-    wanted = {name for name, _ in model.named_parameters()}
-    found = {
-        name.removeprefix(f"{kind}."): value for name, value in load(pretrained.weights).items()
-    }
-    if not wanted <= set(found):
-        raise InputError(f"model.safetensors lacks {min(wanted - set(found))}; fetch it again")
-    # Left out are the pooler, an output layer, and tables of positions, which are no parameters.
-    fitting = {name: value.to(torch.float32) for name, value in found.items() if name in wanted}
+        raise InputError(
+            f"config.json: the encoder is of type {kind!r}; choose one of type {', '.join(KINDS)}"
+        )
+    _check_type(kind, given.get("architectures"))
     try:
-        model.load_state_dict(fitting, strict=False)
-    except RuntimeError as error:
-        raise InputError(f"config.json and model.safetensors do not fit: {error}") from error
+        config = AutoConfig.for_model(kind, **given)
+        model = AutoModel.from_config(config, attn_implementation="eager", add_pooling_layer=False)
+    except Exception as error:
+        # Sizes of a wrong type or of no network fail in any way.
+        said = " ".join(str(error).split())
+        raise InputError(f"config.json describes no network ({said}); {MEND}") from error
+    try:
+        tensors = load(pretrained.weights)
+    except Exception as error:
+        # So do damaged bytes.
+        raise InputError(f"model.safetensors cannot be read ({error}); {MEND}") from error
+    found = {name.removeprefix(f"{kind}."): value for name, value in tensors.items()}
+    _check_tensors(model, found)
+    wanted = {name for name, _ in model.named_parameters()}
+    fitting = {name: value.to(torch.float32) for name, value in found.items() if name in wanted}
+    model.load_state_dict(fitting, strict=False)
     module: nn.Module = model.eval()
     return module
+
+
+def _check_type(kind: str, architectures: Any) -> None:
+    """Refuse another type than that which the published classes are of.
+
+    BERT's tensors have the names and the shapes of RoBERTa's, which counts positions otherwise.
+    """
+    first = str(architectures).lstrip("['").lower()
+    if architectures and not first.startswith(kind):
+        raise InputError(
+            f"config.json has model_type {kind}, but its architectures are"
+            f" {shown(str(architectures))}; {MEND}"
+        )
+
+
+def _check_tensors(model: nn.Module, found: Mapping[str, Tensor]) -> None:
+    """Refuse tensors that are not those of the network, or are not finite.
+
+    Args:
+        model: as config.json describes it.
+        found: tensors of model.safetensors by their names in the model.
+    """
+    wanted = dict(model.named_parameters())
+    for name in sorted({*wanted} | {*found}):
+        wrong = _wrong(name, wanted.get(name), found.get(name))
+        if wrong:
+            raise InputError(f"model.safetensors {wrong}; {MEND}")
+
+
+def _wrong(name: str, wanted: Tensor | None, found: Tensor | None) -> str | None:
+    """What is wrong with a tensor, if anything."""
+    if found is None:
+        return f"lacks {name}, which config.json asks for"
+    if wanted is None:
+        # Beside the encoder: a pooler, an output layer, and tables of positions, no parameters.
+        is_beside = name.startswith(BESIDE) or name.endswith("position_ids")
+        return None if is_beside else f"has {shown(name)}, which config.json does not ask for"
+    if found.shape != wanted.shape:
+        return f"has {name} of shape {[*found.shape]}, but config.json asks for {[*wanted.shape]}"
+    return None if found.isfinite().all() else f"has entries of {name} that are not finite"
 
 
 def features(model: nn.Module, tokens: Tensor, lengths: Tensor, seconds: Tensor) -> Tensor:
@@ -160,6 +210,12 @@ def _first_position(model: nn.Module) -> int:
     """Of the table of positions, the row of a text's first token."""
     padding: int | None = model.embeddings.position_embeddings.padding_idx  # type: ignore[union-attr, assignment]
     return 0 if padding is None else padding + 1
+
+
+def positions(model: nn.Module) -> int:
+    """The largest number of tokens of a text."""
+    table: nn.Embedding = model.embeddings.position_embeddings  # type: ignore[union-attr, assignment]
+    return table.num_embeddings - _first_position(model)
 
 
 def tensors(texts: Tokens, device: str = "cpu") -> tuple[Tensor, Tensor, Tensor]:

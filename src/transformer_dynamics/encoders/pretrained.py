@@ -3,15 +3,17 @@
 import io
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replication.errors import InputError
-from transformer_dynamics.encoders.settings import FILES, EncoderName
+from transformer_dynamics.encoders.settings import FILES, MEND, EncoderName
+
+T = TypeVar("T")
 
 
 class Pretrained(NamedTuple):
@@ -63,11 +65,27 @@ def read(name: EncoderName, paths: Sequence[str | Path]) -> Pretrained:
         else:
             named = {path.name: path for path in found}
             config, tokenizer, weights = (named[name].read_bytes() for name in FILES)
-        return Pretrained(json.loads(config), tokenizer.decode("utf-8"), weights)
+        sizes, words = _named(FILES[0], _sizes, config), _named(FILES[1], bytes.decode, tokenizer)
+        return Pretrained(sizes, words, weights)
     except (ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise InputError(
-            f"{found[0].parent}: holds no encoder {name} ({error}); fetch it again"
-        ) from error
+        raise InputError(f"{found[0].parent}: holds no encoder {name} ({error}); {MEND}") from error
+
+
+def _named(name: str, reader: Callable[[bytes], T], content: bytes) -> T:
+    """What a reader finds in a file, which is named where it raises ValueError."""
+    try:
+        return reader(content)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def _sizes(document: bytes) -> dict[str, Any]:
+    found = json.loads(document)
+    if not isinstance(found, dict):
+        raise ValueError("no mapping of names to values")
+    # Python's reader takes NaN.
+    json.dumps(found, allow_nan=False)
+    return found
 
 
 def _joined(wheels: Sequence[Path]) -> list[bytes]:

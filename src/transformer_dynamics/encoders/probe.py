@@ -21,6 +21,8 @@ from replication.errors import InputError
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-6
 """Of the largest entry of the gradient; with C_reg above 1, of that divided by C_reg."""
+SMALL = 0.01
+"""C_reg below which the tolerance is as small as the gradient in b, which has C_reg as a factor."""
 MOST_STEPS = 200
 """Of Newton's method; about ten are usual."""
 
@@ -56,31 +58,35 @@ def probe(
         labels: [n] y_i.
         classes: C, all of them with a sample.
         strength: C_reg.
-        tolerance: where to stop, in units of `Probe.gradient`.
+        tolerance: where to stop, in units of `Probe.gradient`, with C_reg of `SMALL` or more.
 
     Raises:
         InputError: for features that are not finite, C_reg <= 0, a class without a sample, or if
             the optimum is not reached.
     """
     phi = np.asarray(features, dtype=np.float64)
-    if not (len(phi) and np.isfinite(phi).all() and strength > 0):
-        raise InputError(f"a probe needs finite features and C_reg > 0, but C_reg is {strength}")
+    if not (len(phi) and np.isfinite(phi).all()):
+        raise InputError(
+            f"a probe needs finite features, but of {len(phi)} samples only"
+            f" {np.isfinite(phi).all(axis=1).sum()} have them; check the encoder and the samples"
+        )
+    if not strength > 0:
+        raise InputError(f"a probe needs C_reg > 0, but it is {strength:g}; choose a larger one")
     missing = {*range(classes)} - {*np.unique(labels).tolist()}
     if missing:
         # Its b would go to minus infinity.
         raise InputError(f"a probe needs samples of all classes; class {min(missing)} has none")
     mean = phi.mean(axis=0)
-    weight, centred_bias = _fitted(
-        phi - mean, labels, strength, tolerance / (1 + np.abs(mean).max())
-    )
+    goal = tolerance * min(1.0, strength / SMALL)
+    weight, centred_bias = _fitted(phi - mean, labels, strength, goal / (1 + np.abs(mean).max()))
     bias = centred_bias - weight @ mean
     error = strength * (softmax(phi @ weight.T + bias, axis=1) - np.eye(classes)[labels])
     left = max(np.abs(weight + error.T @ phi).max(), np.abs(error.sum(axis=0)).max())
     # The loss is multiplied by C_reg, and so is its rounding.
-    if left > tolerance * max(1.0, strength):
+    if not left <= goal * max(1.0, strength):
         raise InputError(
             f"the probe has a gradient of {left:.1e} left after {MOST_STEPS} steps, above"
-            f" what is allowed; choose a smaller C_reg than {strength:g} or a larger tolerance"
+            f" what is allowed; choose another C_reg than {strength:g} or a larger tolerance"
         )
     return Probe(weight, bias - bias.mean(), float(left), strength)
 

@@ -49,7 +49,8 @@ def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
 
     Where numbers are given, they are drawn from the published training set (validation samples from
     the published validation set where there is one), without texts that the test set repeats.
-    Otherwise the training set is cut unshuffled, as the paper on linear probing does.
+    Otherwise its distinct texts are cut in an order that is the same for all seeds: files may be
+    sorted by class.
 
     Args:
         splits: the published set.
@@ -60,15 +61,15 @@ def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
         The samples, each set without a text of the test set.
 
     Raises:
-        InputError: if more are asked for than there are, or only one of the two numbers is given.
+        InputError: if more are asked for than there are, a part is empty, or only one of the two
+            numbers is given.
     """
     if (choice.train is None) != (choice.validation is None):
         raise InputError(f"{choice.name}: give both train and validation, or none of them")
     pool = without(splits.train, [splits.test])
     random = generator(seed, f"samples of {choice.name}")
     if choice.train is None or choice.validation is None:
-        cut = int(choice.kept * pool.size)
-        return Samples(pool.take(range(cut)), pool.take(range(cut, pool.size)), splits.test)
+        return _cut(_distinct(pool), splits.test, choice)
     if splits.validation is not None:
         validation = drawn(without(splits.validation, [splits.test]), choice.validation, random)
         train = drawn(without(pool, [validation]), choice.train, random)
@@ -76,6 +77,20 @@ def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
     both = drawn(_distinct(pool), choice.train + choice.validation, random)
     train = both.take(range(choice.train))
     return Samples(train, both.take(range(choice.train, both.size)), splits.test)
+
+
+def _cut(pool: K, test: K, choice: TextChoice) -> Samples[K]:
+    """All of a pool, shuffled, in two parts."""
+    shuffled = drawn(pool, pool.size, generator(0, f"cut of {choice.name}"))
+    cut = int(choice.kept * pool.size)
+    found = Samples(shuffled.take(range(cut)), shuffled.take(range(cut, pool.size)), test)
+    for part, texts in found._asdict().items():
+        if not texts.size:
+            raise InputError(
+                f"{choice.name}: no text is left for {part}; change `kept`, {choice.kept:g} of"
+                f" {pool.size} texts, or give train and validation"
+            )
+    return found
 
 
 def drawn(texts: K, number: int, random: np.random.Generator) -> K:

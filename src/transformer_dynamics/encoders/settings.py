@@ -33,6 +33,8 @@ TEXT_FILES: dict[TextName, tuple[str, ...]] = {
     "clinc150": ("data_full.json",),
 }
 """Files of each, in the order in which its reader takes them."""
+MEND = "correct it or fetch it again"
+"""How an error about a file ends, be it of a user's own folder or fetched."""
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -81,8 +83,8 @@ class TextNumbers(Strict):
     train: Count | None = None
     """Training samples, drawn from the published training set by the seed; all if left out."""
     validation: Count | None = None
-    """Validation samples, drawn beside them; if both are left out, the published training set is
-    cut unshuffled after `kept`."""
+    """Validation samples, drawn beside them; if both are left out, the distinct texts of the
+    published training set are shuffled, alike for all seeds, and cut after `kept`."""
     kept: Share = 0.9
     """Share of the published training set that is kept for training where nothing is drawn."""
 

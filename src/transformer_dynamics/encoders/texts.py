@@ -5,17 +5,18 @@ CR and Subj have no test set: a fixed part of each, drawn once for all seeds, is
 
 import csv
 import io
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
 
 from replication.errors import InputError
 from replication.generators import generator
-from transformer_dynamics.encoders.settings import TEXT_FILES, TextName
+from replication.strict import describe, shown
+from transformer_dynamics.encoders.settings import MEND, TEXT_FILES, TextName
 
 HELD_OUT = {"cr": 1000, "subj": 2000}
 """Least number of test samples where there is no test set; repeats of a text stay together."""
@@ -55,6 +56,10 @@ class Texts(NamedTuple):
 
 
 T = TypeVar("T")
+Row = Sequence[str]
+"""A label and one text or two."""
+Placed = tuple[str, T]
+"""File and line, as an error names them, and what stands there."""
 
 
 class SplitsOf(NamedTuple, Generic[T]):
@@ -80,7 +85,8 @@ def read(name: TextName, paths: Sequence[str | Path]) -> Splits:
         paths: its files, in the order of `TEXT_FILES`.
 
     Raises:
-        InputError: if one is not there or has a line that is not of its format.
+        InputError: if one is not there or has a line that is not of its format, or if a split has
+            no text.
     """
     missing = [str(path) for path in paths if not Path(path).is_file()]
     if missing or len(paths) != len(TEXT_FILES[name]):
@@ -89,28 +95,61 @@ def read(name: TextName, paths: Sequence[str | Path]) -> Splits:
             f" {', '.join(TEXT_FILES[name])}; fetch them with `snakemake"
             f" results/datasets/{name}/{TEXT_FILES[name][0]}`, or set its folder to one with them"
         )
-    try:
-        return READERS[name]([Path(path) for path in paths])
-    except (ValueError, KeyError, IndexError) as error:
-        raise InputError(
-            f"{paths[0]}: cannot be read as {name} ({error}); fetch it again"
-        ) from error
+    splits = READERS[name]([Path(path) for path in paths])
+    for part, found in splits._asdict().items():
+        if found is not None and not found.size:
+            raise InputError(
+                f"{', '.join(map(str, paths))}: the {part} set of {name} has no text; {MEND}"
+            )
+    return splits
 
 
 def _key(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower())) or text.strip()
 
 
-def _rows(path: Path, encoding: str = "utf-8") -> list[str]:
+def _decoded(path: Path, encoding: str = "utf-8") -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}, line {line}: is not in {encoding}; {MEND}") from error
+
+
+def _rows(path: Path, encoding: str = "utf-8") -> list[Placed[str]]:
     """Lines that are not empty; only a line feed ends one, as others occur within texts."""
-    lines = path.read_bytes().decode(encoding).split("\n")
-    return [line.removesuffix("\r") for line in lines if line.strip()]
+    lines = enumerate(_decoded(path, encoding).split("\n"), start=1)
+    return [
+        (f"{path}, line {number}", line.removesuffix("\r"))
+        for number, line in lines
+        if line.strip()
+    ]
+
+
+def _parsed(
+    lines: Iterable[Placed[T]], parse: Callable[[T], Row], expected: str
+) -> list[Placed[Row]]:
+    """Rows of lines.
+
+    Args:
+        lines: what they are read from.
+        parse: row of a line; raises ValueError or IndexError if it has none.
+        expected: what a line consists of.
+    """
+    rows = []
+    for place, line in lines:
+        try:
+            rows.append((place, parse(line)))
+        except (ValueError, IndexError) as error:
+            raise InputError(f"{place}: does not consist of {expected}; {MEND}") from error
+    return rows
 
 
 def _texts(
-    rows: Sequence[Sequence[str]], classes: Sequence[str], names: Sequence[str] | None = None
+    rows: Sequence[Placed[Row]], classes: Sequence[str], names: Sequence[str] | None = None
 ) -> Texts:
-    """Texts from rows of a label and one text or two.
+    """Texts from rows of one length.
 
     Args:
         rows: [n] of label and texts.
@@ -118,31 +157,48 @@ def _texts(
         names: what the classes are called, if the labels do not say it.
     """
     numbers = {label: number for number, label in enumerate(classes)}
-    lengths = {len(row) for row in rows}
-    if len(lengths) > 1 or not lengths <= {2, 3}:
-        raise ValueError(f"rows of {sorted(lengths)} columns")
+    for place, (label, *_) in rows:
+        if label not in numbers:
+            raise InputError(
+                f"{place}: the label {shown(repr(label))} is none of {shown(', '.join(classes))};"
+                f" {MEND}"
+            )
     return Texts(
-        [row[1].strip() for row in rows],
-        [row[2].strip() for row in rows] if lengths == {3} else None,
-        np.array([numbers[row[0]] for row in rows], dtype=np.int64),
+        [row[1].strip() for _, row in rows],
+        [row[2].strip() for _, row in rows] if any(len(row) == 3 for _, row in rows) else None,
+        np.array([numbers[row[0]] for _, row in rows], dtype=np.int64),
         tuple(names or classes),
     )
 
 
+class _Entailment(BaseModel):
+    """A line of CB, which has other keys, too."""
+
+    label: str
+    premise: str
+    hypothesis: str
+
+
 def _cb(paths: list[Path]) -> Splits:
+    def row(line: str) -> Row:
+        read = _Entailment.model_validate_json(line)
+        return read.label, read.premise, read.hypothesis
+
     def one(path: Path) -> Texts:
-        entries = [json.loads(line) for line in _rows(path)]
-        rows = [(entry["label"], entry["premise"], entry["hypothesis"]) for entry in entries]
+        rows = _parsed(_rows(path), row, "a JSON object with the texts label, premise, hypothesis")
         return _texts(rows, ("entailment", "contradiction", "neutral"))
 
     return Splits(one(paths[0]), None, one(paths[1]))
 
 
-def _table(path: Path, columns: Sequence[str]) -> list[list[str]]:
+def _table(path: Path, columns: Sequence[str]) -> list[Placed[Row]]:
     """Columns of a tab-separated file with a header and no quoting."""
-    header, *rows = (line.removeprefix("\ufeff").split("\t") for line in _rows(path))
-    wanted = [header.index(column) for column in columns]
-    return [[row[place] for place in wanted] for row in rows]
+    lines = [(place, line.removeprefix("\ufeff").split("\t")) for place, line in _rows(path)]
+    expected = f"tab-separated columns, among them {', '.join(columns)}"
+    # An empty file has no header and no rows.
+    header = lines[0][1] if lines else []
+    rows = _parsed(lines, lambda line: [line[header.index(column)] for column in columns], expected)
+    return rows[1:]
 
 
 def _rte(paths: list[Path]) -> Splits:
@@ -164,26 +220,34 @@ def _cola(paths: list[Path]) -> Splits:
     """The files have no header; their columns are source, label, the authors' mark, sentence."""
 
     def one(path: Path) -> Texts:
-        rows = [line.split("\t") for line in _rows(path)]
-        labelled = [(row[1], row[3]) for row in rows]
-        return _texts(labelled, ("0", "1"), ("unacceptable", "acceptable"))
+        lines = [(place, line.split("\t")) for place, line in _rows(path)]
+        rows = _parsed(lines, lambda line: (line[1], line[3]), "four tab-separated columns")
+        return _texts(rows, ("0", "1"), ("unacceptable", "acceptable"))
 
     return Splits(one(paths[0]), None, one(paths[1]))
 
 
 def _mrpc(paths: list[Path]) -> Splits:
     """GLUE's training set is Microsoft's without the pairs that `dev_ids.tsv` names."""
-    columns = ("Quality", "#1 String", "#2 String", "#1 ID", "#2 ID")
-    names = ("different", "paraphrase")
-    held = {tuple(line.split("\t")) for line in _rows(paths[1])}
-    rows = [row[:3] for row in _table(paths[0], columns) if tuple(row[3:]) not in held]
-    test = [row[:3] for row in _table(paths[2], columns)]
-    return Splits(_texts(rows, ("0", "1"), names), None, _texts(test, ("0", "1"), names))
+    texts, ids = ("Quality", "#1 String", "#2 String"), ("#1 ID", "#2 ID")
+    held = {tuple(line.split("\t")) for _, line in _rows(paths[1])}
+    published = _table(paths[0], (*texts, *ids))
+    rows = [(place, row[:3]) for place, row in published if tuple(row[3:]) not in held]
+    train, test = (
+        _texts(part, ("0", "1"), ("different", "paraphrase"))
+        for part in (rows, _table(paths[2], texts))
+    )
+    return Splits(train, None, test)
 
 
 def _labelled_lines(path: Path, names: Sequence[str], encoding: str = "utf-8") -> Texts:
     """Lines of a number, a space and a text."""
-    rows = [line.split(" ", 1) for line in _rows(path, encoding)]
+
+    def row(line: str) -> Row:
+        label, text = line.split(" ", 1)
+        return label, text
+
+    rows = _parsed(_rows(path, encoding), row, "a label, a space and a text")
     return _texts(rows, [str(number) for number in range(len(names))], names)
 
 
@@ -226,24 +290,55 @@ def _hold_out(texts: Texts, number: int) -> Splits:
 
 def _banking77(paths: list[Path]) -> Splits:
     """Quoted texts may hold line breaks."""
-    tables = []
-    for path in paths:
-        header, *rows = csv.reader(io.StringIO(path.read_bytes().decode("utf-8"), newline=""))
-        if header != ["text", "category"]:
-            raise ValueError(f"its header is {header}")
-        tables.append([(category, text) for text, category in rows])
-    classes = sorted({category for category, _ in tables[0]})
-    train, test = (_texts(table, classes) for table in tables)
-    return Splits(train, None, test)
+
+    def row(cells: list[str]) -> Row:
+        text, category = cells
+        return category, text
+
+    def rows(path: Path) -> list[Placed[Row]]:
+        found = _parsed(_csv(path), row, "the columns text,category")
+        if found and found[0][1] != ("category", "text"):
+            raise InputError(f"{found[0][0]}: the header is not text,category; {MEND}")
+        return found[1:]
+
+    train, test = map(rows, paths)
+    classes = sorted({category for _, (category, _) in train})
+    return Splits(_texts(train, classes), None, _texts(test, classes))
+
+
+def _csv(path: Path) -> list[Placed[list[str]]]:
+    """Rows, and the line where each ends."""
+    reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
+    try:
+        return [(f"{path}, line {reader.line_num}", cells) for cells in reader]
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {reader.line_num}: cannot be read as CSV ({error}); {MEND}"
+        ) from error
+
+
+class _Intents(BaseModel):
+    """CLINC150: pairs of a text and its intent; what is out of its scope is left out."""
+
+    train: list[tuple[str, str]]
+    val: list[tuple[str, str]]
+    test: list[tuple[str, str]]
 
 
 def _clinc150(paths: list[Path]) -> Splits:
-    """What is out of its scope is left out."""
-    parts = json.loads(paths[0].read_text("utf-8"))
-    classes = sorted({intent for _, intent in parts["train"]})
+    (path,) = paths
+    try:
+        parts = _Intents.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = describe(error, str(path)).partition("\n")[0]
+        raise InputError(f"{first}; {MEND}") from error
+    classes = sorted({intent for _, intent in parts.train})
     train, validation, test = (
-        _texts([(intent, text) for text, intent in parts[part]], classes)
-        for part in ("train", "val", "test")
+        _texts(
+            [(f"{path}: {part} > {i}", (intent, text)) for i, (text, intent) in enumerate(pairs)],
+            classes,
+        )
+        for part, pairs in parts
     )
     return Splits(train, validation, test)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.errors import InputError
+from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.texts import Texts
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def tokenizer(document: str) -> "Tokenizer":
     """A tokeniser from the text of its `tokenizer.json`.
 
     Raises:
-        InputError: if the package is not installed.
+        InputError: if the package is not installed, or the text describes no tokeniser.
     """
     try:
         from tokenizers import Tokenizer
@@ -89,7 +90,11 @@ def tokenizer(document: str) -> "Tokenizer":
         raise InputError(
             "the package tokenizers is needed; install what encoders need with `make encoders`"
         ) from error
-    return Tokenizer.from_str(document)
+    try:
+        return Tokenizer.from_str(document)
+    except Exception as error:
+        # The package raises nothing more special.
+        raise InputError(f"tokenizer.json describes no tokeniser ({error}); {MEND}") from error
 
 
 def tokenise(tokeniser: "Tokenizer", texts: Texts, length: int) -> Tokens:

@@ -8,10 +8,9 @@ import click
 from numpy.typing import NDArray
 
 from replication.devices import device
-from transformer_dynamics.encoders.data.tokens import of_splits, read_sources
-from transformer_dynamics.encoders.model import build, frozen_features
+from transformer_dynamics.encoders.data.tokens import of_splits, read_sources, tokenised
+from transformer_dynamics.encoders.model import frozen_features
 from transformer_dynamics.encoders.settings import TextJob
-from transformer_dynamics.encoders.tokens import tokenise, tokenizer
 
 
 def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
@@ -27,14 +26,13 @@ def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str,
         [n, h], float32, in the order of the texts.
 
     Raises:
-        InputError: if a file cannot be read.
+        InputError: if a file cannot be read, or tokens do not suit the encoder.
     """
     device("cpu")
     encoder, splits = read_sources(job, sources)
-    tokeniser, model = tokenizer(encoder.tokenizer), build(encoder)
     found = {}
     for name, part in of_splits(splits).items():
         click.echo(f"{job.texts}: features of {part.size} texts, {name}", err=True)
-        tokens = tokenise(tokeniser, part, job.length)
-        found[f"{name}_features"] = frozen_features(model, tokens).numpy()
+        tokens = tokenised(job, encoder, part)
+        found[f"{name}_features"] = frozen_features(encoder.model, tokens).numpy()
     return found

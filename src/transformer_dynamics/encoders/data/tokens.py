@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import nn
 
-from transformer_dynamics.encoders import pretrained, texts
+from replication.errors import InputError
+from transformer_dynamics.encoders import texts
+from transformer_dynamics.encoders.data.encoder import Encoder, read_encoder
+from transformer_dynamics.encoders.model import positions
 from transformer_dynamics.encoders.settings import TEXT_FILES, TextJob
-from transformer_dynamics.encoders.tokens import digests, tokenise, tokenizer
+from transformer_dynamics.encoders.tokens import Tokens, digests, tokenise
 
 
 def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
@@ -25,27 +29,55 @@ def sample(job: TextJob, seeds: list[int], sources: Sequence[Path]) -> dict[str,
         as `train_tokens`, and `train_digests`, see `digests`; `classes` [C], what they are called.
 
     Raises:
-        InputError: if a file cannot be read.
+        InputError: if a file cannot be read, or tokens do not suit the encoder.
     """
     encoder, splits = read_sources(job, sources)
-    tokeniser = tokenizer(encoder.tokenizer)
     found: dict[str, NDArray[Any]] = {"classes": np.array(splits.train.classes)}
     for name, part in of_splits(splits).items():
-        found |= tokenise(tokeniser, part, job.length).arrays(f"{name}_")
+        found |= tokenised(job, encoder, part).arrays(f"{name}_")
         found[f"{name}_digests"] = digests(part)
     return found
 
 
-def read_sources(
-    job: TextJob, sources: Sequence[Path]
-) -> tuple[pretrained.Pretrained, texts.Splits]:
+def tokenised(job: TextJob, encoder: Encoder, part: texts.Texts) -> Tokens:
+    """Tokens of a split, all of which the encoder can take.
+
+    Raises:
+        InputError: if the length leaves no token of a text, or the encoder has no positions or no
+            words for the tokens.
+    """
+    is_pair = part.second is not None
+    # Of a pair either text keeps a token.
+    least = encoder.tokeniser.num_special_tokens_to_add(is_pair) + (2 if is_pair else 1)
+    if job.length < least:
+        raise InputError(
+            f"{job.texts}: a length of {job.length} tokens leaves no text but special tokens;"
+            f" set the length of {job.texts} to {least} or more"
+        )
+    found = tokenise(encoder.tokeniser, part, job.length)
+    table: nn.Embedding = encoder.model.get_input_embeddings()  # type: ignore[operator]
+    most, words = positions(encoder.model), table.num_embeddings
+    if found.lengths.max() > most:
+        raise InputError(
+            f"{job.texts}: a text has {found.lengths.max()} tokens, but the encoder {job.encoder}"
+            f" takes {most}; set the length of {job.texts} to {most} or less"
+        )
+    if found.tokens.max() >= words:
+        raise InputError(
+            f"{job.texts}: tokenizer.json gives a word the number {found.tokens.max()}, but the"
+            f" encoder {job.encoder} has {words} words; take all its files from one encoder"
+        )
+    return found
+
+
+def read_sources(job: TextJob, sources: Sequence[Path]) -> tuple[Encoder, texts.Splits]:
     """The encoder and the texts, from the files of both in this order.
 
     Raises:
         InputError: if a file cannot be read.
     """
     first = len(sources) - len(TEXT_FILES[job.texts])
-    encoder = pretrained.read(job.encoder, sources[:first])
+    encoder = read_encoder(job.encoder, sources[:first])
     return encoder, texts.read(job.texts, sources[first:])
 
 
