@@ -192,7 +192,10 @@ def freedom(place: tuple) -> str | None:
 
 
 DEFAULT = DEFAULTS.model_dump(mode="json")
-PLACES = sorted(places(DEFAULT), key=str)
+# What numbers read off the paper are called is free, and names no file.
+PLACES = sorted(
+    (place for place in places(DEFAULT) if "read_off_the_paper" not in place[0]), key=str
+)
 
 
 def planned(data: dict[str, Any], study: str) -> Jobs:

@@ -1,5 +1,6 @@
 """Training on text: dropout, what is recorded, and runs that were interrupted."""
 
+import hashlib
 import math
 import os
 import random
@@ -234,6 +235,7 @@ class Program:
         made_by = (f"{PACKAGE}.tokenise", job.tokens.model_dump())
         write_arrays(tokens, random_words().arrays(), provenance(*made_by, [], []))
         self.tokens = recipe(made_by[0], digest(made_by[1]), [])
+        self.content = hashlib.sha256(tokens.read_bytes()).hexdigest()
         self.settings = job.model_dump(mode="json")
         inputs = [Input(role="data", count=1, recipe=self.tokens, seeds=[""])]
         told = order("runs", "runs", "train", self.settings, seeds="1", inputs=inputs)
@@ -242,7 +244,7 @@ class Program:
     def under_way(self, seed: int) -> dict[str, Any]:
         """Provenance of a checkpoint of the file that it writes."""
         made = provenance(f"{PACKAGE}.runs", self.settings, [seed], [self.tokens.digest])
-        return made | {"program": f"{PACKAGE}.runs, under way"}
+        return made | {"program": f"{PACKAGE}.runs, under way", "data": [self.content]}
 
     def run(self) -> Result:
         return CliRunner().invoke(main, self.arguments)
