@@ -9,13 +9,13 @@ from small_runs import data_of, job, trained, tuning
 
 from replication.study import Run
 from transformer_dynamics.encoders.calibration import temperature
-from transformer_dynamics.lp_ft.claims.contrasts import RUN
 from transformer_dynamics.lp_ft.feature_statistics import (
     Scatter,
     cosine_similarity,
     difference,
     noise_floor,
 )
+from transformer_dynamics.lp_ft.figures.labels import RUN
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
 from transformer_dynamics.lp_ft.measures import (
     accuracy,

@@ -200,15 +200,20 @@ def test_what_a_run_kept_for_itself_is_its_own(tmp_path):
         read_own_arrays(tmp_path / "a.checkpoint", PROVENANCE | {"seeds": [3]})
 
 
-def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monkeypatch, capsys):
+def run_of_the_example():
+    """The study's jobs, and one of its runs, whose data are made in the current folder."""
     jobs, path = Jobs.of(DEFAULTS, find_studies()), "results/example/runs/printed/1-5.npz"
     (data,) = jobs.tasks[path].reads
-    monkeypatch.chdir(tmp_path)
     run.make(run.Work(jobs.order(data), [], Path(data), None))
-    order, output = jobs.order(path), Path(path)
-    seeds = list(jobs.tasks[data].seeds)
-    given = [run.Given(Path(data), "data", jobs.recipe(data), seeds, None)]
-    program = importlib.import_module(order.program)
+    given = run.Given(Path(data), "data", jobs.recipe(data), list(jobs.tasks[data].seeds), None)
+    return jobs, run.Work(jobs.order(path), [given], Path(path), None)
+
+
+def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    jobs, work = run_of_the_example()
+    output = work.output
+    program = importlib.import_module(work.order.program)
     train, found = program.train, []
 
     @wraps(train)
@@ -217,12 +222,12 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
         checkpoint.write(ARRAYS)
         found.append(checkpoint.read())
         with pytest.raises(InputError, match="under way"):
-            read_arrays(output.with_suffix(".checkpoint"), jobs.recipe(path), None)
+            read_arrays(output.with_suffix(".checkpoint"), jobs.recipe(str(output)), None)
         return train(job, seeds, data, checkpoint)
 
     monkeypatch.setattr(program, "train", keeping)
     for _ in range(2):
-        run.make(run.Work(order, given, output, None))
+        run.make(work)
         kept = output.with_suffix(".checkpoint")
         assert not kept.exists()
         kept.write_bytes(output.read_bytes())
@@ -232,13 +237,8 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
 
 def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
     """As when a source file was exchanged, which no recipe says."""
-    jobs, path = Jobs.of(DEFAULTS, find_studies()), "results/example/runs/printed/1-5.npz"
-    (data,) = jobs.tasks[path].reads
     monkeypatch.chdir(tmp_path)
-    run.make(run.Work(jobs.order(data), [], Path(data), None))
-    order, output = jobs.order(path), Path(path)
-    seeds = list(jobs.tasks[data].seeds)
-    given = [run.Given(Path(data), "data", jobs.recipe(data), seeds, None)]
+    jobs, work = run_of_the_example()
     found = []
 
     def interrupted(job, seeds, data, checkpoint):
@@ -246,19 +246,20 @@ def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
         checkpoint.write(ARRAYS)
         raise KeyboardInterrupt
 
-    program = importlib.import_module(order.program)
+    program = importlib.import_module(work.order.program)
     monkeypatch.setattr(program, "train", wraps(program.train)(interrupted))
 
     def again():
         with pytest.raises(KeyboardInterrupt):
-            run.make(run.Work(order, given, output, None))
+            run.make(work)
 
     again()
     again()
-    arrays = read_arrays(Path(data), jobs.recipe(data), seeds)
-    made = provenance(jobs.recipe(data).program, jobs.tasks[data].settings, seeds, [])
-    changed = {name: values * 2 for name, values in arrays.items()}
-    write_arrays(Path(data), changed, made | {"reads": jobs.recipe(data).reads})
+    (data,) = work.given
+    arrays = read_arrays(data.path, data.recipe, data.seeds)
+    settings = jobs.tasks[str(data.path)].settings
+    made = provenance(data.recipe.program, settings, data.seeds, data.recipe.reads)
+    write_arrays(data.path, {name: values * 2 for name, values in arrays.items()}, made)
     again()
     assert [each is None for each in found] == [True, False, True]
     assert "starting anew: " in capsys.readouterr().err

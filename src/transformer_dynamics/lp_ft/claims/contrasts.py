@@ -14,7 +14,7 @@ from pandas.api.typing import DataFrameGroupBy
 from replication.errors import UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import METHODS, called
+from transformer_dynamics.lp_ft.figures.labels import METHODS, RUN, called
 from transformer_dynamics.lp_ft.kernel_settings import (
     MeasureHeadControl,
     MeasureKernels,
@@ -37,10 +37,6 @@ FEW: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
 is known to several points only: claims on these are shown and not judged there."""
 TEST = "test"
 """The split that is of the set itself; others are out of distribution."""
-
-
-RUN = ("texts", "method", "optimiser", "clip", "rate", "batch_size", "norm_of", "factor", "seed")
-"""Columns that tell runs apart."""
 
 
 def place(texts: str, split: str = TEST) -> str:

@@ -43,6 +43,8 @@ SETS = {
     "semeval": "SemEval",
 }
 """The study's, and those that the paper alone has."""
+RUN = ("texts", "method", "optimiser", "clip", "rate", "batch_size", "norm_of", "factor", "seed")
+"""Columns that tell runs apart."""
 ENCODERS = {"minilm": "MiniLM", "mpnet": "MPNet", "roberta": "RoBERTa-base"}
 """All that there are."""
 SOURCES = {"dynasent": "amazon", "semeval": "amazon", "sst5": "amazon"}
@@ -106,8 +108,8 @@ def check_one_run(rows: "pd.DataFrame", figure: str, *keys: str) -> None:
     """
     if rows.duplicated(list(keys)).any():
         same = rows.groupby(list(keys))
-        known = ("optimiser", "clip", "rate", "batch_size", "norm_of", "factor")
-        differ = [name for name in known if name in rows and same[name].nunique().max() > 1]
+        others = [name for name in RUN if name in rows and name not in keys]
+        differ = [name for name in others if same[name].nunique().max() > 1]
         raise InputError(
             f"lp_ft > figures > {figure}: its experiment has several runs of a seed that the figure"
             f" does not tell apart, as their {' and '.join(differ)} differ(s); name another"
