@@ -6,6 +6,7 @@ what is compared with the reference, and what a page shows.
 
 import os
 from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
@@ -13,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from replication.configuration import Configuration, configure
+from replication.configuration import Computation, Configuration, configure, read_overlay
 from replication.digest import code
 from replication.errors import InputError
 from replication.order import Input, Order
@@ -365,11 +366,24 @@ class Jobs:
 
 def _of(study: Study, configuration: Configuration) -> StudyJobs:
     parts = _parts(study, configuration)
-    default = configure({}, {study.name: study})
-    if parts.settings == default.section(study.name):
+    papers = list(_papers(study, configuration.computation))
+    if any(parts.settings == paper.settings for paper in papers):
         return parts
-    whole = default.model_copy(update={"computation": configuration.computation})
-    return without_published(parts, _parts(study, whole))
+    return without_published(parts, papers)
+
+
+def _papers(study: Study, computation: Computation) -> Iterator[StudyJobs]:
+    """The jobs of the settings that values were published of: the defaults, and the paper's scale.
+
+    Where the study refuses to compute the latter, nothing that it computes is of it.
+    """
+    yield _parts(study, configure({"computation": computation.model_dump()}, {study.name: study}))
+    overlay = study.folder / "paper_scale.yaml"
+    if overlay.exists():
+        section = read_overlay(overlay)[study.name]
+        changes = {study.name: section, "computation": computation.model_dump()}
+        with suppress(InputError):
+            yield _parts(study, configure(changes, {study.name: study}))
 
 
 def _parts(study: Study, configuration: Configuration) -> StudyJobs:

@@ -1,7 +1,8 @@
 """Where the values that a paper prints can be compared with: where its settings were kept.
 
-A study's defaults are the settings of its paper. A figure that an overlay makes of other settings
-draws no published values, and a claim about them is not tested; both say what differs.
+The settings of a paper are the defaults of its study and, where there is one, its overlay
+`paper_scale.yaml`. A figure that is made of other settings draws no published values, and a claim
+about them is not tested; both say what differs from the nearer of the two.
 """
 
 import json
@@ -21,30 +22,31 @@ LONGEST_VALUE = 40
 NONE = "none"
 
 
-def without_published(study: "StudyJobs", default: "StudyJobs") -> "StudyJobs":
+def without_published(study: "StudyJobs", papers: Sequence["StudyJobs"]) -> "StudyJobs":
     """The jobs of a study, without published values where their settings were not kept.
 
     Args:
         study: the jobs of a configuration.
-        default: those of the study's defaults. A published table that no figure or claim of theirs
-            has is taken as it is.
+        papers: those of the settings of the paper. A published table that no figure or claim of
+            theirs has is taken as it is.
     """
     unlike: dict[str, str] = {}
     for name, figure in study.figures.items():
         candidates = [
-            departures(study, default, figure.sources(), other.sources())
-            for other in default.figures.values()
+            departures(study, paper, figure.sources(), other.sources())
+            for paper in papers
+            for other in paper.figures.values()
             if figure.published and other.published == figure.published
         ]
         if candidates and all(candidates):
             unlike[f"figure {name}"] = min(candidates, key=len)
     for name, claim in study.claims.items():
-        others = [name] if name in default.claims else list(default.claims)
         candidates = [
-            departures(study, default, study.sources(name), default.sources(other))
-            for other in others
+            departures(study, paper, study.sources(name), paper.sources(other))
+            for paper in papers
+            for other in ([name] if name in paper.claims else list(paper.claims))
             if claim.published_table
-            and default.claims[other].published_table == claim.published_table
+            and paper.claims[other].published_table == claim.published_table
         ]
         if candidates and all(candidates):
             unlike[f"claim {name}"] = min(candidates, key=len)
@@ -60,7 +62,7 @@ def without_published(study: "StudyJobs", default: "StudyJobs") -> "StudyJobs":
 
 def departures(
     study: "StudyJobs",
-    default: "StudyJobs",
+    paper: "StudyJobs",
     sources: Sequence[tuple[str, str]],
     published: Sequence[tuple[str, str]],
 ) -> str:
@@ -68,7 +70,7 @@ def departures(
 
     Args:
         study: the jobs of the configuration.
-        default: those of the study's defaults.
+        paper: those of the settings of the paper.
         sources: experiment and metric of each table that is shown.
         published: of each table that the published values belong to, in the same order.
 
@@ -80,7 +82,7 @@ def departures(
     found = [
         difference
         for now, before in zip(sources, published, strict=True)
-        for difference in _differences(_made_of(study, *now), _made_of(default, *before))
+        for difference in _differences(_made_of(study, *now), _made_of(paper, *before))
     ]
     # Jobs have the same setting at places of their own: `updates` and `training.updates`.
     told = [

@@ -144,6 +144,14 @@ def test_the_papers_scale_has_the_papers_rates_and_needs_a_gpu():
     assert runs["sst2-lora-5005"].settings.device == "cuda"
 
 
+def test_published_values_stand_beside_the_papers_scale_too():
+    given = merged(overlay("paper_scale"), ON_GPU)
+    assert Jobs.of(configure(given, STUDIES), STUDIES).studies["lp_ft"].unlike_published == {}
+    fewer = configure(merged(given, {"lp_ft": {"seeds": [1001, 2002]}}), STUDIES)
+    told = Jobs.of(fewer, STUDIES).studies["lp_ft"].unlike_published["figure table8"]
+    assert told == "seeds: 1001,2002 instead of 1001,2002,3003,4004,5005"
+
+
 @pytest.mark.parametrize("name", [None, *OVERLAYS])
 @pytest.mark.parametrize("experiment", ["equal_rate", "scale_sgd", "head_length"])
 def test_ft_and_lp_ft_are_compared_at_equal_rates_and_batches(experiment, name):
