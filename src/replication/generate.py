@@ -93,7 +93,7 @@ def generated_files() -> dict[str, str]:
     return {
         "config/config.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",
         "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
-        "docs/claims.md": "\n".join(_claims(told) for told in studies),
+        "docs/claims.md": "\n".join([_contents(studies), *map(_claims, studies)]),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
         **_cited_documents(studies, home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
@@ -171,11 +171,22 @@ def _told(study: StudyJobs) -> Told:
     return Told(study, read_reference(folder)[0] if (folder / MANIFEST).is_file() else None)
 
 
+def _contents(studies: list[Told]) -> str:
+    """Links to the papers' claims, with their number."""
+    registries = [(told.jobs.study.name, told.jobs.registry) for told in studies]
+    rows = [
+        (f"[`{name}`](#claims-of-{name})", registry.title, str(len(registry.claims)))
+        for name, registry in registries
+    ]
+    return "\n".join([*table(("study", "paper", "claims"), rows), ""])
+
+
 def _claims(told: Told) -> str:
     verdicts = told.reference.verdicts if told.reference else {}
-    return to_markdown(
+    claims = to_markdown(
         told.jobs.registry, {name: _result(found) for name, found in verdicts.items()}
     )
+    return f'<a id="claims-of-{told.jobs.study.name}"></a>\n\n{claims}'
 
 
 def _result(verdict: Verdict) -> str:
