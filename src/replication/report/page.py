@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,11 +19,12 @@ from replication.frames import read_csv
 from replication.registry import GROUPS, SHOWN, THEORY, Registry, read_registry
 from replication.report.behind import beside, overlay
 from replication.report.citing import citing
-from replication.report.context import claim_views, contested, counts, groups
+from replication.report.context import ClaimView, claim_views, contested, counts, groups
 from replication.report.explorer import explorer
 from replication.report.sources import (
     FigureSource,
     FigureSources,
+    OtherPage,
     read_numbers,
     read_picture,
     run_time,
@@ -82,20 +83,7 @@ def render(
     labels = {figure["source"].name: figure["text"].label for figure in figures}
     claims = claim_views(registry, list(verdicts.values()), labels)
     related = [other for other in shown.others if other.is_same_paper]
-    own_counts = counts(claims)
-    totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
-    elsewhere: Counter[tuple[int, Outcome]] = Counter()
-    for about, row in (pair for other in related for pair in other.counts.items()):
-        totals.update(row)
-        elsewhere.update({(about, name): number for name, number in row.items() if number})
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"number": number, "typeset": typeset, "typeset_svg": typeset_svg}
+    environment = _environment()
     tables = {figure.name: figure.table for figure in shown.figures}
     added = explorer(shown.study, shown.settings, tables, environment)
     style = Markup((TEMPLATES / "style.css").read_text() + added.style)
@@ -106,7 +94,6 @@ def render(
         claims=claims,
         outcomes=OUTCOMES,
         group_names=GROUPS,
-        totals=totals,
         figures=figures,
         groups=groups(claims),
         columns=COLUMNS,
@@ -114,11 +101,9 @@ def render(
         verifications=verifications(shown.study, verified, history),
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels=labels,
-        counts=own_counts,
         contested=contested(claims),
-        holding=_holding([own_counts, *(other.counts for other in related)]),
         related=related,
-        elsewhere_counts=elsewhere,
+        **_summed(claims, related),
         cited=citing(registry, root),
         others=shown.others,
         missing=[(item, registry.figures[item.drawing]) for item in shown.missing],
@@ -176,6 +161,35 @@ def _code(program: str, root: Path) -> str:
     path = Path(found.origin or "").resolve() if found else Path()
     top = root.resolve()
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else program
+
+
+def _summed(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[str, Any]:
+    """Numbers of verdicts, of this page and of the paper's other ones, as the page names them."""
+    own_counts = counts(claims)
+    totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
+    elsewhere: Counter[tuple[int, Outcome]] = Counter()
+    others = [other.counts for other in related]
+    for about, row in (pair for other in others for pair in other.items()):
+        totals.update(row)
+        elsewhere.update({(about, name): number for name, number in row.items() if number})
+    return {
+        "counts": own_counts,
+        "totals": totals,
+        "elsewhere_counts": elsewhere,
+        "holding": _holding([own_counts, *others]),
+    }
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "typeset": typeset, "typeset_svg": typeset_svg}
+    return environment
 
 
 def _holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
