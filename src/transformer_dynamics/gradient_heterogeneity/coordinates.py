@@ -105,6 +105,8 @@ def curvatures(net: Net, seed: int, size: int) -> Floats:
 def coordinates(training: Training, net: Net, found: Measured) -> Coordinates:
     """Coordinates log s_b = q or -q, and rates eta_b/eta = median(h)/max(h_b, median(h)/100).
 
+    The median of curvatures is that of all tensors but biases, some of which the loss does not see.
+
     Args:
         training: q, and whether rates follow curvature.
         net: the network.
@@ -120,7 +122,8 @@ def coordinates(training: Training, net: Net, found: Measured) -> Coordinates:
             for name, is_above in zip(net.blocks, above, strict=True)
         }
     if training.block_rates:
-        median = np.median(found.curvatures)
+        is_bias = np.array([block.kind == "bias" for block in net.blocks.values()])
+        median = np.median(found.curvatures[~is_bias])
         followed = np.maximum(found.curvatures, median / FLOOR)
         rates = dict(zip(net.blocks, (median / followed).tolist(), strict=True))
     return Coordinates(scales, rates)

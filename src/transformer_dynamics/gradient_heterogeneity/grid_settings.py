@@ -15,6 +15,7 @@ from transformer_dynamics.gradient_heterogeneity.net_settings import (
     TextNet,
     TinyNet,
 )
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Name as OptimizerName
 from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob, Training
 from transformer_dynamics.gradient_heterogeneity.schedules import Schedule
@@ -104,7 +105,7 @@ class Case(Strict):
     """Largest norm of the gradient; `null` for any."""
     schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(distinct)] = ["linear"]
     """Shares of the rate that steps have."""
-    epsilons: Positives = [1e-8]
+    epsilons: Positives = [USUAL_EPSILON]
     """Of RMSProp and Adam."""
     exponents: Annotated[list[float], Field(min_length=1), AfterValidator(distinct)] = [0.0]
     """q of blocks' coordinates."""
@@ -118,20 +119,20 @@ class Case(Strict):
     """Training samples whose cross-entropy is looked at."""
 
     def trainings(self) -> dict[str, Training]:
-        """Every run by a name that says in what it differs."""
+        """Every run by its optimiser, rate and schedule, and in what else it differs."""
         found = {}
         for optimiser, rates in self.rates.items():
-            epsilons = self.epsilons if optimiser in HAS_EPSILON else [1e-8]
+            epsilons = self.epsilons if optimiser in HAS_EPSILON else [USUAL_EPSILON]
             for rate, schedule, epsilon, exponent in product(
                 rates, self.schedules, epsilons, self.exponents
             ):
-                words = {
-                    f"rate{rate:g}": len(rates) > 1,
-                    schedule: len(self.schedules) > 1,
-                    f"eps{epsilon:g}": len(epsilons) > 1,
-                    f"q{exponent:g}": len(self.exponents) > 1,
-                }
-                name = "-".join([optimiser, *(word for word, tells in words.items() if tells)])
+                # A list that becomes longer leaves the names of its runs as they were.
+                words = [optimiser, f"rate{rate:g}", schedule]
+                if epsilon != USUAL_EPSILON:
+                    words.append(f"eps{epsilon:g}")
+                if exponent:
+                    words.append(f"q{exponent:g}")
+                name = "-".join(words)
                 found[name] = Training(
                     optimiser=optimiser,
                     rate=rate,

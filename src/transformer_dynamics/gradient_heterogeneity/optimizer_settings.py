@@ -8,6 +8,8 @@ Name = Literal["sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam"]
 """Of an optimiser."""
 NAMES: tuple[Name, ...] = ("sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam")
 """All of them."""
+USUAL_EPSILON = 1e-8
+"""Of RMSProp and Adam where it is not the question, as released."""
 
 
 class Optimizer(NamedTuple):
@@ -19,7 +21,7 @@ class Optimizer(NamedTuple):
     """Mu of SGD-m and Signum, b_1 of Adam."""
     second: float | None = None
     """A of RMSProp, .99 unless given, and b_2 of Adam, .999 unless given."""
-    epsilon: float = 1e-8
+    epsilon: float = USUAL_EPSILON
     """Eps of RMSProp and Adam."""
 
     def check(self) -> None:

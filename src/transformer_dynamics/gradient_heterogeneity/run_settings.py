@@ -6,7 +6,11 @@ from pydantic import Field
 
 from replication.strict import Count, Positive, Strict
 from transformer_dynamics.gradient_heterogeneity.net_settings import NetChoice
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Name, Optimizer
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import (
+    USUAL_EPSILON,
+    Name,
+    Optimizer,
+)
 from transformer_dynamics.gradient_heterogeneity.schedules import Schedule
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -19,7 +23,7 @@ class Training(Strict):
     """Which one."""
     momentum: Share = 0.9
     """Mu of SGD-m and Signum, b_1 of Adam."""
-    epsilon: Positive = 1e-8
+    epsilon: Positive = USUAL_EPSILON
     """Eps of RMSProp and Adam."""
     rate: Positive
     """The largest of all steps."""

@@ -11,11 +11,12 @@ from replication.errors import UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence, of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
 
 Of = Measured[MeasureJob]
 """The metric `endpoint` or `step_directions` of an experiment."""
-USUAL = 1e-8
-"""Epsilon of Adam where it is not the question."""
+CHANCE = 1.0
+"""Loss over ln C of a run that was lost, as of a network that knows nothing."""
 
 
 def gaps(*measured: Of) -> pd.DataFrame:
@@ -103,7 +104,7 @@ def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
 def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
     """Rows of the same task and clipping, with the usual epsilon."""
     task, clip = own["task"].iloc[0], own["clip"].iloc[0]
-    is_usual = known["epsilon"].isna() | (known["epsilon"] == USUAL)
+    is_usual = known["epsilon"].isna() | (known["epsilon"] == USUAL_EPSILON)
     found: pd.Series[bool] = (known["task"] == task) & (known["clip"] == clip) & is_usual
     return found
 
@@ -150,10 +151,10 @@ def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
 
 
 def _ends(*measured: Of) -> pd.DataFrame:
-    """Last points, with the endpoint over ln C as `value`."""
+    """Last points, with the endpoint over ln C as `value`; training that was lost is at chance."""
     rows = pd.concat([each.table for each in measured], ignore_index=True)
     rows = rows[rows["is_last"]]
-    return rows.assign(value=rows["endpoint"] / np.log(rows["classes"]))
+    return rows.assign(value=(rows["endpoint"] / np.log(rows["classes"])).fillna(CHANCE))
 
 
 def _end(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":

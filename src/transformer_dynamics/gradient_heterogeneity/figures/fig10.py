@@ -4,13 +4,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
-
-USUAL = 1e-8
-"""Epsilon where it is not varied."""
 
 
 class Fig10(Figure):
@@ -50,7 +48,7 @@ def table(figure: Fig10, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
     directions = directions[directions["set"] == "without_embeddings"]
     directions = directions.rename(columns={"own_sign": "value", "epsilon": "eps"})
     ends = ends[ends["is_last"]].rename(columns={"endpoint": "value", "epsilon": "eps"})
-    usual = directions[directions["eps"].isna() | (directions["eps"] == USUAL)]
+    usual = directions[directions["eps"].isna() | (directions["eps"] == USUAL_EPSILON)]
     adam = directions[directions["optimiser"] == "adam"]
     cosine = adam.groupby(["optimiser", "eps", "seed"], as_index=False)["value"].mean()
     sgd = ends[ends["optimiser"] == "sgd_momentum"]
