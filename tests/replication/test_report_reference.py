@@ -268,6 +268,9 @@ def test_published_numbers_stand_beside_ours(tmp_path):
     assert found.largest == {"mean": 0.5}
     papers.write_text("k,rate,mean\n7,0.5,2.25\n")
     assert beside(ours, papers, ("k", "rate", "mean")) is None
+    # A figure that shows both has columns of its own.
+    papers.write_text("table,rate,mean\n1,0.5,2.25\n")
+    assert beside(ours, papers, ("table", "rate", "mean")) is None
 
 
 def test_a_paper_and_its_replication_can_be_cited(tmp_path):

@@ -58,12 +58,12 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
 
 
 def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | None:
-    """The paper's numbers and ours; none if the tables share no rows.
+    """The paper's numbers and ours; none if the tables share no rows, or not these columns.
 
     Args:
         table: ours.
         published: the paper's.
-        columns: that both have: first those that name a row, as few as tell all rows apart, then
+        columns: of the paper's: first those that name a row, as few as tell all rows apart, then
             what is compared.
 
     Raises:
@@ -71,7 +71,9 @@ def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | Non
     """
     check_printed(published, tuple(columns))
     paper = read_csv(published, columns)[list(columns)]
-    ours = read_csv(table, columns)
+    ours = read_csv(table, ())
+    if not {*columns} <= {*ours.columns}:
+        return None
     count = next(
         (end for end in range(1, len(columns)) if not paper.duplicated(list(columns[:end])).any()),
         0,
