@@ -101,19 +101,20 @@ def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Dra
 
     letters = table["panel"].unique().tolist()
     count = len(letters)
+    # Optimisers differ so much in how far they go that one axis would hide what a head does.
     drawing, panels = plt.subplots(
-        1, count, figsize=(WIDTH, 2.8 if count > 1 else 3.0), sharey=True, squeeze=False,
-        layout="constrained",
+        1, count, figsize=(WIDTH, 2.8 if count > 1 else 3.0), squeeze=False,
+        sharey=figure.drawing != "scale_test", layout="constrained",
     )  # fmt: skip
     for axes, letter in zip(panels[0], letters, strict=True):
         rows = table[table["panel"] == letter]
         for method in in_order(rows["method"]):
             _curve(axes, rows[rows["method"] == method], method)
         axes.set(xscale="log", xlabel=r"Norm $\Vert V\Vert_F$ before fine-tuning")
+        axes.set_ylim(0, None)
         name = _name(figure, rows)
         axes.set_title(f"({letter}) {name}" if count > 1 else name)
     panels[0, 0].set_ylabel(DIFFERENCE)
-    panels[0, 0].set_ylim(0, None)
     legend(drawing, table["method"])
     return drawing
 
