@@ -88,8 +88,8 @@ class Experiment(NamedTuple):
     runs: dict[str, Job]
     """Training runs; each metric reads all of them, in this order."""
     metrics: dict[str, Job]
-    """Tables of all runs. One is called `fingerprint`: `seed`, what tells runs of a seed apart,
-    `digest`, and a few numbers."""
+    """Tables of all runs. One is called `fingerprint`: `seed`, what tells runs of a seed apart in
+    words or whole numbers, `digest`, and a few numbers with fractions."""
     data: dict[str, Job] = {}
     """What runs read. Experiments may share data, which then have the same name."""
 

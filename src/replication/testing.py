@@ -41,6 +41,7 @@ from replication.strict import Strict
 from replication.study import Study
 from replication.tasks import Task
 from replication.verification.judgement import UNMEASURED
+from replication.verification.reference import run_keys
 from replication.verification.scorecard import read_verdict
 
 RUN = """
@@ -286,6 +287,9 @@ def check_fingerprints_tell_runs_apart(small: Small) -> None:
             f"fingerprint of {name}: has other seeds than its runs"
         )
         assert table["digest"].is_unique, f"fingerprint of {name}: two runs are the same"
+        assert not table.duplicated(run_keys(table)).any(), (
+            f"fingerprint of {name}: nothing but numbers with fractions tells two runs apart"
+        )
 
 
 @_check

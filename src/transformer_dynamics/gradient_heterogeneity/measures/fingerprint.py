@@ -20,20 +20,16 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.
         data: not used.
 
     Returns:
-        Columns of a run, see `Trained.columns`; digest, loss (of the last batch) and endpoint, in
-        nats.
+        Columns arm (the name of the run without its seed), seed, digest, loss (of the last batch)
+        and endpoint, in nats.
     """
     rows = []
-    for run in trained(job, runs):
-        # The arm, too: where nothing could be learned, two runs may be the same.
-        named = repr(run.columns).encode()
-        bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
-        rows.append(
-            run.columns
-            | {
-                "digest": hashlib.sha256(named + bits).hexdigest()[:16],
-                "loss": float(run.arrays["losses"][-1]),
-                "endpoint": float(run.arrays["looks"][-1, 0]),
-            }
-        )
-    return pd.DataFrame(rows)
+    for file in runs:
+        arm, _, _ = file.name.rpartition("-")
+        for run in trained(job, [file]):
+            # The arm, too: where nothing could be learned, two runs may be the same.
+            bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
+            digest = hashlib.sha256(arm.encode() + bits).hexdigest()[:16]
+            ends = float(run.arrays["losses"][-1]), float(run.arrays["looks"][-1, 0])
+            rows.append((arm, run.seed, digest, *ends))
+    return pd.DataFrame(rows, columns=["arm", "seed", "digest", "loss", "endpoint"])

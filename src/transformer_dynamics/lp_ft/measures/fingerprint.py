@@ -20,20 +20,17 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.
         data: not used.
 
     Returns:
-        Columns of a run, see `Trained.columns`; digest, norm (||V||_F at the end) and loss (the
-        last one, nats).
+        Columns arm (the name of the run without its seed), seed, digest, norm (||V||_F at the end)
+        and loss (the last one, nats).
     """
     rows = []
-    for run in trained(job, runs):
-        # The arm, too: where fine-tuning changed nothing, runs of two methods may be the same.
-        named = repr(run.columns).encode()
-        bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
-        rows.append(
-            run.columns
-            | {
-                "digest": hashlib.sha256(named + bits).hexdigest()[:16],
-                "norm": float(np.linalg.norm(run.arrays["weight"])),
-                "loss": float(run.arrays["losses"][-1]),
-            }
-        )
-    return pd.DataFrame(rows)
+    for file in runs:
+        arm, _, _ = file.name.rpartition("-")
+        for run in trained(job, [file]):
+            # The arm, too: where fine-tuning changed nothing, runs of two methods may be the same.
+            named = repr(run.columns).encode()
+            bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
+            digest = hashlib.sha256(named + bits).hexdigest()[:16]
+            norm = float(np.linalg.norm(run.arrays["weight"]))
+            rows.append((arm, run.seed, digest, norm, float(run.arrays["losses"][-1])))
+    return pd.DataFrame(rows, columns=["arm", "seed", "digest", "norm", "loss"])
