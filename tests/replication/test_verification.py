@@ -269,6 +269,7 @@ def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
     assert absent(of_words(both.head(1)), due) == ["1 runs of e"]
     seeds = due._replace(runs=both[["experiment", "seed"]])
     assert absent(of_words(both.head(1)), seeds) == []
+    assert absent(of_words(RUNS), due) == ["2 runs of e"]
 
 
 def test_experiments_may_have_numbers_of_their_own(reference):
