@@ -133,6 +133,11 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         text = study.registry.figures[study.figures[name].drawing]
         return Shown.of(study, name, table, reference.verdicts.get).cited(text).caption
 
+    def counts(study: str) -> str:
+        """Number of claims of a study by group and verdict."""
+        own = next(told for told in studies if told.jobs.study.name == study)
+        return "\n".join(_counts(_verdicts([own])))
+
     return {
         "tables": {
             below: reference.tables[figure_path(name)]
@@ -140,6 +145,7 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         },
         "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
         "caption": caption,
+        "counts": counts,
         "verdict": verdict_finder(verdicts.get),
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
@@ -206,12 +212,7 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
     Raises:
         InputError: if it lacks a mark.
     """
-    verdicts = [
-        (claim, told.reference.verdicts.get(claim.id))
-        for told in studies
-        if told.reference
-        for claim in told.jobs.registry.claims
-    ]
+    verdicts = _verdicts(studies)
     parts = (_headlines(verdicts), _not_holding(verdicts), _counts(verdicts))
     lines = [line for part in parts if part for line in (*part, "")]
     return _between(_SCORECARD, readme, lines[:-1])
@@ -239,6 +240,16 @@ def _between(marks: tuple[str, str], readme: str, lines: list[str]) -> str:
     begin, end = marks
     before, after = readme.partition(begin)[0], readme.partition(end)[2]
     return "\n".join([before + begin, *lines, end + after])
+
+
+def _verdicts(studies: Iterable[Told]) -> list[tuple[Claim, Verdict | None]]:
+    """All claims of studies that have a reference, with its verdicts."""
+    return [
+        (claim, told.reference.verdicts.get(claim.id))
+        for told in studies
+        if told.reference
+        for claim in told.jobs.registry.claims
+    ]
 
 
 def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
