@@ -8,7 +8,7 @@ import pandas as pd
 
 from replication.study import Run
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
-from transformer_dynamics.lp_ft.measures.trained import Arrays, trained
+from transformer_dynamics.lp_ft.measures.trained import Arrays, Columns, trained
 
 
 def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
@@ -20,17 +20,24 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.
         data: not used.
 
     Returns:
-        Columns arm (the name of the run without its seed), seed, digest, norm (||V||_F at the end)
-        and loss (the last one, nats).
+        Columns arm (all that tells a run from others of its seed, in words, as names of runs say
+        what an experiment varies), seed, digest, norm (||V||_F at the end) and loss (the last one,
+        nats).
     """
     rows = []
-    for file in runs:
-        arm, _, _ = file.name.rpartition("-")
-        for run in trained(job, [file]):
-            # The arm, too: where fine-tuning changed nothing, runs of two methods may be the same.
-            named = repr(run.columns).encode()
-            bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
-            digest = hashlib.sha256(named + bits).hexdigest()[:16]
-            norm = float(np.linalg.norm(run.arrays["weight"]))
-            rows.append((arm, run.seed, digest, norm, float(run.arrays["losses"][-1])))
+    for run in trained(job, runs):
+        # The arm, too: where fine-tuning changed nothing, runs of two methods may be the same.
+        named = repr(run.columns).encode()
+        bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
+        digest = hashlib.sha256(named + bits).hexdigest()[:16]
+        norm = float(np.linalg.norm(run.arrays["weight"]))
+        rows.append((arm(run.columns), run.seed, digest, norm, float(run.arrays["losses"][-1])))
     return pd.DataFrame(rows, columns=["arm", "seed", "digest", "norm", "loss"])
+
+
+def arm(columns: Columns) -> str:
+    """What `Trained.columns` has of a run, but the seed, as text: "cb ft adamw clip 1 ..."."""
+    said = {name: value for name, value in columns.items() if name != "seed"}
+    return " ".join(
+        value if isinstance(value, str) else f"{name} {value:g}" for name, value in said.items()
+    )
