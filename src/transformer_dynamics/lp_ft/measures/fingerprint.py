@@ -20,9 +20,8 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.
         data: not used.
 
     Returns:
-        Columns arm (all that tells a run from others of its seed, in words, as names of runs say
-        what an experiment varies), seed, digest, norm (||V||_F at the end) and loss (the last one,
-        nats).
+        Columns arm (what a run is, in words; the name of its file depends on what else is tried),
+        seed, digest, norm (||V||_F at the end) and loss (the last one, nats).
     """
     rows = []
     for run in trained(job, runs):
