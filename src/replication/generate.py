@@ -135,7 +135,9 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
 
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""
-        own = next(told for told in studies if told.jobs.study.name == study)
+        own = next((told for told in studies if told.jobs.study.name == study), None)
+        if own is None:
+            raise LookupError(f"there is no study {study}")
         return "\n".join(_counts(_verdicts([own])))
 
     return {

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-OPTIMISERS = {"adamw": "Adam", "sgd": "SGD"}
+OPTIMISERS = {"adamw": "AdamW", "sgd": "SGD"}
 """What they are called."""
 
 
