@@ -34,17 +34,17 @@ def overlay(name):
 def test_the_default_runs():
     found = study.experiments(settings(), Computation())
     assert {name: len(each.runs) for name, each in found.items()} == {
-        "tuning_text": (3 + 3 + 4) + (3 + 3 + 4) + (4 + 3 + 4),
+        "tuning_text": (3 + 4 + 4) + (3 + 4 + 4) + (4 + 4 + 4),
         "optimisers_text": 3 * 3 * 5,
         "tuning_images": 2 * 4,
         "optimisers_images": 2 * 5,
-        "tuning_full_batch": 4 + 3 + 3,
+        "tuning_full_batch": 4 + 4 + 4,
         "full_batch": 3 * 5,
         "tuning_adam": 4,
         "adam_as_sign": 5,
         "schedules": 2 * 5,
         "heads_full": 2 * 5,
-        "tuning_reparametrised": (5 + 5) + (6 + 5) + 5,
+        "tuning_reparametrised": (5 + 5) + (5 + 4) + 5,
         "reparametrised": 5 * 5,
         "heads": len(found["heads"].runs),
         "heterogeneity": 4 * 5,
