@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from math import exp, isnan
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from small_training import BLOCKS, OPTIMISERS, SHAPES, logits, net, training
 from transformer_dynamics.gradient_heterogeneity import coordinates as measured_coordinates
 from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of
 from transformer_dynamics.gradient_heterogeneity.coordinates import Measured
+from transformer_dynamics.gradient_heterogeneity.measures import endpoint
 from transformer_dynamics.gradient_heterogeneity.schedules import share
 from transformer_dynamics.gradient_heterogeneity.training import (
     Coordinates,
@@ -319,3 +321,21 @@ def test_lost_training_is_noted():
     assert np.isnan(state.losses[-1])
     assert len(state.looks) == len(state.directions) == 4
     assert all(map(isnan, state.directions[-1]))
+
+
+@pytest.mark.parametrize(("steps", "last"), [(60, 10), (200, 34), (3, 1)])
+def test_the_training_loss_is_of_the_last_sixth_of_all_batches(monkeypatch, steps, last):
+    losses = np.linspace(2.0, 1.0, steps)
+    arrays = {
+        "points": np.array([0, steps]),
+        "losses": losses,
+        "looks": np.array([[1.8, 0.2], [0.9, 0.7]]),
+        "classes": np.array(6),
+    }
+    run = SimpleNamespace(columns={"seed": 1}, arrays=arrays)
+    monkeypatch.setattr(endpoint, "trained", lambda job, runs: [run])
+    table = endpoint.measure(SimpleNamespace(), [], [])
+    assert np.isnan(table["training_loss"][0])
+    assert table["training_loss"][1] == pytest.approx(losses[-last:].mean())
+    assert list(table["endpoint"]) == [1.8, 0.9]
+    assert list(table["is_last"]) == [False, True]

@@ -1,6 +1,7 @@
 """The loss on a fixed slice of the training set, on which optimisers are judged."""
 
 from collections.abc import Iterable, Sequence
+from math import ceil
 
 import numpy as np
 import pandas as pd
@@ -9,8 +10,8 @@ from replication.study import Run
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 from transformer_dynamics.gradient_heterogeneity.measures.trained import trained
 
-LAST = 50
-"""Batches whose mean loss is the training loss."""
+LAST = 6
+"""The mean loss of the last sixth of all batches is the training loss."""
 
 
 def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
@@ -24,13 +25,13 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.
     Returns:
         Columns of a run, see `Trained.columns`; classes (C); step (steps before), endpoint
         (cross-entropy of the slice without dropout, nats) and slice_accuracy; training_loss, the
-        mean over the last `LAST` batches before, NaN before the first; is_last. NaN once training
-        is lost.
+        mean over the last of `LAST` equal parts of the batches before, NaN before the first;
+        is_last. NaN once training is lost.
     """
     tables = []
     for run in trained(job, runs):
         points, losses = run.arrays["points"], run.arrays["losses"]
-        means = [np.mean(losses[max(p - LAST, 0) : p]) if p else np.nan for p in points]
+        means = [np.mean(losses[p - ceil(p / LAST) : p]) if p else np.nan for p in points]
         values = {
             "classes": int(run.arrays["classes"]),
             "step": points,
