@@ -32,6 +32,7 @@ from transformer_dynamics.lp_ft.figures.typesetting import (
     Row,
     order_of,
     part,
+    rounded,
     written,
 )
 
@@ -66,6 +67,9 @@ def test_order_is_from_lowest_to_highest():
     assert order_of(pd.Series([1.0, 1.0])).tolist() == [0.5, 0.5]
     assert order_of(pd.Series([2.0, np.nan])).isna().all()
     assert order_of(pd.Series([3.0, np.nan, 4.0])).dropna().tolist() == [0, 1]
+    assert rounded(21.62) == rounded(21.64) != rounded(21.66)
+    assert rounded(93.62, 1) == rounded(93.64, 1) != rounded(93.62, 2)
+    assert math.isnan(rounded(math.nan))
 
 
 def test_a_part_has_a_cell_for_every_column():
@@ -209,7 +213,9 @@ def test_feature_changes_are_averaged_over_runs_that_did_not_diverge():
     assert one(found, "difference_error", **cells) == pytest.approx(
         own["difference"].std() / math.sqrt(4)
     )
-    assert one(found, "norm_mean", **cells) == pytest.approx(own["start_norm"].mean())
+    assert one(found, "norm_mean", **cells) == pytest.approx(
+        np.exp(np.log(own["start_norm"]).mean())
+    )
 
 
 def test_panels_take_their_own_runs_and_test_set():

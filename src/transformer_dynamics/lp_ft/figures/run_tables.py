@@ -16,6 +16,7 @@ from transformer_dynamics.lp_ft.figures.typesetting import (
     Part,
     order_of,
     part,
+    rounded,
     typeset,
     written,
 )
@@ -237,15 +238,16 @@ def _part(figure: RunTable, title: str, rows: "pd.DataFrame", digits: int) -> Pa
     """Rows under one heading, percentages with so many digits after the point."""
     rows = rows.assign(quantity=rows["quantity"].replace("matthews", "accuracy"))
     rows = rows[rows["method"].isin(figure.methods) & rows["quantity"].isin(figure.quantities)]
-    order = rows.groupby(["trained_on", "set", "quantity"])["mean"].transform(order_of)
+    own = [digits if _is_percentage(quantity) else None for quantity in rows["quantity"]]
+    rows = rows.assign(shown=[*map(rounded, rows["mean"], own)])
+    order = rows.groupby(["trained_on", "set", "quantity"])["shown"].transform(order_of)
     names = ["trained_on", "set", "method", "quantity", "mean", "deviation"]
     entries = []
-    for *place, mean, deviation, shade in zip(
-        *(rows[name].tolist() for name in names), order.tolist(), strict=True
+    for *place, mean, deviation, own_digits, shade in zip(
+        *(rows[name].tolist() for name in names), own, order.tolist(), strict=True
     ):
         trained_on, name, method, quantity = place
         row = _row_name(figure, trained_on, name)
-        own_digits = digits if _is_percentage(quantity) else None
         cell = Cell(written(mean, deviation, own_digits), shade)
         if figure.rows == "methods":
             entries.append(Entry((row, METHODS[method]), ("", quantity), cell))

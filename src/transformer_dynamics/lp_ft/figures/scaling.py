@@ -63,10 +63,12 @@ class Scaling(Figure):
 def table(figure: Scaling, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
     """Every run; means and standard errors are over seeds whose features are finite.
 
+    Means of norms are geometric, as they are drawn on a logarithmic axis and vary by factors.
     `norm` is that of the head before fine-tuning, `clip` 0 where gradients are not clipped, and a
     run that diverged has no `difference`.
     """
     import pandas as pd
+    from scipy.stats import gmean
 
     names = [name for name, _ in figure.sources()]
     known = dict(zip(names, measured, strict=True))
@@ -84,7 +86,7 @@ def table(figure: Scaling, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
         same = rows.groupby(["method", "factor"])
         tables.append(
             rows.assign(
-                norm_mean=same["norm"].transform("mean"),
+                norm_mean=same["norm"].transform(gmean),
                 difference_mean=same["difference"].transform("mean"),
                 difference_error=same["difference"].transform("sem"),
                 finite_seeds=same["difference"].transform("count"),

@@ -16,6 +16,7 @@ from transformer_dynamics.lp_ft.figures.typesetting import (
     Part,
     order_of,
     part,
+    rounded,
     typeset,
     written,
 )
@@ -127,23 +128,26 @@ def _part(title: str, rows: "pd.DataFrame", digits: int) -> Part:
     """Rows under one heading, percentages with so many digits after the point."""
     rows = rows.assign(column=rows["quantity"].str.replace(r"^p_", "f_", regex=True))
     rows = rows[rows["column"].isin(list(HEADS))]
-    order = rows.groupby(["set", "column"])["mean"].transform(order_of)
+    own = [_digits(column, digits) for column in rows["column"]]
+    rows = rows.assign(shown=[*map(rounded, rows["mean"], own)])
+    order = rows.groupby(["set", "column"])["shown"].transform(order_of)
     entries = []
-    for name, method, column, mean, shade in zip(
+    for name, method, column, mean, own_digits, shade in zip(
         *(rows[key].tolist() for key in ("set", "method", "column", "mean")),
+        own,
         order.tolist(),
         strict=True,
     ):
         label = "$P$" if method == PRETRAINED else METHODS[method]
         entries.append(
-            Entry((called(name), label), column, Cell(_text(column, mean, digits), shade))
+            Entry((called(name), label), column, Cell(written(mean, digits=own_digits), shade))
         )
     return part(title, entries, list(HEADS))
 
 
-def _text(column: str, mean: float, digits: int) -> str:
+def _digits(column: str, digits: int) -> int | None:
     if column == "ft_ratio":
-        return written(mean, digits=4)
+        return 4
     if "rank" in column:
-        return written(mean, digits=0)
-    return written(mean, digits=None if "frobenius" in column else digits)
+        return 0
+    return None if "frobenius" in column else digits

@@ -79,10 +79,15 @@ def written(mean: float, deviation: float = math.nan, digits: int | None = None)
     if digits is None:
         if mean and not 1e-3 <= abs(mean) < 1e5:
             return number(mean)
-        mean = float(f"{mean:.2e}")
+        mean = rounded(mean)
         digits = max(2 - math.floor(math.log10(abs(mean))), 0) if mean else 2
     known = [each for each in (mean, deviation) if not math.isnan(each)]
     return _BETWEEN.join(f"{each:,.{digits}f}" for each in known)
+
+
+def rounded(mean: float, digits: int | None = None) -> float:
+    """A number as it is written: what then is equal has the same shade. Arguments as `written`."""
+    return float(f"{mean:.2e}") if digits is None else round(mean, digits)
 
 
 def order_of(values: "pd.Series") -> "pd.Series":
