@@ -12,6 +12,7 @@ from replication.configuration import configure
 from replication.jobs import Jobs
 from replication.registry import Equivalence, Statistical, Test
 from replication.study import find_studies
+from replication.verification import judgement
 from replication.verification.judgement import Judged, Verdict, judge
 from replication.verification.reference import (
     EVIDENCE,
@@ -52,6 +53,26 @@ FEWEST_RESAMPLED = 10
 of_claims = pytest.mark.parametrize("key", STATISTICAL, ids=" ".join)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def every_resolution_is_computed_once():
+    """It depends on numbers of seeds and comparisons alone, and would take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judgement, "resolution", cache(judgement.resolution))
+        yield
+
+
+@cache
+def samples_of(key: Key) -> list[tuple[str, pd.DataFrame, np.ndarray]]:
+    """Name, sorted evidence and values [cells, seeds] of every sample."""
+    evidence = EVIDENCE_OF[key]
+    parts = evidence.groupby("sample") if "sample" in evidence else [("", evidence)]
+    tables = [(name, part.sort_values(["cell", "seed"], ignore_index=True)) for name, part in parts]
+    return [
+        (name, table, table["value"].to_numpy().reshape(-1, table["seed"].nunique()))
+        for name, table in tables
+    ]
+
+
 def drawn(key: Key, weights: Callable[[int], np.ndarray], null: bool) -> pd.DataFrame:
     """The evidence of other seeds: of every cell its mean, and its deviations mixed by weights.
 
@@ -60,12 +81,8 @@ def drawn(key: Key, weights: Callable[[int], np.ndarray], null: bool) -> pd.Data
         weights: of a number of seeds, [seeds, other seeds]; the same for all cells of a sample.
         null: whether every mean is moved to where the claim just does not hold.
     """
-    evidence = EVIDENCE_OF[key]
-    parts = evidence.groupby("sample") if "sample" in evidence else [("", evidence)]
     tables = []
-    for sample, part in parts:
-        table = part.sort_values(["cell", "seed"], ignore_index=True)
-        values = table["value"].to_numpy().reshape(-1, table["seed"].nunique())
+    for sample, table, values in samples_of(key):
         mean = values.mean(axis=1, keepdims=True)
         deviations = (values - mean) @ weights(values.shape[1])
         centre = edge(CLAIMS[key].test, values, sample) if null else mean
