@@ -14,9 +14,8 @@ from transformer_dynamics.lp_ft.figures.typesetting import (
     Entry,
     Head,
     Part,
-    order_of,
     part,
-    rounded,
+    shades,
     typeset,
     written,
 )
@@ -239,12 +238,11 @@ def _part(figure: RunTable, title: str, rows: "pd.DataFrame", digits: int) -> Pa
     rows = rows.assign(quantity=rows["quantity"].replace("matthews", "accuracy"))
     rows = rows[rows["method"].isin(figure.methods) & rows["quantity"].isin(figure.quantities)]
     own = [digits if _is_percentage(quantity) else None for quantity in rows["quantity"]]
-    rows = rows.assign(shown=[*map(rounded, rows["mean"], own)])
-    order = rows.groupby(["trained_on", "set", "quantity"])["shown"].transform(order_of)
+    order = shades(rows, own, ["trained_on", "set", "quantity"])
     names = ["trained_on", "set", "method", "quantity", "mean", "deviation"]
     entries = []
     for *place, mean, deviation, own_digits, shade in zip(
-        *(rows[name].tolist() for name in names), own, order.tolist(), strict=True
+        *(rows[name].tolist() for name in names), own, order, strict=True
     ):
         trained_on, name, method, quantity = place
         row = _row_name(figure, trained_on, name)

@@ -14,9 +14,8 @@ from transformer_dynamics.lp_ft.figures.typesetting import (
     Entry,
     Head,
     Part,
-    order_of,
     part,
-    rounded,
+    shades,
     typeset,
     written,
 )
@@ -129,13 +128,12 @@ def _part(title: str, rows: "pd.DataFrame", digits: int) -> Part:
     rows = rows.assign(column=rows["quantity"].str.replace(r"^p_", "f_", regex=True))
     rows = rows[rows["column"].isin(list(HEADS))]
     own = [_digits(column, digits) for column in rows["column"]]
-    rows = rows.assign(shown=[*map(rounded, rows["mean"], own)])
-    order = rows.groupby(["set", "column"])["shown"].transform(order_of)
+    order = shades(rows, own, ["set", "column"])
     entries = []
     for name, method, column, mean, own_digits, shade in zip(
         *(rows[key].tolist() for key in ("set", "method", "column", "mean")),
         own,
-        order.tolist(),
+        order,
         strict=True,
     ):
         label = "$P$" if method == PRETRAINED else METHODS[method]

@@ -97,6 +97,12 @@ def order_of(values: "pd.Series") -> "pd.Series":
     return places / last if last > 0 else places * math.nan
 
 
+def shades(rows: "pd.DataFrame", digits: Sequence[int | None], keys: list[str]) -> list[float]:
+    """The order of every mean, as it is written, among those of rows with equal `keys`."""
+    shown = rows.assign(shown=[*map(rounded, rows["mean"], digits)])
+    return shown.groupby(keys)["shown"].transform(order_of).tolist()
+
+
 class Entry(NamedTuple):
     """One number and its place."""
 
