@@ -15,6 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
+# There is a process of tests per processor; threads besides would wait for one another, and have
+# tests take many times as long. Libraries look at this once, when they are imported.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 import pytest
 import snakemake.cli  # noqa: F401  what `forked` has at hand
 

@@ -95,7 +95,7 @@ class Small:
         }
         with chdir(folder):
             small = cls(study, folder, changes, _jobs(study, changes))
-        small.make(small.jobs.tasks)
+        small.make(small.jobs.tasks if is_drawn else small.numbers)
         return small
 
     def alone(self, random: Random) -> "Small":
