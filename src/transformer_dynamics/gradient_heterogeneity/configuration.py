@@ -1,0 +1,132 @@
+"""Settings of gradient heterogeneity."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from replication.configuration import Computation
+from replication.seeds import Seeds, listed
+from replication.strict import REMOVABLE, Count, Counts, Name, Positive, Strict, unknown_key
+from replication.study import Figure, FiguresOf, StudySettings
+from transformer_dynamics.encoders.settings import (
+    EncoderChoice,
+    TextChoice,
+    TextName,
+    TextNumbers,
+)
+from transformer_dynamics.gradient_heterogeneity.grid_settings import Drawn, Grid, Known
+from transformer_dynamics.gradient_heterogeneity.head_settings import HeadOptimisers
+from transformer_dynamics.gradient_heterogeneity.measured_grid_settings import Heterogeneity, Pairs
+from transformer_dynamics.gradient_heterogeneity.net_settings import SourceName, sources
+
+HEADS = "heads"
+"""Name of the experiment with heads on features that stay."""
+HETEROGENEITY = "heterogeneity"
+"""Name of the experiment with pretrained networks that are measured."""
+PAIRS = "pairs"
+"""Name of the experiment with transformers that differ in the place of normalisation."""
+
+
+class HeadTask(Strict):
+    """A set of texts on whose features heads are trained."""
+
+    texts: TextName
+    """Name of the set."""
+    classes: Annotated[int, Field(ge=2)] | None = None
+    """So many of its classes, the first ones; all if left out."""
+
+
+class Heads(Strict):
+    """Heads on features that stay as they are."""
+
+    tasks: Annotated[dict[Name, HeadTask], REMOVABLE]
+    """By name; `null` in an overlay removes one."""
+    optimisers: HeadOptimisers
+    """All of them at the same rate."""
+    batch_sizes: Counts
+    """m, samples of a batch."""
+    rate: Positive
+    """At every step."""
+    steps: Count
+    """Number of updates of a head."""
+    points: Count
+    """At how many of them, evenly spaced, heads are looked at."""
+    slice: Count
+    """Training samples whose cross-entropy is looked at."""
+    seeds: Seeds
+    """Of starts and orders."""
+
+
+class Settings(StudySettings):
+    """Gradient heterogeneity, and what it means for optimisers of transformers."""
+
+    encoder: EncoderChoice
+    """The pretrained encoder of texts."""
+    sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
+    """What is drawn of each set of labelled texts; `null` in an overlay removes one."""
+    folders: Annotated[dict[SourceName, str], REMOVABLE] = {}
+    """Folders that have files under the names of `datasets.yaml`; what is not named is fetched."""
+    seeds: Seeds
+    """Of all experiments that do not have their own."""
+    experiments: Annotated[dict[Name, Grid], REMOVABLE]
+    """Trained networks by name; `null` in an overlay removes an experiment."""
+    heads: Heads
+    """Heads on features that stay."""
+    heterogeneity: Heterogeneity
+    """Pretrained networks that are measured."""
+    pairs: Pairs
+    """Transformers that differ in the place of normalisation."""
+    figures: Annotated[dict[str, Figure], FiguresOf(__package__)] = {}
+    """The figures by name: `figures/gradient_heterogeneity/<name>.pdf`."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in (HEADS, HETEROGENEITY, PAIRS):
+            if name in self.experiments:
+                raise ValueError(f"experiments > {name}: the name has a meaning; choose another")
+        for name, numbers in self.sets.items():
+            if (numbers.train is None) != (numbers.validation is None):
+                raise ValueError(f"sets > {name}: give both train and validation, or none of them")
+        for experiment, grid in self.experiments.items():
+            for name, case in grid.cases.items():
+                where = f"experiments > {experiment} > cases > {name}"
+                if isinstance(case.network, Drawn):
+                    self._check_set(f"{where} > network", case.network.texts)
+                for optimiser, rates in case.rates.items():
+                    if len({f"{rate:g}" for rate in rates}) < len(rates):
+                        raise ValueError(
+                            f"{where}: two rates of {optimiser} have the same first six digits"
+                        )
+        for name, task in self.heads.tasks.items():
+            self._check_set(f"heads > tasks > {name}", task.texts)
+        for name, measured in self.heterogeneity.cases.items():
+            if isinstance(measured.network, Drawn):
+                self._check_set(f"heterogeneity > cases > {name} > network", measured.network.texts)
+        self._check_set("pairs > drawn", self.pairs.drawn.texts)
+        return self
+
+    def _check_set(self, where: str, name: TextName) -> None:
+        if name not in self.sets:
+            raise ValueError(f"{where} > texts: {unknown_key(name, [*self.sets])}")
+
+    def seeds_of(self, own: Seeds | None) -> list[int]:
+        """An experiment's own seeds, or those of all."""
+        return listed(self.seeds if own is None else own)
+
+    def choice(self, name: TextName) -> TextChoice:
+        """A set with its files."""
+        return TextChoice(name=name, **self.sets[name].model_dump())
+
+    def known(self, computation: Computation) -> Known:
+        """What all experiments share; where files are does not matter to them."""
+        return Known(
+            encoder=self.encoder.name,
+            sets={
+                name: self.choice(name).model_copy(update={"folder": None}) for name in self.sets
+            },
+            device=computation.device,
+        )
+
+    def files(self, name: SourceName) -> tuple[str, ...]:
+        """Paths of the files of a source."""
+        return sources(name, self.folders.get(name))
