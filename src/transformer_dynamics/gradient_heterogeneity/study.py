@@ -22,6 +22,7 @@ from transformer_dynamics.gradient_heterogeneity.configuration import (
     Settings,
 )
 from transformer_dynamics.gradient_heterogeneity.grid_settings import (
+    Case,
     Drawn,
     Grid,
     Network,
@@ -32,7 +33,7 @@ from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads, MeasureJob
 from transformer_dynamics.gradient_heterogeneity.measured_grid_settings import (
     Heterogeneity,
-    MeasuredCase,
+    PairCase,
     Pairs,
     measured_arms,
     pair_arms,
@@ -65,6 +66,18 @@ PARAMETERS = 8.5e7
 """Of its layers, all of which every token passes."""
 OPERATIONS = 6e10
 """A second, of one core on matrices of this size."""
+SMALL = {"train": 24, "validation": 8}
+"""Samples of texts at the smallest scale."""
+SHORT = {"steps": 3, "slice": 8, "points": 2}
+"""Training at the smallest scale."""
+MEASURING = {"batches": 2, "size": 4, "products": 2}
+"""Measurements at the smallest scale."""
+MADE_UP: dict[TextName, TextName] = {
+    "cola": "cr",
+    "rte": "cb",
+    "banking77": "sst2_sentences",
+}
+"""Sets that can be made up, in the place of those that cannot."""
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
@@ -279,60 +292,11 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """A few steps of untrained networks on made-up samples, two seeds."""
-    from transformer_dynamics.encoders.made_up import write_encoder, write_texts
-    from transformer_dynamics.gradient_heterogeneity import made_up
-
-    numbers = {"train": 24, "validation": 8}
-    # Sets that can be made up, in the place of those that cannot.
-    others: dict[TextName, TextName] = {
-        "cola": "cr",
-        "rte": "cb",
-        "banking77": "sst2_sentences",
-    }
-    made: tuple[TextName, ...] = ("trec6", *others.values())
-    shape = {"depth": 1, "width": 8, "heads": 2, "length": 8}
-    images = {"train": 20, "validation": 4, "test": 6}
-    short = {"steps": 3, "slice": 8, "points": 2}
-    measuring = {"batches": 2, "size": 4, "products": 2}
-
-    def drawn(chosen: Drawn) -> dict[str, Any]:
-        return numbers | {"texts": others.get(chosen.texts, "trec6")}
-
-    def network(chosen: Network) -> dict[str, Any]:
-        if isinstance(chosen, ImageNet):
-            return images | {"size": 32 if chosen.net == "efficientnet" else 28}
-        words = {"shape": shape, "words": 12} if isinstance(chosen, OfWords) else {}
-        return drawn(chosen) | words
-
-    def tuned(training: Training | None) -> dict[str, Any] | None:
-        return None if training is None else short | {"batch_size": 4}
-
-    def measured(case: MeasuredCase) -> dict[str, Any]:
-        return {"network": network(case.network), "tuning": tuned(case.tuning)}
-
-    return {
-        "encoder": {"folder": write_encoder(folder / "encoder")},
-        "sets": dict.fromkeys(settings.sets)
-        | {name: {"length": 12, "folder": write_texts(folder / name, name)} for name in made}
-        | {"banking77": {"length": 12, "folder": made_up.write_banking77(folder / "banking77")}},
-        "folders": {
-            "fashion_mnist": made_up.write_images(folder / "images"),
-            "efficientnet_lite0": made_up.write_efficientnet(folder / "efficientnet"),
-            "vit_s": made_up.write_vit(folder / "vit"),
-            "wikitext2": made_up.write_running(folder / "running"),
-        },
+    return _files(settings, folder) | {
         "seeds": [1, 2],
         "figures": {"fig8": {"draws": 30, "descents": 8}},
         "experiments": {
-            experiment: {
-                "cases": {
-                    name: short
-                    | {"network": network(case.network)}
-                    | {"batch_size": "full" if case.batch_size == "full" else 4}
-                    | {"rates": {each: rates[:1] for each, rates in case.rates.items()}}
-                    for name, case in grid.cases.items()
-                }
-            }
+            experiment: {"cases": {name: _small(case) for name, case in grid.cases.items()}}
             for experiment, grid in settings.experiments.items()
         },
         "heads": {
@@ -349,23 +313,73 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "seeds": [1, 2, 3],
         },
         "heterogeneity": {
-            "measuring": measuring,
-            "cases": {name: measured(case) for name, case in settings.heterogeneity.cases.items()},
+            "measuring": MEASURING,
+            "cases": {
+                name: {"network": _small_network(case.network), "tuning": _brief(case.tuning)}
+                for name, case in settings.heterogeneity.cases.items()
+            },
         },
         "pairs": {
             "seeds": [1, 2],
-            "drawn": drawn(settings.pairs.drawn),
+            "drawn": _few(settings.pairs.drawn),
             "words": 12,
             "length": 8,
-            "cases": {
-                name: {
-                    "depths": [2],
-                    "deviations": case.deviations[:2],
-                    "measuring": measuring | {"curved": case.measuring.curved},
-                    "masked": tuned(case.masked),
-                    "tunings": {key: tuned(each) for key, each in case.tunings.items()},
-                }
-                for name, case in settings.pairs.cases.items()
-            },
+            "cases": {name: _small_pairs(case) for name, case in settings.pairs.cases.items()},
         },
+    }
+
+
+def _files(settings: Settings, folder: Path) -> dict[str, Any]:
+    """Everything that is read, made up in a folder."""
+    from transformer_dynamics.encoders.made_up import write_encoder, write_texts
+    from transformer_dynamics.gradient_heterogeneity import made_up
+
+    made: tuple[TextName, ...] = ("trec6", *MADE_UP.values())
+    return {
+        "encoder": {"folder": write_encoder(folder / "encoder")},
+        "sets": dict.fromkeys(settings.sets)
+        | {name: {"length": 12, "folder": write_texts(folder / name, name)} for name in made}
+        | {"banking77": {"length": 12, "folder": made_up.write_banking77(folder / "banking77")}},
+        "folders": {
+            "fashion_mnist": made_up.write_images(folder / "images"),
+            "efficientnet_lite0": made_up.write_efficientnet(folder / "efficientnet"),
+            "vit_s": made_up.write_vit(folder / "vit"),
+            "wikitext2": made_up.write_running(folder / "running"),
+        },
+    }
+
+
+def _few(drawn: Drawn) -> dict[str, Any]:
+    return SMALL | {"texts": MADE_UP.get(drawn.texts, "trec6")}
+
+
+def _small_network(chosen: Network) -> dict[str, Any]:
+    if isinstance(chosen, ImageNet):
+        size = 32 if chosen.net == "efficientnet" else 28
+        return {"size": size, "train": 20, "validation": 4, "test": 6}
+    shape = {"depth": 1, "width": 8, "heads": 2, "length": 8}
+    words = {"shape": shape, "words": 12} if isinstance(chosen, OfWords) else {}
+    return _few(chosen) | words
+
+
+def _small(case: Case) -> dict[str, Any]:
+    """One rate of every optimiser."""
+    return SHORT | {
+        "network": _small_network(case.network),
+        "batch_size": "full" if case.batch_size == "full" else 4,
+        "rates": {optimiser: rates[:1] for optimiser, rates in case.rates.items()},
+    }
+
+
+def _brief(training: Training | None) -> dict[str, Any] | None:
+    return None if training is None else SHORT | {"batch_size": 4}
+
+
+def _small_pairs(case: PairCase) -> dict[str, Any]:
+    return {
+        "depths": [2],
+        "deviations": case.deviations[:2],
+        "measuring": MEASURING | {"curved": case.measuring.curved},
+        "masked": _brief(case.masked),
+        "tunings": {name: _brief(each) for name, each in case.tunings.items()},
     }
