@@ -246,6 +246,15 @@ def test_the_largest_eigenvalue_is_found_beside_larger_negative_ones(seed):
     assert found(tolerance=1e-15, most=500).products <= 60
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_small_eigenvalue_is_not_lost_in_many_zeros_beside_a_large_negative_one(seed):
+    values = torch.zeros(3000)
+    values[0], values[1] = -1000, 20
+    random = torch.Generator().manual_seed(seed)
+    top = largest_eigenvalue(lambda vector: values * vector, values, random, tolerance=0.03)
+    assert top.eigenvalue == pytest.approx(20, rel=0.03)
+
+
 def run(program, job, data, memory=None):
     return program.train(job, [1], data, memory or Memory())
 

@@ -40,6 +40,13 @@ class Iteration(NamedTuple):
     """What lengths and eigenvalues have added before something is divided by them."""
 
 
+NEGLIGIBLE = 1e-3
+"""Times the eigenvalue of largest magnitude; the largest one is not told more finely from zero."""
+ROUNDING = 1e-14
+"""A length, relative to the largest eigenvalue, that is one of rounding."""
+LEAST = 8
+"""Products before Lanczos' iteration may end: at first theta_1 may be one of the many eigenvalues
+near zero, near which a residual is small, too."""
 RELEASED = Iteration()
 """As in the released code."""
 
@@ -149,8 +156,10 @@ def largest_eigenvalue(
     never above the truth and never below what power iteration has after as many products; negative
     eigenvalues, however large, do not disturb it. With T = S theta S^T the tridiagonal matrix of
     that space and beta the length of what leaves it, some eigenvalue of H is within |beta S_(k,1)|
-    of theta_1; this ends the iteration once it is below the tolerance, relative to theta_1 or, if
-    larger, to the largest |theta|.
+    of theta_1. After `LEAST` products this ends the iteration once it is below the tolerance,
+    relative to theta_1 or, if larger, to `NEGLIGIBLE` times the largest |theta|. Relative to the
+    largest |theta| itself it would end where a negative eigenvalue is large and theta_1 has hardly
+    begun to grow.
 
     Args:
         product: v -> H v.
@@ -173,9 +182,12 @@ def largest_eigenvalue(
         length = float(torch.linalg.vector_norm(image))
         matrix = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
         values, vectors = np.linalg.eigh(matrix)
-        allowed = tolerance * np.abs(values).max()
+        allowed = tolerance * max(values[-1], NEGLIGIBLE * np.abs(values).max())
         number = len(basis)
-        if length * abs(vectors[-1, -1]) <= allowed or number >= min(most, like.numel()):
+        has_converged = number >= LEAST and length * abs(vectors[-1, -1]) <= allowed
+        # A space that nothing leaves has all eigenvalues that the start can find.
+        is_whole = length <= ROUNDING * np.abs(values).max()
+        if has_converged or is_whole or number >= min(most, like.numel()):
             vector = torch.zeros_like(like)
             for share, each in zip(vectors[:, -1], basis, strict=True):
                 vector = vector.add(each, alpha=float(share))

@@ -1,5 +1,6 @@
 """Figure 7: how heads drift and grow under signs."""
 
+from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Figure, Measured
@@ -136,6 +137,8 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
 
 
 def _norms(axes: "Axes", rows: "pd.DataFrame") -> None:
+    from matplotlib.ticker import LogLocator, StrMethodFormatter
+
     from replication.drawing import category_styles
 
     for norm, style in category_styles(NORMS):
@@ -148,5 +151,11 @@ def _norms(axes: "Axes", rows: "pd.DataFrame") -> None:
         )  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="batch size $m$")
     sizes = sorted(rows["batch"].unique().tolist())
-    axes.set_xticks(sizes, [f"{size}" for size in sizes])
+    # Sizes that stand close together have one label.
+    told = [
+        size for size, above in zip(sizes, [*sizes[1:], inf], strict=True) if above > 1.5 * size
+    ]
+    axes.set_xticks(told, [f"{size}" for size in told])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.minorticks_off()
