@@ -40,6 +40,8 @@ class Iteration(NamedTuple):
     """What lengths and eigenvalues have added before something is divided by them."""
 
 
+RELEASED = Iteration()
+"""As in the released code."""
 NEGLIGIBLE = 1e-3
 """Times the eigenvalue of largest magnitude; the largest one is not told more finely from zero."""
 ROUNDING = 1e-14
@@ -47,8 +49,6 @@ ROUNDING = 1e-14
 LEAST = 8
 """Products before Lanczos' iteration may end: at first theta_1 may be one of the many eigenvalues
 near zero, near which a residual is small, too."""
-RELEASED = Iteration()
-"""As in the released code."""
 
 
 class Top(NamedTuple):
