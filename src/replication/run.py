@@ -226,6 +226,11 @@ def _table(work: Work) -> None:
     figure = parsed(work.function, work.order.settings["figure"])
     table = work.function(figure, *_measured(work), **_uses(work))
     _refuse_lacking(work, f"figure {work.output.stem}", table, figure.columns)
+    if table.empty:
+        raise InputError(
+            f"figure {work.output.stem}: nothing of what it shows was measured; change its settings"
+            " or those of its experiments"
+        )
     write_csv(work.output, table)
     if work.checksum:
         write_text(work.checksum, checksum(work.output))

@@ -22,8 +22,8 @@ def heads(sign, signum, other=None):
             for (optimiser, beta), values in numbers.items():
                 for seed, shift in zip(SEEDS, noise(f"{classes} {batch}"), strict=True):
                     moved = 0.0 if optimiser.startswith("sgd") or classes == 2 else 1.0
-                    told = {"classes": classes, "batch": batch, "optimiser": optimiser}
-                    told |= {"beta": beta, "seed": seed, "bound": -0.3}
+                    told = {"task": f"of {classes}", "classes": classes, "batch": batch}
+                    told |= {"optimiser": optimiser, "beta": beta, "seed": seed, "bound": -0.3}
                     ends = {
                         name: (3.0 if name != "drift" else moved) * value
                         + 0.01 * shift * moved * (1 if optimiser == "signsgd" else 0.5)

@@ -79,6 +79,21 @@ def test_signs_beside_adam():
     assert verdict("H5b", {TEXTS: far}) == "replicated"
 
 
+def test_which_runs_are_compared_is_never_open():
+    images = endpoints(case("fashion", 0.4, 0.4, 0.35, task="fashion_mnist", classes=10))
+    twice = pd.concat([images, images.assign(case="again")])
+    with pytest.raises(UnmeasurableError, match="one case of the CNN"):
+        evidence("H5c", {TEXTS: texts(), IMAGES: twice})
+    steps = pd.DataFrame([
+        {"case": "cola", "set": "all", "optimiser": name, "seed": seed, "step": 1,
+         "rate": rate, "own_sign": 0.5}
+        for name in ("adam", "sgd_momentum") for seed in SEEDS for rate in (0.1, 0.3)
+    ])  # fmt: skip
+    with pytest.raises(UnmeasurableError, match="one run per seed"):
+        evidence("H6a", {ALIKE: steps})
+    assert evidence("H6a", {ALIKE: steps[steps["rate"] == 0.1]})["value"].to_list() == [0] * 5
+
+
 def test_full_batch():
     table = endpoints(case("trec6", 0.8, 0.55, 0.5, batch=0, classes=6))
     assert verdict("H10a", {FULL: table}) == "replicated"

@@ -200,6 +200,41 @@ def test_rates_that_are_best_and_that_are_used():
     assert own.index[own["is_used"]].to_list() == [("adam", 3e-4), ("sgd", 0.1)]
 
 
+def test_what_was_lost_leaves_the_rest_of_a_figure():
+    tried = endpoints([{"optimiser": "sgd", "rate": rate, "value": 1.0} for rate in (0.1, 0.3)])
+    lost = tried.assign(training_loss=np.nan)
+    found = table_of(fig6, "fig6", *[lost, tried] * len(FIGURES["fig6"].tried))
+    assert not found["is_best"].any()
+    table = tensors()
+    table.loc[(table["net"] == "minilm") & (table["seed"] == 2), "norm"] = np.nan
+    rows = [{"metric": "gini_norm", "value": 0.5, "state": "pretrained"}]
+    curves = table_of(fig2, "fig2", table, spread(rows)).query("part == 'lorenz'")
+    of_all = table_of(fig2, "fig2", tensors(), spread(rows)).query("part == 'lorenz'")
+    assert curves["share_of_sum"].to_numpy() == pytest.approx(of_all["share_of_sum"].to_numpy())
+
+
+def test_a_figure_of_what_was_not_measured_has_no_rows():
+    given = tensors()
+    tables = {
+        (fig1, "fig1"): [given.assign(curvature=np.nan)],
+        (fig2, "fig2"): [given.assign(state="x"), spread([{"state": "x"} | {"value": 1.0}])],
+        (one_step, "one_step"): [one_steps()[:0]],
+    }
+    for (module, name), each in tables.items():
+        found = module.table(FIGURES[name], *(Measured(table, None) for table in each))
+        assert found.empty, name
+    numbers = spread([{"metric": "kappa", "value": 0.1}])
+    assert {*fig3.table(FIGURES["fig3"], Measured(numbers, None))["set"]} == {"line"}
+
+
+def test_sets_with_as_many_classes_have_norms_of_their_own():
+    given = heads(SIGN, SIGNUM).assign(law=0.0)
+    both = pd.concat([given, given.assign(task="other")], ignore_index=True)
+    found = fig7.table(FIGURES["fig7"], Measured(both, None)).query("part == 'norms'")
+    alone = fig7.table(FIGURES["fig7"], Measured(given, None)).query("part == 'norms'")
+    assert len(found) == 2 * len(alone)
+
+
 def test_drift_beside_laws():
     found = table_of(fig7, "fig7", heads(SIGN, SIGNUM).assign(law=0.0))
     assert (found["beta"].dropna().isin([0.0, 0.9])).all()

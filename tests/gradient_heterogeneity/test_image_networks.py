@@ -142,6 +142,46 @@ def test_weights_are_read_as_tensors_alone(tmp_path):
         efficientnet.build({"stem.convolution.weight": np.zeros((1, 3, 3, 3))})
 
 
+def test_a_file_with_other_weights_is_named(tmp_path):
+    path = tmp_path / "efficientnet-lite0.pth"
+    job = NetworkJob(network="efficientnet")
+    whole = convolutional()
+    name = "_blocks.1._depthwise_conv.weight"
+    for content, said in (
+        (b"<html>", "holds no weights"),
+        ([torch.zeros(2)], "holds no tensors by name"),
+        (whole | {name: 3}, f"{name} is no tensor"),
+        (whole | {name: torch.zeros(2)}, "no weights of EfficientNet-lite0"),
+        (whole | {"_bn1.weight": torch.zeros(3)}, "no weights of EfficientNet-lite0"),
+        (whole | {name: torch.full_like(whole[name], np.nan)}, "is not finite"),
+    ):
+        path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
+        with pytest.raises(InputError, match=f"{path.name}: .*{said}"):
+            network_data.sample(job, [], [path])
+
+
+def test_a_file_with_another_vision_transformer_is_named(tmp_path):
+    path = tmp_path / "vit_s_focus.onnx"
+    whole = {name: value.numpy() for name, value in small_vit().state_dict().items()}
+    positions = "embeddings.position_embeddings"
+    without = {name: value for name, value in whole.items() if not name.startswith("layernorm")}
+    path.write_bytes(vit_file(whole))
+    job = NetworkJob(network="vit_s")
+    assert network_data.sample(job, [], [path]).keys() == whole.keys()
+    for content, said in (
+        (b"<html>", "no ONNX file"),
+        (vit_file(without), "no 'layernorm.weight'"),
+        (vit_file(whole | {"layernorm.weight": np.zeros(0)}), "no 'channel'"),
+        (vit_file(whole | {positions: whole[positions][0]}), "are no positions"),
+        (vit_file(whole | {positions: whole[positions][:, :-1]}), "vision transformer"),
+        (vit_file(whole | {"layernorm.bias": whole["layernorm.bias"] * np.inf}), "not finite"),
+        (onnx([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", ["a"])]), "onnx::Concat"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=f"{path.name}: .*{said}"):
+            network_data.sample(job, [], [path])
+
+
 def test_images_are_read_and_drawn(folder):
     arrays = data(folder)
     assert arrays["train_pixels"].shape == (40, 28, 28)
@@ -170,9 +210,17 @@ def test_other_files_are_no_images(folder, tmp_path):
         wrong.write_bytes(content)
         with pytest.raises(InputError, match="no compressed idx file"):
             image_files.read([wrong, *paths[1:]])
-    wrong.write_bytes(gzip.compress(idx(np.full(40, 10, np.uint8))))
-    with pytest.raises(InputError, match="not those of Fashion-MNIST"):
-        image_files.read([paths[0], wrong, *paths[2:]])
+    for place, values, said in (
+        (1, np.full(40, 10), "a label is 10"),
+        (1, np.zeros(39), "not those of Fashion-MNIST"),
+        (0, np.zeros((40, 14, 14)), "not those of Fashion-MNIST"),
+        (0, np.zeros((40, 0, 0)), "not those of Fashion-MNIST"),
+        (0, np.zeros((0, 28, 28)), "not those of Fashion-MNIST"),
+    ):
+        wrong.write_bytes(gzip.compress(idx(values.astype(np.uint8))))
+        changed = [wrong if index == place else path for index, path in enumerate(paths)]
+        with pytest.raises(InputError, match=said):
+            image_files.read(changed)
 
 
 def test_pixels_are_enlarged_and_normalised():
@@ -212,8 +260,6 @@ def test_a_network_with_a_head(folder):
     for name, value in before.items():
         net.statistics[name].copy_(value)
     assert torch.equal(net.loss(net.start, batch), loss)
-    with pytest.raises(InputError, match="no multiple of 32"):
-        build(CHOICE.model_copy(update={"size": 60}), 1, [data(folder), weights])
 
 
 def test_losses_are_means_over_all_samples(folder):

@@ -292,13 +292,6 @@ def test_what_pairs_share_and_what_they_return(word_data):
 
 
 def test_what_is_not_measured_is_refused():
-    for changes, said in (
-        ({"masked": None}, "masked words first"),
-        ({"tunings": {"masked": TRAINING}}, "has a meaning"),
-        ({"masked": TRAINING.model_copy(update={"frozen": True})}, "masked: all blocks"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            PairJob(**(dict(PAIR) | changes))
     with pytest.raises(ValueError, match="only 2 batches"):
         Measuring(batches=2, curved=3)
 
@@ -333,6 +326,29 @@ def test_tables_of_tensors_and_spread(word_data, text_data):
     mine = spreads[(spreads.state == "tuned") & (spreads.set == "matrices")].set_index("metric")
     assert mine.loc["gini_norm", "value"] == pytest.approx(heterogeneity.gini(wide).mean())
     assert mine.blocks.unique().tolist() == [wide.shape[1]]
+
+
+def test_lost_training_has_no_numbers_and_loses_no_other(text_data):
+    away = TRAINING.model_copy(update={"optimiser": "sgd", "rate": 1e9, "clip": None})
+    job = MEASURED.model_copy(update={"tuning": away})
+    found = run(measured, job, text_data)
+    assert not np.isfinite(found["norms"][0, 1]).all()
+    whole = run(measured, MEASURED, text_data)
+    told = MeasuredRuns(runs={"lost": job, "kept": MEASURED})
+    runs = [Run("lost-1", [1], found), Run("kept-1", [1], whole)]
+    keys = ["arm", "state", "metric"]
+    spreads = spread.measure(told, runs, []).set_index(keys).sort_index()["value"]
+    assert spreads["lost", "tuned"].isna().all()
+    assert {*spreads["lost", "tuned"].index} >= {*spreads["kept", "tuned"].index}
+    assert spreads["lost", "pretrained"].equals(spreads["kept", "pretrained"])
+    assert spreads["kept"].notna().all()
+    steps = one_step_metric.measure(told, runs, [])
+    assert {*steps[steps["arm"] == "lost"]["state"]} == {"pretrained"}
+    only = one_step_metric.measure(told, [Run("lost-1", [1], {
+        name: values[:, 1:] if values.ndim > 1 else values for name, values in found.items()
+    })], [])  # fmt: skip
+    assert only.empty
+    assert [*only] == [*steps]
 
 
 def made_up():

@@ -102,15 +102,78 @@ def test_the_cost_is_in_proportion_to_steps():
     assert study.core_days(configure(changes, STUDIES).section(NAME)) == pytest.approx(2 * one)
 
 
+def case(experiment, name, **changes):
+    return {"experiments": {experiment: {"cases": {name: changes}}}}
+
+
+def network(**changes):
+    return {"network": changes}
+
+
+PLAIN = {"optimiser": "adam", "rate": 1e-3, "steps": 2, "points": 1, "slice": 8}
+TUNED = {"net": "encoder", "texts": "cola", "train": None, "validation": None}
+
+
+def pairs_with(**changes):
+    return {"pairs": {"cases": {"trained": changes}}}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"experiments": {"heads": {"cases": {}}}}, "cases"),
         ({"heads": {"tasks": {"c6": {"texts": "sst5"}}}}, "tasks > c6 > texts"),
+        ({"heads": {"tasks": {"again": {"texts": "trec6"}}}}, "heads > tasks: every value"),
+        ({"heads": {"tasks": dict.fromkeys(["c2", "c6", "c20", "c77", "c150"])}}, "heads > tasks"),
         ({"pairs": {"drawn": {"texts": "cb"}}}, "pairs > drawn > texts"),
+        ({"pairs": {"drawn": {"texts": "rte"}}}, "rte has pairs"),
+        ({"pairs": {"cases": dict.fromkeys(["initial", "trained"])}}, "pairs > cases"),
         ({"sets": {"trec6": {"train": 100}}}, "both train and validation"),
+        ({"sets": {"trec6": {"folder": ""}}}, "trec6 > folder"),
+        ({"folders": {"wikitext2": ""}}, "folders > wikitext2"),
+        ({"encoder": {"folder": ""}}, "encoder > folder"),
+        (case("optimisers_text", "trec6", **network(train=100)), "trec6 > network: give both"),
+        (case("full_batch", "trec6", **network(texts="rte")), "network > texts: rte has pairs"),
+        (case("full_batch", "trec6", **network(shape={"heads": 3})), "3 is no divisor of the"),
+        (case("optimisers_images", "fashion", **network(size=70)), "70 is no multiple of 32"),
+        (case("adam_as_sign", "eps_1e2", epsilons=[1e-2, 1.00000001e-2]), "epsilons: two of"),
+        (case("reparametrised", "q1", exponents=[1, 1.00000001]), "exponents: two of these"),
+        (case("reparametrised", "q1", exponents=[1000]), "less than or equal to 20"),
+        (case("schedules", "cola", rates={"signum": [0.1, 0.100000001]}), "rates > signum: two"),
+        (case("schedules", "cola", rates={"signum": [1e300]}), "less than or equal to 1000000000 "),
+        (pairs_with(deviations=[0.05, 0.0500000001]), "deviations: two of these"),
+        (pairs_with(masked=None), "masked words first"),
+        (pairs_with(masked={"frozen": True}), "masked: all blocks"),
+        (pairs_with(tunings={"adam": {"exponent": 1}}), "tunings > adam: all blocks"),
+        (pairs_with(tunings={"initial": PLAIN}), "tunings: initial: the name has a meaning"),
+        (pairs_with(tunings={"on_texts_adam": PLAIN}), "tunings: on_texts_adam: the name"),
+        (
+            {"heterogeneity": {"cases": {"cola": {"tuning": {"frozen": True}}}}},
+            "cola > tuning: all blocks",
+        ),
+        ({"heterogeneity": {"cases": {"again": network(**TUNED)}}}, "cola and again are of one"),
+        ({"figures": {"fig5": {"experiments": []}}}, "fig5 > experiments"),
+        ({"figures": {"fig6": {"tried": None}}}, "fig6 > tried"),
+        ({"figures": {"fig8": {"draws": 0}}}, "fig8 > draws"),
     ],
 )
 def test_what_cannot_be_is_refused(changes, said):
     with pytest.raises(InputError, match=said):
         settings(changes)
+
+
+def test_words_have_a_file_for_every_number_and_length():
+    changes = case("full_batch", "trec6", **network(words=500))
+    changes["experiments"]["full_batch"]["cases"]["longer"] = {
+        **network(
+            net="tiny", shape={"placement": "pre", "depth": 1, "length": 30}, texts="trec6",
+        ),
+        "steps": 2, "rates": {"sgd": [0.1]},
+    }  # fmt: skip
+    found = study.experiments(settings(changes), Computation())["full_batch"]
+    assert {*found.data} == {"words-trec6-500-24", "words-trec6-4000-30"}
+    for name, job in found.data.items():
+        assert name == f"words-trec6-{job.settings.words}-{job.settings.length}"
+    for name, job in found.runs.items():
+        assert job.reads == (next(iter(job.settings.net.reads)),), name
+        assert {*job.reads} <= {*found.data}

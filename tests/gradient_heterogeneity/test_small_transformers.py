@@ -141,3 +141,14 @@ def test_a_missing_corpus_is_named(tmp_path):
     job = WordsJob(texts="trec6", words=30, length=6)
     with pytest.raises(InputError, match="results/datasets/wikitext2"):
         words_data.sample(job, [], [tmp_path / "train.txt"])
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"one\n\xff\xfe", "line 2: is not in utf-8"), (b" = Title = \n", "has no running text")],
+)
+def test_what_is_no_running_text_is_named(tmp_path, content, said):
+    path = tmp_path / "train.txt"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=f"{path.name}.*{said}"):
+        words_data.sample(WordsJob(texts="trec6", words=30, length=6), [], [path])

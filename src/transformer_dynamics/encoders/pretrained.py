@@ -83,6 +83,8 @@ def _sizes(document: bytes) -> dict[str, Any]:
     found = json.loads(document)
     if not isinstance(found, dict):
         raise ValueError("no mapping of names to values")
+    if found.get("pad_token_id", 0) is None:
+        raise ValueError("pad_token_id is null")
     # Python's reader takes NaN.
     json.dumps(found, allow_nan=False)
     return found

@@ -71,17 +71,20 @@ def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:
     if choice.train is None or choice.validation is None:
         return _cut(_distinct(pool), splits.test, choice)
     if splits.validation is not None:
-        validation = drawn(without(splits.validation, [splits.test]), choice.validation, random)
-        train = drawn(without(pool, [validation]), choice.train, random)
+        others = without(splits.validation, [splits.test])
+        validation = drawn(others, choice.validation, random, f"{choice.name}: validation")
+        left = without(pool, [validation])
+        train = drawn(left, choice.train, random, f"{choice.name}: train")
         return Samples(train, validation, splits.test)
-    both = drawn(_distinct(pool), choice.train + choice.validation, random)
+    number = choice.train + choice.validation
+    both = drawn(_distinct(pool), number, random, f"{choice.name}: train and validation")
     train = both.take(range(choice.train))
     return Samples(train, both.take(range(choice.train, both.size)), splits.test)
 
 
 def _cut(pool: K, test: K, choice: TextChoice) -> Samples[K]:
     """All of a pool, shuffled, in two parts."""
-    shuffled = drawn(pool, pool.size, generator(0, f"cut of {choice.name}"))
+    shuffled = drawn(pool, pool.size, generator(0, f"cut of {choice.name}"), choice.name)
     cut = int(choice.kept * pool.size)
     found = Samples(shuffled.take(range(cut)), shuffled.take(range(cut, pool.size)), test)
     for part, texts in found._asdict().items():
@@ -93,15 +96,21 @@ def _cut(pool: K, test: K, choice: TextChoice) -> Samples[K]:
     return found
 
 
-def drawn(texts: K, number: int, random: np.random.Generator) -> K:
+def drawn(texts: K, number: int, random: np.random.Generator, what: str) -> K:
     """Some texts in random order, none of them twice.
+
+    Args:
+        texts: all of them.
+        number: how many.
+        random: what draws.
+        what: the set and what is drawn of it, for a message.
 
     Raises:
         InputError: if there are too few.
     """
     if number > texts.size:
         raise InputError(
-            f"there are {texts.size} samples, but {number} are asked for; ask for less"
+            f"{what}: there are {texts.size} samples, but {number} are asked for; ask for less"
         )
     return texts.take(random.permutation(texts.size)[:number])
 

@@ -35,7 +35,10 @@ TEXT_FILES: dict[TextName, tuple[str, ...]] = {
 """Files of each, in the order in which its reader takes them."""
 MEND = "correct it or fetch it again"
 """How an error about a file ends, be it of a user's own folder or fetched."""
+PAIRED: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
+"""Sets of pairs of texts."""
 Share = Annotated[float, Field(gt=0, lt=1)]
+Folder = Annotated[str, Field(min_length=1)]
 
 
 class EncoderChoice(Strict):
@@ -43,7 +46,7 @@ class EncoderChoice(Strict):
 
     name: EncoderName = "minilm"
     """Which one."""
-    folder: str | None = None
+    folder: Folder | None = None
     """A folder that has its `config.json`, `tokenizer.json` and `model.safetensors`; it is fetched
     if left out."""
 
@@ -75,7 +78,7 @@ class TextJob(EncoderJob):
 class TextNumbers(Strict):
     """What is drawn of a set of labelled texts."""
 
-    folder: str | None = None
+    folder: Folder | None = None
     """A folder that has its files under the names of `datasets.yaml`; they are fetched if left
     out."""
     length: int = Field(default=128, ge=3)

@@ -108,7 +108,12 @@ def _key(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower())) or text.strip()
 
 
-def _decoded(path: Path, encoding: str = "utf-8") -> str:
+def decoded(path: Path, encoding: str = "utf-8") -> str:
+    """A file as text.
+
+    Raises:
+        InputError: names the line that is in another encoding.
+    """
     content = path.read_bytes()
     try:
         return content.decode(encoding)
@@ -119,7 +124,7 @@ def _decoded(path: Path, encoding: str = "utf-8") -> str:
 
 def _rows(path: Path, encoding: str = "utf-8") -> list[Placed[str]]:
     """Lines that are not empty; only a line feed ends one, as others occur within texts."""
-    lines = enumerate(_decoded(path, encoding).split("\n"), start=1)
+    lines = enumerate(decoded(path, encoding).split("\n"), start=1)
     return [
         (f"{path}, line {number}", line.removesuffix("\r"))
         for number, line in lines
@@ -297,8 +302,12 @@ def _banking77(paths: list[Path]) -> Splits:
 
     def rows(path: Path) -> list[Placed[Row]]:
         found = _parsed(_csv(path), row, "the columns text,category")
-        if found and found[0][1] != ("category", "text"):
+        if not found:
+            raise InputError(f"{path}: is empty; {MEND}")
+        if found[0][1] != ("category", "text"):
             raise InputError(f"{found[0][0]}: the header is not text,category; {MEND}")
+        if len(found) == 1:
+            raise InputError(f"{path}: has no text below its header; {MEND}")
         return found[1:]
 
     train, test = map(rows, paths)
@@ -308,7 +317,7 @@ def _banking77(paths: list[Path]) -> Splits:
 
 def _csv(path: Path) -> list[Placed[list[str]]]:
     """Rows, and the line where each ends."""
-    reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(decoded(path), newline=""), strict=True)
     try:
         return [(f"{path}, line {reader.line_num}", cells) for cells in reader]
     except csv.Error as error:

@@ -2,20 +2,28 @@
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from replication.configuration import Computation
 from replication.seeds import Seeds, listed
-from replication.strict import REMOVABLE, Count, Counts, Name, Positive, Strict, unknown_key
+from replication.strict import REMOVABLE, Name, distinct, unknown_key
 from replication.study import Figure, FiguresOf, StudySettings
 from transformer_dynamics.encoders.settings import (
+    PAIRED,
     EncoderChoice,
+    Folder,
     TextChoice,
     TextName,
     TextNumbers,
 )
-from transformer_dynamics.gradient_heterogeneity.grid_settings import Drawn, Grid, Known
-from transformer_dynamics.gradient_heterogeneity.head_settings import HeadOptimisers
+from transformer_dynamics.gradient_heterogeneity.grid_settings import (
+    Drawn,
+    Grid,
+    Known,
+    Network,
+    OfWords,
+)
+from transformer_dynamics.gradient_heterogeneity.head_settings import HeadTask, HeadTraining
 from transformer_dynamics.gradient_heterogeneity.measured_grid_settings import Heterogeneity, Pairs
 from transformer_dynamics.gradient_heterogeneity.net_settings import SourceName, sources
 
@@ -27,32 +35,18 @@ PAIRS = "pairs"
 """Name of the experiment with transformers that differ in the place of normalisation."""
 
 
-class HeadTask(Strict):
-    """A set of texts on whose features heads are trained."""
-
-    texts: TextName
-    """Name of the set."""
-    classes: Annotated[int, Field(ge=2)] | None = None
-    """So many of its classes, the first ones; all if left out."""
+def _distinct(tasks: dict[str, HeadTask]) -> dict[str, HeadTask]:
+    distinct([*tasks.values()])
+    return tasks
 
 
-class Heads(Strict):
+class Heads(HeadTraining):
     """Heads on features that stay as they are."""
 
-    tasks: Annotated[dict[Name, HeadTask], REMOVABLE]
+    tasks: Annotated[
+        dict[Name, HeadTask], Field(min_length=1), AfterValidator(_distinct), REMOVABLE
+    ]
     """By name; `null` in an overlay removes one."""
-    optimisers: HeadOptimisers
-    """All of them at the same rate."""
-    batch_sizes: Counts
-    """m, samples of a batch."""
-    rate: Positive
-    """At every step."""
-    steps: Count
-    """Number of updates of a head."""
-    points: Count
-    """At how many of them, evenly spaced, heads are looked at."""
-    slice: Count
-    """Training samples whose cross-entropy is looked at."""
     seeds: Seeds
     """Of starts and orders."""
 
@@ -64,7 +58,7 @@ class Settings(StudySettings):
     """The pretrained encoder of texts."""
     sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
     """What is drawn of each set of labelled texts; `null` in an overlay removes one."""
-    folders: Annotated[dict[SourceName, str], REMOVABLE] = {}
+    folders: Annotated[dict[SourceName, Folder], REMOVABLE] = {}
     """Folders that have files under the names of `datasets.yaml`; what is not named is fetched."""
     seeds: Seeds
     """Of all experiments that do not have their own."""
@@ -89,21 +83,35 @@ class Settings(StudySettings):
                 raise ValueError(f"sets > {name}: give both train and validation, or none of them")
         for experiment, grid in self.experiments.items():
             for name, case in grid.cases.items():
-                where = f"experiments > {experiment} > cases > {name}"
-                if isinstance(case.network, Drawn):
-                    self._check_set(f"{where} > network", case.network.texts)
-                for optimiser, rates in case.rates.items():
-                    if len({f"{rate:g}" for rate in rates}) < len(rates):
-                        raise ValueError(
-                            f"{where}: two rates of {optimiser} have the same first six digits"
-                        )
+                where = f"experiments > {experiment} > cases > {name} > network"
+                self._check_network(where, case.network)
         for name, task in self.heads.tasks.items():
             self._check_set(f"heads > tasks > {name}", task.texts)
         for name, measured in self.heterogeneity.cases.items():
-            if isinstance(measured.network, Drawn):
-                self._check_set(f"heterogeneity > cases > {name} > network", measured.network.texts)
-        self._check_set("pairs > drawn", self.pairs.drawn.texts)
+            where = f"heterogeneity > cases > {name} > network"
+            self._check_network(where, measured.network)
+        self._check_drawn("pairs > drawn", self.pairs.drawn)
+        self._check_single("pairs > drawn", self.pairs.drawn)
         return self
+
+    def _check_network(self, where: str, network: Network) -> None:
+        if isinstance(network, Drawn):
+            self._check_drawn(where, network)
+        if isinstance(network, OfWords):
+            self._check_single(where, network)
+
+    def _check_drawn(self, where: str, drawn: Drawn) -> None:
+        self._check_set(where, drawn.texts)
+        numbers = self.sets[drawn.texts]
+        train, validation = drawn.train or numbers.train, drawn.validation or numbers.validation
+        if (train is None) != (validation is None):
+            raise ValueError(f"{where}: give both train and validation, or none of them")
+
+    def _check_single(self, where: str, drawn: Drawn) -> None:
+        if drawn.texts in PAIRED:
+            raise ValueError(
+                f"{where} > texts: {drawn.texts} has pairs; small transformers read single texts"
+            )
 
     def _check_set(self, where: str, name: TextName) -> None:
         if name not in self.sets:

@@ -23,8 +23,6 @@ MEAN = (127 / 255,) * 3
 """Of a channel from 0 to 1, as the network was trained."""
 DEVIATION = (128 / 255,) * 3
 """What pixels are divided by then."""
-MULTIPLE = 32
-"""Edges of images are multiples of it, so that all five halvings are exact."""
 DROPOUT = 0.2
 """Of features, as the network was trained."""
 EPSILON = 1e-3
@@ -148,7 +146,7 @@ class EfficientNet(nn.Module):
         self.top = Convolution(width, top, 1, 1, 1, cut=True)
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Features [n, 1280] of normalised pixels [n, 3, H, W]; see `MULTIPLE`."""
+        """Features [n, 1280] of normalised pixels [n, 3, H, W]."""
         found: Tensor = self.top(self.blocks(self.stem(pixels)))
         return found.mean(dim=(2, 3))
 
@@ -160,11 +158,13 @@ def weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.float32]]:
         published: by their own names.
 
     Raises:
-        InputError: for a name that is not known.
+        InputError: for a name that is not known, or what is no tensor.
     """
+    if not isinstance(published, Mapping):
+        raise InputError("holds no tensors by name")
     found = {}
     for name, tensor in published.items():
-        part, _, last = name.rpartition(".")
+        part, _, last = str(name).rpartition(".")
         if last == "num_batches_tracked" or part == "_fc":
             continue
         try:
@@ -174,7 +174,9 @@ def weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.float32]]:
             else:
                 new = PARTS[part]
         except (KeyError, ValueError) as error:
-            raise InputError(f"EfficientNet-lite0 has no {name}; fetch the file again") from error
+            raise InputError(f"EfficientNet-lite0 has no {name}") from error
+        if not isinstance(tensor, Tensor):
+            raise InputError(f"{name} is no tensor")
         found[f"{new}.{last}"] = tensor.float().numpy()
     return found
 
@@ -198,7 +200,7 @@ def sizes(given: Mapping[str, NDArray[np.float32]]) -> tuple[int, tuple[Stage, .
             width = len(given[f"{block}.project.convolution.weight"])
             stages.append(Stage(1, kernel, STRIDES[len(stages)], expansion, width))
         return stem, tuple(stages), len(given["top.normalisation.weight"])
-    except (KeyError, IndexError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
         raise InputError(f"these are no weights of EfficientNet-lite0: {error}") from error
 
 

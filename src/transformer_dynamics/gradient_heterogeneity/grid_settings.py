@@ -1,12 +1,12 @@
 """Which training runs an experiment has."""
 
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
 from replication.seeds import Seeds
-from replication.strict import REMOVABLE, Count, Name, Positive, Positives, Strict, distinct
+from replication.strict import REMOVABLE, Count, Name, Positive, Strict, distinct
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
     ImageNet,
@@ -15,13 +15,24 @@ from transformer_dynamics.gradient_heterogeneity.net_settings import (
     TextNet,
     TinyNet,
 )
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON, Constant
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Name as OptimizerName
-from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob, Training
+from transformer_dynamics.gradient_heterogeneity.run_settings import Exponent, RunJob, Training
 from transformer_dynamics.gradient_heterogeneity.schedules import Schedule
 
 HAS_EPSILON = frozenset({"rmsprop", "adam"})
 """Optimisers that it matters to."""
+Number = TypeVar("Number", float, float | None)
+
+
+def named_apart(values: list[Number]) -> list[Number]:
+    """Refuse numbers of which names of runs, which have six digits, would be the same."""
+    if len({f"{value or 0:g}" for value in values}) < len(values):
+        raise ValueError("two of these have the same first six digits")
+    return values
+
+
+Constants = Annotated[list[Constant], Field(min_length=1), AfterValidator(named_apart)]
 
 
 class Drawn(Strict):
@@ -95,7 +106,7 @@ class Case(Strict):
 
     network: Network
     """What is trained."""
-    rates: Annotated[dict[OptimizerName, Positives], Field(min_length=1), REMOVABLE]
+    rates: Annotated[dict[OptimizerName, Constants], Field(min_length=1), REMOVABLE]
     """By optimiser; `null` in an overlay removes one."""
     steps: Count
     """Of every run."""
@@ -105,9 +116,9 @@ class Case(Strict):
     """Largest norm of the gradient; `null` for any."""
     schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(distinct)] = ["linear"]
     """Shares of the rate that steps have."""
-    epsilons: Positives = [USUAL_EPSILON]
+    epsilons: Constants = [USUAL_EPSILON]
     """Of RMSProp and Adam."""
-    exponents: Annotated[list[float], Field(min_length=1), AfterValidator(distinct)] = [0.0]
+    exponents: Annotated[list[Exponent], Field(min_length=1), AfterValidator(named_apart)] = [0.0]
     """q of blocks' coordinates."""
     block_rates: bool = False
     """Whether blocks have rates by their curvature."""

@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import Count, Counts, Positive, Strict, distinct
+from replication.strict import Count, Counts, Strict, distinct
 from transformer_dynamics.encoders.settings import EncoderName, TextName
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Name, Optimizer
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Constant, Name, Optimizer
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 
@@ -33,26 +33,36 @@ class HeadOptimiser(Strict):
 HeadOptimisers = Annotated[list[HeadOptimiser], Field(min_length=1), AfterValidator(distinct)]
 
 
-class HeadsJob(Strict):
-    """Heads of one set of texts by all optimisers and sizes of batches, for whatever seed."""
+class HeadTask(Strict):
+    """A set of texts on whose features heads are trained."""
 
-    encoder: EncoderName
-    """What gives the features."""
     texts: TextName
-    """The set."""
-    classes: Annotated[int, Field(ge=2)] | None
-    """C: texts of so many classes, the first ones; all if left out."""
+    """Name of the set."""
+    classes: Annotated[int, Field(ge=2)] | None = None
+    """C: so many of its classes, the first ones; all if left out."""
+
+
+class HeadTraining(Strict):
+    """How heads are trained."""
+
     optimisers: HeadOptimisers
     """All of them at the same rate."""
     batch_sizes: Counts
-    """m."""
-    rate: Positive
+    """m, samples of a batch."""
+    rate: Constant
     """At every step."""
     steps: Count
-    """How many."""
+    """Number of updates of a head."""
     points: Count
     """At how many of them, evenly spaced, heads are looked at; and before the first."""
     slice: Count
     """Training samples whose cross-entropy is looked at."""
+
+
+class HeadsJob(HeadTask, HeadTraining):
+    """Heads of one set of texts by all optimisers and sizes of batches, for whatever seed."""
+
+    encoder: EncoderName
+    """What gives the features."""
     device: Literal["cpu", "cuda"]
     """Device that trains."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from replication.devices import device
+from replication.errors import InputError
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of
 from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
@@ -51,10 +52,13 @@ def train(
         each point in `points`; `shares` [C] of the classes among the samples.
 
     Raises:
-        InputError: if the device is not there.
+        InputError: if the device is not there, or there are fewer classes.
     """
     tokens, features = data
     place = device(job.device)
+    number = len(tokens["classes"])
+    if job.classes is not None and job.classes > number:
+        raise InputError(f"{job.texts}: has {number} classes, but {job.classes} are asked for")
     known = samples(tokens, features, job.classes, place)
     shares = torch.bincount(known.labels, minlength=known.classes).double() / len(known.labels)
     found: list[NDArray[np.float64]] = []

@@ -15,6 +15,8 @@ from transformer_dynamics.gradient_heterogeneity.net_settings import SOURCES, Im
 
 CLASSES = 10
 """C."""
+EDGE = 28
+"""Pixels along an edge."""
 BYTES = 8
 """The type of an array of bytes in the format idx."""
 
@@ -52,10 +54,16 @@ def read(paths: Sequence[Path]) -> tuple[Images, Images]:
     arrays = [_idx(path) for path in paths]
     parts = []
     for pixels, labels in (arrays[:2], arrays[2:]):
-        if pixels.ndim != 3 or labels.shape != pixels.shape[:1] or labels.max(initial=0) >= CLASSES:
+        number, *edges = pixels.shape
+        if edges != [EDGE, EDGE] or labels.shape != (number,) or number == 0:
             raise InputError(
                 f"{paths[0].parent}: images of shape {pixels.shape} and labels of shape"
                 f" {labels.shape} are not those of Fashion-MNIST; fetch them again"
+            )
+        if labels.max() >= CLASSES:
+            raise InputError(
+                f"{paths[0].parent}: a label is {labels.max()}, but classes are 0 to"
+                f" {CLASSES - 1}; fetch it again"
             )
         parts.append(Images(pixels, labels.astype(np.int64)))
     return parts[0], parts[1]
@@ -92,8 +100,8 @@ def samples(
     wanted = choice.train + choice.validation
     if wanted > len(whole.labels) or choice.test > len(test.labels):
         raise InputError(
-            f"there are {len(whole.labels)} training images and {len(test.labels)} test images,"
-            f" but {wanted} and {choice.test} are asked for; ask for less"
+            f"Fashion-MNIST: there are {len(whole.labels)} training images and {len(test.labels)}"
+            f" test images, but {wanted} and {choice.test} are asked for; ask for less"
         )
     order = generator(seed, "samples of fashion_mnist").permutation(len(whole.labels))
     held = generator(0, "test samples of fashion_mnist").permutation(len(test.labels))

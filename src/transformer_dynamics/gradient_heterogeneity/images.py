@@ -8,7 +8,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from replication.errors import InputError
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity import efficientnet, vit
 from transformer_dynamics.gradient_heterogeneity.image_files import CLASSES, Images, samples
@@ -53,8 +52,6 @@ class Network(NamedTuple):
     """h."""
     dropout: float
     """Probability of a feature to be left out in training."""
-    multiple: int
-    """What an edge of an image is a multiple of."""
     mean: Sequence[float]
     """[3] as `enlarged` takes it."""
     deviation: Sequence[float]
@@ -67,7 +64,6 @@ def _efficientnet(weights: Mapping[str, NDArray[np.float32]]) -> Network:
         nn.Module.__call__,
         len(weights["top.normalisation.weight"]),
         efficientnet.DROPOUT,
-        efficientnet.MULTIPLE,
         efficientnet.MEAN,
         efficientnet.DEVIATION,
     )
@@ -75,7 +71,7 @@ def _efficientnet(weights: Mapping[str, NDArray[np.float32]]) -> Network:
 
 def _vit(weights: Mapping[str, NDArray[np.float32]]) -> Network:
     width = len(weights["layernorm.weight"])
-    return Network(vit.build(weights), vit.features, width, 0.0, vit.PATCH, vit.MEAN, vit.DEVIATION)
+    return Network(vit.build(weights), vit.features, width, 0.0, vit.MEAN, vit.DEVIATION)
 
 
 def net(
@@ -90,12 +86,10 @@ def net(
         device: where parameters are.
 
     Raises:
-        InputError: if images have a size that the network cannot take, or weights do not fit.
+        InputError: if weights do not fit.
     """
     images, weights = data
     network = _efficientnet(weights) if choice.net == "efficientnet" else _vit(weights)
-    if choice.size % network.multiple:
-        raise InputError(f"{choice.net}: size: {choice.size} is no multiple of {network.multiple}")
     head = drawn_head(CLASSES, network.width, seed)
     module = Headed(network.body, network.features, head, network.dropout).to(device)
     start = started(module)

@@ -1,24 +1,26 @@
 """Which networks are measured."""
 
 from itertools import product
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from replication.seeds import Seeds
-from replication.strict import REMOVABLE, Counts, Name, Positive, Strict, distinct
+from replication.strict import REMOVABLE, Counts, Name, Positive, Strict
 from transformer_dynamics.gradient_heterogeneity.grid_settings import (
     Drawn,
     Known,
     Network,
+    named_apart,
 )
 from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     MeasuredJob,
     Measuring,
     PairJob,
+    Plain,
+    Tunings,
 )
 from transformer_dynamics.gradient_heterogeneity.net_settings import Shape
-from transformer_dynamics.gradient_heterogeneity.run_settings import Training
 
 Placement = Literal["post", "pre"]
 PLACEMENTS: tuple[Placement, ...] = ("post", "pre")
@@ -30,19 +32,32 @@ class MeasuredCase(Strict):
 
     network: Network
     """Which, on which samples."""
-    tuning: Training | None = None
+    tuning: Plain | None = None
     """How it is fine-tuned; `null` for not at all."""
 
 
 class Heterogeneity(Strict):
     """Gradients and curvatures of pretrained networks."""
 
-    cases: Annotated[dict[Name, MeasuredCase], REMOVABLE]
+    cases: Annotated[dict[Name, MeasuredCase], Field(min_length=1), REMOVABLE]
     """By name; `null` in an overlay removes one."""
     measuring: Measuring
     """What is measured."""
     seeds: Seeds | None = None
     """Instead of those of all experiments."""
+
+    @model_validator(mode="after")
+    def _check_cases(self) -> Self:
+        known: dict[tuple[str, str], str] = {}
+        for name, case in self.cases.items():
+            texts = case.network.texts if isinstance(case.network, Drawn) else ""
+            other = known.setdefault((case.network.net, texts), name)
+            if other != name:
+                raise ValueError(
+                    f"cases: {other} and {name} are of one network and one set, which figures"
+                    " cannot tell apart"
+                )
+        return self
 
 
 class PairCase(Strict):
@@ -50,14 +65,20 @@ class PairCase(Strict):
 
     depths: Counts
     """L."""
-    deviations: Annotated[list[Positive | None], Field(min_length=1), AfterValidator(distinct)]
+    deviations: Annotated[list[Positive | None], Field(min_length=1), AfterValidator(named_apart)]
     """Of random matrices; `null` for PyTorch's."""
     measuring: Measuring
     """What is measured."""
-    masked: Training | None = None
+    masked: Plain | None = None
     """Training on masked words; `null` for none, so that random weights alone are measured."""
-    tunings: Annotated[dict[Name, Training], REMOVABLE] = {}
+    tunings: Annotated[Tunings, REMOVABLE] = {}
     """Fine-tunings by name."""
+
+    @model_validator(mode="after")
+    def _check_masked(self) -> Self:
+        if self.tunings and self.masked is None:
+            raise ValueError("tunings: what is fine-tuned is trained on masked words first")
+        return self
 
 
 class Pairs(Strict):
@@ -69,7 +90,7 @@ class Pairs(Strict):
     """How many words they know."""
     length: Annotated[int, Field(ge=2)]
     """T, of running and of labelled texts."""
-    cases: Annotated[dict[Name, PairCase], REMOVABLE]
+    cases: Annotated[dict[Name, PairCase], Field(min_length=1), REMOVABLE]
     """By name; `null` in an overlay removes one."""
     seeds: Seeds | None = None
     """Instead of those of all experiments."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from replication.strict import Count, Name, Positive, Strict
 from transformer_dynamics.encoders.settings import TextChoice
@@ -17,6 +17,8 @@ PRETRAINED = "pretrained"
 """State before fine-tuning, with a random head, on labelled samples."""
 TUNED = "tuned"
 """State after fine-tuning."""
+ON = "on_"
+"""How names of trainings of pairs begin."""
 
 
 class Measuring(Strict):
@@ -44,10 +46,25 @@ class Measuring(Strict):
         return self
 
 
-def _check(training: Training, where: str) -> None:
-    """Refuse what training of measured networks does not have."""
+def _plain(training: Training) -> Training:
     if training.exponent or training.block_rates or training.frozen:
-        raise ValueError(f"{where}: all blocks are trained, at one rate and as they are")
+        raise ValueError("all blocks are trained, at one rate and as they are")
+    return training
+
+
+Plain = Annotated[Training, AfterValidator(_plain)]
+"""Training of measured networks."""
+
+
+def _free(tunings: dict[str, Training]) -> dict[str, Training]:
+    for name in tunings:
+        if name in {INITIAL, MASKED, PRETRAINED} or name.startswith(ON):
+            raise ValueError(f"{name}: the name has a meaning; choose another")
+    return tunings
+
+
+Tunings = Annotated[dict[Name, Plain], AfterValidator(_free)]
+"""Fine-tunings by name, which is that of the state after it, too."""
 
 
 class MeasuredJob(Strict):
@@ -57,16 +74,10 @@ class MeasuredJob(Strict):
     """Which, on which samples."""
     measuring: Measuring
     """What is measured."""
-    tuning: Training | None = None
+    tuning: Plain | None = None
     """How it is fine-tuned, and then measured again; only measured before if left out."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where."""
-
-    @model_validator(mode="after")
-    def _check_tuning(self) -> Self:
-        if self.tuning:
-            _check(self.tuning, "tuning")
-        return self
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -85,24 +96,12 @@ class PairJob(Strict):
     """Labelled texts."""
     measuring: Measuring
     """What is measured."""
-    masked: Training | None = None
+    masked: Plain | None = None
     """Training on masked words; only random weights are measured if left out."""
-    tunings: dict[Name, Training] = {}
+    tunings: Tunings = {}
     """Fine-tunings on labelled texts by name, each of which is measured."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where."""
-
-    @model_validator(mode="after")
-    def _check_trainings(self) -> Self:
-        if self.tunings and self.masked is None:
-            raise ValueError("tunings: what is fine-tuned is trained on masked words first")
-        for name, training in self.tunings.items():
-            if name in {INITIAL, MASKED, PRETRAINED}:
-                raise ValueError(f"tunings > {name}: the name has a meaning; choose another")
-            _check(training, f"tunings > {name}")
-        if self.masked:
-            _check(self.masked, "masked")
-        return self
 
     @property
     def net(self) -> TinyNet:

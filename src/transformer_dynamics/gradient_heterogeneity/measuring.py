@@ -51,8 +51,8 @@ class Measurement(NamedTuple):
     nonzero: NDArray[np.int64]
     """[batch, B] entries of g_b that are not zero."""
     curvatures: NDArray[np.float64]
-    """[curved batch, B] the largest eigenvalue of H_bb; NaN of biases, which are left out, and 0 of
-    tensors without a gradient."""
+    """[curved batch, B] the largest eigenvalue of H_bb; NaN of biases, which are left out, and
+    where training was lost, and 0 of tensors without a gradient."""
     products: NDArray[np.int64]
     """[curved batch, B] Hessian-vector products that it took."""
     slopes: NDArray[np.float64]
@@ -133,6 +133,9 @@ def _curvatures(
     found = []
     for name, block in tqdm(net.blocks.items(), unit="tensor", mininterval=10):
         if block.kind == "bias":
+            found.append((np.nan, 0))
+        elif not torch.isfinite(gradients[name]).all():
+            # Training was lost.
             found.append((np.nan, 0))
         elif not gradients[name].any():
             # The loss does not depend on it; autograd has no second derivatives then.

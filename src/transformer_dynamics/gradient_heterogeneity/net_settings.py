@@ -1,8 +1,8 @@
 """Which network on which samples, and where the files of both are."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from replication.strict import Count, Positive, Strict
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
@@ -26,6 +26,9 @@ NETWORKS: dict[ImageNetName, SourceName] = {
     "vit_s": "vit_s",
 }
 """Where the weights of a network are."""
+MULTIPLES: dict[ImageNetName, int] = {"efficientnet": 32, "vit_s": 14}
+"""What edges of images are multiples of: EfficientNet halves them five times, and a patch of the
+vision transformer has so many pixels."""
 
 
 def sources(name: SourceName, folder: str | None = None) -> tuple[str, ...]:
@@ -93,6 +96,12 @@ class ImageNet(Strict):
     test: Count
     """Test samples, the same for all seeds."""
 
+    @model_validator(mode="after")
+    def _check_size(self) -> Self:
+        if self.size % MULTIPLES[self.net]:
+            raise ValueError(f"size: {self.size} is no multiple of {MULTIPLES[self.net]}")
+        return self
+
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of the data that `build` takes: images, then weights."""
@@ -117,6 +126,12 @@ class Shape(Strict):
     embeddings: Positive | None = None
     """Standard deviation of embeddings; if left out that of matrices, or 1 as PyTorch's."""
 
+    @model_validator(mode="after")
+    def _check_heads(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"heads: {self.heads} is no divisor of the width, {self.width}")
+        return self
+
     @property
     def embedded(self) -> float:
         """Standard deviation of embeddings."""
@@ -138,7 +153,7 @@ class TinyNet(Strict):
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of the data that `build` takes."""
-        return (f"words-{self.texts.name}",)
+        return (f"words-{self.texts.name}-{self.words}-{self.shape.length}",)
 
 
 NetChoice = TextNet | ImageNet | TinyNet

@@ -1,6 +1,8 @@
 """Which optimiser, with its constants; `optimizers` has their formulas."""
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field
 
 from replication.errors import InputError
 
@@ -8,6 +10,8 @@ Name = Literal["sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam"]
 """Of an optimiser."""
 NAMES: tuple[Name, ...] = ("sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam")
 """All of them."""
+Constant = Annotated[float, Field(gt=0, le=1e9)]
+"""A rate or an epsilon, far from where numbers of 32 bits end."""
 USUAL_EPSILON = 1e-8
 """Of RMSProp and Adam where it is not the question, as released."""
 

@@ -14,6 +14,7 @@ from transformer_dynamics.gradient_heterogeneity import tiny
 from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     INITIAL,
     MASKED,
+    ON,
     PRETRAINED,
     PairJob,
 )
@@ -54,14 +55,14 @@ def train(
     progress.measured(INITIAL, net, net.start, before, seed)
     if job.masked is None:
         return progress.arrays([INITIAL], [])
-    trained = progress.trained("on_masked", net, job.masked, seed)
+    trained = progress.trained(f"{ON}masked", net, job.masked, seed)
     progress.measured(MASKED, net, trained, before, seed)
     net = tiny.text_net(job.net, seed, words, trained)
     progress.measured(PRETRAINED, net, net.start, before, seed)
     for name, tuning in job.tunings.items():
-        parameters = progress.trained(f"on_texts_{name}", net, tuning, seed)
+        parameters = progress.trained(f"{ON}texts_{name}", net, tuning, seed)
         progress.measured(name, net, parameters, job.measuring, seed)
     return progress.arrays(
         [INITIAL, MASKED, PRETRAINED, *job.tunings],
-        ["on_masked", *(f"on_texts_{name}" for name in job.tunings)],
+        [f"{ON}masked", *(f"{ON}texts_{name}" for name in job.tunings)],
     )

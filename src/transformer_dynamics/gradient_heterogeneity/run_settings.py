@@ -8,12 +8,15 @@ from replication.strict import Count, Positive, Strict
 from transformer_dynamics.gradient_heterogeneity.net_settings import NetChoice
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import (
     USUAL_EPSILON,
+    Constant,
     Name,
     Optimizer,
 )
 from transformer_dynamics.gradient_heterogeneity.schedules import Schedule
 
 Share = Annotated[float, Field(ge=0, lt=1)]
+Exponent = Annotated[float, Field(ge=-20, le=20)]
+"""Beyond, scales of coordinates leave the numbers of 32 bits behind that train."""
 
 
 class Training(Strict):
@@ -23,9 +26,9 @@ class Training(Strict):
     """Which one."""
     momentum: Share = 0.9
     """Mu of SGD-m and Signum, b_1 of Adam."""
-    epsilon: Positive = USUAL_EPSILON
+    epsilon: Constant = USUAL_EPSILON
     """Eps of RMSProp and Adam."""
-    rate: Positive
+    rate: Constant
     """The largest of all steps."""
     schedule: Schedule = "linear"
     """Share of the rate that each step has."""
@@ -37,7 +40,7 @@ class Training(Strict):
     """How many."""
     frozen: bool = False
     """Whether embeddings stay as they are."""
-    exponent: float = 0.0
+    exponent: Exponent = 0.0
     """Q: blocks are trained in coordinates theta_b = s_b theta'_b with log s_b = q where the root
     mean square of a gradient's entries is above that of the median block at the start, and -q
     elsewhere."""

@@ -12,8 +12,9 @@ from replication.devices import device
 from transformer_dynamics.gradient_heterogeneity import training as steps
 from transformer_dynamics.gradient_heterogeneity.batches import points
 from transformer_dynamics.gradient_heterogeneity.build import build
-from transformer_dynamics.gradient_heterogeneity.coordinates import coordinates, measured
-from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob
+from transformer_dynamics.gradient_heterogeneity.coordinates import Measured, coordinates, measured
+from transformer_dynamics.gradient_heterogeneity.nets import Net
+from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob, Training
 
 if TYPE_CHECKING:
     from replication.checkpoint import Checkpoint
@@ -54,11 +55,11 @@ def train(
         net = net.without("embedding")
     before = measured(training, net, seed)
     own = coordinates(training, net, before)
-    found = checkpoint.read()
-    if found is None:
+    kept = checkpoint.read()
+    if kept is None:
         state = steps.begun(training.optimizer, net, own)
     else:
-        state = steps.resumed(net, found)
+        state = steps.resumed(net, kept)
         click.echo(f"going on after step {state.step}", err=True)
     with tqdm(
         total=training.steps, initial=state.step, unit="step", mininterval=10, smoothing=0.1
@@ -68,6 +69,14 @@ def train(
             bar.set_postfix(loss=f"{np.mean(state.losses[-25:]):.3f}", refresh=False)
             if checkpoint.is_due():
                 checkpoint.write(steps.kept(state, net))
+    found = _arrays(training, net, before, own, state)
+    return {name: np.asarray(values)[None] for name, values in found.items()}
+
+
+def _arrays(
+    training: Training, net: Net, before: Measured, own: steps.Coordinates, state: steps.State
+) -> Arrays:
+    """What `train` returns, of its one seed."""
     _, bias = steps.head_of(net.blocks)
     arrays = state.curves() | {
         "classes": np.array(net.blocks[bias].size),
@@ -81,4 +90,4 @@ def train(
     for name, part in (("validation", net.validation), ("test", net.test)):
         arrays[f"{name}_predicted"] = steps.predicted(net, own.outward(state.parameters), part)
         arrays[f"{name}_labels"] = part.labels
-    return {name: np.asarray(values)[None] for name, values in arrays.items()}
+    return arrays

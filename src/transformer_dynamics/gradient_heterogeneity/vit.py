@@ -45,7 +45,7 @@ def weights(graph: Graph) -> dict[str, NDArray[np.float32]]:
         graph: of the file.
 
     Raises:
-        InputError: if a constant is missing.
+        InputError: if a constant is missing or has another shape.
     """
     found = {}
     for name, values in graph.tensors.items():
@@ -53,13 +53,15 @@ def weights(graph: Graph) -> dict[str, NDArray[np.float32]]:
             found[_named(name.removeprefix("backbone."))] = values
     for name, node in graph.nodes.items():
         given = re.fullmatch(r"/backbone/(encoder/layer\.\d+/.+)/MatMul", name)
-        if given and node.operation == "MatMul" and node.inputs[1] in graph.tensors:
-            matrix = graph.tensors[node.inputs[1]]
+        if given and node.operation == "MatMul" and node.inputs[-1] in graph.tensors:
+            matrix = graph.tensors[node.inputs[-1]]
             found[_named(given[1].replace("/", ".") + ".weight")] = np.ascontiguousarray(matrix.T)
     missing = [name for name in POSITIONS if name not in graph.tensors]
     if missing:
-        raise InputError(f"the file has no constant {missing[0]}; fetch it again")
+        raise InputError(f"the file has no constant {missing[0]}")
     parts = [graph.tensors[name] for name in POSITIONS]
+    if any(part.ndim != 3 or part.shape[::2] != parts[0].shape[::2] for part in parts):
+        raise InputError(f"the constants {' and '.join(POSITIONS)} are no positions")
     found["embeddings.position_embeddings"] = np.concatenate(parts, axis=1)
     return found
 
@@ -84,6 +86,8 @@ def sizes(given: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
         width = len(given["layernorm.weight"])
         inner = len(given["encoder.layer.0.mlp.fc1.bias"])
         patches = given["embeddings.position_embeddings"].shape[1] - 1
+        if not width:
+            raise KeyError("channel")
     except KeyError as error:
         raise InputError(f"these are no weights of a vision transformer: no {error}") from error
     return {
@@ -117,10 +121,10 @@ def build(given: Mapping[str, NDArray[np.float32]]) -> nn.Module:
         use_mask_token=False,
         attn_implementation="eager",
     )
-    module: nn.Module = Dinov2Model(config)
     try:
+        module: nn.Module = Dinov2Model(config)
         module.load_state_dict({name: torch.from_numpy(value) for name, value in given.items()})
-    except RuntimeError as error:
+    except (RuntimeError, ValueError) as error:
         raise InputError(f"these are no weights of a vision transformer: {error}") from error
     return module.eval()
 

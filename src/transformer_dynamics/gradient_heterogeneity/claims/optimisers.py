@@ -62,8 +62,14 @@ def _beside_adam(measured: Of, optimiser: str) -> pd.DataFrame:
 
 
 def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
-    """The gap of SGD-m to Adam on a transformer minus that on the CNN, both clipped alike."""
-    (cnn,) = (own for _, own in _ends(on_images).groupby("case"))
+    """The gap of SGD-m to Adam on a transformer minus that on the CNN, both clipped alike.
+
+    Raises:
+        UnmeasurableError: if there are several ways of training the CNN.
+    """
+    cnn = _ends(on_images)
+    if len({*cnn["case"]}) != 1:
+        raise UnmeasurableError("needs one case of the CNN to compare with")
     alike = _end(cnn, "sgd_momentum") - _end(cnn, "adam")
     return evidence(
         {
@@ -111,6 +117,8 @@ def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
 
 def _likeness(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
     own = rows[rows["optimiser"] == optimiser]
+    if own.duplicated(["seed", "step"]).any():
+        raise UnmeasurableError(f"{optimiser}: needs one run per seed")
     means = own.groupby("seed")["own_sign"].mean().reset_index()
     return of_seeds(means, "own_sign", optimiser)
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -33,13 +34,30 @@ def sample(job: NetworkJob, seeds: list[int], sources: Sequence[Path]) -> dict[s
             f"{path}: is not there; fetch it with `snakemake"
             f" results/datasets/{NETWORKS[job.network]}/{path.name}`, or name a folder with it"
         )
-    content = path.read_bytes()
-    if job.network == "vit_s":
-        return dict(vit.weights(onnx_file.read(content)))
+    try:
+        found = _vit(path.read_bytes()) if job.network == "vit_s" else _cnn(path.read_bytes())
+        for name, values in found.items():
+            if not np.isfinite(values).all():
+                raise InputError(f"{name} has a number that is not finite")
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}; fetch it again") from error
+    return found
+
+
+def _vit(content: bytes) -> dict[str, NDArray[Any]]:
+    found = vit.weights(onnx_file.read(content))
+    # Only here the file is known that weights which do not fit stand in.
+    vit.build(found)
+    return dict(found)
+
+
+def _cnn(content: bytes) -> dict[str, NDArray[Any]]:
     try:
         # Nothing but tensors is read, whatever else a pickle may hold.
         published = torch.load(io.BytesIO(content), weights_only=True)
     except Exception as error:
-        # A damaged byte can make PyTorch's reading fail in any way.
-        raise InputError(f"{path}: holds no weights ({error}); fetch it again") from error
-    return dict(efficientnet.weights(published))
+        # A damaged byte, or another format, can make PyTorch's reading fail in any way.
+        raise InputError(f"holds no weights ({type(error).__name__})") from error
+    found = efficientnet.weights(published)
+    efficientnet.build(found)
+    return dict(found)

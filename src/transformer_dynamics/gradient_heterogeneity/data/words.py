@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from replication.errors import InputError
 from transformer_dynamics.encoders import texts
 from transformer_dynamics.encoders.data.tokens import of_splits
+from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.tokens import digests
 from transformer_dynamics.gradient_heterogeneity.net_settings import WordsJob
 from transformer_dynamics.gradient_heterogeneity.words import running, tokenised, word_list
@@ -37,13 +38,16 @@ def sample(job: WordsJob, seeds: list[int], sources: Sequence[Path]) -> dict[str
             f"{corpus}: the running text is not there; fetch it with `snakemake"
             " results/datasets/wikitext2/train.txt`, or name a folder that has train.txt"
         )
-    lines = corpus.read_text("utf-8").split("\n")
+    lines = texts.decoded(corpus).split("\n")
     words = word_list(lines, job.words)
     known = {word: number for number, word in enumerate(words)}
+    stream = running(lines, known)
+    if not stream.size:
+        raise InputError(f"{corpus}: has no running text; {MEND}")
     splits = texts.read(job.texts, labelled)
     found: dict[str, NDArray[Any]] = {
         "words": np.array(words),
-        "stream": running(lines, known),
+        "stream": stream,
         "classes": np.array(splits.train.classes),
     }
     for name, part in of_splits(splits).items():

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from replication.study import Figure, Measured
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
@@ -43,22 +45,24 @@ def table(figure: Fig2, tensors: Measured[Any], spread: Measured[Any]) -> "pd.Da
     """
     import pandas as pd
 
-    found = pd.concat([_lorenz(figure, tensors.table), _ginis(figure, spread.table)])
-    return found.reset_index(drop=True)[list(figure.columns)]
+    found = pd.concat([*_lorenz(figure, tensors.table), _ginis(figure, spread.table)])
+    return found.reset_index(drop=True).reindex(columns=list(figure.columns))
 
 
-def _lorenz(figure: Fig2, table: "pd.DataFrame") -> "pd.DataFrame":
+def _lorenz(figure: Fig2, table: "pd.DataFrame") -> "Iterator[pd.DataFrame]":
+    """Both curves of every network and task, without seeds that training has lost."""
     import numpy as np
     import pandas as pd
 
     from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import densities, lorenz
 
     rows = table.query("state == @figure.state and kind == 'matrix'")
-    parts = []
     for (net, task), own in rows.groupby(["net", "task"], sort=False):
-        wide = own.pivot(index=["seed", "batch"], columns="tensor", values="norm")
+        wide = own.pivot(index=["seed", "batch"], columns="tensor", values="norm").dropna()
         sizes = own.drop_duplicates("tensor").set_index("tensor")["params"][wide.columns]
         norms = wide.to_numpy()
+        if not norms.size:
+            continue
         for definition, values in (
             ("gini_norm", norms), ("gini_density", densities(norms, sizes)),
         ):  # fmt: skip
@@ -66,8 +70,7 @@ def _lorenz(figure: Fig2, table: "pd.DataFrame") -> "pd.DataFrame":
             told = {"part": "lorenz", "net": net, "task": task, "state": figure.state}
             what = {"definition": definition, "set": "matrices"}
             line = {"share_of_tensors": np.linspace(0, 1, len(curve)), "share_of_sum": curve}
-            parts.append(pd.DataFrame(told | what | line))
-    return pd.concat(parts)
+            yield pd.DataFrame(told | what | line)
 
 
 def _ginis(figure: Fig2, table: "pd.DataFrame") -> "pd.DataFrame":

@@ -38,7 +38,8 @@ def table(figure: Fig3, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
 
     keys = ["net", "task", "seed", "state", "set"]
     rows = measured.table[measured.table["metric"].isin(NUMBERS)]
-    wide = rows.pivot(index=keys, columns="metric", values="value").dropna(subset="ratio")
+    wide = rows.pivot(index=keys, columns="metric", values="value").reindex(columns=NUMBERS)
+    wide = wide.dropna(subset="ratio")
     # In the order in which they are measured, so that styles are those of other figures.
     names = list(dict.fromkeys(zip(rows["net"], rows["task"], strict=True)))
     wide = wide.reset_index()

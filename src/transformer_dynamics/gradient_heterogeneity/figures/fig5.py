@@ -1,6 +1,8 @@
 """Figure 5: loss along training."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from replication.study import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
@@ -27,7 +29,11 @@ class Fig5(Figure):
     )  # fmt: skip
     drawing: Literal["fig5"]
     """Which drawing."""
-    experiments: list[str] = ["optimisers_text", "optimisers_images", "full_batch"]
+    experiments: Annotated[list[str], Field(min_length=1)] = [
+        "optimisers_text",
+        "optimisers_images",
+        "full_batch",
+    ]
     """Whose runs."""
 
     def sources(self) -> list[tuple[str, str]]:

@@ -1,6 +1,9 @@
 """Figure 6: how rates were chosen."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from replication.study import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
@@ -25,7 +28,7 @@ class Fig6(Figure):
     )  # fmt: skip
     drawing: Literal["fig6"]
     """Which drawing."""
-    tried: dict[str, str] = {
+    tried: Annotated[dict[str, str], Field(min_length=1)] = {
         "tuning_text": "optimisers_text",
         "tuning_images": "optimisers_images",
         "tuning_full_batch": "full_batch",
@@ -90,7 +93,8 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
         axes.set(xscale="log", title=titled(str(tuning), str(name), own))
         low = own["training_loss"].min()
         high = own.groupby("optimiser")["training_loss"].min().max()
-        axes.set_ylim(low - 0.15 * (high - low) - 0.02, high + 1.2 * (high - low) + 0.1)
+        if isfinite(low):
+            axes.set_ylim(low - 0.15 * (high - low) - 0.02, high + 1.2 * (high - low) + 0.1)
     for line in grid:
         line[0].set_ylabel("training loss (nats)")
     for axes in grid.flat[max(len(panels) - COLUMNS, 0) : len(panels)]:

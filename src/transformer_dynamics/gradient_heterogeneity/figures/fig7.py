@@ -52,7 +52,7 @@ def table(figure: Fig7, measured: Measured[MeasureHeads]) -> "pd.DataFrame":
     )
     rows = rows[is_shown].assign(batch_per_class=rows["batch"] / rows["classes"])
     last = rows[rows["step"] == rows["step"].max()].drop(columns=["law", "bound"])
-    keys = ["optimiser", "classes", "batch"]
+    keys = ["task", "optimiser", "classes", "batch"]
     drift = last.assign(part="drift", mean_drift=last.groupby(keys)["drift"].transform("mean"))
     start = rows[rows["step"] == 0].set_index([*keys, "seed"])["total"]
     most = last[last["classes"] == last["classes"].max()]

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.strict import Count
 from replication.study import Figure
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ class Fig8(Figure):
     columns: ClassVar[tuple[str, ...]] = ("part", "draw", "method", "bound", "actual")
     drawing: Literal["fig8"]
     """Which drawing."""
-    draws: int = 300
+    draws: Count = 300
     """Of one step."""
-    descents: int = 100
+    descents: Count = 100
     """Of whole descents."""
 
 

@@ -10,8 +10,8 @@ from replication.study import Run
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 from transformer_dynamics.gradient_heterogeneity.measures.trained import trained
 
-LAST = 6
-"""The mean loss of the last sixth of all batches is the training loss."""
+PARTS = 6
+"""Of all batches; the mean loss of the last part is the training loss."""
 
 
 def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
@@ -25,13 +25,13 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.
     Returns:
         Columns of a run, see `Trained.columns`; classes (C); step (steps before), endpoint
         (cross-entropy of the slice without dropout, nats) and slice_accuracy; training_loss, the
-        mean over the last of `LAST` equal parts of the batches before, NaN before the first;
+        mean over the last of `PARTS` equal parts of the batches before, NaN before the first;
         is_last. NaN once training is lost.
     """
     tables = []
     for run in trained(job, runs):
         points, losses = run.arrays["points"], run.arrays["losses"]
-        means = [np.mean(losses[p - ceil(p / LAST) : p]) if p else np.nan for p in points]
+        means = [np.mean(losses[p - ceil(p / PARTS) : p]) if p else np.nan for p in points]
         values = {
             "classes": int(run.arrays["classes"]),
             "step": points,

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from replication.study import Run
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
-from transformer_dynamics.gradient_heterogeneity.measures.states import Measured, states
+from transformer_dynamics.gradient_heterogeneity.measures.states import COLUMNS, Measured, states
 from transformer_dynamics.gradient_heterogeneity.one_step import FACTORS, METHODS, SETS
 
-COLUMNS = ("batch", "set", "method", "factor", "rate", "sure", "decrease")
+OWN = ("batch", "set", "method", "factor", "rate", "sure", "decrease")
 """Besides those of `Measured.columns`."""
 
 
@@ -30,13 +30,14 @@ def measure(
     Returns:
         Columns of `Measured.columns`; batch from 0; set, method and factor f, see `one_step`; rate,
         f eta*; sure, the decrease that (1) promises if blocks are not coupled; decrease (nats).
+        There are no rows of states of which no curvature was measured.
     """
-    tables = [
-        pd.DataFrame(_rows(state), columns=list(COLUMNS)).assign(**state.columns)
+    told = [
+        dict(zip(OWN, row, strict=True)) | state.columns
         for state in states(job, runs)
-        if len(state.found.slopes)
+        for row in _rows(state)
     ]
-    return pd.concat(tables, ignore_index=True)
+    return pd.DataFrame(told, columns=[*OWN, *COLUMNS])
 
 
 def _rows(state: Measured) -> list[tuple[int, str, str, float, float, float, float]]:

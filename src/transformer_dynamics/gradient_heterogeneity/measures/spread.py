@@ -11,6 +11,7 @@ of a table of words the rows that occur in the batch; r_b has the published P_b.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -28,6 +29,10 @@ DRAWS = 1000
 """Of batches, for an interval."""
 TAIL = 2.5
 """Percent of draws below the interval, and above it."""
+GRADIENTS = ("gini_norm", "gini_density", "log_spread", "extent", "kappa")
+LAYERS = ("layer_gini", "layer_log_spread")
+CURVATURES = ("lambda_g", "lambda_p", "ratio", "advantage", "slope", "rank", "block_gain")
+"""Metrics, see `spreads`."""
 FLOOR = 100
 """Of rates by curvature, the smallest curvature is the median's share 1/100."""
 
@@ -45,10 +50,13 @@ def measure(
     Returns:
         Columns of `Measured.columns`; set, one of `SETS`; blocks, how many tensors it has; metric,
         see `spreads`; value; low and high, 95 % over batches. Metrics of curvatures are missing
-        where none was measured, those of layers where there is one alone.
+        where none was measured, those of layers where there is one alone. All are NaN where
+        training was lost.
     """
     rows = []
     for state in states(job, runs):
+        if state.is_lost:
+            click.echo(f"{state.columns['arm']}, seed {state.columns['seed']}: lost", err=True)
         for name in SETS:
             chosen = members(state, name)
             blocks = int(chosen.sum())
@@ -81,6 +89,8 @@ def spreads(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
         on log r_b; block_gain, K with h_b no smaller than a hundredth of the median.
     """
     found = state.found
+    if state.is_lost:
+        return dict.fromkeys((*GRADIENTS, *LAYERS, *CURVATURES), np.full(len(found.norms), np.nan))
     norms, sizes = found.norms[:, chosen], state.sizes[chosen]
     nonzero = found.nonzero[:, chosen]
     density = heterogeneity.densities(norms, sizes)

@@ -22,13 +22,15 @@ LN = {"minilm": "post", "mpnet": "post", "roberta": "post", "efficientnet": "non
 OF_CURVED = ("curvatures", "products", "slopes", "bends", "decreases")
 """Fields of `Measurement` with a row per curved batch."""
 Columns = dict[str, str | int | float]
+COLUMNS = ("net", "task", "ln", "deviation", "depth", "arm", "seed", "state")
+"""Names of `Measured.columns`."""
 
 
 class Measured(NamedTuple):
     """One state of one network of one seed; B tensors."""
 
     columns: Columns
-    """net, task, ln, depth, deviation, arm, seed and state, in every metric.
+    """`COLUMNS`, in every metric.
 
     `ln` is post, pre or none; `deviation` is that of random matrices, 0 if they are PyTorch's or
     published; `arm` is the name of the run without its seed. Random weights and what was trained on
@@ -44,6 +46,11 @@ class Measured(NamedTuple):
     """[B] P_b."""
     found: Measurement
     """What was measured."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether training has diverged, so that gradients are no numbers."""
+        return not bool(np.isfinite(self.found.norms).all())
 
 
 def states(job: MeasuredRuns, runs: Iterable[Run]) -> Iterator[Measured]:
