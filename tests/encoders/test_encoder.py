@@ -276,7 +276,9 @@ def test_weights_that_are_not_finite_are_refused(tiny, number):
         models.build(made._replace(weights=save(tensors)))
 
 
-@pytest.mark.parametrize("document", ["no json", "[]", "null", '{"hidden_dropout_prob": NaN}'])
+@pytest.mark.parametrize("document", [
+    "no json", "[]", "null", '{"hidden_dropout_prob": NaN}', '{"pad_token_id": null}',
+])  # fmt: skip
 def test_what_is_no_configuration_is_refused(tmp_path, tiny, document):
     _, _, made = tiny
     folder = write_encoder(tmp_path / "my", made)

@@ -13,7 +13,12 @@ from replication.datasets import find_datasets
 from replication.errors import InputError
 from transformer_dynamics.encoders import settings, texts
 from transformer_dynamics.encoders.samples import check_disjoint, samples, without
-from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderChoice, TextChoice
+from transformer_dynamics.encoders.settings import (
+    PAIRED,
+    TEXT_FILES,
+    EncoderChoice,
+    TextChoice,
+)
 
 ROOT = Path(__file__).parents[2]
 PLACES = {
@@ -81,6 +86,11 @@ def test_what_is_written_is_read(tmp_path):
     assert rows("sst2_sentences") == [("a cr\u00e8me", 1), ("b", 0)]
     assert rows("banking77") == [("A\nb, c", 1), ("d", 0)]
     assert rows("clinc150") == [("a b", 1), ("c", 0)]
+
+
+@pytest.mark.parametrize("name", TEXT_FILES)
+def test_sets_of_pairs_are_known_as_such(tmp_path, name):
+    assert (made(tmp_path, name).train.second is not None) == (name in PAIRED)
 
 
 def test_a_held_out_test_set_is_fixed_and_splits_no_repeats(tmp_path):
@@ -158,6 +168,9 @@ def test_file_and_line_of_what_is_wrong_are_named(tmp_path, case):
         ("sst5", 1, "", "validation"),
         ("rte", 1, "", "test"),
         ("banking77", 1, "", "test"),
+        ("banking77", 0, "", "train"),
+        ("banking77", 0, "text,category\n", "train"),
+        ("clinc150", 0, json.dumps(CLINC | {"train": []}), "train"),
         ("mrpc", 2, MRPC.partition("\n")[0], "test"),
         ("clinc150", 0, json.dumps(CLINC | {"val": []}), "validation"),
         ("cr", 0, "1 a b\n", "train"),
@@ -182,7 +195,7 @@ def test_samples_are_drawn_by_the_seed_and_share_no_text(tmp_path):
     keys = [set(part.keys) for part in first]
     assert len(keys[0] | keys[1] | keys[2]) == sum(map(len, keys))
     assert first.test.first == other.test.first
-    with pytest.raises(InputError, match="ask for less"):
+    with pytest.raises(InputError, match=r"cr: train and validation: .*ask for less"):
         samples(splits, TextChoice(name="cr", train=30, validation=2), 1)
     with pytest.raises(InputError, match="give both"):
         samples(splits, TextChoice(name="cr", train=3), 1)
