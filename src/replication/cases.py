@@ -1,10 +1,12 @@
-"""Evidence of a claim that is computed rather than sampled."""
+"""Evidence of a claim: of cases that are computed, or of seeds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import ParamSpec, SupportsFloat
 
 import pandas as pd
+
+from replication.errors import UnmeasurableError
 
 Arguments = ParamSpec("Arguments")
 Cases = Iterator[tuple[str, SupportsFloat]]
@@ -20,3 +22,22 @@ def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFr
         return pd.DataFrame(found, columns=["cell", "value"])
 
     return measure
+
+
+def by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Evidence with a number per seed: columns cell, seed, value.
+
+    Args:
+        cells: [seed] by cell.
+
+    Raises:
+        UnmeasurableError: if there is no cell, or a seed is missing in one of the conditions that
+            it is taken from.
+    """
+    if not cells:
+        raise UnmeasurableError("there is no condition to measure")
+    table = pd.DataFrame(cells).rename_axis("seed")
+    if table.isna().to_numpy().any():
+        raise UnmeasurableError("conditions that are compared have different seeds")
+    long = table.reset_index().melt(id_vars="seed", var_name="cell", value_name="value")
+    return long[["cell", "seed", "value"]]

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from replication.cases import Cases
-from replication.cases import evidence as computed
+from replication.cases import Cases, by_seed, evidence
 from replication.errors import UnmeasurableError
 from replication.study import Measured
-from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence, of_seeds
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads, MeasureJob
 from transformer_dynamics.gradient_heterogeneity.theory.drift import balanced_batch
 
@@ -30,7 +29,7 @@ Pair = tuple[pd.DataFrame, pd.DataFrame]
 
 def less_drift(measured: HeadsOf) -> pd.DataFrame:
     """|drift of mean b| a step in units of the rate, SignSGD minus Signum."""
-    return evidence(
+    return by_seed(
         {
             name: _last(sign, "drift").abs() - _last(signum, "drift").abs()
             for name, (sign, signum) in _pairs(measured.table)
@@ -40,17 +39,17 @@ def less_drift(measured: HeadsOf) -> pd.DataFrame:
 
 def smaller_common(measured: HeadsOf) -> pd.DataFrame:
     """Norm of V's common mode over ||V|| at the start, SignSGD minus Signum."""
-    return evidence(dict(_norms(measured.table, "common")))
+    return by_seed(dict(_norms(measured.table, "common")))
 
 
 def smaller_total(measured: HeadsOf) -> pd.DataFrame:
     """||V|| over that at the start, SignSGD minus Signum."""
-    return evidence(dict(_norms(measured.table, "total")))
+    return by_seed(dict(_norms(measured.table, "total")))
 
 
 def larger_centred(measured: HeadsOf) -> pd.DataFrame:
     """Norm of V without its common mode over ||V|| at the start, SignSGD minus Signum."""
-    return evidence(dict(_norms(measured.table, "centred")))
+    return by_seed(dict(_norms(measured.table, "centred")))
 
 
 def _norms(table: pd.DataFrame, column: str) -> Iterator[tuple[str, "pd.Series[float]"]]:
@@ -94,10 +93,10 @@ def below_absence_bound(measured: HeadsOf) -> pd.DataFrame:
         if classes > TWO and batch < balanced_batch(classes):
             excess = own.assign(excess=own["drift"] - own["bound"])
             cells[f"C={classes}, m={batch}"] = _last(excess, "excess")
-    return evidence(cells)
+    return by_seed(cells)
 
 
-@computed
+@evidence
 def kept_common(measured: HeadsOf) -> Cases:
     """Largest |drift| in units of the rate, over seeds, batches and points.
 
@@ -116,7 +115,7 @@ def kept_common(measured: HeadsOf) -> Cases:
 
 def less_drift_of_whole(whole: WholeOf) -> pd.DataFrame:
     """As `less_drift`, of whole networks by rate."""
-    return evidence(
+    return by_seed(
         {
             name: _last(sign, "drift").abs() - _last(signum, "drift").abs()
             for name, (sign, signum) in _whole(whole.table)
@@ -130,7 +129,7 @@ def smaller_total_of_whole(whole: WholeOf) -> pd.DataFrame:
     for name, (sign, signum) in _whole(whole.table):
         start = of_seeds(sign[sign["step"] == 0], "total", name)
         cells[name] = (_last(sign, "total") - _last(signum, "total")) / start
-    return evidence(cells)
+    return by_seed(cells)
 
 
 def _whole(table: pd.DataFrame) -> Iterator[tuple[str, Pair]]:

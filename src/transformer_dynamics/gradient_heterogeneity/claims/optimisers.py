@@ -7,9 +7,10 @@ serves tasks with few classes and with many.
 import numpy as np
 import pandas as pd
 
+from replication.cases import by_seed
 from replication.errors import UnmeasurableError
 from replication.study import Measured
-from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence, of_seeds
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
 
@@ -22,7 +23,7 @@ CHANCE = 1.0
 def gaps(*measured: Of) -> pd.DataFrame:
     """SGD-m minus Adam, of every case."""
     ends = _ends(*measured)
-    return evidence(
+    return by_seed(
         {
             str(case): _end(own, "sgd_momentum") - _end(own, "adam")
             for case, own in ends.groupby("case", sort=False)
@@ -58,7 +59,7 @@ def _beside_adam(measured: Of, optimiser: str) -> pd.DataFrame:
         half = (_end(own, "sgd_momentum") - adam) / 2
         beside = _end(own, optimiser) - adam
         cells |= {f"{case}, not above": half - beside, f"{case}, not below": half + beside}
-    return evidence(cells)
+    return by_seed(cells)
 
 
 def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
@@ -71,7 +72,7 @@ def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
     if len({*cnn["case"]}) != 1:
         raise UnmeasurableError("needs one case of the CNN to compare with")
     alike = _end(cnn, "sgd_momentum") - _end(cnn, "adam")
-    return evidence(
+    return by_seed(
         {
             str(case): _end(own, "sgd_momentum") - _end(own, "adam") - alike
             for case, own in _ends(on_texts).groupby("case", sort=False)
@@ -86,7 +87,7 @@ def sign_likeness(directions: Of) -> pd.DataFrame:
     for (case, chosen), own in directions.table.groupby(["case", "set"], sort=False):
         adam, sgd = (_likeness(own, optimiser) for optimiser in ("adam", "sgd_momentum"))
         cells[f"{case}, {str(chosen).replace('_', ' ')}"] = adam - sgd
-    return evidence(cells)
+    return by_seed(cells)
 
 
 def likeness_lost(usual: Of, changed: Of) -> pd.DataFrame:
@@ -96,7 +97,7 @@ def likeness_lost(usual: Of, changed: Of) -> pd.DataFrame:
     for chosen, own in changed.table[changed.table["epsilon"] == largest].groupby("set"):
         beside = usual.table[_alike(usual.table, own) & (usual.table["set"] == chosen)]
         cells[str(chosen).replace("_", " ")] = _likeness(beside, "adam") - _likeness(own, "adam")
-    return evidence(cells)
+    return by_seed(cells)
 
 
 def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
@@ -104,7 +105,7 @@ def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
     ends, known = _ends(changed), _ends(usual)
     own = ends[ends["epsilon"] == ends["epsilon"].max()]
     beside = known[_alike(known, own)]
-    return evidence({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
+    return by_seed({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
 
 
 def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
@@ -131,7 +132,7 @@ def schedules(linear: Of, others: Of) -> pd.DataFrame:
         beside = known[known["case"] == case]
         gap, usual = (_end(rows, "sgd_momentum") - _end(rows, "signum") for rows in (own, beside))
         cells[f"{case}, {schedule}"] = gap - usual
-    return evidence(cells)
+    return by_seed(cells)
 
 
 def sensitivity(reparametrised: Of) -> pd.DataFrame:
@@ -147,7 +148,7 @@ def sensitivity(reparametrised: Of) -> pd.DataFrame:
         slopes[optimiser] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
     if {*slopes} != {"sgd", "signsgd"}:
         raise UnmeasurableError("both SGD and SignSGD are needed")
-    return evidence({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
+    return by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
 
 
 def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
@@ -155,7 +156,7 @@ def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
     ends = _ends(reparametrised)
     ends = ends[ends["exponent"] == 0]
     one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
-    return evidence({"one rate minus a rate by block": one - many})
+    return by_seed({"one rate minus a rate by block": one - many})
 
 
 def _ends(*measured: Of) -> pd.DataFrame:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from replication.cases import by_seed
 from replication.study import Measured
-from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence, of_seeds
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     INITIAL,
     MASKED,
@@ -41,7 +42,7 @@ def _beside_cnn(spread: SpreadOf, metric: str) -> pd.DataFrame:
         state: of_seeds(own, "corrected", f"CNN, {state}")
         for state, own in rows[rows["ln"] == "none"].groupby("state")
     }
-    return evidence(
+    return by_seed(
         {
             name: of_seeds(own, "corrected", name) - cnn[own["state"].iloc[0]]
             for name, own in _cells(rows[rows["ln"] != "none"])
@@ -77,7 +78,7 @@ def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Logarithms, as ratios are skewed."""
     rows = rows[rows["metric"] == metric]
     rows = rows.assign(value=np.log(rows["value"]))
-    return evidence(
+    return by_seed(
         {
             f"{name}, {chosen}": of_seeds(part, "value", name)
             for name, own in _cells(rows)
@@ -151,4 +152,4 @@ def _by_placement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
             of_seeds(pair[pair["ln"] == ln], "value", f"{name}, {ln}") for ln in ("post", "pre")
         )
         cells[name] = post - pre
-    return evidence(cells)
+    return by_seed(cells)

@@ -3,11 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from replication.cases import Cases
-from replication.cases import evidence as computed
+from replication.cases import Cases, by_seed, evidence
 from replication.errors import UnmeasurableError
 from replication.study import Measured
-from transformer_dynamics.gradient_heterogeneity.claims.contrasts import evidence
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 
 StepsOf = Measured[MeasuredRuns]
@@ -18,7 +16,7 @@ STATE = ["net", "task", "state", "batch", "set"]
 """What a step starts from."""
 
 
-@computed
+@evidence
 def kept_promises(steps: StepsOf) -> Cases:
     """Share of steps that gain what they should, over networks, tasks, states, sets and seeds."""
     rows = steps.table[steps.table["factor"] == CAUTIOUS].dropna(subset="decrease")
@@ -40,7 +38,7 @@ def scaling_of_rates(steps: StepsOf) -> pd.DataFrame:
         if len(predicted) < 3:
             raise UnmeasurableError("a slope needs three networks, tasks, states or sets")
         slopes[seed] = float(np.polyfit(predicted, best, 1)[0])
-    return evidence({"slope": pd.Series(slopes)})
+    return by_seed({"slope": pd.Series(slopes)})
 
 
 def best_rates(rows: pd.DataFrame) -> tuple[float, float]:
@@ -74,4 +72,4 @@ def gain_of_block_rates(steps: StepsOf) -> pd.DataFrame:
     best = best[(best["gradient"] > 0) & (best["block_rates"] > 0)]
     best = best.assign(gain=np.log(best["block_rates"] / best["gradient"]))
     means = best.groupby(["set", "seed"])["gain"].mean()
-    return evidence({str(name): own.droplevel("set") for name, own in means.groupby("set")})
+    return by_seed({str(name): own.droplevel("set") for name, own in means.groupby("set")})

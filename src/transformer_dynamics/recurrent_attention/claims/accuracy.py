@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from replication.cases import by_seed
 from replication.contrasts import change_along
 from replication.errors import UnmeasurableError
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
     IN,
     Accuracies,
     accuracy,
-    evidence,
     final,
     from_training_on,
     mean_of,
@@ -41,7 +41,7 @@ def gain_of_late_loops(*by_size: Accuracies) -> pd.DataFrame:
 
 
 def _gain(by_size: Sequence[Accuracies], times: int) -> pd.DataFrame:
-    return evidence(
+    return by_seed(
         {
             f"N={each.job.train.model.block}": final(each)
             - accuracy(each, times * trained_loops(each))
@@ -65,7 +65,7 @@ def fall_with_size(*by_size: Accuracies) -> pd.DataFrame:
     }
     if not all(falls.values()):
         raise UnmeasurableError("both large and small N are needed")
-    return evidence({"large N minus small N": mean_of(falls[True]) - mean_of(falls[False])})
+    return by_seed({"large N minus small N": mean_of(falls[True]) - mean_of(falls[False])})
 
 
 def fall_beside_itrsa(*by_size: Accuracies) -> pd.DataFrame:
@@ -79,14 +79,12 @@ def fall_beside_itrsa(*by_size: Accuracies) -> pd.DataFrame:
         falls[each.job.train.model.kind][each.job.train.model.block] = _fall(each)
     if falls["akorn"].keys() != falls["itrsa"].keys():
         raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
-    return evidence({f"N={n}": fall - falls["itrsa"][n] for n, fall in falls["akorn"].items()})
+    return by_seed({f"N={n}": fall - falls["itrsa"][n] for n, fall in falls["akorn"].items()})
 
 
 def lead_of_the_first(first: Accuracies, *others: Accuracies) -> pd.DataFrame:
     """Final accuracy out of distribution of the first condition minus that of every other one."""
-    return evidence(
-        {f"over {named(each.job.train)}": final(first) - final(each) for each in others}
-    )
+    return by_seed({f"over {named(each.job.train)}": final(first) - final(each) for each in others})
 
 
 def orthogonality_beyond_penalty(
@@ -100,13 +98,13 @@ def orthogonality_beyond_penalty(
         held: with both.
     """
     costs = final(free) - final(orthogonal), final(orthogonal) - final(held)
-    return evidence({"orthogonal matrices minus R_E": costs[0] - costs[1]})
+    return by_seed({"orthogonal matrices minus R_E": costs[0] - costs[1]})
 
 
 def most_solved(condition: Accuracies) -> pd.DataFrame:
     """Highest accuracy in distribution after the loops of training or more."""
     best: pd.Series = from_training_on(condition, IN).max(axis=1)
-    return evidence({named(condition.job.train): best})
+    return by_seed({named(condition.job.train): best})
 
 
 def gain_of_penalty(
@@ -114,7 +112,7 @@ def gain_of_penalty(
 ) -> pd.DataFrame:
     """Final accuracy out of distribution with a regulariser minus that without, of two models."""
     pairs = ((first, first_held), (second, second_held))
-    return evidence({named(free.job.train): final(held) - final(free) for free, held in pairs})
+    return by_seed({named(free.job.train): final(held) - final(free) for free, held in pairs})
 
 
 def larger_gain_of_penalty(
@@ -123,7 +121,7 @@ def larger_gain_of_penalty(
     """Gain of `gain_of_penalty` of the second model minus that of the first."""
     gain = (final(second_held) - final(second)) - (final(first_held) - final(first))
     models = [named(each.job.train) for each in (second, first)]
-    return evidence({" minus ".join(models): gain})
+    return by_seed({" minus ".join(models): gain})
 
 
 def lead_over_few_heads(*by_heads: Accuracies) -> pd.DataFrame:
@@ -136,7 +134,7 @@ def lead_over_few_heads(*by_heads: Accuracies) -> pd.DataFrame:
     if not {*FEW} < {*found}:
         raise UnmeasurableError("one head, two heads and more are needed")
     more = mean_of([values for heads, values in found.items() if heads not in FEW])
-    return evidence({f"over H={heads}": more - found[heads] for heads in FEW})
+    return by_seed({f"over H={heads}": more - found[heads] for heads in FEW})
 
 
 def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
@@ -157,7 +155,7 @@ def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
     between = wide.drop(columns=list(ends))
     best = {seed: between.drop(index=seed).mean().idxmax() for seed in wide.index}
     highest = pd.Series({seed: between.loc[seed, heads] for seed, heads in best.items()})
-    return evidence({f"over H={end}": highest - wide[end] for end in ends})
+    return by_seed({f"over H={end}": highest - wide[end] for end in ends})
 
 
 def change_with_strength(*by_strength: Accuracies) -> pd.DataFrame:

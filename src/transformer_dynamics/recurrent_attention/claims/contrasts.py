@@ -3,7 +3,7 @@
 Conditions share boards and noise, and a seed's batches, so that differences are taken by seed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -71,25 +71,6 @@ def from_training_on(measured: Accuracies, split: str = OUT) -> pd.DataFrame:
     if len(loops) < 2:
         raise UnmeasurableError("accuracy was not measured after more loops than in training")
     return pd.DataFrame({each: accuracy(measured, each, split) for each in loops})
-
-
-def evidence(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Columns cell, seed, value.
-
-    Args:
-        cells: [seed] by cell.
-
-    Raises:
-        UnmeasurableError: if there is no cell, or a seed is missing in one of the conditions that
-            it is taken from.
-    """
-    if not cells:
-        raise UnmeasurableError("there is no condition to measure")
-    table = pd.DataFrame(cells).rename_axis("seed")
-    if table.isna().to_numpy().any():
-        raise UnmeasurableError("conditions that are compared have different seeds")
-    long = table.reset_index().melt(id_vars="seed", var_name="cell", value_name="value")
-    return long[["cell", "seed", "value"]]
 
 
 def mean_of(series: Sequence[pd.Series]) -> pd.Series:

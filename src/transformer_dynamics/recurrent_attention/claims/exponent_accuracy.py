@@ -5,14 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from replication.cases import Cases
-from replication.cases import evidence as computed
+from replication.cases import Cases, by_seed, evidence
 from replication.contrasts import change_along
 from replication.errors import UnmeasurableError
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
     Accuracies,
     ExponentsOf,
-    evidence,
     final,
     named,
 )
@@ -51,7 +49,7 @@ def _correlation(measured: Iterable[Accuracies | ExponentsOf], name: str) -> pd.
             exponents[heads] = _of_seeds(each)[name]
     if accuracies.keys() != exponents.keys() or len(accuracies) < 3:
         raise UnmeasurableError("accuracy and exponents of the same three or more H are needed")
-    return evidence({MEANS[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))})
+    return by_seed({MEANS[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))})
 
 
 def exponent_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
@@ -82,12 +80,12 @@ def _change(by_strength: Iterable[ExponentsOf], name: str) -> pd.DataFrame:
 def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
     """Mean leading exponent of the first condition minus that of every other one."""
     own = _of_seeds(first)[LEADING]
-    return evidence(
+    return by_seed(
         {f"over {named(each.job.train)}": own - _of_seeds(each)[LEADING] for each in others}
     )
 
 
-@computed
+@evidence
 def correlation_as_plotted(points: pd.DataFrame) -> Cases:
     """Exact one-sided p of Spearman's correlation over H, of the points of v1's Figure S.1.
 

@@ -3,9 +3,8 @@
 import pandas as pd
 
 from replication import study
-from replication.cases import Cases
-from replication.cases import evidence as computed
-from transformer_dynamics.recurrent_attention.claims.contrasts import evidence, named
+from replication.cases import Cases, by_seed, evidence
+from transformer_dynamics.recurrent_attention.claims.contrasts import named
 from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
 
 Measured = study.Measured[WeightsJob]
@@ -18,14 +17,14 @@ def largest_gamma(*by_size: Measured) -> pd.DataFrame:
     Args:
         by_size: a condition per N.
     """
-    return evidence(
+    return by_seed(
         {f"N={each.job.train.model.block}": _column(each, "gamma_max") for each in by_size}
     )
 
 
 def asymmetry_left_to_heads(*measured: Measured) -> pd.DataFrame:
     """Relative asymmetry of the heads' W^V_h W^O_h minus that of their sum W^V W^O."""
-    return evidence(
+    return by_seed(
         {
             named(each.job.train): _column(each, "asymmetry_of_heads") - _column(each, "asymmetry")
             for each in measured
@@ -33,7 +32,7 @@ def asymmetry_left_to_heads(*measured: Measured) -> pd.DataFrame:
     )
 
 
-@computed
+@evidence
 def norm_above_largest_entry(printed: pd.DataFrame) -> Cases:
     """|gamma|_2 minus max_j |gamma_j|, as printed in Table S.3."""
     rows = printed[["N", "gamma_norm", "gamma_max"]].to_numpy(float).tolist()
