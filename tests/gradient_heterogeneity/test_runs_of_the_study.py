@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -13,6 +14,7 @@ from transformer_dynamics.gradient_heterogeneity import study
 
 NAME = "gradient_heterogeneity"
 FOLDER = Path(study.__file__).parent
+REFERENCE = Path(__file__).parents[2] / "results/reference" / NAME
 STUDIES = {NAME: find_studies()[NAME]}
 USED = {
     "tuning_text": "optimisers_text",
@@ -177,3 +179,9 @@ def test_words_have_a_file_for_every_number_and_length():
     for name, job in found.runs.items():
         assert job.reads == (next(iter(job.settings.net.reads)),), name
         assert {*job.reads} <= {*found.data}
+
+
+def test_rates_of_the_reference_had_the_least_training_loss():
+    tried = pd.read_csv(REFERENCE / "figures/fig6.csv")
+    assert tried["is_used"].sum() == 20
+    assert tried["is_best"][tried["is_used"]].all()
