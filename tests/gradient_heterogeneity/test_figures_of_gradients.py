@@ -11,6 +11,7 @@ from test_claims_optimisers import case, coordinates, steps, texts
 from test_claims_steps import steps as one_steps
 
 from replication.configuration import configure
+from replication.errors import InputError
 from replication.marks import unknown_marks
 from replication.study import Measured
 from transformer_dynamics.gradient_heterogeneity.figures import (
@@ -207,6 +208,7 @@ def test_what_was_lost_leaves_the_rest_of_a_figure():
     assert not found["is_best"].any()
     table = tensors()
     table.loc[(table["net"] == "minilm") & (table["seed"] == 2), "norm"] = np.nan
+    table.loc[(table["net"] == "minilm") & (table["seed"] == 3), "norm"] = np.inf
     rows = [{"metric": "gini_norm", "value": 0.5, "state": "pretrained"}]
     curves = table_of(fig2, "fig2", table, spread(rows)).query("part == 'lorenz'")
     of_all = table_of(fig2, "fig2", tensors(), spread(rows)).query("part == 'lorenz'")
@@ -218,21 +220,19 @@ def test_a_figure_of_what_was_not_measured_has_no_rows():
     tables = {
         (fig1, "fig1"): [given.assign(curvature=np.nan)],
         (fig2, "fig2"): [given.assign(state="x"), spread([{"state": "x"} | {"value": 1.0}])],
+        (fig3, "fig3"): [spread([{"metric": "kappa", "value": 0.1}])],
         (one_step, "one_step"): [one_steps()[:0]],
     }
     for (module, name), each in tables.items():
         found = module.table(FIGURES[name], *(Measured(table, None) for table in each))
         assert found.empty, name
-    numbers = spread([{"metric": "kappa", "value": 0.1}])
-    assert {*fig3.table(FIGURES["fig3"], Measured(numbers, None))["set"]} == {"line"}
 
 
-def test_sets_with_as_many_classes_have_norms_of_their_own():
+def test_sets_with_as_many_classes_are_refused():
     given = heads(SIGN, SIGNUM).assign(law=0.0)
     both = pd.concat([given, given.assign(task="other")], ignore_index=True)
-    found = fig7.table(FIGURES["fig7"], Measured(both, None)).query("part == 'norms'")
-    alone = fig7.table(FIGURES["fig7"], Measured(given, None)).query("part == 'norms'")
-    assert len(found) == 2 * len(alone)
+    with pytest.raises(InputError, match="two sets have as many classes"):
+        fig7.table(FIGURES["fig7"], Measured(both, None))
 
 
 def test_drift_beside_laws():

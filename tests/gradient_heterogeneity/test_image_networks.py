@@ -153,6 +153,7 @@ def test_a_file_with_other_weights_is_named(tmp_path):
         (whole | {name: 3}, f"{name} is no tensor"),
         (whole | {name: torch.zeros(2)}, "no weights of EfficientNet-lite0"),
         (whole | {"_bn1.weight": torch.zeros(3)}, "no weights of EfficientNet-lite0"),
+        (whole | {name: whole[name][:1]}, "no weights of EfficientNet-lite0"),
         (whole | {name: torch.full_like(whole[name], np.nan)}, "is not finite"),
     ):
         path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
@@ -170,12 +171,14 @@ def test_a_file_with_another_vision_transformer_is_named(tmp_path):
     assert network_data.sample(job, [], [path]).keys() == whole.keys()
     for content, said in (
         (b"<html>", "no ONNX file"),
-        (vit_file(without), "no 'layernorm.weight'"),
-        (vit_file(whole | {"layernorm.weight": np.zeros(0)}), "no 'channel'"),
+        (vit_file(without), "'layernorm.weight'"),
+        (vit_file(whole | {"layernorm.weight": np.zeros(0)}), "division"),
+        (vit_file(whole | {"layernorm.weight": np.zeros(())}), "vision transformer"),
+        (vit_file(whole | {positions: whole[positions][:, :0]}), "vision transformer"),
         (vit_file(whole | {positions: whole[positions][0]}), "are no positions"),
         (vit_file(whole | {positions: whole[positions][:, :-1]}), "vision transformer"),
         (vit_file(whole | {"layernorm.bias": whole["layernorm.bias"] * np.inf}), "not finite"),
-        (onnx([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", ["a"])]), "onnx::Concat"),
+        (onnx([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", [])]), "onnx::Concat"),
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=f"{path.name}: .*{said}"):
@@ -213,6 +216,7 @@ def test_other_files_are_no_images(folder, tmp_path):
     for place, values, said in (
         (1, np.full(40, 10), "a label is 10"),
         (1, np.zeros(39), "not those of Fashion-MNIST"),
+        (0, np.zeros(()), "not those of Fashion-MNIST"),
         (0, np.zeros((40, 14, 14)), "not those of Fashion-MNIST"),
         (0, np.zeros((40, 0, 0)), "not those of Fashion-MNIST"),
         (0, np.zeros((0, 28, 28)), "not those of Fashion-MNIST"),

@@ -9,6 +9,7 @@ import pytest
 import torch
 from small_networks import TEXT, Memory, shape
 
+from replication.errors import InputError
 from replication.study import Run
 from transformer_dynamics.encoders.data import encoder as encoder_data
 from transformer_dynamics.encoders.data import tokens as tokens_data
@@ -351,6 +352,29 @@ def test_lost_training_has_no_numbers_and_loses_no_other(text_data):
     assert [*only] == [*steps]
 
 
+def test_what_is_not_defined_has_no_number_and_stops_no_other(capsys):
+    state = made_up()._replace(columns={"arm": "a", "seed": 1, "state": "tuned"})
+    chosen = spread.members(state, "all")
+    # Two curvatures that are not downward are too few for a slope.
+    found = spread._spreads(state, chosen)
+    assert all(np.isnan(found[name]).all() for name in spread.CURVATURES)
+    assert np.isfinite(found["gini_norm"]).all()
+    assert "a, 1, tuned: " in capsys.readouterr().err
+    still = state._replace(found=state.found._replace(norms=np.zeros((2, 5))))
+    nothing = spread._spreads(still, spread.members(still, "all"))
+    assert all(np.isnan(values).all() for values in nothing.values())
+    away = np.array([[np.inf, 1.0, 0.0, np.nan, 5.0]])
+    with pytest.raises(InputError, match="not finite"):
+        spread.of_curvatures(state._replace(found=state.found._replace(curvatures=away)), chosen)
+
+
+def test_a_product_that_is_not_finite_ends_the_iteration():
+    random = torch.Generator().manual_seed(1)
+    top = largest_eigenvalue(lambda vector: vector * torch.inf, torch.zeros(50), random)
+    assert np.isnan(top.eigenvalue)
+    assert top.products == 1
+
+
 def made_up():
     """Two batches of five tensors, of which one has no gradient and one is a bias."""
     norms = np.array([[3.0, 4.0, 0.0, 7.0, 1.0], [4.0, 3.0, 0.0, 7.0, 1.0]])
@@ -377,18 +401,17 @@ def test_numbers_of_a_made_up_network():
     found = spread.layer_norms(state.found.norms[:, whole], state.layers[whole], 2)
     assert found.tolist() == [[3, 4], [4, 3]]
     # The third curvature makes a slope possible; negative ones are none.
-    numbers = spread._of_curvatures(
-        state.found.norms[:, whole],
-        state.found.nonzero[:, whole],
-        heterogeneity.densities(state.found.norms[:, whole], state.sizes[whole]),
-        np.array([2.0, 0.5, 5.0]),
-        np.array([0.5, 0.25]),
+    upward = np.array([[2.0, 0.5, 0.0, np.nan, 5.0]])
+    numbers = spread.of_curvatures(
+        state._replace(found=state.found._replace(curvatures=upward)), whole
     )
     gradient = np.array([(9 * 2 + 16 * 0.5 + 5) / 26, (16 * 2 + 9 * 0.5 + 5) / 26])
     size = (4 * 2 + 9 * 0.5 + 5) / 14
     assert numbers["lambda_g"] == pytest.approx(gradient)
     assert numbers["lambda_p"] == pytest.approx([size, size])
-    assert numbers["advantage"] == pytest.approx([0.5, 0.25] * gradient / size)
+    # Norms of 1 are 1.2 times those of 2, which are sqrt 26; 14 entries are not zero.
+    kappa = (1.2 * 8) ** 2 / (14 * 26)
+    assert numbers["advantage"] == pytest.approx(kappa * gradient / size)
     low, high = spread.interval(np.array([1.0, 3.0]))
     assert (low, high) == (1, 3)
     assert spread.interval(np.full(5, 2.0)) == (2, 2)

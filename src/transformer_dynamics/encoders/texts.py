@@ -162,7 +162,7 @@ def _texts(
         names: what the classes are called, if the labels do not say it.
     """
     numbers = {label: number for number, label in enumerate(classes)}
-    # Where the training set has no text, that is what is wrong, and not labels of the others.
+    # There are no classes if the training set is empty; `read` says so, not a line of another file.
     rows = rows if classes else []
     for place, (label, *_) in rows:
         if label not in numbers:

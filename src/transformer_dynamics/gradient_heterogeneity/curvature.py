@@ -15,6 +15,7 @@ an eigenvalue below 1e-9 is taken after two products.
 """
 
 from collections.abc import Callable, Mapping
+from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -167,6 +168,9 @@ def largest_eigenvalue(
         random: where the start is drawn from.
         tolerance: relative error that ends it.
         most: products; the number of entries is another bound.
+
+    Returns:
+        The eigenvalue is NaN if a product is not finite.
     """
     start = torch.randn(like.shape, generator=random, dtype=like.dtype).to(like.device)
     basis = [start / torch.linalg.vector_norm(start)]
@@ -180,6 +184,8 @@ def largest_eigenvalue(
             for other in basis:
                 image = image - (image * other).sum() * other
         length = float(torch.linalg.vector_norm(image))
+        if not isfinite(length + diagonal[-1]):
+            return Top(nan, torch.zeros_like(like), len(basis), 1)
         matrix = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
         values, vectors = np.linalg.eigh(matrix)
         allowed = tolerance * max(values[-1], NEGLIGIBLE * np.abs(values).max())

@@ -177,7 +177,7 @@ def weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.float32]]:
             raise InputError(f"EfficientNet-lite0 has no {name}") from error
         if not isinstance(tensor, Tensor):
             raise InputError(f"{name} is no tensor")
-        found[f"{new}.{last}"] = tensor.float().numpy()
+        found[f"{new}.{last}"] = tensor.detach().float().numpy()
     return found
 
 
@@ -213,14 +213,18 @@ def build(given: Mapping[str, NDArray[np.float32]]) -> EfficientNet:
     Raises:
         InputError: if the weights do not fit.
     """
-    module = EfficientNet(*sizes(given))
+    stem, stages, top = sizes(given)
+    try:
+        return _loaded(EfficientNet(stem, stages, top), given)
+    except (RuntimeError, ValueError, ZeroDivisionError) as error:
+        raise InputError(f"these are no weights of EfficientNet-lite0: {error}") from error
+
+
+def _loaded(module: EfficientNet, given: Mapping[str, NDArray[np.float32]]) -> EfficientNet:
     # How many batches were averaged was published, too, but is of no use with a fixed share.
     counted = {
         name: value for name, value in module.state_dict().items() if name.endswith("_tracked")
     }
     tensors = {name: torch.from_numpy(np.array(value)) for name, value in given.items()}
-    try:
-        module.load_state_dict(counted | tensors)
-    except RuntimeError as error:
-        raise InputError(f"these are no weights of EfficientNet-lite0: {error}") from error
+    module.load_state_dict(counted | tensors)
     return module.eval()

@@ -26,7 +26,7 @@ Number = TypeVar("Number", float, float | None)
 
 
 def named_apart(values: list[Number]) -> list[Number]:
-    """Refuse numbers of which names of runs, which have six digits, would be the same."""
+    """Refuse numbers that are equal in six digits: names of runs have no more."""
     if len({f"{value or 0:g}" for value in values}) < len(values):
         raise ValueError("two of these have the same first six digits")
     return values

@@ -54,8 +54,8 @@ def read(paths: Sequence[Path]) -> tuple[Images, Images]:
     arrays = [_idx(path) for path in paths]
     parts = []
     for pixels, labels in (arrays[:2], arrays[2:]):
-        number, *edges = pixels.shape
-        if edges != [EDGE, EDGE] or labels.shape != (number,) or number == 0:
+        is_square = pixels.shape[1:] == (EDGE, EDGE)
+        if not is_square or labels.shape != pixels.shape[:1] or not labels.size:
             raise InputError(
                 f"{paths[0].parent}: images of shape {pixels.shape} and labels of shape"
                 f" {labels.shape} are not those of Fashion-MNIST; fetch them again"

@@ -95,6 +95,19 @@ class Pairs(Strict):
     seeds: Seeds | None = None
     """Instead of those of all experiments."""
 
+    @model_validator(mode="after")
+    def _check_cases(self) -> Self:
+        known: dict[tuple[int, float | None], str] = {}
+        for name, case in self.cases.items():
+            for shape in product(case.depths, case.deviations):
+                other = known.setdefault(shape, name)
+                if other != name:
+                    raise ValueError(
+                        f"cases: {other} and {name} both have depth {shape[0]} and deviation"
+                        f" {shape[1]}, which figures cannot tell apart"
+                    )
+        return self
+
 
 def measured_arms(grid: Heterogeneity, known: Known) -> dict[str, MeasuredJob]:
     """Measurements of one seed by name."""

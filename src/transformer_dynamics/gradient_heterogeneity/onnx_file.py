@@ -67,7 +67,7 @@ def read(content: bytes) -> Graph:
             },
             {_text(tensor[8][0]): _array(tensor) for tensor in tensors if tensor[2] == [FLOAT]},
         )
-    except (ValueError, IndexError, UnicodeDecodeError) as error:
+    except (ValueError, IndexError, OverflowError) as error:
         raise InputError(f"this is no ONNX file that can be read ({error})") from error
 
 

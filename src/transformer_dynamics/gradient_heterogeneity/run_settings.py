@@ -16,7 +16,7 @@ from transformer_dynamics.gradient_heterogeneity.schedules import Schedule
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Exponent = Annotated[float, Field(ge=-20, le=20)]
-"""Beyond, scales of coordinates leave the numbers of 32 bits behind that train."""
+"""Within it, coordinates and their gradients stay within numbers of 32 bits."""
 
 
 class Training(Strict):

@@ -53,9 +53,11 @@ def weights(graph: Graph) -> dict[str, NDArray[np.float32]]:
             found[_named(name.removeprefix("backbone."))] = values
     for name, node in graph.nodes.items():
         given = re.fullmatch(r"/backbone/(encoder/layer\.\d+/.+)/MatMul", name)
-        if given and node.operation == "MatMul" and node.inputs[-1] in graph.tensors:
-            matrix = graph.tensors[node.inputs[-1]]
-            found[_named(given[1].replace("/", ".") + ".weight")] = np.ascontiguousarray(matrix.T)
+        constants = [graph.tensors[each] for each in node.inputs[1:] if each in graph.tensors]
+        if given and node.operation == "MatMul" and constants:
+            found[_named(given[1].replace("/", ".") + ".weight")] = np.ascontiguousarray(
+                constants[0].T
+            )
     missing = [name for name in POSITIONS if name not in graph.tensors]
     if missing:
         raise InputError(f"the file has no constant {missing[0]}")
@@ -86,17 +88,15 @@ def sizes(given: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
         width = len(given["layernorm.weight"])
         inner = len(given["encoder.layer.0.mlp.fc1.bias"])
         patches = given["embeddings.position_embeddings"].shape[1] - 1
-        if not width:
-            raise KeyError("channel")
-    except KeyError as error:
-        raise InputError(f"these are no weights of a vision transformer: no {error}") from error
-    return {
-        "hidden_size": width,
-        "num_hidden_layers": max(layers) + 1,
-        "num_attention_heads": max(width // HEAD, 1),
-        "mlp_ratio": inner // width,
-        "image_size": PATCH * isqrt(patches),
-    }
+        return {
+            "hidden_size": width,
+            "num_hidden_layers": max(layers) + 1,
+            "num_attention_heads": max(width // HEAD, 1),
+            "mlp_ratio": inner // width,
+            "image_size": PATCH * isqrt(patches),
+        }
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise InputError(f"these are no weights of a vision transformer: {error}") from error
 
 
 def build(given: Mapping[str, NDArray[np.float32]]) -> nn.Module:

@@ -16,10 +16,22 @@ STATE = ["net", "task", "state", "batch", "set"]
 """What a step starts from."""
 
 
+def _whole(steps: StepsOf) -> pd.DataFrame:
+    """All steps; of every seed from the same states."""
+    rows = steps.table
+    states = {frozenset(map(tuple, own[STATE].to_numpy())) for _, own in rows.groupby("seed")}
+    if len(states) != 1:
+        raise UnmeasurableError(
+            "steps of no seed, or not from the same states of all seeds, were measured"
+        )
+    return rows
+
+
 @evidence
 def kept_promises(steps: StepsOf) -> Cases:
     """Share of steps that gain what they should, over networks, tasks, states, sets and seeds."""
-    rows = steps.table[steps.table["factor"] == CAUTIOUS].dropna(subset="decrease")
+    rows = _whole(steps)
+    rows = rows[rows["factor"] == CAUTIOUS].dropna(subset="decrease")
     for method in ("gradient", "sign"):
         own = rows[rows["method"] == method]
         yield method, (own["decrease"] >= own["sure"]).mean()
@@ -32,7 +44,8 @@ def scaling_of_rates(steps: StepsOf) -> pd.DataFrame:
         UnmeasurableError: if there are fewer than three networks, tasks, states or sets.
     """
     slopes = {}
-    for seed, own in steps.table[steps.table["method"] == "sign"].groupby("seed"):
+    rows = _whole(steps)
+    for seed, own in rows[rows["method"] == "sign"].groupby("seed"):
         found = [best_rates(part) for _, part in own.dropna().groupby(STATE)]
         predicted, best = np.log(np.array(found).reshape(-1, 2).T)
         if len(predicted) < 3:
@@ -67,7 +80,7 @@ def gain_of_block_rates(steps: StepsOf) -> pd.DataFrame:
 
     Means over networks, tasks and states.
     """
-    best = steps.table.groupby([*STATE, "seed", "method"])["decrease"].max().unstack("method")
+    best = _whole(steps).groupby([*STATE, "seed", "method"])["decrease"].max().unstack("method")
     best = best.dropna()
     best = best[(best["gradient"] > 0) & (best["block_rates"] > 0)]
     best = best.assign(gain=np.log(best["block_rates"] / best["gradient"]))

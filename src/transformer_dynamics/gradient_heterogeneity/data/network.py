@@ -40,13 +40,15 @@ def sample(job: NetworkJob, seeds: list[int], sources: Sequence[Path]) -> dict[s
             if not np.isfinite(values).all():
                 raise InputError(f"{name} has a number that is not finite")
     except InputError as error:
+        if isinstance(error.__cause__, ImportError):
+            raise
         raise InputError(f"{path}: {error.message}; fetch it again") from error
     return found
 
 
 def _vit(content: bytes) -> dict[str, NDArray[Any]]:
     found = vit.weights(onnx_file.read(content))
-    # Only here the file is known that weights which do not fit stand in.
+    # Where weights do not fit, an error can name their file only here.
     vit.build(found)
     return dict(found)
 

@@ -50,19 +50,19 @@ def table(figure: Fig2, tensors: Measured[Any], spread: Measured[Any]) -> "pd.Da
 
 
 def _lorenz(figure: Fig2, table: "pd.DataFrame") -> "Iterator[pd.DataFrame]":
-    """Both curves of every network and task, without seeds that training has lost."""
+    """Both curves of every network and task, without seeds whose training was lost."""
     import numpy as np
     import pandas as pd
 
     from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import densities, lorenz
 
     rows = table.query("state == @figure.state and kind == 'matrix'")
+    known = rows.assign(known=np.isfinite(rows["norm"])).groupby(["net", "task", "seed"])["known"]
+    rows = rows[known.transform("all")]
     for (net, task), own in rows.groupby(["net", "task"], sort=False):
-        wide = own.pivot(index=["seed", "batch"], columns="tensor", values="norm").dropna()
+        wide = own.pivot(index=["seed", "batch"], columns="tensor", values="norm")
         sizes = own.drop_duplicates("tensor").set_index("tensor")["params"][wide.columns]
         norms = wide.to_numpy()
-        if not norms.size:
-            continue
         for definition, values in (
             ("gini_norm", norms), ("gini_density", densities(norms, sizes)),
         ):  # fmt: skip

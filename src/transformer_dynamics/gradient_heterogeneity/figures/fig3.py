@@ -46,6 +46,8 @@ def table(figure: Fig3, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
     place = [names.index(name) for name in zip(wide["net"], wide["task"], strict=True)]
     found = wide.assign(place=place).sort_values(["place", "seed", "state"], kind="stable")
     kappa = np.geomspace(0.8 * found["kappa"].min(), 1, 2)
+    if found.empty:
+        return found.reindex(columns=list(figure.columns))
     line = pd.DataFrame({"set": "line", "kappa": kappa, "ratio": 1 / kappa, "advantage": 1.0})
     return pd.concat([found, line], ignore_index=True)[list(figure.columns)]
 

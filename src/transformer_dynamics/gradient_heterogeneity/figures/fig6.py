@@ -1,9 +1,7 @@
 """Figure 6: how rates were chosen."""
 
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
@@ -28,7 +26,7 @@ class Fig6(Figure):
     )  # fmt: skip
     drawing: Literal["fig6"]
     """Which drawing."""
-    tried: Annotated[dict[str, str], Field(min_length=1)] = {
+    tried: dict[str, str] = {
         "tuning_text": "optimisers_text",
         "tuning_images": "optimisers_images",
         "tuning_full_batch": "full_batch",

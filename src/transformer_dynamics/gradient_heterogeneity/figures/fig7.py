@@ -3,7 +3,9 @@
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.errors import InputError
 from replication.study import Figure, Measured
+from transformer_dynamics.gradient_heterogeneity.head_settings import Share
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class Fig7(Figure):
     """Which drawing."""
     experiment: str = "heads"
     """Whose heads."""
-    beta: float = 0.9
+    beta: Share = 0.9
     """Of Signum."""
 
     def sources(self) -> list[tuple[str, str]]:
@@ -52,7 +54,12 @@ def table(figure: Fig7, measured: Measured[MeasureHeads]) -> "pd.DataFrame":
     )
     rows = rows[is_shown].assign(batch_per_class=rows["batch"] / rows["classes"])
     last = rows[rows["step"] == rows["step"].max()].drop(columns=["law", "bound"])
-    keys = ["task", "optimiser", "classes", "batch"]
+    keys = ["optimiser", "classes", "batch"]
+    if last.duplicated([*keys, "seed"]).any():
+        raise InputError(
+            "figure fig7: two sets have as many classes, or two optimisers the same average; it"
+            " cannot tell them apart"
+        )
     drift = last.assign(part="drift", mean_drift=last.groupby(keys)["drift"].transform("mean"))
     start = rows[rows["step"] == 0].set_index([*keys, "seed"])["total"]
     most = last[last["classes"] == last["classes"].max()]

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from replication.errors import InputError
 from replication.generators import generator
 from replication.study import Run
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
@@ -29,10 +30,12 @@ DRAWS = 1000
 """Of batches, for an interval."""
 TAIL = 2.5
 """Percent of draws below the interval, and above it."""
-GRADIENTS = ("gini_norm", "gini_density", "log_spread", "extent", "kappa")
-LAYERS = ("layer_gini", "layer_log_spread")
+GRADIENTS = (
+    "gini_norm", "gini_density", "log_spread", "extent", "kappa", "layer_gini", "layer_log_spread",
+)  # fmt: skip
+"""Metrics that `of_gradients` describes."""
 CURVATURES = ("lambda_g", "lambda_p", "ratio", "advantage", "slope", "rank", "block_gain")
-"""Metrics, see `spreads`."""
+"""Metrics that `of_curvatures` describes."""
 FLOOR = 100
 """Of rates by curvature, the smallest curvature is the median's share 1/100."""
 
@@ -49,18 +52,16 @@ def measure(
 
     Returns:
         Columns of `Measured.columns`; set, one of `SETS`; blocks, how many tensors it has; metric,
-        see `spreads`; value; low and high, 95 % over batches. Metrics of curvatures are missing
-        where none was measured, those of layers where there is one alone. All are NaN where
-        training was lost.
+        see `of_gradients` and `of_curvatures`; value; low and high, 95 % over batches. Metrics of
+        curvatures are missing where none was measured, those of layers where there is one alone.
+        They are NaN where they are not defined, as after training that was lost.
     """
     rows = []
     for state in states(job, runs):
-        if state.is_lost:
-            click.echo(f"{state.columns['arm']}, seed {state.columns['seed']}: lost", err=True)
         for name in SETS:
             chosen = members(state, name)
             blocks = int(chosen.sum())
-            for metric, values in spreads(state, chosen).items():
+            for metric, values in _spreads(state, chosen).items():
                 low, high = interval(values)
                 told = {"set": name, "blocks": blocks, "metric": metric}
                 found = {"value": values.mean(), "low": low, "high": high}
@@ -74,63 +75,101 @@ def members(state: Measured, name: str) -> NDArray[np.bool_]:
     return np.asarray(kinds & (state.found.norms > 0).all(axis=0))
 
 
-def spreads(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Metrics of a set of tensors, each of every batch.
+def _spreads(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
+    """All metrics of a set of tensors, each of every batch; NaN, with a word, where undefined."""
+    found: dict[str, Floats] = {}
+    for names, measures in ((GRADIENTS, of_gradients), (CURVATURES, of_curvatures)):
+        try:
+            if state.is_lost or not chosen.any():
+                raise InputError("training was lost, or no tensor has a gradient")
+            found |= measures(state, chosen)
+        except InputError as error:
+            told = (str(state.columns[name]) for name in ("arm", "seed", "state"))
+            click.echo(f"{', '.join(told)}: {error.message}", err=True)
+            found |= dict.fromkeys(names, np.full(len(state.found.norms), np.nan))
+    return found
+
+
+def of_gradients(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
+    """Metrics of the gradients of a set of tensors.
 
     Args:
         state: what was measured.
         chosen: [B] the set.
 
     Returns:
-        [batch] by metric. Of gradients: gini_norm and gini_density, G of ||g_b|| and r_b;
-        log_spread, sd of log r_b; extent, largest over smallest r_b; layer_gini and
-        layer_log_spread, the same of norms of layers 1 to L; kappa. Of curvatures: lambda_g;
-        lambda_p; ratio, lambda_g/lambda_p; advantage, kappa times ratio; slope and rank of log h_b
-        on log r_b; block_gain, K with h_b no smaller than a hundredth of the median.
+        [batch] by metric: gini_norm and gini_density, G of ||g_b|| and r_b; log_spread, sd of
+        log r_b; extent, largest over smallest r_b; kappa; layer_gini and layer_log_spread, the same
+        of norms of layers 1 to L.
+
+    Raises:
+        InputError: if they are not defined, as of too few tensors.
     """
     found = state.found
-    if state.is_lost:
-        return dict.fromkeys((*GRADIENTS, *LAYERS, *CURVATURES), np.full(len(found.norms), np.nan))
-    norms, sizes = found.norms[:, chosen], state.sizes[chosen]
-    nonzero = found.nonzero[:, chosen]
-    density = heterogeneity.densities(norms, sizes)
-    whole = np.linalg.norm(norms, axis=1)
+    norms, density = found.norms[:, chosen], _densities(state, chosen)
     metrics = {
         "gini_norm": heterogeneity.gini(norms),
         "gini_density": heterogeneity.gini(density),
         "log_spread": heterogeneity.log_spread(density),
         "extent": heterogeneity.extent(density),
-        "kappa": heterogeneity.kappa(
-            found.absolute[:, chosen].sum(axis=1), whole, nonzero.sum(axis=1)
-        ),
+        "kappa": _kappa(state, chosen),
     }
     layers = layer_norms(norms, state.layers[chosen], int(state.layers.max()) - 2)
     if layers.shape[1] > 1:
         metrics["layer_gini"] = heterogeneity.gini(layers)
         metrics["layer_log_spread"] = heterogeneity.log_spread(layers)
-    if len(found.curvatures):
-        curvatures = np.maximum(found.curvatures[:, chosen], 0).mean(axis=0)
-        metrics |= _of_curvatures(norms, nonzero, density, curvatures, metrics["kappa"])
     return metrics
 
 
-def _of_curvatures(
-    norms: Floats, nonzero: NDArray[np.int64], density: Floats, curvatures: Floats, kappa: Floats
-) -> dict[str, Floats]:
+def of_curvatures(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Floats]:
+    """Metrics of the curvatures of a set of tensors; none where these were not measured.
+
+    Args:
+        state: what was measured.
+        chosen: [B] the set.
+
+    Returns:
+        [batch] by metric: lambda_g; lambda_p; ratio, lambda_g/lambda_p; advantage, kappa times
+        ratio; slope and rank of log h_b on log r_b; block_gain, K with h_b no smaller than a
+        hundredth of the median.
+
+    Raises:
+        InputError: if they are not defined, as of too few tensors that are curved upwards.
+    """
+    found = state.found
+    if not len(found.curvatures):
+        return {}
+    curvatures = np.maximum(found.curvatures[:, chosen], 0).mean(axis=0)
+    if not np.isfinite(curvatures).all():
+        raise InputError("a curvature is not finite")
+    norms, nonzero = found.norms[:, chosen], found.nonzero[:, chosen]
     gradient = heterogeneity.gradient_weighted(norms, curvatures)
     size = np.array([heterogeneity.size_weighted(row, curvatures) for row in nonzero])
     ratio = gradient / size
-    aligned = [heterogeneity.alignment(curvatures, row) for row in density]
+    aligned = [heterogeneity.alignment(curvatures, row) for row in _densities(state, chosen)]
     floored = np.maximum(curvatures, np.median(curvatures) / FLOOR)
     return {
         "lambda_g": gradient,
         "lambda_p": size,
         "ratio": ratio,
-        "advantage": kappa * ratio,
+        "advantage": _kappa(state, chosen) * ratio,
         "slope": np.array([each.slope for each in aligned]),
         "rank": np.array([each.rank for each in aligned]),
         "block_gain": heterogeneity.block_rate_gain(norms, floored),
     }
+
+
+def _densities(state: Measured, chosen: NDArray[np.bool_]) -> Floats:
+    return heterogeneity.densities(state.found.norms[:, chosen], state.sizes[chosen])
+
+
+def _kappa(state: Measured, chosen: NDArray[np.bool_]) -> Floats:
+    found = state.found
+    return heterogeneity.kappa(
+        found.absolute[:, chosen].sum(axis=1),
+        np.linalg.norm(found.norms[:, chosen], axis=1),
+        found.nonzero[:, chosen].sum(axis=1),
+    )
 
 
 def layer_norms(norms: Floats, layers: NDArray[np.int64], depth: int) -> Floats:
