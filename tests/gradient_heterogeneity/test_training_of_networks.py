@@ -315,7 +315,8 @@ def test_a_kept_state_goes_on_to_the_same_bits(optimiser, after):
 
 
 def test_lost_training_is_noted():
-    state = run(training("sgd", rate=1e308, clip=None, schedule="constant", steps=6, points=3))
+    settings = training("sgd", clip=None, schedule="constant", steps=6, points=3)
+    state = run(settings.model_copy(update={"rate": 1e308}))
     assert len(state.losses) == len(state.norms) == 6
     assert np.isfinite(state.losses[0])
     assert np.isnan(state.losses[-1])

@@ -49,6 +49,8 @@ FAMILY = {
 REPLICATIONS = 100
 FEWEST_RESAMPLED = 10
 """Seeds."""
+SKEWED = {("scan_and_snap", "T20b"): 8, ("gradient_heterogeneity", "H9f"): 4}
+"""How many times the level a test errs at most, where seeds are skewed; twice elsewhere."""
 
 of_claims = pytest.mark.parametrize("key", STATISTICAL, ids=" ".join)
 
@@ -143,7 +145,8 @@ def test_a_wrong_claim_is_seldom_said_to_hold(key):
     """At the edge of its range, with the spreads and the skewness of the seeds as they are.
 
     The level is that of normal seeds. Of ten skewed ones a t test errs several times as often, as
-    in T20b, where two seeds in ten are far off; its mean is far inside all the same. Fewer seeds do
+    in T20b, where two seeds in ten are far off; its mean is far inside all the same. So are some of
+    the eleven cells of H9f, of which one is enough to err. Fewer seeds do
     not show how skewed they are, so normal ones stand in for them: of five, drawn again from
     themselves, one normal sample in ten would seem to err in a quarter of all cases.
     """
@@ -153,7 +156,7 @@ def test_a_wrong_claim_is_seldom_said_to_hold(key):
     for _ in range(REPLICATIONS):
         (found,) = judge([Judged(key[1], test, drawn(key, weights(rng), True))]).values()
         wrong += any(item.decision == "holds" for item in found.comparisons)
-    most = 8 * test.level if key[1] == "T20b" else 2 * test.level
+    most = SKEWED.get(key, 2) * test.level
     assert wrong <= most * REPLICATIONS + 3 * np.sqrt(test.level * REPLICATIONS), wrong
 
 
