@@ -62,7 +62,7 @@ def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, 
     if evidence := read(files.evidence, made):
         tables[EVIDENCE] = collect_evidence(evidence)
     if runs := read(files.fingerprints, made):
-        tables[FINGERPRINTS] = _fingerprints(runs)
+        tables[FINGERPRINTS] = fingerprints(runs)
     verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
     return Reference(tables, verdicts, depends(jobs, study)), refused
 
@@ -135,7 +135,7 @@ def families(study: StudyJobs) -> Iterator[dict[str, Any]]:
         yield {name: study.claims[name].test for name in names}
 
 
-def _fingerprints(runs: dict[str, pd.DataFrame]) -> pd.DataFrame:
+def fingerprints(runs: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """All runs as one table, in 64 bits: so written, numbers of 32 bits are read back the same."""
     tables = [table.assign(experiment=name) for name, table in runs.items()]
     together = pd.concat(tables, ignore_index=True)

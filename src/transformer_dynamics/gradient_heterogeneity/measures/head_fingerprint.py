@@ -14,25 +14,23 @@ def measure(job: MeasureHeads, runs: Iterable[Run], data: Sequence[object]) -> p
     """Digest of all bits of a seed's heads on one set, and a few numbers.
 
     Args:
-        job: which heads.
+        job: not used.
         runs: as `heads.train` returns them.
         data: not used.
 
     Returns:
-        Columns task (the set), classes (C), seed, digest, and of the heads in the end the mean
-        length of V, norm, and the mean loss (nats).
+        Columns arm (the task), seed, digest, and of the heads in the end the mean length of V,
+        norm, and the mean loss (nats).
     """
     rows = []
     for run in runs:
         name, _, _ = run.name.partition("-")
         for place, seed in enumerate(run.seeds):
             found = np.asarray(run.arrays["heads"][place])
-            classes = len(run.arrays["shares"][place])
             *_, norm, loss = found[:, :, -1].mean(axis=(0, 1))
             rows.append(
                 {
-                    "task": job.runs[name].texts,
-                    "classes": classes,
+                    "arm": name,
                     "seed": seed,
                     "digest": hashlib.sha256(name.encode() + found.tobytes()).hexdigest()[:16],
                     "norm": float(norm),
