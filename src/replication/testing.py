@@ -40,9 +40,8 @@ from replication.storage import read_arrays
 from replication.strict import Strict
 from replication.study import Study
 from replication.tasks import Task
-from replication.verification.collect import fingerprints
 from replication.verification.judgement import UNMEASURED
-from replication.verification.reference import run_keys
+from replication.verification.reference import collect_fingerprints, run_keys
 from replication.verification.scorecard import read_verdict
 
 RUN = """
@@ -290,11 +289,11 @@ def check_fingerprints_tell_runs_apart(small: Small) -> None:
         )
         assert table["digest"].is_unique, f"fingerprint of {name}: two runs are the same"
         tables[name] = table
-    # Beside runs that lack a column, its whole numbers are none any more.
-    together = fingerprints(tables)
-    for name, table in together.groupby("experiment"):
-        assert not table.duplicated(run_keys(together)).any(), (
-            f"fingerprint of {name}: no text, and no whole number that all experiments have, tells"
+    together = collect_fingerprints(tables)
+    keys = run_keys(together)
+    for experiment, table in together.groupby("experiment"):
+        assert not table.duplicated(keys).any(), (
+            f"fingerprint of {experiment}: no text, and no whole number that all experiments have, tells"
             " two runs apart"
         )
 

@@ -5,6 +5,7 @@ from random import random
 from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from replication import testing
@@ -69,12 +70,33 @@ def test_that_one_seed_is_left(small, monkeypatch):
         (lambda table: table.drop(columns="digest"), "lacks seed or digest"),
         (lambda table: table.query("seed > 1"), "has other seeds than its runs"),
         (lambda table: table.loc[[0, *table.index]], "two runs are the same"),
+        (
+            lambda table: pd.concat([table, table.assign(digest=table["digest"] + "again")]),
+            "tells two runs apart",
+        ),
     ],
 )
 def test_that_fingerprints_tell_runs_apart(small, monkeypatch, change, message):
     read = Small.table
     monkeypatch.setattr(Small, "table", lambda self, path: change(read(self, path)))
     with pytest.raises(AssertionError, match=message):
+        testing.check_fingerprints_tell_runs_apart(small)
+
+
+def test_whole_numbers_that_one_experiment_lacks_tell_no_runs_apart(small, monkeypatch):
+    """In the table of all experiments they have fractions."""
+    read = Small.table
+    first = next(iter(small.parts.files.fingerprints.values()))
+
+    def with_classes(self, path):
+        table = read(self, path)
+        if path != first:
+            return table
+        other = table.assign(digest=table["digest"] + "other", classes=6)
+        return pd.concat([table.assign(classes=2), other], ignore_index=True)
+
+    monkeypatch.setattr(Small, "table", with_classes)
+    with pytest.raises(AssertionError, match="no whole number that all experiments have"):
         testing.check_fingerprints_tell_runs_apart(small)
 
 

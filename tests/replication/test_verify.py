@@ -14,9 +14,9 @@ from conftest import DEFAULTS, FIGURE, ROOT, Project
 
 from replication.configuration import merged
 from replication.reproductions import EARLIER, reproductions
-from replication.verification.collect import _fingerprints
 from replication.verification.receipt import Receipt, read_receipt, reference_digest
 from replication.verification.reference import (
+    collect_fingerprints,
     find_references,
     read_reference,
     reference_folder,
@@ -289,7 +289,7 @@ def test_what_an_overlay_removes_stays_removed():
 def test_fingerprints_of_32_bits_are_read_as_they_were_found(computed, tmp_path):
     reference, _ = read_reference(reference_folder(computed.folder, STUDY))
     runs = pd.DataFrame({"seed": [1], "digest": ["0"], "loss": np.array([0.1], np.float32)})
-    found = _fingerprints({"e": runs})
+    found = collect_fingerprints({"e": runs})
     write_reference(
         tmp_path,
         type(reference)({**reference.tables, "fingerprints.csv": found}, {}, reference.depends),

@@ -19,6 +19,7 @@ from replication.verification.reference import (
     Expected,
     Reference,
     collect_evidence,
+    collect_fingerprints,
     figure_path,
     read_numbers,
 )
@@ -62,7 +63,7 @@ def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, 
     if evidence := read(files.evidence, made):
         tables[EVIDENCE] = collect_evidence(evidence)
     if runs := read(files.fingerprints, made):
-        tables[FINGERPRINTS] = fingerprints(runs)
+        tables[FINGERPRINTS] = collect_fingerprints(runs)
     verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
     return Reference(tables, verdicts, depends(jobs, study)), refused
 
@@ -133,10 +134,3 @@ def families(study: StudyJobs) -> Iterator[dict[str, Any]]:
     """Tests by claim of those that share their correction for many tests, family by family."""
     for names in study.families:
         yield {name: study.claims[name].test for name in names}
-
-
-def fingerprints(runs: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """All runs as one table, in 64 bits: so written, numbers of 32 bits are read back the same."""
-    tables = [table.assign(experiment=name) for name, table in runs.items()]
-    together = pd.concat(tables, ignore_index=True)
-    return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))

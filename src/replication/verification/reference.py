@@ -168,6 +168,17 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([table.astype(_NUMBERS) for table in tables or [empty]], ignore_index=True)
 
 
+def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The fingerprints of all experiments as one table, with a column `experiment`.
+
+    In 64 bits: so written, numbers of 32 bits are read back the same. A column that some experiment
+    lacks is empty there, and whole numbers in it are read back with a fraction.
+    """
+    tables = [table.assign(experiment=name) for name, table in fingerprints.items()]
+    together = pd.concat(tables, ignore_index=True)
+    return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))
+
+
 def run_keys(runs: pd.DataFrame) -> list[str]:
     """The columns of fingerprints that tell runs apart: all but their digest and numbers."""
     numbers = {"digest", *runs.select_dtypes("float")}
