@@ -23,11 +23,17 @@ import pytest
 import snakemake.cli  # noqa: F401  what `forked` has at hand
 
 from replication.configuration import configure
+from replication.jobs import Jobs
 from replication.study import find_studies
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements-encoders.lock")
-DEFAULTS = configure({}, find_studies())
+STUDIES = find_studies()
+DEFAULTS = configure({}, STUDIES)
+JOBS = Jobs.of(DEFAULTS, STUDIES)
+"""All of a plain run."""
+LONGEST = ("replication", "scan_and_snap_text")
+"""Folders of tests that take minutes."""
 FIGURE = "figures/example/fig1.pdf"
 """Of the template, which is small: what tests of the engine make."""
 OF_ENCODERS = {"safetensors", "sklearn", "tokenizers", "transformers"}
@@ -198,6 +204,11 @@ def _skipped_without_packages() -> Iterator[None]:
         if error.name not in OF_ENCODERS:
             raise
         pytest.skip(f"{error.name} is not installed; `make tools` installs it")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, so that no process is left with one of them when others have ended."""
+    items.sort(key=lambda item: item.path.parent.name not in LONGEST)
 
 
 @pytest.hookimpl(wrapper=True)

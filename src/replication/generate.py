@@ -24,6 +24,7 @@ from replication.numerals import typed_in_template
 from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical, to_markdown
 from replication.reproductions import SUMMARY, Reproduction, all_reproductions, summary
 from replication.rulegraph import rulegraph
+from replication.schema import Schema, described
 from replication.storage import write_text
 from replication.study import StudySettings, find_studies
 from replication.verification.judgement import (
@@ -79,8 +80,6 @@ _REPRODUCTIONS = ("<!-- reproductions: generated -->", "<!-- end of reproduction
 
 _BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
 
-Schema = dict[str, Any]
-
 
 def generated_files() -> dict[str, str]:
     """Path, relative to the project's root, and content of every generated file."""
@@ -88,7 +87,7 @@ def generated_files() -> dict[str, str]:
     jobs = Jobs.of(configure({}, found), found)
     studies = [_told(study) for study in jobs.studies.values()]
     home = [told for told in studies if told.jobs.study.is_home]
-    schema = configuration_type(found).model_json_schema()
+    schema = described(configuration_type(found))
     answers = _to_yaml(checklist(home))
     return {
         "config/config.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",

@@ -84,7 +84,6 @@ class Strict(BaseModel):
         extra="forbid",
         frozen=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
         validate_default=True,
     )
 

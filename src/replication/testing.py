@@ -293,8 +293,8 @@ def check_fingerprints_tell_runs_apart(small: Small) -> None:
     keys = run_keys(together)
     for experiment, table in together.groupby("experiment"):
         assert not table.duplicated(keys).any(), (
-            f"fingerprint of {experiment}: no text, and no whole number that all experiments have, tells"
-            " two runs apart"
+            f"fingerprint of {experiment}: no text, and no whole number that all experiments have,"
+            " tells two runs apart"
         )
 
 

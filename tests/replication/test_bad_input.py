@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 import torch
 from click.testing import CliRunner
-from conftest import DEFAULTS, ROOT
+from conftest import DEFAULTS, JOBS, ROOT, STUDIES
 
 from replication import configuration, run
 from replication.configuration import configure, read_overlay
@@ -18,10 +18,8 @@ from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.order import Orders, Told
 from replication.printed import check_printed
-from replication.study import find_studies
 from replication.targets import refuse_target, unknown_targets
 
-STUDIES = find_studies()
 RUN = "example: {experiments: {printed: {%s}}}"
 TRAIN = RUN % "training: {%s}"
 PROBLEM = TRAIN % "problem: {%s}"
@@ -330,7 +328,6 @@ def test_a_table_that_was_spoilt_after_planning_is_not_to_be_deleted(tmp_path):
     assert not files[0].exists()
 
 
-JOBS = Jobs.of(DEFAULTS, STUDIES)
 KINDS = "(a figure can be pdf, png, svg or, its numbers, csv)"
 
 

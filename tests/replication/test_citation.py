@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from conftest import DEFAULTS, ROOT
+from conftest import JOBS, ROOT
 
 from replication import generate
 from replication.checklist import Told
@@ -29,7 +29,6 @@ from replication.verification.reference import (
 )
 
 TABLE = pd.DataFrame({"rate": [0.5, 0.5, 1.0], "seed": [1, 2, 1], "mean": [0.1234, 0.1234, 12.0]})
-JOBS = Jobs.of(DEFAULTS, find_studies())
 FIGURES = [(study, name) for study in find_references(ROOT) for name in JOBS.studies[study].figures]
 DOCUMENTS = [
     path

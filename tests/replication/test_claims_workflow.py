@@ -5,10 +5,7 @@ import shutil
 
 import pytest
 import yaml
-from conftest import DEFAULTS, ROOT, Project
-
-from replication.jobs import Jobs
-from replication.study import find_studies
+from conftest import JOBS, ROOT, Project
 
 VERDICT = "results/example/verdicts/C2.json"
 EVIDENCE = "results/example/evidence/C2.parquet"
@@ -32,7 +29,7 @@ def test_verdict_says_what_it_comes_from(judged):
     assert record["comparisons"][0]["cell"] == "variance 0.5"
     assert "replication.verification.judgement" in record["provenance"]["code"]
     assert record["provenance"]["packages"].keys() >= {"numpy", "pandas"}
-    read = Jobs.of(DEFAULTS, find_studies()).order(VERDICT).inputs
+    read = JOBS.order(VERDICT).inputs
     assert {item.recipe.program for item in read} == {
         "transformer_dynamics.example.claims.learning"
     }

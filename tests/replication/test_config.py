@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import jsonschema
 import pytest
 import yaml
-from conftest import DEFAULTS, ROOT, changed
+from conftest import DEFAULTS, JOBS, ROOT, STUDIES, changed
 from pydantic import Field
 
 from replication.configuration import configuration_type, configure, defaults
@@ -21,20 +21,17 @@ from replication.jobs import Jobs
 from replication.strict import REMOVABLE, Name, Strict
 from replication.study import find_studies
 
-STUDIES = find_studies()
-GENERATED = generated_files()
 
-
-@pytest.mark.parametrize("path", GENERATED)
-def test_generated_file_is_current(path):
-    difference = difflib.unified_diff(
-        (ROOT / path).read_text().splitlines(),
-        GENERATED[path].splitlines(),
-        path,
-        "generated",
-        lineterm="",
-    )
-    assert not (text := "\n".join(difference)), f"run python -m replication.generate\n{text}"
+def test_generated_files_are_current():
+    for path, generated in generated_files().items():
+        difference = difflib.unified_diff(
+            (ROOT / path).read_text().splitlines(),
+            generated.splitlines(),
+            path,
+            "generated",
+            lineterm="",
+        )
+        assert not (text := "\n".join(difference)), f"run python -m replication.generate\n{text}"
 
 
 def test_default_file_changes_nothing():
@@ -185,13 +182,12 @@ def test_a_study_with_the_name_of_something_else_is_refused(name):
 @pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["example"]])
 def test_an_unknown_study_is_refused(choice):
     with pytest.raises(InputError, match="study: unknown key"):
-        Jobs.of(DEFAULTS, find_studies()).selected(choice)
+        JOBS.selected(choice)
 
 
 def test_studies_are_chosen_by_name():
-    jobs = Jobs.of(DEFAULTS, find_studies())
     both = ["example", "scan_and_snap"]
-    assert jobs.selected(" example,scan_and_snap, example") == both
+    assert JOBS.selected(" example,scan_and_snap, example") == both
 
 
 @pytest.mark.parametrize(

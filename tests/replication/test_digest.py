@@ -4,7 +4,7 @@ import ast
 from importlib.metadata import version
 
 import pytest
-from conftest import DEFAULTS
+from conftest import JOBS
 
 from replication.digest import (
     WORDING,
@@ -14,11 +14,9 @@ from replication.digest import (
     reach,
 )
 from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.study import find_studies
 
 EXAMPLE = "transformer_dynamics.example"
-TASKS = Jobs.of(DEFAULTS, find_studies()).tasks.values()
+TASKS = JOBS.tasks.values()
 PROGRAMS = {
     stage: {task.program for task in TASKS if task.stage == stage}
     for stage in {task.stage for task in TASKS}

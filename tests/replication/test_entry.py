@@ -4,16 +4,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import FIGURE, Project
+from conftest import FIGURE, JOBS, Project
 
 from replication import recover
-from replication.configuration import configure
-from replication.jobs import Jobs
-from replication.study import find_studies
 
 ENTRIES = {"Snakefile": "plain", "workflow/Snakefile": "all"}
 """Each with its default target."""
-JOBS = Jobs.of(configure({}, find_studies()), find_studies())
 CHEAP = [f"figures/{name}.pdf" for name in JOBS.shown("scan_and_snap") if name != "sensitivity"]
 
 

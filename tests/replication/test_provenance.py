@@ -10,11 +10,10 @@ import pytest
 import requests
 import yaml
 from click.testing import CliRunner
-from conftest import DEFAULTS, FIGURE, ROOT, Project
+from conftest import FIGURE, JOBS, ROOT, Project
 
 from replication import crate
 from replication.generate import with_scorecard
-from replication.jobs import Jobs
 from replication.registry import SHOWN, THEORY
 from replication.study import find_studies
 from replication.verification.judgement import Verdict
@@ -198,7 +197,7 @@ def test_the_crate_is_called_by_the_paper(computed):
 @pytest.fixture(scope="module")
 def home() -> list:
     """The studies of the paper whose figures stand in `figures/` itself."""
-    studies = Jobs.of(DEFAULTS, find_studies()).studies.values()
+    studies = JOBS.studies.values()
     return [study for study in studies if study.study.is_home]
 
 

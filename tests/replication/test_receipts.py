@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner
-from conftest import DEFAULTS, FIGURE, ROOT
+from conftest import DEFAULTS, FIGURE, JOBS, ROOT
 from report_folder import Folder
 
 from replication.continuous.history import append, verdict_rows
@@ -50,7 +50,6 @@ from replication.verify import main
 STUDY = Path(FIGURE).parent.name
 ONE = "2026-01-31-epyc.json"
 BY = "J. Roe, https://orcid.org/0000-0002-1825-0097"
-JOBS = Jobs.of(DEFAULTS, find_studies())
 REFERENCE = read_reference(reference_folder(ROOT, STUDY))[0]
 RUNS = REFERENCE.tables[FINGERPRINTS]
 OTHER_BITS = RUNS.assign(digest=RUNS["digest"].str[::-1])

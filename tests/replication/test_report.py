@@ -6,16 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEFAULTS, ROOT, Project
+from conftest import JOBS, ROOT, Project
 from report_folder import CLAIMS, Folder
 
-from replication.jobs import Jobs
 from replication.report import sources
 from replication.report.commit import commit
 from replication.report.rule import figure_sources
 from replication.report.sources import FigureSources
 from replication.run import checksum
-from replication.study import find_studies
 from replication.verification.judgement import OUTCOMES
 
 
@@ -71,11 +69,6 @@ def test_every_claim_has_its_place(folder):
     assert [name for name in places if f'id="claim-{name}"' in errata] == ["E1", "B"]
     assert "What holds instead:</b> Note of E1" in errata
     assert 'alt="Figure 1. Two curves that fall. Claims: T3 replicated; T4 no effect; E1' in html
-
-
-@pytest.fixture(scope="module")
-def jobs():
-    return Jobs.of(DEFAULTS, find_studies())
 
 
 def test_texts_of_figures_cite_their_own_tables(folder):
@@ -240,8 +233,8 @@ def test_the_page_depends_on_the_receipts_of_others(shown):
         shutil.rmtree(receipts.parent)
 
 
-def test_figures_are_told_with_everything_that_made_them(jobs):
-    (fig1, _) = figure_sources(jobs, "example").figures
+def test_figures_are_told_with_everything_that_made_them():
+    (fig1, _) = figure_sources(JOBS, "example").figures
     assert fig1.command == "snakemake figures/example/fig1.pdf"
     assert fig1.table == Path("figures/example/fig1.csv")
     assert fig1.picture == Path("figures/example/fig1.svg")
@@ -259,16 +252,16 @@ def test_figures_are_told_with_everything_that_made_them(jobs):
     }
 
 
-def test_verdicts_in_a_figure_tell_no_cost(jobs):
+def test_verdicts_in_a_figure_tell_no_cost():
     """They rest on all that is computed."""
-    for name, study in jobs.studies.items():
-        for source in figure_sources(jobs, name).figures:
-            reads = jobs.tasks[study.table(source.name)].reads
+    for name, study in JOBS.studies.items():
+        for source in figure_sources(JOBS, name).figures:
+            reads = JOBS.tasks[study.table(source.name)].reads
             assert any("/verdicts/" in path for path in reads) == (not source.benchmarks)
 
 
-def test_figures_are_found_where_a_storage_provider_puts_them(jobs):
-    planned = figure_sources(jobs, "example")
+def test_figures_are_found_where_a_storage_provider_puts_them():
+    planned = figure_sources(JOBS, "example")
     moved = planned.at(f"storage/{path}" for path in planned.files)
     assert moved.files == [f"storage/{path}" for path in planned.files]
     assert moved.figures[0].benchmarks == planned.figures[0].benchmarks

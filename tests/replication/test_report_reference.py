@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
-from conftest import DEFAULTS, ROOT
+from conftest import JOBS, ROOT
 
 from replication.continuous.history import VERDICTS
-from replication.jobs import Jobs
 from replication.registry import GROUPS, Registry, read_registry
 from replication.report import reference
 from replication.report.__main__ import main
@@ -208,7 +207,6 @@ def test_all_pages_are_written_or_none(project, monkeypatch):
 
 def test_figures_are_the_same_whoever_draws_them(tmp_path):
     """One after the other, or several processes at once; what is wrong with one stops no other."""
-    jobs = Jobs.of(DEFAULTS, find_studies())
     folder = reference_folder(ROOT, STUDY) / "figures"
     found = {}
     for cores in (1, 2):
@@ -218,11 +216,11 @@ def test_figures_are_the_same_whoever_draws_them(tmp_path):
             checked = tmp_path / f"{name}.sha256"
             checked.write_text(checksum(folder / f"{name}.csv"))
             path = f"figures/example/{name}"
-            published = list(map(Path, jobs.tasks[path].published))
+            published = list(map(Path, JOBS.tasks[path].published))
             picture = tmp_path / f"{cores}/{index}/{name}.svg"
             picture.parent.mkdir(parents=True)
             table = folder / f"{name}.csv"
-            drawings.append(Drawing(jobs.order(path), table, checked, published, picture))
+            drawings.append(Drawing(JOBS.order(path), table, checked, published, picture))
         wrong = tmp_path / "wrong.sha256"
         wrong.write_text("0")
         drawings[1] = drawings[1]._replace(checked=wrong)

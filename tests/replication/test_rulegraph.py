@@ -2,13 +2,9 @@
 
 from xml.etree import ElementTree as Xml
 
-from conftest import DEFAULTS
+from conftest import JOBS
 
-from replication.jobs import Jobs
 from replication.rulegraph import rulegraph
-from replication.study import find_studies
-
-JOBS = Jobs.of(DEFAULTS, find_studies())
 
 
 def texts(path: str) -> list[str]:

@@ -14,12 +14,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import DEFAULTS
+from conftest import DEFAULTS, JOBS
 
 from replication import run
 from replication.errors import InputError
 from replication.frames import read_csv, read_table, write_csv, write_table
-from replication.jobs import Jobs
 from replication.order import Orders, Told
 from replication.provenance import digest, provenance, recipe
 from replication.storage import (
@@ -29,7 +28,6 @@ from replication.storage import (
     write_arrays,
     write_atomically,
 )
-from replication.study import find_studies
 
 PROGRAM = "transformer_dynamics.example.data"
 SETTINGS = {"samples": 10, "noise": 0.5}
@@ -201,17 +199,17 @@ def test_what_a_run_kept_for_itself_is_its_own(tmp_path):
 
 
 def run_of_the_example():
-    """The study's jobs, and one of its runs, whose data are made in the current folder."""
-    jobs, path = Jobs.of(DEFAULTS, find_studies()), "results/example/runs/printed/1-5.npz"
-    (data,) = jobs.tasks[path].reads
-    run.make(run.Work(jobs.order(data), [], Path(data), None))
-    given = run.Given(Path(data), "data", jobs.recipe(data), list(jobs.tasks[data].seeds), None)
-    return jobs, run.Work(jobs.order(path), [given], Path(path), None)
+    """One of its runs, whose data are made in the current folder."""
+    path = "results/example/runs/printed/1-5.npz"
+    (data,) = JOBS.tasks[path].reads
+    run.make(run.Work(JOBS.order(data), [], Path(data), None))
+    given = run.Given(Path(data), "data", JOBS.recipe(data), list(JOBS.tasks[data].seeds), None)
+    return run.Work(JOBS.order(path), [given], Path(path), None)
 
 
 def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    jobs, work = run_of_the_example()
+    work = run_of_the_example()
     output = work.output
     program = importlib.import_module(work.order.program)
     train, found = program.train, []
@@ -222,7 +220,7 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
         checkpoint.write(ARRAYS)
         found.append(checkpoint.read())
         with pytest.raises(InputError, match="under way"):
-            read_arrays(output.with_suffix(".checkpoint"), jobs.recipe(str(output)), None)
+            read_arrays(output.with_suffix(".checkpoint"), JOBS.recipe(str(output)), None)
         return train(job, seeds, data, checkpoint)
 
     monkeypatch.setattr(program, "train", keeping)
@@ -238,7 +236,7 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
 def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
     """As when a source file was exchanged, which no recipe says."""
     monkeypatch.chdir(tmp_path)
-    jobs, work = run_of_the_example()
+    work = run_of_the_example()
     found = []
 
     def interrupted(job, seeds, data, checkpoint):
@@ -257,7 +255,7 @@ def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
     again()
     (data,) = work.given
     arrays = read_arrays(data.path, data.recipe, data.seeds)
-    settings = jobs.tasks[str(data.path)].settings
+    settings = JOBS.tasks[str(data.path)].settings
     made = provenance(data.recipe.program, settings, data.seeds, data.recipe.reads)
     write_arrays(data.path, {name: values * 2 for name, values in arrays.items()}, made)
     again()
@@ -310,9 +308,8 @@ def small_disk(tmp_path):
 
 
 def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path, tmp_path: Path):
-    jobs = Jobs.of(DEFAULTS, find_studies())
-    path = next(path for path in jobs.tasks if path.startswith("results/example/data/"))
-    job = str(Told(Orders(orders=[jobs.order(path)]).to_json(), tmp_path))
+    path = next(path for path in JOBS.tasks if path.startswith("results/example/data/"))
+    job = str(Told(Orders(orders=[JOBS.order(path)]).to_json(), tmp_path))
     command = [sys.executable, "-m", "replication.run", "--job", job, str(small_disk / "2.npz")]
     failed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert failed.returncode == 1
@@ -371,7 +368,7 @@ def test_a_damaged_checksum_is_one_sentence(tmp_path):
     ],
 )
 def test_a_table_without_a_column_is_refused_where_it_is_made(tmp_path, monkeypatch, path, said):
-    order = Jobs.of(DEFAULTS, find_studies()).order(path)
+    order = JOBS.order(path)
     program = importlib.import_module(order.program)
     wrong = wraps(getattr(program, order.function))(lambda *_: TABLE[["entropy", "name"]])
     monkeypatch.setattr(program, order.function, wrong)

@@ -5,12 +5,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import DEFAULTS
+from conftest import JOBS
 
 from replication.errors import InputError
-from replication.jobs import Jobs
 from replication.registry import Interval, Registry
-from replication.study import find_studies
 from replication.verification.collect import counts, expected
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import (
@@ -382,7 +380,7 @@ def test_a_damaged_reference_is_refused(reference, tmp_path, damage):
 
 
 def test_what_is_compared_as_counts_is_there():
-    for study in Jobs.of(DEFAULTS, find_studies()).studies.values():
+    for study in JOBS.studies.values():
         names = counts(study)
         assert len(names) >= len(study.registry.compared_as_counts)
         assert names <= study.claims.keys() | expected(study).tables

@@ -7,11 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import JOBS
 
-from replication.configuration import configure
-from replication.jobs import Jobs
 from replication.registry import Equivalence, Statistical, Test
-from replication.study import find_studies
 from replication.verification import judgement
 from replication.verification.judgement import Judged, Verdict, judge
 from replication.verification.reference import (
@@ -25,7 +23,7 @@ Key = tuple[str, str]
 
 ROOT = Path(__file__).parents[2]
 
-STUDIES = Jobs.of(configure({}, find_studies()), find_studies()).studies
+STUDIES = JOBS.studies
 REFERENCES = {
     study: read_reference(reference_folder(ROOT, study))[0] for study in find_references(ROOT)
 }
@@ -46,7 +44,7 @@ FAMILY = {
     ]
     for key in EVIDENCE_OF
 }
-REPLICATIONS = 100
+REPLICATIONS = 50
 FEWEST_RESAMPLED = 10
 """Seeds."""
 SKEWED = {("scan_and_snap", "T20b"): 8, ("gradient_heterogeneity", "H9f"): 4}

@@ -5,10 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import DEFAULTS, ROOT
+from conftest import JOBS, ROOT
 
-from replication.jobs import Jobs
-from replication.study import find_studies
 from replication.verification.collect import counts, others
 from replication.verification.comparison import compare
 from replication.verification.reference import (
@@ -19,7 +17,7 @@ from replication.verification.reference import (
     reference_folder,
 )
 
-STUDIES = Jobs.of(DEFAULTS, find_studies()).studies
+STUDIES = JOBS.studies
 TEXT, SYNTHETIC = "scan_and_snap_text", "scan_and_snap"
 
 

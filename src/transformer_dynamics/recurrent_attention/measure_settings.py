@@ -2,7 +2,7 @@
 
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from replication.strict import Count, Counts, Positive, Strict, distinct
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
@@ -139,9 +139,6 @@ How = TypeVar("How", bound=Strict)
 class MeasureJob(Strict, Generic[How]):
     """One metric of one condition."""
 
-    # Of `MeasureJob[Votes]` the source that would be searched for these texts is the signature in
-    # which it stands; Python 3.11 may fail to read it.
-    model_config = ConfigDict(use_attribute_docstrings=False)
     train: TrainJob
     """What the runs were made by."""
     how: How
