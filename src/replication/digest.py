@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from replication.errors import InputError
 
@@ -271,13 +271,14 @@ def _shape(node: object, imports: list[ast.Import | ast.ImportFrom]) -> object:
     for name in node._fields:
         value = getattr(node, name, None)
         if name == "body" and isinstance(value, list):
-            value = [child for child in value if not _is_bare_string(child)]
+            value = [child for child in value if not is_bare_string(child)]
         if value not in (None, []):
             fields.append((name, _shape(value, imports)))
     return type(node).__name__, fields
 
 
-def _is_bare_string(node: ast.AST) -> bool:
+def is_bare_string(node: ast.AST) -> TypeGuard[ast.Expr]:
+    """Whether a statement is nothing but a text, such as a docstring."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

@@ -3,12 +3,15 @@
 import ast
 import inspect
 import textwrap
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import ModelSchema
+
+from replication.digest import is_bare_string
 
 Schema = dict[str, Any]
 
@@ -41,6 +44,7 @@ def _texts(model: type) -> dict[str, str]:
     return texts
 
 
+@cache
 def _own_texts(model: type) -> dict[str, str]:
     try:
         source = inspect.getsource(model)
@@ -49,11 +53,9 @@ def _own_texts(model: type) -> dict[str, str]:
     (definition,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(definition, ast.ClassDef)
     return {
-        field.target.id: inspect.cleandoc(below.value.value)
+        field.target.id: inspect.cleandoc(ast.literal_eval(below.value))
         for field, below in pairwise(definition.body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
-        and isinstance(below, ast.Expr)
-        and isinstance(below.value, ast.Constant)
-        and isinstance(below.value.value, str)
+        and is_bare_string(below)
     }

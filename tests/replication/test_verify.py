@@ -286,6 +286,10 @@ def test_what_an_overlay_removes_stays_removed():
     assert again == fewer
 
 
+def test_a_study_without_experiments_has_no_fingerprints():
+    assert collect_fingerprints({}).empty
+
+
 def test_fingerprints_of_32_bits_are_read_as_they_were_found(computed, tmp_path):
     reference, _ = read_reference(reference_folder(computed.folder, STUDY))
     runs = pd.DataFrame({"seed": [1], "digest": ["0"], "loss": np.array([0.1], np.float32)})

@@ -44,7 +44,7 @@ FAMILY = {
     ]
     for key in EVIDENCE_OF
 }
-REPLICATIONS = 50
+REPLICATIONS = 100
 FEWEST_RESAMPLED = 10
 """Seeds."""
 SKEWED = {("scan_and_snap", "T20b"): 8, ("gradient_heterogeneity", "H9f"): 4}

@@ -175,7 +175,8 @@ def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
     lacks is empty there, and whole numbers in it are read back with a fraction.
     """
     tables = [table.assign(experiment=name) for name, table in fingerprints.items()]
-    together = pd.concat(tables, ignore_index=True)
+    empty = pd.DataFrame({"experiment": []})
+    together = pd.concat(tables or [empty], ignore_index=True)
     return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))
 
 
