@@ -7,7 +7,8 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
-RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+# Containers often forbid compiled files; without them every start compiles the project anew.
+RUN := PYTHONDONTWRITEBYTECODE= PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: all environment tools cluster encoders test portable campaigns faults recover lint format benchmark gallery lock newest audit clean

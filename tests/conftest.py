@@ -18,6 +18,9 @@ from typing import Any, NoReturn, Self
 # There is a process of tests per processor; threads besides would wait for one another, and have
 # tests take many times as long. Libraries look at this once, when they are imported.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Hundreds of processes start here; without compiled files each would compile the project anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 import pytest
 import snakemake.cli  # noqa: F401  what `forked` has at hand

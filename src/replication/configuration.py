@@ -6,7 +6,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -69,8 +69,13 @@ def configuration_type(studies: dict[str, Study]) -> type[Configuration]:
     for name, study in studies.items():
         if name in Configuration.model_fields or hasattr(Configuration, name):
             raise InputError(f"{study.folder}: a study cannot be called {name}; rename the folder")
-    sections: dict[str, Any] = {name: (study.settings, ...) for name, study in studies.items()}
-    return create_model("Configuration", __base__=Configuration, **sections)
+    return _with_sections(tuple((name, study.settings) for name, study in studies.items()))
+
+
+@cache
+def _with_sections(sections: tuple[tuple[str, type[StudySettings]], ...]) -> type[Configuration]:
+    fields: dict[str, Any] = {name: (settings, ...) for name, settings in sections}
+    return create_model("Configuration", __base__=Configuration, **fields)
 
 
 def defaults(studies: dict[str, Study]) -> dict[str, Any]:

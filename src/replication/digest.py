@@ -6,12 +6,16 @@ that its program reaches, and every intermediate file carries the same digests.
 
 import ast
 import hashlib
+import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from importlib.util import cache_from_source
 from pathlib import Path
-from typing import NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from replication.errors import InputError
 
@@ -42,21 +46,41 @@ class Parameters(NamedTuple):
     """Names of those that can be given by their place."""
     named: tuple[str, ...]
     """Names of those that can only be given by name."""
-    required: frozenset[str]
+    required: tuple[str, ...]
     """Names of those without a default."""
     takes_more: bool
     """Whether any number can follow, as in `*tables`."""
 
 
-class _Module(NamedTuple):
+class _Import(NamedTuple):
+    """One import statement."""
+
+    module: str
+    """What it names, without the dots of a relative import."""
+    names: list[str]
+    """What it takes from there, as in `from module import name`."""
+    is_relative: bool = False
+    """Whether it begins with dots."""
+
+
+class _Source(NamedTuple):
+    """What a source file says, whatever else there is."""
+
     digest: str
     """Empty if nothing but documentation stands in it."""
+    imports: list[_Import]
+    """All of them, those within functions, too."""
+    functions: dict[str, Parameters | None]
+    """Those that it defines, with their parameters; none of what it takes from elsewhere."""
+
+
+class _Module(NamedTuple):
+    source: _Source
+    """Its file."""
     imports: frozenset[str]
     """Modules of this project."""
     packages: frozenset[str]
     """Packages that may compute, as they are imported."""
-    functions: dict[str, Parameters | None]
-    """Those that it defines, with their parameters; none of what it takes from elsewhere."""
 
 
 @cache
@@ -76,7 +100,9 @@ def reach(module: str) -> Reach:
         if name not in found and name not in WORDING:
             found[name] = _module(name)
             waiting.extend(found[name].imports)
-    modules = {name: item.digest for name, item in sorted(found.items()) if item.digest}
+    modules = {
+        name: item.source.digest for name, item in sorted(found.items()) if item.source.digest
+    }
     # Only here, as it takes a moment to find what a package is called, and a check needs it not.
     packages = map(_distribution, frozenset().union(*(item.packages for item in found.values())))
     return Reach(modules, tuple(sorted(packages)))
@@ -123,7 +149,7 @@ def check_function(module: str, function: str) -> None:
     Raises:
         InputError: names it, and what the module has.
     """
-    found = _module(module).functions
+    found = _module(module).source.functions
     if function not in found:
         public = ", ".join(sorted(name for name in found if name.islower() and name[0] != "_"))
         raise InputError(f"{_source(module)}: has no function {function}; it has {public}")
@@ -135,7 +161,7 @@ def parameters(module: str, function: str) -> Parameters:
     Raises:
         InputError: if it has none of this name; names those that it has.
     """
-    defined = {name: found for name, found in _module(module).functions.items() if found}
+    defined = {name: found for name, found in _module(module).source.functions.items() if found}
     found = defined.get(function)
     if found is None or function.startswith("_"):
         public = ", ".join(sorted(name for name in defined if name[0] != "_"))
@@ -181,21 +207,79 @@ def _pins(lock: Path) -> dict[str, str]:
 @cache
 def _module(name: str) -> _Module:
     try:
-        path = _source(name)
-        tree = ast.parse(path.read_text(), str(path))
+        source = _known(_source(name))
     except ModuleNotFoundError as error:
         raise InputError(f"{error}; every folder of a package needs an __init__.py") from error
-    except SyntaxError as error:
-        raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
-    digest, imports = _read(tree)
-    imported = _imported(imports, name)
+    imported = _imported(source.imports, name)
     # Importing a.b.c runs a and a.b first.
     parts = name.split(".")
     parents = {".".join(parts[:end]) for end in range(1, len(parts))}
     own = frozenset({item for item in imported if _is_ours(item)} | parents)
     tops = {item.split(".")[0] for item in imported - own}
-    packages = frozenset(tops - COMPUTES_NOTHING - sys.stdlib_module_names)
-    return _Module(digest, own, packages, dict(_functions(tree)))
+    return _Module(source, own, frozenset(tops - COMPUTES_NOTHING - sys.stdlib_module_names))
+
+
+def _known(path: Path) -> _Source:
+    """Read a source file, or what was kept of the same content beside its compiled form.
+
+    To go through the syntax trees of all modules took half of every start.
+
+    Raises:
+        InputError: if it is no Python.
+    """
+    content = path.read_bytes()
+    kept = Path(cache_from_source(path)).with_suffix(".json")
+    of = hashlib.sha256(_own_source() + content).hexdigest()
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        found = json.loads(kept.read_text("utf-8"))
+        if found["of"] == of:
+            return _as_source(*found["source"])
+    source = _parsed(content, path)
+    if not sys.dont_write_bytecode:
+        temporary = kept.with_name(f".{kept.name}.{os.getpid()}")
+        with suppress(OSError):  # the folder may belong to somebody else
+            temporary.parent.mkdir(exist_ok=True)
+            temporary.write_text(json.dumps({"of": of, "source": source}), "utf-8")
+            temporary.replace(kept)
+    return source
+
+
+@cache
+def _own_source() -> bytes:
+    """What says how a module is read; after a change of it nothing that was kept counts."""
+    return Path(__file__).read_bytes()
+
+
+def _as_source(
+    digest: str, imports: list[list[Any]], functions: dict[str, list[Any] | None]
+) -> _Source:
+    """From JSON, which has lists alone."""
+    read = {name: found and _as_parameters(*found) for name, found in functions.items()}
+    return _Source(digest, [_Import(*each) for each in imports], read)
+
+
+def _as_parameters(
+    positional: list[str], named: list[str], required: list[str], takes_more: bool
+) -> Parameters:
+    return Parameters(tuple(positional), tuple(named), tuple(required), takes_more)
+
+
+def _parsed(content: bytes, path: Path) -> _Source:
+    try:
+        tree = ast.parse(content, str(path))
+    except SyntaxError as error:
+        raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
+    digest, nodes = _read(tree)
+    return _Source(digest, list(_imports(nodes)), dict(_functions(tree)))
+
+
+def _imports(nodes: Iterable[ast.Import | ast.ImportFrom]) -> Iterator[_Import]:
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (_Import(alias.name, []) for alias in node.names)
+        else:
+            names = [alias.name for alias in node.names]
+            yield _Import(node.module or "", names, node.level > 0)
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Parameters | None]]:
@@ -211,9 +295,7 @@ def _parameters(given: ast.arguments) -> Parameters:
     named = [item.arg for item in given.kwonlyargs]
     without = [name for name, default in zip(named, given.kw_defaults, strict=True) if not default]
     required = positional[: len(positional) - len(given.defaults)] + without
-    return Parameters(
-        tuple(positional), tuple(named), frozenset(required), given.vararg is not None
-    )
+    return Parameters(tuple(positional), tuple(named), tuple(required), given.vararg is not None)
 
 
 def _is_ours(module: str) -> bool:
@@ -228,19 +310,13 @@ def _source(module: str) -> Path:
     raise ModuleNotFoundError(f"there is no module {module} in {SOURCE}")
 
 
-def _imported(imports: Iterable[ast.Import | ast.ImportFrom], module: str) -> set[str]:
+def _imported(imports: Iterable[_Import], module: str) -> set[str]:
     names: set[str] = set()
-    for node in imports:
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-            continue
-        if node.level:
+    for base, taken, is_relative in imports:
+        if is_relative:
             raise InputError(f"{module}: relative imports are not followed, write them in full")
-        base = node.module or ""
         names.add(base)
-        names.update(
-            f"{base}.{alias.name}" for alias in node.names if is_module(f"{base}.{alias.name}")
-        )
+        names.update(f"{base}.{name}" for name in taken if is_module(f"{base}.{name}"))
     return names
 
 

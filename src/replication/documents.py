@@ -1,6 +1,8 @@
 """YAML documents that people write."""
 
 import re
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,14 @@ def _line(node: yaml.Node) -> str:
     return f"line {node.start_mark.line + 1}"
 
 
+@cache
+def _parsed(text: str, name: str) -> Any:
+    """Defaults are read several times, and to parse them takes longer than to read them."""
+    stream = StringIO(text)
+    stream.name = name  # type: ignore[misc]
+    return yaml.load(stream, Loader=_Loader)
+
+
 def read_yaml(path: Path) -> Any:
     """Read a document.
 
@@ -59,8 +69,7 @@ def read_yaml(path: Path) -> Any:
         InputError: if the file is not there, or is no YAML.
     """
     try:
-        with path.open(encoding="utf-8") as stream:
-            return yaml.load(stream, Loader=_Loader)
+        return _parsed(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:

@@ -367,23 +367,25 @@ class Jobs:
 def _of(study: Study, configuration: Configuration) -> StudyJobs:
     parts = _parts(study, configuration)
     papers = list(_papers(study, configuration.computation))
-    if any(parts.settings == paper.settings for paper in papers):
+    if any(parts.settings == paper.section(study.name) for paper in papers):
         return parts
-    return without_published(parts, papers)
+    known = []
+    for paper in papers:
+        # Where the study refuses to compute it, nothing that it computes is of it.
+        with suppress(InputError):
+            known.append(_parts(study, paper))
+    return without_published(parts, known)
 
 
-def _papers(study: Study, computation: Computation) -> Iterator[StudyJobs]:
-    """The jobs of the settings that values were published of: the defaults, and the paper's scale.
-
-    Where the study refuses to compute the latter, nothing that it computes is of it.
-    """
-    yield _parts(study, configure({"computation": computation.model_dump()}, {study.name: study}))
+def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
+    """The settings that values were published of: the defaults, and the paper's scale."""
+    changes: dict[str, Any] = {"computation": computation.model_dump()}
+    yield configure(changes, {study.name: study})
     overlay = study.folder / "paper_scale.yaml"
     if overlay.exists():
         section = read_overlay(overlay)[study.name]
-        changes = {study.name: section, "computation": computation.model_dump()}
         with suppress(InputError):
-            yield _parts(study, configure(changes, {study.name: study}))
+            yield configure(changes | {study.name: section}, {study.name: study})
 
 
 def _parts(study: Study, configuration: Configuration) -> StudyJobs:

@@ -279,10 +279,10 @@ def _check_parameters(
     used = {*takes.positional, *takes.named} & keys
     for name in sorted({*claim.uses} - used):
         raise InputError(f"{where} > uses: {claim.measure} does not take {name}; remove it")
-    for name in sorted(used & takes.required - {*claim.uses}):
+    for name in sorted((used & {*takes.required}) - {*claim.uses}):
         raise InputError(f"{where} > uses: {claim.measure} takes {name}, too; add it")
     tables = [name for name in takes.positional if name not in used]
-    least = len(takes.required & {*tables})
+    least = len({*takes.required} & {*tables})
     if given < least or (given > len(tables) and not takes.takes_more):
         number = f"{len(tables)} table{'s' if len(tables) != 1 else ''}"
         named = f" ({', '.join(tables)})" if tables else ""

@@ -378,9 +378,10 @@ def _report(
         click.echo(f"Equal to the reference: {found}{within}.")
     elif not rows:
         click.echo("Nothing is computed here; the reference itself is whole.")
-    for place, quantity, was, now, difference, tolerance in rows[:SHOWN]:
+    for place, quantity, was, now, difference, tolerance, allowed in rows[:SHOWN]:
+        size = "" if math.isnan(difference) else f", at most {allowed:.3g}"
         gap = "" if math.isnan(difference) else f", {difference:.3g} apart"
-        said = f"{now}, expected {was}{gap} (tolerance: {tolerance})"
+        said = f"{now}, expected {was}{gap} (tolerance: {tolerance}{size})"
         click.echo(f"{place}: {quantity} is {said}", err=True)
 
 

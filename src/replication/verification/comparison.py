@@ -169,10 +169,10 @@ def _tables(
             same = allowed(name) is SAME_PROCESSOR
             columns = known.columns if same else known.columns.drop("digest")
             runs = table[keys].merge(known, on=keys, how="left").reindex(columns=columns)
-            found_runs = table.reindex(columns=columns)
-            yield from _parts(name, "experiment", found_runs, runs, allowed)
+            found_runs, known = (each.reindex(columns=columns) for each in (table, known))
+            yield from _parts(name, "experiment", found_runs, runs, known, allowed)
         elif name == EVIDENCE:
-            yield from _parts(name, "claim", table, known, allowed)
+            yield from _parts(name, "claim", table, known, known, allowed)
         else:
             yield from differences(name, table, known, allowed(name))
 
@@ -182,10 +182,13 @@ def _parts(
     key: str,
     found: pd.DataFrame,
     reference: pd.DataFrame,
+    whole: pd.DataFrame,
     allowed: Callable[[str], Tolerances],
 ) -> Iterator[Difference]:
+    """Claim by claim, or experiment by experiment; of some seeds if just those are found."""
     for part, rows in found.groupby(key, sort=False):
-        now, known = (
-            each.reset_index(drop=True) for each in (rows, reference[reference[key] == part])
+        now, known, of_all = (
+            each.reset_index(drop=True)
+            for each in (rows, reference[reference[key] == part], whole[whole[key] == part])
         )
-        yield from differences(f"{name}, {key} {part}", now, known, allowed(str(part)))
+        yield from differences(f"{name}, {key} {part}", now, known, allowed(str(part)), of_all)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -95,10 +95,16 @@ class Difference(NamedTuple):
     """How far a number is from where it should be."""
     tolerance: Tolerance = "exact"
     """The class of comparison."""
+    allowed: float = 0.0
+    """How far it may be."""
 
 
 def differences(
-    place: str, found: pd.DataFrame, reference: pd.DataFrame, tolerances: Tolerances
+    place: str,
+    found: pd.DataFrame,
+    reference: pd.DataFrame,
+    tolerances: Tolerances,
+    whole: pd.DataFrame | None = None,
 ) -> Iterator[Difference]:
     """Every value of a table that is not that of the reference.
 
@@ -109,9 +115,12 @@ def differences(
     Args:
         place: what to call the table.
         found: the table as it is.
-        reference: the table as it should be.
+        reference: the rows of the reference that should be found.
         tolerances: of numbers that are not whole.
+        whole: all rows of the reference, which say how far its numbers spread; those that should be
+            found if left out. Where one seed is computed, its row alone has no spread.
     """
+    whole = reference if whole is None else whole
     if tolerances in {ACROSS_PROCESSORS, COUNTS, OTHER_SEEDS}:
         uncompared = [EFFECT, *(["holding"] if tolerances is OTHER_SEEDS else [])]
         found, reference = (
@@ -135,10 +144,11 @@ def differences(
             continue
         if name in numbers:
             allowed = SAME_EVIDENCE if name in CONSTANTS else tolerances
+            compared = _Column(place, name, found, reference, whole, list(labels))
             if allowed is OTHER_SEEDS:
-                yield from _like_other_seeds(place, name, found, reference, list(labels))
+                yield from _like_other_seeds(compared)
             else:
-                yield from _apart(place, name, found, reference, list(labels), allowed)
+                yield from _apart(compared, allowed)
             continue
         a, b = reference[name], found[name]
         equal = (a == b).fillna(False) | (a.isna() & b.isna())
@@ -148,29 +158,53 @@ def differences(
             yield Difference(place, f"{name} in row {row + 1}", str(a[row]), str(b[row]))
 
 
-def _apart(
-    place: str,
-    name: str,
-    found: pd.DataFrame,
-    reference: pd.DataFrame,
-    labels: list[str],
-    tolerances: Tolerances,
-) -> Iterator[Difference]:
+class _Column(NamedTuple):
+    """A column of numbers that is compared."""
+
+    place: str
+    name: str
+    found: pd.DataFrame
+    reference: pd.DataFrame
+    whole: pd.DataFrame
+    labels: list[str]
+
+    def part(self, *, trained: bool) -> Self:
+        """The rows that an update has touched, or the others."""
+        due = _is_trained(self.reference, self.name) == trained
+        return self._replace(
+            found=self.found.loc[due],
+            reference=self.reference.loc[due],
+            whole=self.whole.loc[_is_trained(self.whole, self.name) == trained],
+        )
+
+
+def _of_kinds(table: pd.DataFrame, kinds: list[str]) -> Iterable[tuple[object, pd.DataFrame]]:
+    return table.groupby(kinds, sort=False, dropna=False) if kinds else [((), table)]
+
+
+def _apart(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
     """The values of a column, and its mean, that are off by more than they may."""
-    kinds = [label for label in labels if _tells_apart(reference[label])]
-    groups = reference.groupby(kinds, sort=False, dropna=False) if kinds else [((), reference)]
+    place, name, found, reference, whole, labels = column
+    kinds = [label for label in labels if _tells_apart(whole[label])]
     of_seeds = tolerances is OTHER_SEEDS
-    alone = float(reference[name].std()) if of_seeds and len(reference) > 1 else 0.0
-    for kind, rows in groups:
+    values = whole[name].where(np.isfinite(whole[name]))
+    # By their texts, as a kind may be missing, which equals nothing.
+    spreads = {str(kind): float(values[rows.index].std()) for kind, rows in _of_kinds(whole, kinds)}
+    alone = float(values.std()) if of_seeds and len(whole) > 1 else 0.0
+    for kind, rows in _of_kinds(reference, kinds):
         a, b = reference.loc[rows.index, name], found.loc[rows.index, name]
         finite = np.isfinite(a) & np.isfinite(b)
-        spread = float(a[finite].std()) if finite.sum() > 1 else alone
+        spread = spreads.get(str(kind), math.nan)
+        spread = alone if math.isnan(spread) else spread
         gap = (b - a).abs()
-        near = finite & (gap <= _allowed(tolerances, tolerances.spread * spread, a, b))
-        wrong = ~(near | (a == b) | (a.isna() & b.isna()))
+        allowed = _allowed(tolerances, tolerances.spread * spread, a, b)
+        wrong = ~((finite & (gap <= allowed)) | (a == b) | (a.isna() & b.isna()))
         for row in a.index[wrong]:
             quantity = _told(f"{name} in row {row + 1}", reference.loc[row, labels])
-            yield Difference(place, quantity, str(a[row]), str(b[row]), gap[row], tolerances.name)
+            yield Difference(
+                place, quantity, str(a[row]), str(b[row]), gap[row], tolerances.name,
+                float(allowed[row]),
+            )  # fmt: skip
         was, now = float(a[finite].mean()), float(b[finite].mean())
         is_seen = wrong.any() or (of_seeds and "seed" in labels)
         if not is_seen:
@@ -180,23 +214,29 @@ def _apart(
             )
 
 
-def _like_other_seeds(
-    place: str, name: str, found: pd.DataFrame, reference: pd.DataFrame, labels: list[str]
-) -> Iterator[Difference]:
+def _is_trained(table: pd.DataFrame, name: str) -> "pd.Series[bool]":
+    """The rows whose value of a column some update has touched."""
+    if "iteration" in table and name != UNTRAINED:
+        return table["iteration"] > 0
+    return pd.Series(name != UNTRAINED, index=table.index)
+
+
+def _like_other_seeds(column: _Column) -> Iterator[Difference]:
     """The same where training amplifies rounding: single values, and means over seeds.
 
     Each mean is over the seeds of rows that have all other labels in common.
     """
-    trained = np.full(len(reference), name != UNTRAINED)
-    if "iteration" in reference:
-        trained &= reference["iteration"].to_numpy() > 0
-    for part, allowed in ((~trained, ACROSS_PROCESSORS), (trained, OTHER_SEEDS)):
-        if part.any():
-            yield from _apart(place, name, found.loc[part], reference.loc[part], labels, allowed)
+    for part, allowed in (
+        (column.part(trained=False), ACROSS_PROCESSORS),
+        (column.part(trained=True), OTHER_SEEDS),
+    ):
+        if len(part.reference):
+            yield from _apart(part, allowed)
+    place, name, found, reference, _, labels = column.part(trained=True)
     same = [label for label in (*labels, *CONSTANTS) if label != "seed" and label in reference]
     if "seed" not in labels or not same:
         return
-    for kind, rows in reference.loc[trained].groupby(same, sort=False, dropna=False):
+    for kind, rows in reference.groupby(same, sort=False, dropna=False):
         by_seed = [
             table.loc[rows.index].groupby("seed")[name].mean() for table in (reference, found)
         ]
@@ -212,9 +252,9 @@ def _means_apart(
     place: str, quantity: str, was: float, now: float, tolerances: Tolerances, of_spread: float
 ) -> Iterator[Difference]:
     """The difference of two means, if it is more than it may be."""
-    gap = abs(now - was)
-    if gap > _allowed(tolerances, of_spread, was, now):
-        yield Difference(place, quantity, str(was), str(now), gap, tolerances.name)
+    gap, allowed = abs(now - was), float(_allowed(tolerances, of_spread, was, now))
+    if gap > allowed:
+        yield Difference(place, quantity, str(was), str(now), gap, tolerances.name, allowed)
 
 
 def _allowed(tolerances: Tolerances, of_spread: float, a: ArrayLike, b: ArrayLike) -> Floats:
