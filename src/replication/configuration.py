@@ -6,7 +6,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import cache, reduce
+from functools import cache, cached_property, reduce
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -42,18 +42,19 @@ class Configuration(Strict):
     computation: Computation = Computation()
     """Common to all studies."""
 
-    def to_yaml(self) -> str:
+    @cached_property
+    def yaml(self) -> str:
         """The merged configuration as YAML."""
         return str(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False))
 
     @property
     def digest(self) -> str:
         """SHA-256 of the merged configuration as it is written."""
-        return hashlib.sha256(self.to_yaml().encode()).hexdigest()
+        return hashlib.sha256(self.yaml.encode()).hexdigest()
 
     def write(self, path: Path) -> None:
         """Write the merged configuration as YAML, unless the file already says the same."""
-        update_text(path, self.to_yaml())
+        update_text(path, self.yaml)
 
     def section(self, study: str) -> StudySettings:
         """The section of one study."""

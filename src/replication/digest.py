@@ -254,7 +254,7 @@ def _as_source(
     digest: str, imports: list[list[Any]], functions: dict[str, list[Any] | None]
 ) -> _Source:
     """From JSON, which has lists alone."""
-    read = {name: found and _as_parameters(*found) for name, found in functions.items()}
+    read = {name: _as_parameters(*found) if found else None for name, found in functions.items()}
     return _Source(digest, [_Import(*each) for each in imports], read)
 
 

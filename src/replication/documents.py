@@ -58,7 +58,7 @@ def _line(node: yaml.Node) -> str:
 def _parsed(text: str, name: str) -> Any:
     """Defaults are read several times, and to parse them takes longer than to read them."""
     stream = StringIO(text)
-    stream.name = name  # type: ignore[misc]
+    stream.name = name
     return yaml.load(stream, Loader=_Loader)
 
 

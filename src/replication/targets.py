@@ -12,22 +12,33 @@ KINDS = ("pdf", "png", "svg")
 """Of pictures; beside them stands the CSV of the numbers."""
 
 
-def unknown_targets(arguments: list[str], is_known: Callable[[str], bool]) -> list[str]:
+def unknown_targets(
+    jobs: Jobs, arguments: list[str], is_rule: Callable[[str], bool], is_known: Callable[[str], bool]
+) -> list[str]:
     """The targets on Snakemake's command line that nothing makes.
 
     Rules are read before Snakemake tells them its targets, so its parser is asked again; that
-    takes a moment, and only where a word may be one.
+    takes a moment, as it does to ask all rules, so what the table of jobs has is known without.
 
     Args:
+        jobs: what can be made.
         arguments: those of the command line.
+        is_rule: whether a rule has this name.
         is_known: whether a rule makes a target.
     """
-    if all(word.startswith("-") or is_known(word) for word in arguments):
+
+    def is_plain(word: str) -> bool:
+        stem, _, kind = word.rpartition(".")
+        is_figure = kind in KINDS and stem in jobs.tasks
+        return is_figure or word in jobs.tasks or word.startswith("-") or is_rule(word)
+
+    if all(map(is_plain, arguments)):
         return []
     from snakemake.cli import get_argument_parser
 
     known, _ = get_argument_parser().parse_known_args(arguments)
-    return [target for target in map(str, known.targets) if not is_known(target)]
+    targets = map(str, known.targets)
+    return [target for target in targets if not (is_plain(target) or is_known(target))]
 
 
 def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:

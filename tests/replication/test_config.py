@@ -36,7 +36,7 @@ def test_generated_files_are_current():
 
 def test_default_file_changes_nothing():
     read = configure(read_yaml(ROOT / "config/config.yaml"), STUDIES)
-    assert read.to_yaml() == DEFAULTS.to_yaml()
+    assert read.yaml == DEFAULTS.yaml
 
 
 OVERLAYS = {
@@ -173,7 +173,7 @@ def test_lock_pins_every_package_once():
     assert "torch==2.13.0" in lines
 
 
-@pytest.mark.parametrize("name", ["computation", "to_yaml", "section"])
+@pytest.mark.parametrize("name", ["computation", "yaml", "section"])
 def test_a_study_with_the_name_of_something_else_is_refused(name):
     with pytest.raises(InputError, match=f"a study cannot be called {name}; rename the folder"):
         configuration_type({name: find_studies()["example"]})

@@ -329,7 +329,7 @@ def test_a_small_file_that_is_damaged_is_written_anew(tmp_path):
     configuration = tmp_path / "config.yaml"
     configuration.write_bytes(b"\xff\x00")
     DEFAULTS.write(configuration)
-    assert configuration.read_text() == DEFAULTS.to_yaml()
+    assert configuration.read_text() == DEFAULTS.yaml
     told = Told("{}", tmp_path)
     Path(str(told)).write_bytes(b"\xff\x00")
     assert Path(str(told)).read_text() == "{}"

@@ -69,7 +69,7 @@ rule page:
         verdicts=lambda wildcards, input: words(input.verdicts),
         root=str(PROJECT),
         commit=lambda wildcards: commit(PROJECT),
-        digest=CONFIGURATION.digest,
+        digest=lambda wildcards: CONFIGURATION.digest,
     message:
         "Writing the page {output} (log: {log})"
     shell:

@@ -66,7 +66,7 @@ def refuse_unknown_targets():
     started_here = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
     if IS_STORED or not (started_here and workflow.modifier.is_main_snakefile()):
         return
-    for word in unknown_targets(sys.argv[1:], can_be_made):
+    for word in unknown_targets(JOBS, sys.argv[1:], workflow.is_rule, can_be_made):
         refuse_target(
             JOBS, word, [rule.name for rule in workflow.rules if not rule.output]
         )
@@ -75,7 +75,7 @@ def refuse_unknown_targets():
 def can_be_made(target):
     """The rules of stages match more than the table of jobs has."""
     path = os.path.relpath(target or os.curdir)
-    if path in JOBS.tasks or workflow.is_rule(target):
+    if path in JOBS.tasks:
         return True
     others = (rule for rule in workflow.rules if rule.name not in MADE_BY_STUDY)
     if any(other.is_producer(path) for other in others):

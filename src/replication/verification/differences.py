@@ -178,8 +178,12 @@ class _Column(NamedTuple):
         )
 
 
-def _of_kinds(table: pd.DataFrame, kinds: list[str]) -> Iterable[tuple[object, pd.DataFrame]]:
-    return table.groupby(kinds, sort=False, dropna=False) if kinds else [((), table)]
+def _of_kinds(
+    table: pd.DataFrame, kinds: list[str]
+) -> Iterable[tuple[tuple[object, ...], pd.DataFrame]]:
+    if not kinds:
+        return [((), table)]
+    return table.groupby(kinds, sort=False, dropna=False)
 
 
 def _apart(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
