@@ -387,7 +387,7 @@ def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
 
 def test_values_of_options_are_no_targets():
     words = ["-n", "fig66", "--directory", "fig7", "figures", "--configfile", "fig8"]
-    assert unknown_targets(words, lambda word: word == "figures") == ["fig66"]
+    assert unknown_targets(JOBS, words, "figures".__eq__, "figures".__eq__) == ["fig66"]
 
 
 def test_the_overlay_of_the_documentation_takes_few_jobs(tmp_path):
