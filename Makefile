@@ -11,7 +11,7 @@ TOOLS := $(VENV)/.tools
 RUN := PYTHONDONTWRITEBYTECODE= PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: all environment tools cluster encoders test portable campaigns faults recover lint format benchmark gallery lock newest audit clean
+.PHONY: all environment tools cluster encoders test test-all portable campaigns faults recover lint format benchmark gallery lock newest audit clean
 
 all: $(READY)
 	$(RUN) snakemake
@@ -49,22 +49,29 @@ figures/%: $(READY) FORCE
 FORCE:
 
 # Many tests wait for a Snakemake of their own; a file of tests shares what it has made.
-# One process more than processors, as the tests of the cluster mostly wait.
+# One process more than processors, as some of the tests wait.
 PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST = python -m pytest --numprocesses $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
+# Shows in minutes that the installation works, and that a change breaks nothing.
 test: $(TOOLS)
-	$(RUN) python -m pytest --numprocesses $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+	$(RUN) $(PYTEST)
+
+# Everything: more and larger cases, many random examples, and what waits. It takes an hour.
+test-all: $(TOOLS)
+	$(RUN) HYPOTHESIS_PROFILE=thorough $(PYTEST) -m ""
 
 # Tests of what computes in float32, as other processors would: PyTorch without vector instructions,
 # and with older ones. No test may need the last digits of this machine.
 SETS = ATEN_CPU_CAPABILITY=default "ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE"
 portable: $(TOOLS)
 	for set in $(SETS); do \
-	  $(RUN) env $$set python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile -m numerical || exit 1; \
+	  $(RUN) env $$set $(PYTEST) -m "numerical and not thorough" || exit 1; \
 	done
 
-# Tests that mostly wait: the workflow on a real Slurm, kills and full disks.
+# Tests that wait for minutes: the workflow on a real Slurm, kills and full disks.
 campaigns: $(TOOLS)
-	$(RUN) python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile -m campaign
+	$(RUN) $(PYTEST) -m campaign
 
 # Kills, full disks, wrong clocks: what each costs, for docs/faults.md. It takes a while.
 faults: $(TOOLS)

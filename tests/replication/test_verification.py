@@ -5,26 +5,33 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import JOBS
+from conftest import JOBS, ROOT
 
 from replication.errors import InputError
 from replication.registry import Interval, Registry
-from replication.verification.collect import counts, expected
+from replication.verification.collect import counts, expected, others
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import (
     ACROSS_PROCESSORS,
+    CONSTANTS,
     OTHER_SEEDS,
     SAME_PROCESSOR,
+    UNTRAINED,
+    Difference,
     differences,
 )
 from replication.verification.judgement import Judged, judge
 from replication.verification.machine import machine
 from replication.verification.reference import (
+    FINGERPRINTS,
     Expected,
     Reference,
     collect_evidence,
+    find_references,
     judge_again,
     read_reference,
+    reference_folder,
+    run_keys,
     write_reference,
 )
 
@@ -253,6 +260,65 @@ def test_one_seed_of_an_experiment_is_enough(reference):
     (row,) = rows(changed(found, tables={"fingerprints.csv": wrong}), reference)
     assert row["difference"] == pytest.approx(0.1)
     assert row["quantity"] == "loss in row 1 (2, m, cd, e)"
+
+
+def test_a_spread_is_that_of_all_seeds_of_the_reference(reference):
+    """Where one seed is computed, its row alone has none."""
+    losses = [0.0071, 0.0131, 0.0009, 0.0190, 0.0046, 0.0102, 0.0031, 0.0158]
+    runs = pd.DataFrame({"seed": range(1, 9), "digest": "ab", "loss": losses, "experiment": "e"})
+    whole = with_table(reference, "fingerprints.csv", runs)
+
+    def found(table: pd.DataFrame) -> list[Difference]:
+        there = elsewhere(with_table(changed(reference, verdicts={}), "fingerprints.csv", table))
+        return [*compare(there, whole, [], {}, others=OTHER_SEEDS)]
+
+    one = runs.head(1)
+    assert found(one.assign(loss=0.0131)) == []
+    assert found(pd.concat([runs.head(2), one.assign(experiment="f")]))[0].reference == "nan"
+    (row,) = found(one.assign(loss=1.0))
+    assert row.allowed == pytest.approx(10 * runs["loss"].std())
+    assert row.quantity == "loss in row 1 (1, e)"
+    near = elsewhere(with_table(reference, "fingerprints.csv", one.assign(loss=0.0072)))
+    assert [row.tolerance for row in compare(near, whole, [], {})] == ["across processors"]
+
+
+AMPLIFYING = [
+    pytest.param(name, experiment, marks=[pytest.mark.thorough] if index else [])
+    for name in find_references(ROOT)
+    if others(JOBS.studies[name]) is OTHER_SEEDS
+    for index, experiment in enumerate(JOBS.studies[name].experiments)
+]
+
+
+@pytest.fixture(scope="module")
+def references():
+    names = {param.values[0] for param in AMPLIFYING}
+    return {name: read_reference(reference_folder(ROOT, name))[0] for name in names}
+
+
+@pytest.mark.parametrize(("study", "experiment"), AMPLIFYING)
+def test_of_a_study_that_amplifies_rounding_every_seed_alone_may_be_like_another(
+    references, study, experiment
+):
+    """By its fingerprint, whatever its experiment; and no seed may be far from all."""
+    whole = references[study]
+    runs = whole.tables[FINGERPRINTS].query("experiment == @experiment")
+    told_apart = [name for name in run_keys(runs) if name != "seed"]
+    numbers = runs.select_dtypes("float").columns.difference([*CONSTANTS, UNTRAINED])
+    ordered = runs.sort_values([*told_apart, "seed"])
+    before = ordered.groupby(told_apart, sort=False, dropna=False)[numbers]
+    other = ordered.assign(**before.shift(1).fillna(before.shift(-1)).fillna(ordered[numbers]))
+
+    def places(table: pd.DataFrame) -> set[str]:
+        found = Reference({FINGERPRINTS: table}, {}, whole.depends | {"machine": {"cpu": "b"}})
+        return {row.quantity for row in compare(found, whole, [], {}, others=OTHER_SEEDS)}
+
+    for _, alone in [*other.groupby("seed")][:2]:
+        assert places(alone) == set()
+    spread = runs[numbers].std().fillna(0)
+    one = runs[runs["seed"] == runs["seed"].min()]
+    far = places(one.assign(**(one[numbers] + 25 * spread)))
+    assert {quantity.split()[0] for quantity in far} == {*numbers[spread > 0]}
 
 
 def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
