@@ -282,21 +282,20 @@ def test_a_spread_is_that_of_all_seeds_of_the_reference(reference):
     assert [row.tolerance for row in compare(near, whole, [], {})] == ["across processors"]
 
 
-AMPLIFYING = [
+AMPLIFYING = [name for name in find_references(ROOT) if others(JOBS.studies[name]) is OTHER_SEEDS]
+EXPERIMENTS = [
     pytest.param(name, experiment, marks=[pytest.mark.thorough] if index else [])
-    for name in find_references(ROOT)
-    if others(JOBS.studies[name]) is OTHER_SEEDS
+    for name in AMPLIFYING
     for index, experiment in enumerate(JOBS.studies[name].experiments)
 ]
 
 
 @pytest.fixture(scope="module")
 def references():
-    names = {param.values[0] for param in AMPLIFYING}
-    return {name: read_reference(reference_folder(ROOT, name))[0] for name in names}
+    return {name: read_reference(reference_folder(ROOT, name))[0] for name in AMPLIFYING}
 
 
-@pytest.mark.parametrize(("study", "experiment"), AMPLIFYING)
+@pytest.mark.parametrize(("study", "experiment"), EXPERIMENTS)
 def test_of_a_study_that_amplifies_rounding_every_seed_alone_may_be_like_another(
     references, study, experiment
 ):
