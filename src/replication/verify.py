@@ -14,8 +14,8 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -77,6 +77,8 @@ class Project:
     """All of them."""
     configuration: Configuration
     """What is computed."""
+    profile: Path | None = None
+    """Folder of the Snakemake profile that says where jobs run; if none is given, this machine."""
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -100,15 +102,35 @@ class Project:
         Raises:
             InputError: if Snakemake fails; it has said why.
         """
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "configuration.yaml"
+        with self.folder() as folder:
+            file = folder / "configuration.yaml"
             whole, default = configuration, self.default.configuration
             overlay = _with_removals(whole.model_dump(mode="json"), default.model_dump(mode="json"))
             file.write_text(yaml.safe_dump(overlay))
             command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress", *options]
             places = ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(file)]
-            if subprocess.run([*command, *places], check=False).returncode:
+            profile = ["--workflow-profile", str(self.profile.resolve())] if self.profile else []
+            if _waited(subprocess.Popen([*command, *places, *profile])):
                 raise InputError("computing the results again failed, see above")
+
+    @contextmanager
+    def folder(self) -> Iterator[Path]:
+        """A new folder, removed in the end, that every machine that computes can see.
+
+        With a profile it is below `results/` of the working folder, as the machines of a cluster do
+        not share `/tmp`, and has the project's `profiles`, whose commands may name files there.
+        """
+        shared = Path("results").absolute() if self.profile else None
+        if shared:
+            shared.mkdir(exist_ok=True)
+        # A job that was cancelled may still write.
+        with tempfile.TemporaryDirectory(
+            prefix="verify-", dir=shared, ignore_cleanup_errors=True
+        ) as name:
+            folder = Path(name)
+            if shared:
+                (folder / "profiles").symlink_to((self.root / "profiles").absolute())
+            yield folder
 
 
 class Draw(NamedTuple):
@@ -129,6 +151,12 @@ class Draw(NamedTuple):
     type=click.IntRange(min=1),
     help="Of level seed: how many experiments, drawn at random; all of them if left out.",
 )
+@click.option(
+    "--workflow-profile",
+    "profile",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Of levels above hash: a Snakemake profile, such as profiles/slurm, to compute with.",
+)
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
 @click.option("--configuration", type=click.Path(path_type=Path), help="Merged configuration.")
 @click.option("--output", type=click.Path(path_type=Path), default=Path("results/differences.csv"))
@@ -141,6 +169,7 @@ def main(
     level: Level,
     draw: int | None,
     experiments: int | None,
+    profile: Path | None,
     root: Path,
     configuration: Path | None,
     output: Path,
@@ -153,12 +182,14 @@ def main(
     for new in (found, receipt):
         if new:
             _check_new(new)
+    if profile and (write or level == "hash"):
+        raise InputError("--workflow-profile: nothing is computed here; name a --level above hash")
     signature = Signature.parse({"by": by}, "--by")
     studies = find_studies()
     whole = configure({}, studies)
     if configuration:
         whole = type(whole).parse(read_yaml(configuration), str(configuration))
-    project = Project(root, studies, whole)
+    project = Project(root, studies, whole, profile)
     chosen = [name for name, study in studies.items() if study.is_default]
     if names:
         chosen = project.jobs.selected(",".join(names))
@@ -285,10 +316,17 @@ def _found(
         fingerprints = sorted(files.fingerprints.values())
         number = min(draw.experiments or len(fingerprints), len(fingerprints))
         targets = drawn.sample(fingerprints, number)
-    with tempfile.TemporaryDirectory() as folder:
-        project.snakemake(configuration, targets, "--directory", folder)
-        found, refused = collect(jobs, study, Path(folder))
+    with project.folder() as folder:
+        project.snakemake(configuration, targets, "--directory", str(folder))
+        found, refused = collect(jobs, study, folder)
     return replace(found, depends=depends(project.jobs, study)), refused
+
+
+def _waited(process: subprocess.Popen[bytes]) -> int:
+    """Exit status of Snakemake, which gets Ctrl-C, too, and then has to cancel its jobs."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            return process.wait()
 
 
 def _remake(project: Project, study: str) -> None:

@@ -390,7 +390,7 @@ def test_every_study_with_a_reference_is_re_verified(tmp_path):
     assert full["continue-on-error"] == "${{ matrix.packages == 'newest' }}"
     assert full["strategy"]["matrix"] == {
         "study": "${{ fromJSON(needs.studies.outputs.names) }}",
-        "packages": ["environment", "newest"],
+        "packages": ["encoders", "newest"],
     }
     assert not full["strategy"]["fail-fast"]
     commands = [step.get("run") for step in full["steps"]]
