@@ -44,6 +44,23 @@ def test_other_schedulers_give_the_same_bytes(cluster_project: ClusterProject):
     assert rules(cluster_project.slurm.jobs(cluster_project.folder)) == RULES
 
 
+@pytest.mark.parametrize("profile", ["slurm", "cluster-generic"])
+def test_a_verification_runs_on_a_cluster(cluster_project: ClusterProject, profile: str):
+    """Everything of the template from nothing, equal to the reference that one machine made."""
+    cluster_project.run("reference", "--config", "study=example", quick=False)
+    output = cluster_project.program(
+        *("replication.verify", "--study", "example", "--level", "full"),
+        *("--workflow-profile", f"profiles/{profile}"),
+    )
+    assert "Equal to the reference: 2 figures, 3 verdicts, 15 fingerprints of runs." in output
+    results = cluster_project.folder / "results"
+    assert not list(results.glob("verify-*")), "it has tidied up"
+    table = cluster_project.slurm.ask("squeue", "--noheader", "--states=all", "--format=%T|%Z")
+    states = [line.split("|")[0] for line in table.splitlines() if f"{results}/verify-" in line]
+    assert len(states) > 10
+    assert set(states) == {"COMPLETED"}
+
+
 def test_training_on_a_gpu_asks_for_one(cluster_project: ClusterProject):
     """The job is refused by PyTorch where there is none, but Slurm has given it one."""
     overlay = cluster_project.folder / "gpu.yaml"
