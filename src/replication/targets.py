@@ -13,7 +13,10 @@ KINDS = ("pdf", "png", "svg")
 
 
 def unknown_targets(
-    jobs: Jobs, arguments: list[str], is_rule: Callable[[str], bool], is_known: Callable[[str], bool]
+    jobs: Jobs,
+    arguments: list[str],
+    is_rule: Callable[[str], bool],
+    is_known: Callable[[str], bool],
 ) -> list[str]:
     """The targets on Snakemake's command line that nothing makes.
 

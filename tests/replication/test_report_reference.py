@@ -78,14 +78,14 @@ def test_a_page_tells_of_the_verdicts_on_other_pages(project):
     for name in ("scan_and_snap", "scan_and_snap_text"):
         shutil.copytree(reference_folder(ROOT, name), reference_folder(project, name))
     studies = find_studies()
-    kept = [reference._kept(project, studies[name]) for name in ("scan_and_snap", STUDY)]
+    registries = {name: reference._registry(study) for name, study in studies.items()}
     found = {
-        name: reference._other(project, study, Path(f"{name}.html") if name == STUDY else None)
-        for name, study in studies.items()
+        name: reference._other(project, name, told, Path(f"{name}.html") if name == STUDY else None)
+        for name, told in registries.items()
     }
     text = found["scan_and_snap_text"]
     assert text.command == "python -m replication.report --reference scan_and_snap_text"
-    verdicts = kept[0].reference.verdicts
+    verdicts = read_verdicts(reference_folder(project, "scan_and_snap"))
     assert found["scan_and_snap"].n_claims >= len(verdicts)
     assert [(item.id, item.verdict) for item in text.contested] == [
         (claim.id, verdict.verdict)

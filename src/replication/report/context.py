@@ -53,8 +53,6 @@ class ClaimView(NamedTuple):
     """What came of it."""
     summary: str
     """Its verdict in one sentence, or why there is none."""
-    plot: Plot | None
-    """Its evidence, drawn."""
     ours: str
     """The estimate, or the range of estimates."""
     axis: str
@@ -73,6 +71,12 @@ class ClaimView(NamedTuple):
     """Where that has to lie."""
     search: str
     """What a search looks through."""
+
+    @property
+    def plot(self) -> Plot | None:
+        """Its evidence, drawn anew each time."""
+        comparisons = self.verdict.comparisons
+        return forest(comparisons) if comparisons else None
 
 
 def claim_views(
@@ -147,7 +151,6 @@ def _claim_view(claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]) 
         claim=claim,
         verdict=verdict,
         summary=summary,
-        plot=forest(comparisons) if comparisons else None,
         ours=_ours(comparisons),
         axis=_axis(claim.test) if claim.test else "",
         judged=_judged(claim.test, verdict) if claim.test else "",

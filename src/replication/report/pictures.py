@@ -2,11 +2,15 @@
 
 import gc
 import os
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
+
+from tqdm import tqdm
 
 from replication.errors import InputError
 from replication.order import Order
@@ -39,12 +43,13 @@ def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> list[str]
         cores: how many processes there may be; of the machine if left out.
     """
     processes = min(cores or _cores(), len(drawings) // WORTH)
+    shown = partial(tqdm, total=len(drawings), unit="figure", file=sys.stderr, disable=None)
     if processes < 2:
-        return list(map(_drawn, drawings))
+        return list(shown(map(_drawn, drawings)))
     # Started anew: what has threads, as NumPy has, cannot be forked safely. They end soon, and
     # need not look for what drawing leaves behind.
     with ProcessPoolExecutor(processes, get_context("spawn"), gc.disable) as pool:
-        return list(pool.map(_drawn, drawings))
+        return list(shown(pool.map(_drawn, drawings)))
 
 
 def _cores() -> int:

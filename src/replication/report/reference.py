@@ -17,7 +17,7 @@ from replication.report.context import claim_views, contested, counts
 from replication.report.page import render
 from replication.report.pictures import Drawing, draw_all
 from replication.report.rule import figure_sources
-from replication.report.sources import FigureSource, MissingFigure, OtherPage
+from replication.report.sources import FigureSource, FigureSources, MissingFigure, OtherPage
 from replication.report.verifications import read_history
 from replication.reproductions import reproductions
 from replication.run import checksum
@@ -74,25 +74,37 @@ def write_pages(
             damaged, or the folder cannot be written to.
     """
     recorded = read_history(history) if history else None
-    kept = [_kept(root, studies[name]) for name in names]
+    registries = {name: _registry(study) for name, study in studies.items()}
+    kept = [_kept(root, studies[name], registries[name]) for name in names]
     _make_folder(output)
     pages = {name: output / Path(studies[name].page).name for name in names}
-    others = {name: _other(root, study, pages.get(name)) for name, study in studies.items()}
-    made = {}
-    for each in kept:
-        url = each.registry.url
-        beside = [
-            other.model_copy(
-                update={"is_same_paper": bool(url) and url == _registry(studies[name]).url}
-            )
-            for name, other in others.items()
-            if name != each.name
+    others = {
+        name: _other(root, name, registry, pages.get(name)) for name, registry in registries.items()
+    }
+    with TemporaryDirectory() as folder:
+        shown = [
+            sources.model_copy(update={"others": _beside(each, others, registries)})
+            for each, sources in zip(kept, _all_drawn(kept, Path(folder)), strict=True)
         ]
-        page = pages[each.name]
-        made[page] = _page(each, root, page, beside, recorded)
-    for page, (text, _) in made.items():
-        write_text(page, text)
-    return {page: missing for page, (_, missing) in made.items()}
+        texts = [
+            _page(each, sources, root, pages[each.name], recorded)
+            for each, sources in zip(kept, shown, strict=True)
+        ]
+    for each, text in zip(kept, texts, strict=True):
+        write_text(pages[each.name], text)
+    return {pages[each.name]: sources.missing for each, sources in zip(kept, shown, strict=True)}
+
+
+def _beside(
+    kept: Kept, others: dict[str, OtherPage], registries: dict[str, Registry]
+) -> list[OtherPage]:
+    """The other studies, as the page of one shows them."""
+    url = kept.registry.url
+    return [
+        other.model_copy(update={"is_same_paper": bool(url) and url == registries[name].url})
+        for name, other in others.items()
+        if name != kept.name
+    ]
 
 
 def _make_folder(folder: Path) -> None:
@@ -109,17 +121,16 @@ def _registry(study: Study) -> Registry:
     return read_registry(study.folder / "registry.yaml")
 
 
-def _other(root: Path, study: Study, page: Path | None) -> OtherPage:
+def _other(root: Path, name: str, registry: Registry, page: Path | None) -> OtherPage:
     """Another study, with its verdicts if there is a reference that tells them."""
-    registry = _registry(study)
     known = OtherPage(
         title=registry.title,
         page=page.name if page else "",
-        command=f"{COMMAND} {study.name}",
+        command=f"{COMMAND} {name}",
     )
-    labels = {name: text.label for name, text in registry.figures.items()}
+    labels = {figure: text.label for figure, text in registry.figures.items()}
     try:
-        verdicts = read_verdicts(reference_folder(root, study.name))
+        verdicts = read_verdicts(reference_folder(root, name))
         claims = claim_views(registry, list(verdicts.values()), labels)
     except InputError:
         return known
@@ -132,14 +143,13 @@ def _other(root: Path, study: Study, page: Path | None) -> OtherPage:
     return known.model_copy(update=told)
 
 
-def _kept(root: Path, study: Study) -> Kept:
+def _kept(root: Path, study: Study, registry: Registry) -> Kept:
     folder = reference_folder(root, study.name)
     reference, changed = read_reference(folder)
     if changed:
         raise InputError(
             f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
         )
-    registry = _registry(study)
     tested = [claim.id for claim in registry.claims if claim.test]
     if unjudged := [claim for claim in tested if claim not in reference.verdicts]:
         raise InputError(
@@ -155,8 +165,8 @@ def _renewing(study: str) -> str:
 
 
 def _page(
-    kept: Kept, root: Path, page: Path, others: list[OtherPage], history: pd.DataFrame | None
-) -> tuple[str, list[MissingFigure]]:
+    kept: Kept, shown: FigureSources, root: Path, page: Path, history: pd.DataFrame | None
+) -> str:
     study = kept.jobs.studies[kept.name]
     verdicts = {
         Path(study.verdict(claim)): verdict for claim, verdict in kept.reference.verdicts.items()
@@ -167,45 +177,49 @@ def _page(
         "digest": kept.jobs.configuration.digest,
         "command": f"{COMMAND} {kept.name}",
     }
-    with TemporaryDirectory() as folder:
-        planned = figure_sources(kept.jobs, kept.name)
-        drawn = _drawn(kept, planned.figures, Path(folder))
-        missing = [item for item in drawn if isinstance(item, MissingFigure)]
-        figures = [item for item in drawn if isinstance(item, FigureSource)]
-        shown = planned.model_copy(
-            update={"figures": figures, "missing": missing, "others": others}
-        )
-        machine = kept.reference.depends["machine"]
-        verified = reproductions(root, kept.name)
-        text = render(
-            study.registry, verdicts, shown, verified, origin, page, machine, root, history
-        )
-        return text, missing
+    machine = kept.reference.depends["machine"]
+    verified = reproductions(root, kept.name)
+    return render(study.registry, verdicts, shown, verified, origin, page, machine, root, history)
 
 
-def _drawn(
-    kept: Kept, planned: list[FigureSource], folder: Path
-) -> list[FigureSource | MissingFigure]:
-    """Figures, drawn in a folder from their tables in the reference, or why they cannot be."""
-    wrong = {source.name: _uncited(kept, source.name) for source in planned}
-    drawable = [source for source in planned if not wrong[source.name]]
-    drawings = [_drawing(kept, source, folder) for source in drawable]
-    said = draw_all(drawings)
-    wrong |= {source.name: words for source, words in zip(drawable, said, strict=True)}
-    drawn = {
-        source.name: {"picture": one.picture, "table": one.table, "checksum": one.checked}
-        for source, one in zip(drawable, drawings, strict=True)
+def _all_drawn(kept: list[Kept], folder: Path) -> list[FigureSources]:
+    """What each page shows: figures, drawn in a folder from their tables in the reference."""
+    planned = [figure_sources(each.jobs, each.name) for each in kept]
+    wrong = {
+        (each.name, source.name): _uncited(each, source.name)
+        for each, sources in zip(kept, planned, strict=True)
+        for source in sources.figures
     }
+    drawings = {
+        (each.name, source.name): _drawing(each, source, folder / each.name)
+        for each, sources in zip(kept, planned, strict=True)
+        for source in sources.figures
+        if not wrong[each.name, source.name]
+    }
+    wrong |= dict(zip(drawings, draw_all([*drawings.values()]), strict=True))
     return [
-        MissingFigure(
-            name=source.name,
-            drawing=source.drawing,
-            reason=f"{wrong[source.name]}; `{_renewing(kept.name)}` renews the reference",
-        )
-        if wrong[source.name]
-        else source.model_copy(update=drawn[source.name])
-        for source in planned
+        _shown(each, sources, drawings, wrong) for each, sources in zip(kept, planned, strict=True)
     ]
+
+
+def _shown(
+    kept: Kept,
+    planned: FigureSources,
+    drawings: dict[tuple[str, str], Drawing],
+    wrong: dict[tuple[str, str], str],
+) -> FigureSources:
+    """The figures of one study that are drawn, and why the others are not."""
+    figures, missing = [], []
+    for source in planned.figures:
+        key = (kept.name, source.name)
+        if wrong[key]:
+            reason = f"{wrong[key]}; `{_renewing(kept.name)}` renews the reference"
+            missing.append(MissingFigure(name=source.name, drawing=source.drawing, reason=reason))
+        else:
+            one = drawings[key]
+            files = {"picture": one.picture, "table": one.table, "checksum": one.checked}
+            figures.append(source.model_copy(update=files))
+    return planned.model_copy(update={"figures": figures, "missing": missing})
 
 
 def _uncited(kept: Kept, name: str) -> str:
