@@ -1,0 +1,73 @@
+"""Every level of verification is green on another processor, where rounding is amplified.
+
+Another instruction set stands in for the processor. The study's defaults are its smallest scale
+here, and the reference is made from them, so that all of it is computed for real.
+"""
+
+import shutil
+
+import pytest
+import yaml
+from conftest import ROOT, STUDIES, Project
+
+from replication.configuration import configure, merged
+from replication.documents import read_yaml
+from replication.registry import read_registry
+from replication.verification.reference import find_references
+
+pytestmark = pytest.mark.thorough
+
+AMPLIFYING = [
+    name
+    for name in find_references(ROOT)
+    if read_registry(STUDIES[name].folder / "registry.yaml").amplifies_rounding
+]
+SETS = [
+    {"ATEN_CPU_CAPABILITY": "default"},
+    {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE"},
+]
+WITHIN = "within the tolerance across processors"
+
+
+@pytest.fixture(scope="module", params=AMPLIFYING)
+def kept(request, tmp_path_factory) -> tuple[Project, str]:
+    """A project with a small study, and the reference of it."""
+    name = request.param
+    study = STUDIES[name]
+    project = Project(tmp_path_factory.mktemp(name))
+    overlay = study.smallest(configure({}, {name: study}).section(name), project.folder)
+    config = project.folder / study.folder.relative_to(ROOT) / "config.yaml"
+    config.write_text(yaml.safe_dump(merged(read_yaml(study.folder / "config.yaml"), overlay)))
+    project.run("reference", "--config", f"study={name}", quick=False)
+    return project, name
+
+
+@pytest.fixture(params=SETS, ids=lambda variables: variables["ATEN_CPU_CAPABILITY"])
+def elsewhere(request, kept, monkeypatch) -> tuple[Project, list[str]]:
+    """The project where nothing is computed yet, on another processor; what names the study."""
+    project, name = kept
+    for key, value in request.param.items():
+        monkeypatch.setitem(project.environment, key, value)
+    for path in (project.folder / "results").iterdir():
+        if path.name != "reference":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(project.folder / "figures", ignore_errors=True)
+    shutil.rmtree(project.folder / ".snakemake")
+    return project, ["--study", name]
+
+
+@pytest.mark.parametrize("draw", ["1", "2"])
+def test_one_seed(elsewhere, draw):
+    """Fewer seeds than the reference has, of all experiments and of some."""
+    project, study = elsewhere
+    for more in ([], ["--experiments", "2"]):
+        output = project.verify(*study, "--level", "seed", "--draw", draw, *more)
+        assert WITHIN in output
+
+
+def test_all_of_it(elsewhere):
+    """From nothing, and once more from the metrics."""
+    project, study = elsewhere
+    project.run("reference", "--config", f"study={study[1]}", "--until", "metrics", quick=False)
+    for level in ("hash", "figure", "full"):
+        assert WITHIN in project.verify(*study, "--level", level)
