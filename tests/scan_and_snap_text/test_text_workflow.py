@@ -1,15 +1,20 @@
-"""Figures 7 and 10 from a small corpus, by the whole workflow."""
+"""Figures 7 and 10 from a small corpus: in one process, and by the whole workflow."""
 
 import json
 import math
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import yaml
-from conftest import Project
+from conftest import STUDIES, Project
 from text_examples import markov_text
+
+from replication.configuration import configure as configured
+from replication.jobs import Jobs
+from replication.testing import Small
 
 FIGURES = ("fig7", "fig10", "wikitext_dynamics", "wikitext_switches", "wikitext_sensitivity")
 CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T25a", "T25c")
@@ -87,6 +92,36 @@ def text_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+def in_one_process(folder: Path) -> Path:
+    """What the workflow makes of numbers, and Figure 10, without a start for every run."""
+    changes, studies = overlay(folder), {STUDY: STUDIES[STUDY]}
+    with chdir(folder):
+        jobs = Jobs.of(configured(changes, studies), studies)
+        small = Drawn(STUDIES[STUDY], folder, changes, jobs)
+        small.make([*small.numbers, "figures/fig10"])
+    return folder
+
+
+class Drawn(Small):
+    """Its figures are SVGs."""
+
+    def output(self, path: str) -> Path:
+        return Path(f"{path}.svg" if self.jobs.tasks[path].stage == "figure" else path)
+
+
+@pytest.fixture(
+    scope="module",
+    params=["one process", pytest.param("workflow", marks=pytest.mark.thorough)],
+)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder with tables, verdicts and Figure 10."""
+    if request.param == "workflow":
+        project: Project = request.getfixturevalue("text_project")
+        return project.folder
+    return in_one_process(tmp_path_factory.mktemp("made"))
+
+
+@pytest.mark.thorough
 def test_figures_and_verdicts_are_made(text_project: Project):
     for figure in FIGURES:
         content = (text_project.folder / f"figures/{figure}.pdf").read_bytes()
@@ -105,8 +140,8 @@ def test_figures_and_verdicts_are_made(text_project: Project):
         assert f"| {claim} |" in text
 
 
-def test_evidence_is_read_off_the_dynamics(text_project: Project):
-    table = pd.read_csv(text_project.folder / TABLES[2])
+def test_evidence_is_read_off_the_dynamics(made: Path):
+    table = pd.read_csv(made / TABLES[2])
     assert table.drop(columns=["change", "change_mean"]).notna().all(axis=None)
     assert table["function_words"].sub(1).abs().max() > 1e-3
     ends = table.set_index(["iteration", "model", "seed"]).drop(columns="corpus")
@@ -118,7 +153,7 @@ def test_evidence_is_read_off_the_dynamics(text_project: Project):
         "T24d": change["rare_words"] - change["function_words"],
     }
     for claim, values in expected.items():
-        file = text_project.folder / f"{VERDICTS}/{claim}.json"
+        file = made / f"{VERDICTS}/{claim}.json"
         found = {
             part["cell"]: part["estimate"] for part in json.loads(file.read_text())["comparisons"]
         }
@@ -127,8 +162,8 @@ def test_evidence_is_read_off_the_dynamics(text_project: Project):
         assert found == pytest.approx(cells)
 
 
-def test_table_of_figure_7(text_project: Project):
-    table = pd.read_csv(text_project.folder / TABLES[0])
+def test_table_of_figure_7(made: Path):
+    table = pd.read_csv(made / TABLES[0])
     assert list(table.columns[:5]) == [
         "layers", "iteration", "query_position", "key_position", "attention"
     ]  # fmt: skip
@@ -138,14 +173,14 @@ def test_table_of_figure_7(text_project: Project):
     assert rows.to_numpy() == pytest.approx(1, abs=1e-5)
     assert (table.loc[table["key_position"] > table["query_position"], "attention"] == 0).all()
     # The second chunk of the first column: words 21 to 40 of the text.
-    text = (text_project.folder / "text/train.txt").read_text().split()
+    text = (made / "text/train.txt").read_text().split()
     diagonal = table[table["key_position"] == table["query_position"]]
     assert diagonal["query_word"].tolist() == 6 * text[20:40]
     assert (diagonal["query_word"] == diagonal["key_word"]).all()
 
 
-def test_table_of_figure_10(text_project: Project):
-    table = pd.read_csv(text_project.folder / TABLES[1])
+def test_table_of_figure_10(made: Path):
+    table = pd.read_csv(made / TABLES[1])
     assert list(table.columns[:6]) == [
         "corpus", "learning_rate", "seed", "epochs", "attention_entropy", "perplexity"
     ]  # fmt: skip
@@ -168,8 +203,8 @@ def test_table_of_figure_10(text_project: Project):
     assert learnt["own"] < learnt["wikitext2"]
 
 
-def test_panels_say_what_stands_behind_them(text_project: Project):
-    content = (text_project.folder / "figures/fig10.svg").read_text()
+def test_panels_say_what_stands_behind_them(made: Path):
+    content = (made / "figures/fig10.svg").read_text()
     for words in (
         "WikiText-2 (2 seeds, 0.133 epoch)",
         "My corpus (1 seed, 1 epoch)",
@@ -178,10 +213,12 @@ def test_panels_say_what_stands_behind_them(text_project: Project):
     assert "<!-- WikiText-103 -->" not in content
 
 
+@pytest.mark.thorough
 def test_nothing_reruns_when_nothing_changed(text_project: Project):
     assert text_project.planned(STUDY) == {}
 
 
+@pytest.mark.thorough
 def test_another_corpus_reruns_what_is_made_of_it(text_project: Project):
     text = text_project.folder / "own text/valid.txt"
     file = text_project.folder / "config/quick.yaml"
