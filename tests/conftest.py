@@ -1,19 +1,15 @@
 """Fixtures that several test files share."""
 
-import importlib
-import logging
+import atexit
+import fcntl
 import os
-import runpy
 import shutil
 import subprocess
 import sys
-import tempfile
-import traceback
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, Self
 
 # There is a process of tests per processor; threads besides would wait for one another, and have
 # tests take many times as long. Libraries look at this once, when they are imported.
@@ -22,12 +18,18 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+import hypothesis
 import pytest
-import snakemake.cli  # noqa: F401  what `forked` has at hand
+from warm import Pythons
 
 from replication.configuration import configure
 from replication.jobs import Jobs
 from replication.study import find_studies
+
+# `make test-all` takes the thorough one.
+hypothesis.settings.register_profile("quick", max_examples=20)
+hypothesis.settings.register_profile("thorough", max_examples=100)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("Snakefile", "workflow", "profiles", "config", "src", "requirements-encoders.lock")
@@ -37,78 +39,47 @@ JOBS = Jobs.of(DEFAULTS, STUDIES)
 """All of a plain run."""
 LONGEST = ("replication", "scan_and_snap_text")
 """Folders of tests that take minutes."""
-FIGURE = "figures/example/fig1.pdf"
-"""Of the template, which is small: what tests of the engine make."""
+EXAMPLE = "src/transformer_dynamics/example"
+"""The template, which is small: what tests of the engine compute."""
+FIGURES = ("figures/example/fig1.pdf", "figures/example/fig2.pdf")
+"""All of it; the first of one file of runs, the second of two."""
+FIGURE = FIGURES[0]
+PAGE = "results/report/example.html"
 OF_ENCODERS = {"safetensors", "sklearn", "tokenizers", "transformers"}
 """Packages without which tests that need them are skipped; `make tools` installs them."""
-
-
-def forked(
-    module: str, words: list[str], folder: Path, environment: dict[str, str]
-) -> tuple[int, str]:
-    """Exit status and output of `python -m module words` in a copy of this process.
-
-    To import Snakemake takes longer than what it does with a small project. The project's own
-    modules are imported anew, from its folder.
-    """
-    with tempfile.TemporaryFile("w+") as stream, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of threads; the copy has none of them
-        if not (child := os.fork()):
-            _run_and_exit(module, words, folder, environment, stream.fileno())
-        _, status = os.waitpid(child, 0)
-        stream.seek(0)
-        return os.waitstatus_to_exitcode(status), stream.read()
-
-
-def _run_and_exit(
-    module: str, words: list[str], folder: Path, environment: dict[str, str], stream: int
-) -> NoReturn:
-    code: object = 0
-    try:
-        os.setsid()
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(environment)
-        for number in (1, 2):
-            os.dup2(stream, number)
-        sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1) for number in (1, 2))
-        sys.argv = [module, *words]
-        sys.path.insert(0, str(folder / "src"))
-        for name in [*sys.modules]:
-            if name.partition(".")[0] in {"replication", "transformer_dynamics"}:
-                del sys.modules[name]
-        importlib.invalidate_caches()
-        logging.getLogger().handlers.clear()
-        warnings.resetwarnings()
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        code = end.code
-        if isinstance(code, str):
-            print(code, file=sys.stderr)
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code if isinstance(code, int) else bool(code))
 
 
 class Project:
     """A copy of the product in which a test may edit anything, and its Snakemake."""
 
+    pythons: ClassVar[Pythons | None] = None
+    """What starts programs that need no process of their own."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        for name in PRODUCT:
-            source = ROOT / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy
-            copy(source, folder / name)
+        if not (folder / "Snakefile").exists():
+            self.copy()
         python_bin = str(Path(sys.executable).parent)
         self.environment = os.environ | {
             "PYTHONPATH": str(folder / "src"),
             "PATH": f"{python_bin}{os.pathsep}{os.environ['PATH']}",
         }
+
+    def copy(self, *without: str) -> None:
+        """Fill the folder, but for what has some names."""
+        for name in PRODUCT:
+            source = ROOT / name
+            if source.is_dir():
+                ignored = shutil.ignore_patterns(*without)
+                shutil.copytree(source, self.folder / name, ignore=ignored)
+            else:
+                shutil.copy(source, self.folder / name)
+
+    def copied(self, folder: Path) -> Self:
+        """A project with all that this one has and has made."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return type(self)(folder)
 
     def options(self, *arguments: str, quick: bool = True) -> list[str]:
         return [*arguments, *(["--configfile", "config/quick.yaml"] if quick else [])]
@@ -129,14 +100,17 @@ class Project:
 
     def run(self, *arguments: str, quick: bool = True, succeed: bool = True) -> str:
         """What Snakemake prints."""
-        return self._forked("snakemake", self.options(*arguments, quick=quick), succeed)
+        return self._started("snakemake", self.options(*arguments, quick=quick), succeed)
 
     def verify(self, *arguments: str, succeed: bool = True) -> str:
         """What the verification prints."""
-        return self._forked("replication.verify", [*arguments], succeed)
+        return self._started("replication.verify", [*arguments], succeed)
 
-    def _forked(self, module: str, words: list[str], succeed: bool) -> str:
-        code, output = forked(module, words, self.folder, self.environment)
+    def _started(self, module: str, words: list[str], succeed: bool) -> str:
+        if self.pythons is None:
+            Project.pythons = Pythons()
+            atexit.register(Project.pythons.end)
+        code, output = self.pythons.run([module, *words], self.folder, self.environment)
         assert (code == 0) == succeed, output
         return output
 
@@ -179,6 +153,23 @@ class Project:
         }
 
 
+class Template(Project):
+    """A copy of the product whose only study is the template.
+
+    The engine does the same for one study as for all, but starts in a third of the time.
+    """
+
+    def copy(self, *without: str) -> None:
+        """The quick configuration is about the other studies."""
+        others = STUDIES.keys() - {Path(EXAMPLE).name}
+        super().copy(*without, *others, "quick.yaml")
+
+    def options(self, *arguments: str, quick: bool = True) -> list[str]:
+        return super().options(
+            *arguments, quick=quick and (self.folder / "config/quick.yaml").is_file()
+        )
+
+
 def counted(output: str) -> dict[str, int]:
     """Rule name to number of jobs in what a dry run prints."""
     if "Nothing to be done" in output:
@@ -209,6 +200,12 @@ def _skipped_without_packages() -> Iterator[None]:
         pytest.skip(f"{error.name} is not installed; `make tools` installs it")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Before a test is there."""
+    Project.pythons = Pythons()
+    config.add_cleanup(Project.pythons.end)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first, so that no process is left with one of them when others have ended."""
     items.sort(key=lambda item: item.path.parent.name not in LONGEST)
@@ -231,13 +228,41 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def finished_project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The template's first figure, of two jobs; a test that edits it must undo the edit."""
-    project = Project(tmp_path_factory.mktemp("project"))
-    project.make_two_jobs()
-    project.run(FIGURE)
-    return project
+@pytest.fixture
+def warm_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test starts as `sys.executable -m ...` needs no process of its own."""
+    assert Project.pythons
+    monkeypatch.setattr(sys, "executable", str(Project.pythons.python))
+
+
+@pytest.fixture
+def template(tmp_path: Path) -> Template:
+    return Template(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """All of the template: figures, verdicts, page, reference. Processes of tests share it."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with (folder / "finished.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = folder / "finished"
+        if (folder / "whole").exists():
+            return Template(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        project = Template(folder)
+        project.run(*FIGURES, PAGE)
+        project.run("reference", "--config", "study=example")
+        (folder / "whole").touch()
+        return project
+
+
+@pytest.fixture
+def finished_project(finished: Template, tmp_path: Path) -> Template:
+    """A copy of it, in which a test may edit anything."""
+    return finished.copied(tmp_path)
 
 
 @pytest.fixture(scope="module")

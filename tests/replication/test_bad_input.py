@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 import torch
 from click.testing import CliRunner
-from conftest import DEFAULTS, JOBS, ROOT, STUDIES
+from conftest import JOBS, ROOT, STUDIES
 
 from replication import configuration, run
 from replication.configuration import configure, read_overlay
@@ -18,8 +18,10 @@ from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.order import Orders, Told
 from replication.printed import check_printed
+from replication.study import Study
 from replication.targets import refuse_target, unknown_targets
 
+EXAMPLE = {"example": STUDIES["example"]}
 RUN = "example: {experiments: {printed: {%s}}}"
 TRAIN = RUN % "training: {%s}"
 PROBLEM = TRAIN % "problem: {%s}"
@@ -202,13 +204,26 @@ OVERLAYS = {
 }  # fmt: skip
 
 
+def studies_of(overlay: str) -> dict[str, Study]:
+    """Those that an overlay names, or the template: it takes long to plan all of them.
+
+    Studies of one paper draw into one folder.
+    """
+    lines = overlay.splitlines()
+    named = [name for name in STUDIES if any(line.startswith(f"{name}:") for line in lines)]
+    if any(STUDIES[name].is_home for name in named) and "figures:" in overlay:
+        named = [name for name, study in STUDIES.items() if study.is_home]
+    return {name: STUDIES[name] for name in named} or EXAMPLE
+
+
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_an_overlay_is_refused_in_words(tmp_path, monkeypatch, overlay):
     monkeypatch.chdir(ROOT)
     path = tmp_path / "my.yaml"
     path.write_text(overlay)
+    studies = studies_of(overlay)
     with pytest.raises(InputError) as error:
-        Jobs.of(configure(read_overlay(path), STUDIES), STUDIES)
+        Jobs.of(configure(read_overlay(path), studies), studies)
     assert OVERLAYS[overlay] in error.value.message
     assert error.value.message.startswith(("configuration: ", str(path)))
     assert max(map(len, error.value.message.splitlines())) < 500
@@ -227,7 +242,8 @@ def test_an_overlay_is_refused_in_words(tmp_path, monkeypatch, overlay):
 )
 def test_what_is_plain_is_taken(tmp_path, overlay):
     (tmp_path / "my.yaml").write_text(overlay)
-    Jobs.of(configure(read_overlay(tmp_path / "my.yaml"), STUDIES), STUDIES)
+    studies = studies_of(overlay)
+    Jobs.of(configure(read_overlay(tmp_path / "my.yaml"), studies), studies)
 
 
 def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
@@ -246,7 +262,7 @@ def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
 @pytest.mark.parametrize("samples", [10**15, 10**18])
 def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
     changes = read_overlay_text(tmp_path, PROBLEM % f"samples: {samples}")
-    jobs = Jobs.of(configure(changes, STUDIES), STUDIES)
+    jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
     order = jobs.order("results/example/data/printed/1-5.npz")
     output = tmp_path / "out/1-5.npz"
     told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
@@ -266,7 +282,7 @@ def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
     ],
 )
 def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch, decompose):
-    order = Jobs.of(DEFAULTS, STUDIES).order("results/example/data/printed/1-5.npz")
+    order = JOBS.order("results/example/data/printed/1-5.npz")
     program = importlib.import_module(order.program)
     diverged = wraps(program.sample)(lambda *_: decompose(np.full((3, 3), np.nan)))
     monkeypatch.setattr(program, "sample", diverged)
@@ -316,7 +332,7 @@ def test_a_table_that_was_spoilt_after_planning_is_not_to_be_deleted(tmp_path):
     table = tmp_path / "printed.csv"
     shutil.copy(STUDIES["example"].folder / "published/fig1.csv", table)
     changes = read_overlay_text(tmp_path, PUBLISHED % table)
-    order = Jobs.of(configure(changes, STUDIES), STUDIES).order("figures/example/fig1")
+    order = Jobs.of(configure(changes, EXAMPLE), EXAMPLE).order("figures/example/fig1")
     table.write_text("\0")
     files = [tmp_path / "fig1.pdf", tmp_path / "fig1.csv", table]
     done = CliRunner().invoke(
@@ -381,7 +397,7 @@ def test_another_target_that_was_meant_is_named(target, message):
 def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
     changes = read_overlay_text(tmp_path, FIGURE % "slow: {drawing: fig2, experiment: printed}")
     with pytest.raises(InputError) as error:
-        refuse_target(Jobs.of(configure(changes, STUDIES), STUDIES), target, ["figures"])
+        refuse_target(Jobs.of(configure(changes, EXAMPLE), EXAMPLE), target, ["figures"])
     assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message
 
 

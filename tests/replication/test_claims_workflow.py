@@ -1,11 +1,9 @@
 """Claims in the workflow: from metrics to verdicts, and what goes wrong."""
 
 import json
-import shutil
 
-import pytest
 import yaml
-from conftest import JOBS, ROOT, Project
+from conftest import JOBS, PAGE, Template
 
 VERDICT = "results/example/verdicts/C2.json"
 EVIDENCE = "results/example/evidence/C2.parquet"
@@ -15,15 +13,8 @@ REFUSING = "from replication.errors import InputError, UnmeasurableError\n"
 EXAMPLE = "src/transformer_dynamics/example"
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory):
-    project = Project(tmp_path_factory.mktemp("judged"))
-    project.run(VERDICT)
-    return project
-
-
-def test_verdict_says_what_it_comes_from(judged):
-    record = json.loads((judged.folder / VERDICT).read_text())
+def test_verdict_says_what_it_comes_from(finished):
+    record = json.loads((finished.folder / VERDICT).read_text())
     assert record["claim"] == "C2"
     assert record["seeds"] == 10
     assert record["comparisons"][0]["cell"] == "variance 0.5"
@@ -36,11 +27,10 @@ def test_verdict_says_what_it_comes_from(judged):
     assert record["provenance"]["reads"] == [item.recipe.digest for item in read]
 
 
-def test_only_what_a_claim_depends_on_is_judged_again(judged):
-    assert judged.planned(VERDICT) == {}
+def test_only_what_a_claim_depends_on_is_judged_again(finished_project):
+    judged = finished_project
     registry = judged.folder / EXAMPLE / "registry.yaml"
-    before = registry.read_text()
-    data = yaml.safe_load(before)
+    data = yaml.safe_load(registry.read_text())
     claim = next(claim for claim in data["claims"] if claim["id"] == "C2")
     claim["note"] = "Another note."
     registry.write_text(yaml.safe_dump(data))
@@ -51,11 +41,11 @@ def test_only_what_a_claim_depends_on_is_judged_again(judged):
     claim["statement"] = ""
     registry.write_text(yaml.safe_dump(data))
     refused = judged.run(VERDICT, succeed=False)
-    registry.write_text(before)
     assert "statement: String should have at least 1 character" in refused
 
 
-def test_damaged_evidence_is_refused(judged):
+def test_damaged_evidence_is_refused(finished_project):
+    judged = finished_project
     evidence, verdict = judged.folder / EVIDENCE, judged.folder / VERDICT
     whole, before = evidence.read_bytes(), verdict.read_bytes()
     evidence.write_bytes(whole[:500])
@@ -66,36 +56,37 @@ def test_damaged_evidence_is_refused(judged):
     assert verdict.read_bytes() == before
 
 
-def test_claim_on_an_unknown_experiment_is_refused(project):
+def test_claim_on_an_unknown_experiment_is_refused(template: Template):
+    project = template
     project.edit(f"{EXAMPLE}/registry.yaml", "{experiment: printed,", "{experiment: prnted,")
     output = project.run(VERDICT, succeed=False)
     assert "unknown key 'prnted'; did you mean 'printed'?" in output
 
 
-def test_a_claim_that_cannot_be_measured_stops_nothing_else(project):
+def test_a_claim_that_cannot_be_measured_stops_nothing_else(finished_project):
     """The other claims of its module and of its figure, the scorecard and the page are made."""
+    project = finished_project
     reason = "the training must record update 9"
     learning = f"{EXAMPLE}/claims/learning.py"
     project.edit(learning, "import pandas as pd\n", f"import pandas as pd\n{REFUSING}")
     project.edit(
         learning, "    ratios = ", f'    raise UnmeasurableError("{reason}")\n    ratios = '
     )
-    page = "results/report/example.html"
-    project.run(page, "results/example/verdicts.md")
+    project.run(PAGE, "results/example/verdicts.md")
     record = json.loads((project.folder / VERDICT).read_text())
     assert (record["verdict"], record["summary"]) == ("not tested", reason)
     other = json.loads((project.folder / VERDICT.replace("C2", "C3")).read_text())
     assert other["verdict"] == "contradicted"
     card = (project.folder / "results/example/verdicts.md").read_text()
     assert f"| not tested | {reason} |" in card
-    assert f"<b>Why not:</b> {reason}." in (project.folder / page).read_text()
-    shutil.copytree(ROOT / "results/reference", project.folder / "results/reference")
+    assert f"<b>Why not:</b> {reason}." in (project.folder / PAGE).read_text()
     said = project.verify("--study", "example", succeed=False)
     assert f"verdict on C2 is not tested ({reason}), expected replicated by 10 seeds" in said
     assert "C3 " in said
 
 
-def test_an_error_of_a_measure_stops(project):
+def test_an_error_of_a_measure_stops(finished_project):
+    project = finished_project
     learning = f"{EXAMPLE}/claims/learning.py"
     project.edit(learning, "import pandas as pd\n", f"import pandas as pd\n{REFUSING}")
     project.edit(learning, "    ratios = ", '    raise InputError("no such file")\n    ratios = ')

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from conftest import FIGURE, PRODUCT, ROOT
+from conftest import FIGURE, PRODUCT, ROOT, Template
 
 from replication.continuous import changes, history, pictures
 from replication.errors import InputError
@@ -314,27 +314,27 @@ def test_the_script_keeps_the_history_on_a_branch(tmp_path):
     ]
 
 
-def checkout(root: Path, tables: dict[str, bytes], study: str) -> Path:
-    """A checkout of this code with a reference of just some tables."""
-    folder = root / "results/reference" / study
+def checkout(root: Path, tables: dict[str, bytes], project: Template) -> Path:
+    """A checkout of a project's code with a reference of just some tables."""
+    folder = root / "results/reference/example"
     (folder / "figures").mkdir(parents=True)
     (folder / "manifest.json").write_text("{}")
     for name, content in tables.items():
         (folder / "figures" / f"{name}.csv").write_bytes(content)
     for name in PRODUCT:
-        (root / name).symlink_to(ROOT / name)
+        (root / name).symlink_to(project.folder / name)
     return root
 
 
-def test_figures_are_drawn_side_by_side_without_computing(finished_project, tmp_path):
-    finished_project.run(FIGURE.replace("fig1.pdf", "fig2.csv"))
+@pytest.mark.usefixtures("warm_python")
+def test_figures_are_drawn_side_by_side_without_computing(finished, tmp_path):
     study = Path(FIGURE).parent.name
-    figures = (finished_project.folder / FIGURE).parent
+    figures = (finished.folder / FIGURE).parent
     tables = {name: (figures / f"{name}.csv").read_bytes() for name in ("fig1", "fig2")}
     text = tables["fig1"].decode()
-    before = checkout(tmp_path / "before", tables, study)
+    before = checkout(tmp_path / "before", tables, finished)
     shorter = text[: text.rindex("\n", 0, -1) + 1].encode()
-    after = checkout(tmp_path / "after", tables | {"fig1": shorter}, study)
+    after = checkout(tmp_path / "after", tables | {"fig1": shorter}, finished)
     output = tmp_path / "page"
     options = ["--before", before, "--after", after, "--output", output]
     done = CliRunner().invoke(pictures.main, list(map(str, options)), catch_exceptions=False)

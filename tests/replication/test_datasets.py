@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 from archive_server import CERTIFICATE, CONTENT, WHOLE, ArchiveServer, archive_of, left
-from conftest import Project
+from conftest import Template
 
 from replication.datasets import Dataset, find_datasets, registries
 from replication.errors import InputError
@@ -109,8 +109,9 @@ def test_unreadable_registry_is_named(tmp_path, text):
         find_datasets([tmp_path])
 
 
-def test_rule_fetches_a_data_set_once(server, project: Project):
+def test_rule_fetches_a_data_set_once(server, template: Template):
     """From an interrupted download to what is made of it, through the workflow."""
+    project = template
     write(project.folder / EXAMPLE, texts=entry(server.url))
     project.edit(
         f"{EXAMPLE}/study.py",
@@ -150,6 +151,6 @@ def test_rule_fetches_a_data_set_once(server, project: Project):
     assert len(server.asked) == 2, "the archive stays, so that nothing is fetched twice"
 
 
-def test_rule_knows_only_the_registries_names(project: Project):
-    output = project.run("results/datasets/nowhere/train.txt", "--dry-run", succeed=False)
+def test_rule_knows_only_the_registries_names(template: Template):
+    output = template.run("results/datasets/nowhere/train.txt", "--dry-run", succeed=False)
     assert "results/datasets/nowhere/train.txt: nothing makes it" in output

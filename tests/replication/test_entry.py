@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import FIGURE, JOBS, Project
+from conftest import FIGURE, JOBS, Template
 
 from replication import recover
 
@@ -25,9 +25,10 @@ def test_a_plain_run_judges_all_claims_and_draws_what_costs_little(project):
 
 
 def test_a_project_may_lie_below_a_path_with_spaces(tmp_path: Path):
-    assert Project(tmp_path / "my own papers").planned(FIGURE)["figure"] == 1
+    assert Template(tmp_path / "my own papers").planned(FIGURE)["figure"] == 1
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_a_folder_of_results_alone_is_recovered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """As `--directory` makes it, without a Snakefile."""
     monkeypatch.chdir(tmp_path)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, Project
+from conftest import ROOT, Template
 
 from replication.registry import read_registry
 
@@ -18,7 +18,7 @@ CHECK = """
 from pathlib import Path
 from replication.study import find_studies
 from replication.testing import check_study
-check_study(find_studies()["example"], Path("checked"))
+check_study(find_studies()["example"], Path("checked"), is_quick=True)
 """
 
 
@@ -36,11 +36,15 @@ def blocks(text: str, kind: str) -> list[str]:
     return [block for language, block in found if language == kind]
 
 
-class Copy(Project):
+class Copy(Template):
     """A copy of the product that knows which files were edited."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, programs: Path) -> None:
         super().__init__(folder)
+        snakemake = programs / "snakemake"
+        snakemake.write_text(f'#!/bin/sh\nexec {self.pythons.python} -m snakemake "$@"\n')
+        snakemake.chmod(0o755)
+        self.environment["PATH"] = f"{programs}:{self.environment['PATH']}"
         shutil.copy(ROOT / ".gitignore", folder)
         self.shell("git init --quiet && git add --all")
 
@@ -68,8 +72,10 @@ class Copy(Project):
 
 
 @pytest.fixture
-def copy(tmp_path):
-    return Copy(tmp_path)
+def copy(finished, tmp_path, tmp_path_factory):
+    """With all that the template makes, so that the examples make only what is new."""
+    finished.copied(tmp_path)
+    return Copy(tmp_path, tmp_path_factory.mktemp("programs"))
 
 
 def test_the_files_behind_a_figure_are_there_and_few():

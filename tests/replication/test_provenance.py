@@ -10,7 +10,7 @@ import pytest
 import requests
 import yaml
 from click.testing import CliRunner
-from conftest import FIGURE, JOBS, ROOT, Project
+from conftest import FIGURE, JOBS, ROOT, Template
 
 from replication import crate
 from replication.generate import with_scorecard
@@ -31,9 +31,9 @@ CHANGED_SINCE = {
 
 
 @pytest.fixture(scope="module")
-def computed(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def computed(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """A run of one figure, and its crate."""
-    project = Project(tmp_path_factory.mktemp("project"))
+    project = Template(tmp_path_factory.mktemp("project"))
     project.run(FIGURE)
     project.run("provenance")
     return project
@@ -60,7 +60,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests.adapters.HTTPAdapter, "send", send)
 
 
-def metadata(project: Project) -> dict:
+def metadata(project: Template) -> dict:
     return json.loads((project.folder / "ro-crate-metadata.json").read_text())
 
 
@@ -186,8 +186,13 @@ def test_each_program_of_the_run_is_named_with_its_version(computed):
     assert crate.RUN not in named
 
 
-def test_the_crate_is_called_by_the_paper(computed):
-    root = entities(metadata(computed))["./"]
+def test_the_crate_is_called_by_the_paper(computed, tmp_path, monkeypatch):
+    """As all studies are here, but not in the project."""
+    monkeypatch.chdir(computed.folder)
+    written = tmp_path / "crate.json"
+    done = CliRunner().invoke(crate.main, ["--output", str(written)])
+    assert done.exit_code == 0, done.output
+    root = entities(json.loads(written.read_text()))["./"]
     default = [study for study in find_studies().values() if study.is_default]
     assert root["name"].startswith("Replication of ")
     for study in default:

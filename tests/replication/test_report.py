@@ -1,12 +1,11 @@
 """The page: what stands in it, and what it refuses."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import JOBS, ROOT, Project
+from conftest import JOBS, PAGE, Template, counted
 from report_folder import CLAIMS, Folder
 
 from replication.report import sources
@@ -183,54 +182,47 @@ def test_what_cannot_be_shown_is_named(folder, change, message):
 # In the workflow
 
 
-PAGE = "results/report/example.html"
-
-
-@pytest.fixture(scope="module")
-def shown(finished_project: Project) -> Project:
-    """The page of the template; a test that edits something must undo the edit."""
-    finished_project.run(PAGE)
-    return finished_project
-
-
-def test_the_page_of_a_study_tells_its_commands_and_costs(shown):
-    html = (shown.folder / PAGE).read_text()
+def test_the_page_of_a_study_tells_its_commands_and_costs(finished: Template):
+    html = (finished.folder / PAGE).read_text()
     for target in (PAGE, "figures/example/fig1.pdf", "results/example/verdicts/C1.json"):
         assert f'data-copy="snakemake {target}"' in html
     assert html.count("<dt>Cost</dt>") == html.count('class="figure filtered"') == 2
-    assert shown.planned(PAGE) == {}
 
 
-@pytest.mark.parametrize(
-    ("path", "old", "new"),
-    [
-        ("src/replication/report/templates/plot.html", "Evidence of claim", "Proof of claim"),
-        ("src/replication/report/forest.py", "WIDTH = ", "WIDTH = 1 + "),
-        ("src/transformer_dynamics/example/registry.yaml", "venue: invented", "venue: found"),
-    ],
-)
-def test_the_page_depends_on_its_templates_code_and_texts(shown, path, old, new):
-    whole = (shown.folder / path).read_text()
-    try:
-        (shown.folder / path).write_text(whole.replace(old, new, 1))
-        assert shown.planned(PAGE) == {"page": 1}
-    finally:
-        (shown.folder / path).write_text(whole)
+def test_the_page_depends_on_its_templates_code_and_texts(finished_project: Template):
+    """A reason that names files names no code, which is edited first."""
+    for reason, edits in (
+        (
+            r"replication\.report\.forest@",
+            [("src/replication/report/forest.py", "\nWIDTH = ", "\nWIDTH = 1 + ")],
+        ),
+        (
+            r"Updated input files: (?=.*registry\.yaml).*templates/plot\.html",
+            [
+                (
+                    "src/replication/report/templates/plot.html",
+                    "Evidence of claim",
+                    "Proof of claim",
+                ),
+                ("src/transformer_dynamics/example/registry.yaml", "e: invented", "e: found"),
+            ],
+        ),
+    ):
+        for path, old, new in edits:
+            finished_project.edit(path, old, new)
+        output = finished_project.run(PAGE, "--dry-run")
+        assert counted(output) == {"page": 1}
+        (said,) = re.findall("Reason: (.*)", output)
+        assert re.search(reason, said), said
 
 
-def test_the_page_depends_on_the_receipts_of_others(shown):
-    """As far as there are any: of the reference that they are compared with, too."""
-    reference = shown.folder / "results/reference"
-    receipts = shown.folder / "reproductions/example"
+def test_the_page_depends_on_the_receipts_of_others(finished_project: Template):
+    """As far as there are any; the reference, which is there, is no reason."""
+    receipts = finished_project.folder / "reproductions/example"
     receipts.mkdir(parents=True)
-    shutil.copytree(ROOT / "results/reference", reference)
-    try:
-        assert shown.planned(PAGE) == {}
-        (receipts / "one.json").write_text("{}")
-        assert shown.planned(PAGE) == {"page": 1}
-    finally:
-        shutil.rmtree(reference)
-        shutil.rmtree(receipts.parent)
+    assert finished_project.planned(PAGE) == {}
+    (receipts / "one.json").write_text("{}")
+    assert finished_project.planned(PAGE) == {"page": 1}
 
 
 def test_figures_are_told_with_everything_that_made_them():

@@ -4,6 +4,7 @@ import ast
 import copy
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from conftest import DEFAULTS, ROOT, Project
+from conftest import DEFAULTS, ROOT, STUDIES, Project
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
@@ -286,12 +287,21 @@ HOSTILE = [
     '$(touch canary)"`touch canary`',
     "-x & touch canary | %s \\",
 ]
+ALL_AT_ONCE = "".join(reversed(HOSTILE))
+TEXTS = [
+    pytest.param(ALL_AT_ONCE, id="all at once"),
+    *(pytest.param(text, marks=pytest.mark.thorough) for text in HOSTILE),
+]
 TARGETS = ("figures/fig6.png", "figures/sensitivity.csv", "figures/fig10.png")
 
 
-def overlaid(project: Project, text: str) -> None:
-    """The quick configuration with a text in every free setting, and the files that it names."""
+def overlaid(folder: Path, text: str) -> Project:
+    """A project of the studies with free settings, and the files that a text in each names."""
+    project = Project(folder)
+    for other in STUDIES.keys() - FREE.keys():
+        shutil.rmtree(project.folder / "src/transformer_dynamics" / other)
     data = yaml.safe_load((ROOT / "config/quick.yaml").read_text())
+    data = {study: data[study] for study in FREE}
     folder = project.folder / text
     folder.mkdir()
     for name in ("train", "valid"):
@@ -305,6 +315,7 @@ def overlaid(project: Project, text: str) -> None:
     training_on_text["corpora"] = {"wikitext2": {"folder": text, **files}}
     training_on_text["figures"]["fig10"] = {"panels": {"wikitext2": text}}
     (project.folder / "config/quick.yaml").write_text(yaml.safe_dump(data))
+    return project
 
 
 def commands(output: str) -> set[tuple[str, ...]]:
@@ -322,8 +333,7 @@ def planned_commands(folder: Path, text: str) -> set[tuple[str, ...]]:
     """The commands with every occurrence of a text called TEXT, plain or within JSON."""
     import json
 
-    project = Project(folder)
-    overlaid(project, text)
+    project = overlaid(folder, text)
     output = project.run(*TARGETS, "--dry-run", "--printshellcmds")
     forms = sorted({text, json.dumps(text)[1:-1]}, key=len, reverse=True)
 
@@ -336,18 +346,22 @@ def planned_commands(folder: Path, text: str) -> set[tuple[str, ...]]:
     return {tuple(map(neutral, command)) for command in commands(output)}
 
 
-def test_hostile_text_is_one_word_of_every_command(tmp_path):
-    expected = planned_commands(tmp_path / "plain", "plain")
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The commands of a text in which nothing has a meaning."""
+    return planned_commands(tmp_path_factory.mktemp("plain"), "plain")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_hostile_text_is_one_word_of_every_command(tmp_path, expected, text):
     assert len(expected) > 20
     assert any("TEXT" in word for command in expected for word in command)
-    for number, text in enumerate(HOSTILE):
-        assert planned_commands(tmp_path / str(number), text) == expected
+    assert planned_commands(tmp_path, text) == expected
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", TEXTS)
 def test_hostile_text_is_not_executed(tmp_path, text):
-    project = Project(tmp_path)
-    overlaid(project, text)
+    project = overlaid(tmp_path, text)
     project.run("figures/fig6.png")
     assert (project.folder / "figures/fig6.png").is_file()
     refused = project.run("results/scan_and_snap_text/data/wikitext2.npz", succeed=False)
@@ -357,8 +371,7 @@ def test_hostile_text_is_not_executed(tmp_path, text):
 
 def test_braces_in_a_path_are_refused(tmp_path):
     """Snakemake takes them for wildcards."""
-    project = Project(tmp_path)
-    overlaid(project, "{input}")
+    project = overlaid(tmp_path, "{input}")
     said = project.run("figures/fig6.png", succeed=False)
     assert "has characters that mean something else to Snakemake; rename" in said
     assert not (project.folder / "results").exists()

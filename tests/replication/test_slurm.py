@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-from conftest import FIGURE, Project
+from conftest import FIGURE, Template
 
 from replication import recover, slurm
 from replication.errors import InputError
@@ -76,25 +76,26 @@ def test_jobs_that_are_left_are_no_matter_of_other_executors(
     slurm.prepare_run(tmp_path, executor)
 
 
-def test_a_local_run_does_not_ask_slurm(project: Project, queue: Queue):
+def test_a_local_run_does_not_ask_slurm(template: Template, queue: Queue):
     queue.say(f"touch {queue.file}.asked")
-    project.environment["PATH"] = os.environ["PATH"]
-    project.run("results/example/data/printed/1-5.npz")
+    template.environment["PATH"] = os.environ["PATH"]
+    template.run("results/example/data/printed/1-5.npz")
     assert not Path(f"{queue.file}.asked").exists()
 
 
-def test_a_run_on_a_cluster_refuses_in_one_sentence(project: Project, queue: Queue):
-    queue.file.write_text(QUEUE.format(folder=project.folder))
-    project.environment["PATH"] = os.pathsep.join(
+def test_a_run_on_a_cluster_refuses_in_one_sentence(template: Template, queue: Queue):
+    queue.file.write_text(QUEUE.format(folder=template.folder))
+    template.environment["PATH"] = os.pathsep.join(
         [str(Path(sys.executable).parent), os.environ["PATH"]]
     )
     profile = ("--workflow-profile", "profiles/cluster-generic")
-    output = project.run(FIGURE, *profile, succeed=False)
+    output = template.run(FIGURE, *profile, succeed=False)
     assert "2 jobs of an earlier run are still in Slurm's queue (12, 13)" in output
     assert "Traceback" not in output
-    assert not (project.folder / "results").exists()
+    assert not (template.folder / "results").exists()
 
 
+@pytest.mark.usefixtures("warm_python")
 def test_recovery_refuses_while_jobs_are_left(tmp_path: Path, queue: Queue):
     queue.file.write_text(QUEUE.format(folder=tmp_path))
     refused = CliRunner().invoke(recover.main, [str(tmp_path)])

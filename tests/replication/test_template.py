@@ -2,12 +2,11 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
-from conftest import ROOT, Project
+from conftest import FIGURE, ROOT, Template
 
-FIGURES = ("figures/example/fig1.pdf", "figures/mypaper/fig1.pdf")
+FIGURES = (FIGURE, FIGURE.replace("example", "mypaper"))
 
 
 def documented() -> list[str]:
@@ -16,21 +15,21 @@ def documented() -> list[str]:
     return text.split("```\n")[1].splitlines()
 
 
-def sources(project: Project) -> dict[str, bytes]:
+def sources(project: Template) -> dict[str, bytes]:
     """The files of the product that people write."""
     found = project.files("src", "workflow", "profiles", "config")
     return {path: content for path, content in found.items() if "__pycache__" not in path}
 
 
 @pytest.fixture(scope="module")
-def with_new_paper(tmp_path_factory):
+def with_new_paper(finished, tmp_path_factory):
     """A copy of the product in which these commands were typed."""
-    project = Project(tmp_path_factory.mktemp("product"))
+    project = finished.copied(tmp_path_factory.mktemp("product"))
     before = sources(project)
     *copying, last = documented()
     for command in copying:
         subprocess.run(command, shell=True, check=True, cwd=project.folder)
-    project.run(*last.removeprefix("snakemake ").split(), quick=False)
+    project.run(*last.removeprefix("snakemake ").split())
     new = {path for path, content in sources(project).items() if before.get(path) != content}
     assert all(path.startswith("src/transformer_dynamics/mypaper/") for path in new), new
     return project
@@ -48,47 +47,32 @@ def test_equal_names_in_two_studies_do_not_collide(with_new_paper):
         "mypaper: {experiments: {printed: {training: {learning_rate: 0.1}}}}\n"
     )
     verdicts = [f"results/{study}/verdicts/C1.json" for study in ("example", "mypaper")]
-    with_new_paper.run(*FIGURES, *verdicts, "--configfile", "other.yaml", quick=False)
+    with_new_paper.run(*FIGURES, *verdicts, "--configfile", "other.yaml")
     own, other = ((folder / path).with_suffix(".csv").read_text() for path in FIGURES)
     assert own != other
     judged = [json.loads((folder / path).read_text())["verdict"] for path in verdicts]
     assert judged == ["reproduced", "not tested"]
 
 
-TABLE_OF_JOBS = """
-from replication.configuration import configure
-from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.study import find_studies
-try:
-    Jobs.of(configure({}, find_studies()), find_studies())
-except InputError as error:
-    print(error.message)
-"""
+@pytest.fixture
+def copy(with_new_paper, tmp_path):
+    return with_new_paper.copied(tmp_path)
 
 
-def refusal(project: Project) -> str:
-    """Why the studies cannot be planned; nothing if they can."""
-    done = subprocess.run(
-        [sys.executable, "-c", TABLE_OF_JOBS],
-        cwd=project.folder,
-        env=project.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def refusal(project: Template) -> str:
+    """Why the studies cannot be planned."""
+    words = ["replication.configuration"]
+    code, output = project.pythons.run(words, project.folder, project.environment)
+    assert code == 1, output
+    assert "Traceback" not in output
+    return output
 
 
 @pytest.mark.parametrize("name", ["2024paper", "class", "report", "index"])
-def test_a_name_with_another_meaning_is_refused(with_new_paper, name):
-    package = with_new_paper.folder / "src/transformer_dynamics"
+def test_a_name_with_another_meaning_is_refused(copy, name):
+    package = copy.folder / "src/transformer_dynamics"
     (package / "mypaper").rename(package / name)
-    try:
-        message = refusal(with_new_paper)
-    finally:
-        (package / name).rename(package / "mypaper")
+    message = refusal(copy)
     assert message.rstrip().endswith(f"{name}: a study cannot be called {name}; rename the folder")
 
 
@@ -109,12 +93,9 @@ def test_a_name_with_another_meaning_is_refused(with_new_paper, name):
         ("registry.yaml", "metric: half_life", "metric: life", "mypaper: claim C2: metric of"),
     ],
 )
-def test_a_mistake_is_named_before_anything_runs(with_new_paper, file, old, new, message):
-    path = with_new_paper.folder / "src/transformer_dynamics/mypaper" / file
+def test_a_mistake_is_named_before_anything_runs(copy, file, old, new, message):
+    path = copy.folder / "src/transformer_dynamics/mypaper" / file
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    try:
-        assert message in refusal(with_new_paper)
-    finally:
-        path.write_text(text)
+    assert message in refusal(copy)

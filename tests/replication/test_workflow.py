@@ -1,12 +1,11 @@
 """The DAG: what reruns, the same bytes every time, and what a user reads when it fails.
 
-On the template, whose experiment `printed` has two files of runs here.
+On the template, whose experiment `replication` has two files of runs.
 """
 
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from conftest import FIGURE, Project, counted
+from conftest import FIGURE, FIGURES, ROOT, Template, counted
 
 from replication.configuration import configure
 from replication.frames import write_table
@@ -26,143 +25,139 @@ from replication.provenance import provenance
 from replication.seeds import parse_seeds
 from replication.study import find_studies
 
-RUNS = "results/example/runs/printed"
-DATA = "results/example/data/printed"
-ERRORS = "results/example/metrics/printed/error.parquet"
-TABLE = "figures/example/fig1.csv"
+RUNS = "results/example/runs/replication"
+DATA = "results/example/data/replication"
+SEEDS = ("101-105", "106-110")
+"""Of the two files of runs."""
+HALF_LIVES = "results/example/metrics/replication/half_life.parquet"
+FIGURE2 = FIGURES[1]
+TABLE2 = "figures/example/fig2.csv"
 ENGINE = "src/replication"
 PACKAGE = "src/transformer_dynamics/example"
 PUBLISHED = f"{PACKAGE}/published/fig1.csv"
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 DRAWS = {"table": 1, "figure": 1}
 MEASURES = {"metrics": 1, **DRAWS}
-TRAINS = {"runs": 2, **MEASURES}
-ALL = {"data": 2, **TRAINS}
+TRAINS = {"runs": 1, **MEASURES}
+ALL = {"data": 1, **TRAINS}
 
 
-def test_nothing_reruns_when_nothing_changed(finished_project: Project):
-    assert finished_project.planned(FIGURE) == {}
-
-
-def test_touching_every_file_reruns_nothing(finished_project: Project):
+def test_touching_every_file_reruns_nothing(finished_project: Template):
     for path in finished_project.folder.rglob("*"):
         if path.is_file() and ".snakemake" not in path.parts:
             path.touch()
-    assert finished_project.planned(FIGURE) == {}
+    assert finished_project.planned(*FIGURES) == {}
 
 
-@pytest.fixture
-def edit(finished_project: Project):
-    """Replaces the first occurrence of a text in a file, for the time of a test."""
-    kept: dict[Path, bytes] = {}
-
-    def edit(path: str, old: str, new: str) -> None:
-        file = finished_project.folder / path
-        before = file.read_bytes()
-        kept.setdefault(file, before)
-        assert old.encode() in before, f"{path} lacks: {old}"
-        file.write_bytes(before.replace(old.encode(), new.encode(), 1))
-
-    yield edit
-    for file, content in kept.items():
-        file.write_bytes(content)
+def edit(project: Template, path: str, old: str, new: str) -> None:
+    """Replace the first occurrence of a text in a file."""
+    file = project.folder / path
+    before = file.read_text()
+    assert old in before, f"{path} lacks: {old}"
+    file.write_text(before.replace(old, new, 1))
 
 
-def test_what_no_number_depends_on_reruns_nothing(finished_project: Project, edit):
+def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
     """All at once."""
-    edit(f"{PACKAGE}/runs.py", "        residual = ", "        # a remark\n        residual = ")
-    edit(f"{PACKAGE}/study.py", '"half_life", ', '"half_life", "speed", ')
-    edit(f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. ")
-    edit(f"{ENGINE}/strict.py", "did you mean", "perhaps you mean")
-    edit(f"{ENGINE}/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n')
-    edit("requirements-encoders.lock", "\ntorch==", "\ntorch==0.")  # which this study does not use
-    edit("requirements-encoders.lock", "\nclick==", "\nclick==0.")  # which computes nothing
+    for path, old, new in (
+        (f"{PACKAGE}/runs.py", "        residual = ", "        # a remark\n        residual = "),
+        (f"{PACKAGE}/study.py", '"half_life", ', '"half_life", "speed", '),
+        (f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. "),
+        (f"{ENGINE}/strict.py", "did you mean", "perhaps you mean"),
+        (f"{ENGINE}/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n'),
+        # Which this study does not use, and which computes nothing.
+        ("requirements-encoders.lock", "\ntorch==", "\ntorch==0."),
+        ("requirements-encoders.lock", "\nclick==", "\nclick==0."),
+    ):
+        edit(finished_project, path, old, new)
     for name in ("run", "jobs", "tasks", "stages", "storage", "verify"):
-        edit(f"{ENGINE}/{name}.py", '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')
-    assert finished_project.planned(FIGURE) == {}
+        path = f"{ENGINE}/{name}.py"
+        edit(finished_project, path, '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')
+    assert finished_project.planned(*FIGURES) == {}
+
+
+EDITS = {
+    "data": (
+        f"{PACKAGE}/data.py",
+        'generator(seed, "noise")',
+        'generator(seed, "rounding")',
+        ALL,
+        "example.data@",
+    ),
+    "training": (
+        f"{PACKAGE}/runs.py",
+        "- job.learning_rate",
+        "- 2 * job.learning_rate",
+        TRAINS,
+        "example.runs@",
+    ),
+    "metric": (
+        f"{PACKAGE}/measures.py",
+        "1 - weights.ravel()",
+        "2 - weights.ravel()",
+        MEASURES,
+        "example.measures@",
+    ),
+    "line of a figure": (
+        f"{PACKAGE}/figures/fig1.py",
+        "linewidth=0.7",
+        "linewidth=0.9",
+        DRAWS,
+        "example.figures.fig1@",
+    ),
+    "published value": (PUBLISHED, "\n1,", "\n1.0,", {"figure": 1}, "published/fig1.csv"),
+    "engine that computes": (
+        f"{ENGINE}/generators.py",
+        '"little"',
+        '"big"',
+        ALL,
+        "replication.generators@",
+    ),
+    "style of drawings": (
+        f"{ENGINE}/drawing.py",
+        '"savefig.dpi": 300',
+        '"savefig.dpi": 310',
+        DRAWS,
+        "replication.drawing@",
+    ),
+    "numpy": ("requirements-encoders.lock", "\nnumpy==", "\nnumpy==0.", ALL, "numpy==0."),
+}
+"""File, text before and after, the jobs of the figure that rerun, and what their reasons name."""
+
+
+TOGETHER = (
+    ["data", "engine that computes", "numpy"],
+    ["training"],
+    ["metric"],
+    ["line of a figure", "style of drawings"],
+    ["published value"],
+)
+"""Edits that rerun the same jobs, so that one plan tells of all of them."""
+EACH = [name for names in TOGETHER for name in names if len(names) > 1]
 
 
 @pytest.mark.parametrize(
-    ("path", "old", "new", "planned", "named"),
+    "names",
     [
-        pytest.param(
-            f"{PACKAGE}/data.py",
-            'generator(seed, "noise")',
-            'generator(seed, "rounding")',
-            ALL,
-            "example.data@",
-            id="data",
-        ),
-        pytest.param(
-            f"{PACKAGE}/runs.py",
-            "- job.learning_rate",
-            "- 2 * job.learning_rate",
-            TRAINS,
-            "example.runs@",
-            id="training",
-        ),
-        pytest.param(
-            f"{PACKAGE}/measures.py",
-            "1 - weights.ravel()",
-            "2 - weights.ravel()",
-            MEASURES,
-            "example.measures@",
-            id="metric",
-        ),
-        pytest.param(
-            f"{PACKAGE}/figures/fig1.py",
-            "linewidth=0.7",
-            "linewidth=0.9",
-            DRAWS,
-            "example.figures.fig1@",
-            id="line of a figure",
-        ),
-        pytest.param(
-            PUBLISHED, "\n1,", "\n1.0,", {"figure": 1}, "published/fig1.csv", id="published value"
-        ),
-        pytest.param(
-            f"{ENGINE}/generators.py",
-            '"little"',
-            '"big"',
-            ALL,
-            "replication.generators@",
-            id="engine that computes",
-        ),
-        pytest.param(
-            f"{ENGINE}/drawing.py",
-            '"savefig.dpi": 300',
-            '"savefig.dpi": 310',
-            DRAWS,
-            "replication.drawing@",
-            id="style of drawings",
-        ),
-        pytest.param(
-            "requirements-encoders.lock", "\nnumpy==", "\nnumpy==0.", ALL, "numpy==0.", id="numpy"
-        ),
+        *(pytest.param(names, id=", ".join(names)) for names in TOGETHER),
+        *(pytest.param([name], id=name, marks=pytest.mark.thorough) for name in EACH),
     ],
 )
-def test_an_edit_reruns_what_it_reaches(
-    finished_project: Project, edit, path, old, new, planned, named
-):
-    edit(path, old, new)
+def test_an_edit_reruns_what_it_reaches(finished_project: Template, names: list[str]):
+    for name in names:
+        path, old, new, *_ = EDITS[name]
+        edit(finished_project, path, old, new)
     output = finished_project.run(FIGURE, "--dry-run")
-    assert counted(output) == planned
     reasons = re.findall("Reason: (.*)", output)
-    assert any(named in reason for reason in reasons), reasons
+    for name in names:
+        *_, planned, named = EDITS[name]
+        assert counted(output) == planned
+        assert any(named in reason for reason in reasons), reasons
 
 
-def test_a_changed_setting_reruns_what_depends_on_it(finished_project: Project, edit):
-    edit("src/transformer_dynamics/example/config.yaml", "updates: 200", "updates: 150")
-    assert finished_project.planned(FIGURE) == TRAINS
-
-
-def test_an_edit_of_one_figure_reruns_no_other(project: Project):
-    both = (FIGURE, "figures/example/fig2.pdf")
-    project.run(*both)
-    project.edit(f"{PACKAGE}/figures/fig1.py", "linewidth=0.7", "linewidth=0.9")
-    output = project.run(*both, "--dry-run")
-    assert re.findall(r"Drawing (\S+)", output) == [FIGURE]
-    assert counted(output) == DRAWS
+def test_a_changed_setting_reruns_what_depends_on_it(finished_project: Template):
+    edit(finished_project, f"{PACKAGE}/config.yaml", "updates: 200", "updates: 150")
+    assert finished_project.planned(FIGURE2) == {**TRAINS, "runs": 2}
 
 
 def make_old(*paths):
@@ -171,52 +166,50 @@ def make_old(*paths):
         os.utime(path, (1, 1))
 
 
-def test_an_edit_counts_whatever_its_time(finished_project: Project, edit):
-    edit(PUBLISHED, "\n1,", "\n1.0,")
+def test_an_edit_of_one_figure_reruns_no_other_whatever_its_time(finished_project: Template):
+    edit(finished_project, PUBLISHED, "\n1,", "\n1.0,")
     make_old(finished_project.folder / PUBLISHED)
-    assert finished_project.planned(FIGURE) == {"figure": 1}
+    output = finished_project.run(*FIGURES, "--dry-run")
+    assert re.findall(r"Drawing (\S+)", output) == [FIGURE]
+    assert counted(output) == {"figure": 1}
+    drawing = f"{PACKAGE}/figures/fig2.py"
+    edit(finished_project, drawing, 'Literal["fig2"]', 'Literal["fig2", "fig3"]')
+    make_old(finished_project.folder / drawing)
+    output = finished_project.run(*FIGURES, "--dry-run")
+    assert sorted(re.findall(r"Drawing (\S+)", output)) == sorted(FIGURES)
+    assert counted(output) == {"table": 1, "figure": 2}
 
 
-def copied(project: Project, folder: Path, *names: str) -> Project:
-    """A fresh project with what another one has made."""
-    other = Project(folder)
-    other.make_two_jobs()
-    for name in names or ("results", "figures", ".snakemake"):
-        shutil.copytree(project.folder / name, other.folder / name)
-    return other
+def test_what_was_made_anew_counts_whatever_its_time(finished_project: Template):
+    runs = [f"{RUNS}/{seeds}.npz" for seeds in SEEDS]
+    edit(finished_project, f"{PACKAGE}/runs.py", "- job.learning_rate", "- 2 * job.learning_rate")
+    finished_project.run(*runs)
+    make_old(*(finished_project.folder / path for path in runs))
+    assert finished_project.planned(FIGURE2) == MEASURES
 
 
-def test_what_was_made_anew_counts_whatever_its_time(finished_project: Project, tmp_path: Path):
-    other = copied(finished_project, tmp_path)
-    runs = [f"{RUNS}/{seeds}.npz" for seeds in ("1-8", "9-15")]
-    other.edit(f"{PACKAGE}/runs.py", "- job.learning_rate", "- 2 * job.learning_rate")
-    other.run(*runs)
-    make_old(*(other.folder / path for path in runs))
-    assert other.planned(FIGURE) == MEASURES
-
-
-def test_figure_and_configuration_are_written(finished_project: Project):
-    folder = finished_project.folder
+def test_figure_and_configuration_are_written(finished: Template):
+    folder = finished.folder
     assert "seeds_per_job: null" in (folder / "results/config.yaml").read_text()
-    table = pd.read_csv(folder / TABLE)
+    table = pd.read_csv(folder / "figures/example/fig1.csv")
     assert list(table.columns) == ["variance", "update", "error_mean", "error_std", "theory"]
     assert len(table) == 4 * 201
     content = (folder / FIGURE).read_bytes()
     assert b"Example, Figure 1" in content
-    assert b"seeds 1-15" in content
+    assert b"seeds 1-5" in content
     assert b"CreationDate" not in content
 
 
-def recorded_commands(project: Project) -> list[str]:
+def recorded_commands(project: Template) -> list[str]:
     """The shell commands that Snakemake has kept of every job."""
     records = (project.folder / ".snakemake/metadata").rglob("*")
     return [json.loads(record.read_text())["shellcmd"] for record in records if record.is_file()]
 
 
-def run_by_path(project: Project, snakemake: list[str], *arguments: str) -> str:
+def run_by_path(project: Template, snakemake: list[str], *arguments: str) -> str:
     """Run a Snakemake of which only the path is known: no environment is active."""
     done = subprocess.run(
-        [*snakemake, FIGURE, "--configfile", "config/quick.yaml", *arguments],
+        [*snakemake, *arguments],
         cwd=project.folder,
         env={name: value for name, value in project.environment.items() if name != "VIRTUAL_ENV"}
         | {"PATH": "/usr/bin:/bin"},
@@ -229,29 +222,35 @@ def run_by_path(project: Project, snakemake: list[str], *arguments: str) -> str:
     return done.stdout
 
 
-def test_no_environment_must_be_active(project: Project):
-    run_by_path(project, [SNAKEMAKE], "--printshellcmds")
-    assert (project.folder / FIGURE).is_file()
-    (log,) = (project.folder / ".snakemake/log").iterdir()
+def test_no_environment_must_be_active(template: Template):
     begins = f"{sys.executable} -m replication.run --job "
-    recorded = recorded_commands(project)
-    assert len(recorded) == 6, "the table and its checksum have a record each"
-    assert all(command.startswith(begins) for command in recorded)
-    assert log.read_text().count(begins) == 5
+    made = f"{DATA}/{SEEDS[0]}.npz"
+    run_by_path(template, [SNAKEMAKE], made, "--printshellcmds")
+    assert (template.folder / made).is_file()
+    (log,) = (template.folder / ".snakemake/log").iterdir()
+    (recorded,) = recorded_commands(template)
+    assert recorded.startswith(begins)
+    assert log.read_text().count(begins) == 1
 
 
-def test_the_path_of_python_reruns_nothing(finished_project: Project, tmp_path: Path):
+def test_the_path_of_python_reruns_nothing(finished_project: Template, tmp_path: Path):
+    """Of the five jobs just the one that is forced is planned, with the other path."""
     (tmp_path / "environment").symlink_to(sys.prefix)
     python = str(tmp_path / "environment/bin" / Path(sys.executable).name)
     forced = ("--dry-run", "--printshellcmds", "--forcerun", "figure")
-    assert f"{python} -m replication.run" in run_by_path(
-        finished_project, [python, "-m", "snakemake"], *forced
-    )
-    output = run_by_path(finished_project, [python, "-m", "snakemake"], "--dry-run")
-    assert counted(output) == {}
+    output = run_by_path(finished_project, [python, "-m", "snakemake"], FIGURE, *forced)
+    assert f"{python} -m replication.run" in output
+    assert counted(output) == {"figure": 1}
+    assert re.findall("Reason: (.*)", output) == ["Forced execution"]
 
 
-def test_a_job_in_an_image_uses_the_python_of_the_image(project: Project, tmp_path: Path):
+def test_every_job_is_told_the_python_that_runs_snakemake(template: Template):
+    output = template.run(FIGURE, "--dry-run", "--printshellcmds")
+    begins = f"Shell command: {template.pythons.python} -m replication.run --job "
+    assert output.count(begins) == sum(counted(output).values()) == 5
+
+
+def test_a_job_in_an_image_uses_the_python_of_the_image(template: Template, tmp_path: Path):
     """As far as it can be tried without Apptainer: what it would be told to run."""
     asked, apptainer = tmp_path / "asked", tmp_path / "bin/apptainer"
     apptainer.parent.mkdir()
@@ -260,54 +259,62 @@ def test_a_job_in_an_image_uses_the_python_of_the_image(project: Project, tmp_pa
         f'printf "%s\\n" "$@" > {asked}\n'
     )
     apptainer.chmod(0o755)
-    (project.folder / "transformer-dynamics.sif").touch()
-    project.environment["PATH"] = f"{apptainer.parent}:{project.environment['PATH']}"
+    (template.folder / "transformer-dynamics.sif").touch()
+    template.environment["PATH"] = f"{apptainer.parent}:{template.environment['PATH']}"
     in_image = ("--software-deployment-method", "apptainer")
-    project.run(f"{DATA}/1-5.npz", *in_image, "--latency-wait", "0", succeed=False)
+    template.run(f"{DATA}/{SEEDS[0]}.npz", *in_image, "--latency-wait", "0", succeed=False)
     assert "; python -m replication.run" in re.sub(" +", " ", asked.read_text())
 
 
-def test_bytes_do_not_depend_on_cores_batches_or_interruptions(
-    finished_project: Project, tmp_path: Path
-):
-    expected = finished_project.files("results", "figures")
-    one_core = Project(tmp_path / "one")
-    interrupted = Project(tmp_path / "interrupted")
-    for project in (one_core, interrupted):
-        project.make_two_jobs()
-    one_core.run(FIGURE, "--cores", "1")
-    assert one_core.files("results", "figures") == expected
+@pytest.mark.campaign
+def test_bytes_do_not_depend_on_cores_batches_or_interruptions(finished: Template, tmp_path: Path):
+    targets = (FIGURE2, TABLE2)
+    one_core, interrupted = (Template(tmp_path / name) for name in ("one", "interrupted"))
+    one_core.run(*targets, "--cores", "1")
+    made = one_core.files("results", "figures")
+    assert made == {
+        path: content
+        for path, content in finished.files("results", "figures").items()
+        if path in made
+    }
 
-    process = interrupted.start(FIGURE, "--cores", "2")
+    process = interrupted.start(*targets, "--cores", "2")
     wait_for(lambda: list((interrupted.folder / DATA).glob("*.npz")), process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     interrupted.run("--unlock")
-    interrupted.run(FIGURE, "--cores", "2")
-    assert interrupted.files("results", "figures") == expected
+    interrupted.run(*targets, "--cores", "2")
+    assert interrupted.files("results", "figures") == made
 
 
-def test_seeds_per_job_changes_no_number(finished_project: Project, tmp_path: Path):
-    batched = Project(tmp_path)
-    batched.make_two_jobs()
-    batched.add("computation: {seeds_per_job: 20}\n")
-    assert "Training printed/1-15 of example" in batched.run(FIGURE)
-    for path in (TABLE, FIGURE):
-        assert (batched.folder / path).read_bytes() == (finished_project.folder / path).read_bytes()
-    with np.load(batched.folder / RUNS / "1-15.npz") as together:
-        for seeds, place in (("1-8", slice(0, 8)), ("9-15", slice(8, 15))):
-            with np.load(finished_project.folder / RUNS / f"{seeds}.npz") as alone:
+def test_seeds_per_job_changes_no_number(finished: Template, template: Template):
+    template.add("computation: {seeds_per_job: 20}\n")
+    assert "Training replication/101-110 of example" in template.run(TABLE2)
+    assert (template.folder / TABLE2).read_bytes() == (finished.folder / TABLE2).read_bytes()
+    with np.load(template.folder / RUNS / "101-110.npz") as together:
+        for seeds, place in zip(SEEDS, (slice(0, 5), slice(5, 10)), strict=True):
+            with np.load(finished.folder / RUNS / f"{seeds}.npz") as alone:
                 for name in set(alone.files) - {"provenance"}:
                     np.testing.assert_array_equal(together[name][place], alone[name])
 
 
-def test_a_killed_job_is_the_only_one_that_is_repeated(project: Project):
-    project.make_two_jobs(25)
-    process = project.start(FIGURE, "--cores", "1")
-    finished = project.folder / RUNS
+def test_of_a_job_that_a_signal_ends_it_is_said(template: Template):
+    template.edit(
+        f"{PACKAGE}/data.py", "\nimport ", "\nimport os\nos.kill(os.getpid(), 9)\nimport "
+    )
+    output = template.run(f"{DATA}/{SEEDS[0]}.npz", succeed=False)
+    assert "Error in rule data" in output
+    assert "Error: ended by the signal KILL" in output
+
+
+@pytest.mark.campaign
+def test_a_killed_job_is_the_only_one_that_is_repeated(template: Template):
+    template.make_two_jobs(25)
+    process = template.start(FIGURE, "--cores", "1")
+    finished = template.folder / RUNS.replace("replication", "printed")
     # Kill the training job that follows the first finished one.
     wait_for(lambda: list(finished.glob("[0-9]*.npz")), process)
-    victim = wait_for(lambda: training_process(project), process)
+    victim = wait_for(lambda: training_process(template), process)
     os.kill(victim, signal.SIGKILL)
     output, _ = process.communicate()
     assert process.returncode != 0
@@ -315,12 +322,12 @@ def test_a_killed_job_is_the_only_one_that_is_repeated(project: Project):
     assert "Error: ended by the signal KILL" in output
     left = {path.stem for path in finished.glob("[0-9]*.npz")}
     assert 1 <= len(left) <= 2
-    planned = project.planned(FIGURE)
+    planned = template.planned(FIGURE)
     assert planned["runs"] == 3 - len(left)
-    project.run(FIGURE)
+    template.run(FIGURE)
 
 
-def training_process(project: Project) -> int | None:
+def training_process(project: Template) -> int | None:
     """Process id of a training program of this project that has not written its output."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -346,72 +353,75 @@ def wait_for(condition, process, seconds: float = 120):
     raise AssertionError("waited in vain")
 
 
-def test_truncated_intermediate_is_named(project: Project):
-    runs = f"{RUNS}/1-5.npz"
-    project.run(runs)
-    path = project.folder / runs
+def test_truncated_intermediate_is_named(finished_project: Template):
+    runs = f"{RUNS}/{SEEDS[0]}.npz"
+    path = finished_project.folder / runs
     path.write_bytes(path.read_bytes()[:1000])
-    output = project.run(FIGURE, succeed=False)
+    output = finished_project.run(FIGURE2, succeed=False)
     assert f"Error: {runs}: truncated, damaged or not made by this project" in output
     assert "Traceback" not in output
-    path.unlink()
-    project.run(FIGURE)
 
 
-def test_a_damaged_input_costs_no_result(finished_project: Project, tmp_path: Path):
+def test_a_damaged_input_costs_no_result(finished_project: Template):
     """Snakemake deletes outputs before a job begins, and so before it can refuse an input."""
-    other = copied(finished_project, tmp_path)
-    before = other.files("results")
-    data, run = f"{DATA}/1-8.npz", f"{RUNS}/1-8.npz"
-    path = other.folder / data
+    before = finished_project.files("results")
+    data, run = f"{DATA}/{SEEDS[0]}.npz", f"{RUNS}/{SEEDS[0]}.npz"
+    path = finished_project.folder / data
     path.write_bytes(before[data][:-100])
-    output = other.run(FIGURE, succeed=False)
+    output = finished_project.run(run, succeed=False)
     assert f"Error: {data}: truncated, damaged" in output
-    assert (other.folder / run).read_bytes() == before[run]
+    assert (finished_project.folder / run).read_bytes() == before[run]
     path.unlink()
-    other.run(FIGURE, data)
-    assert other.files("results") == before
+    finished_project.run(run, data)
+    assert finished_project.files("results") == before
 
 
-def test_changed_figure_table_is_named(finished_project: Project, tmp_path: Path):
-    other = copied(finished_project, tmp_path)
-    table = other.folder / TABLE
-    table.write_text(table.read_text()[:300])
-    output = other.run(FIGURE, succeed=False)
-    said = f"Error: {TABLE} was changed after it was made; delete it"
+def test_changed_figure_table_is_named(finished_project: Template):
+    table = finished_project.folder / TABLE2
+    before = table.read_text()
+    table.write_text(before[:300])
+    output = finished_project.run(FIGURE2, succeed=False)
+    said = f"Error: {TABLE2} was changed after it was made; delete it"
     assert said in output
     echoed = output[output.index("RuleException") : output.index(said)]
     assert '"orders"' not in echoed, "what the program is told stands in a file"
     table.unlink()
-    other.run(FIGURE)
-    assert table.read_bytes() == (finished_project.folder / TABLE).read_bytes()
+    finished_project.run(FIGURE2)
+    assert table.read_text() == before
 
 
-def test_foreign_table_is_named(finished_project: Project, tmp_path: Path):
+def test_foreign_table_is_named(finished_project: Template):
     """A table made by other settings, put in place by hand."""
-    other = copied(finished_project, tmp_path, "results", ".snakemake")
-    studies = find_studies()
-    change = {"example": {"experiments": {"printed": {"training": {"updates": 300}}}}}
-    order = Jobs.of(configure(change, studies), studies).order(ERRORS)
+    studies = {"example": find_studies()["example"]}
+    change = {"example": {"experiments": {"replication": {"training": {"updates": 300}}}}}
+    order = Jobs.of(configure(change, studies), studies).order(HALF_LIVES)
     reads = [item.recipe.digest for item in order.inputs if item.recipe]
-    seeds = parse_seeds("1-15")
-    made = provenance(order.program, order.settings, seeds, reads)
-    write_table(other.folder / ERRORS, pd.read_parquet(other.folder / ERRORS), made)
-    output = other.run(TABLE, succeed=False)
-    assert f"Error: {ERRORS}: made by another configuration or another version" in output
+    made = provenance(order.program, order.settings, parse_seeds("101-110"), reads)
+    path = finished_project.folder / HALF_LIVES
+    write_table(path, pd.read_parquet(path), made)
+    output = finished_project.run(TABLE2, succeed=False)
+    assert f"Error: {HALF_LIVES}: made by another configuration or another version" in output
     assert "other settings" in output
+
+
+thorough = pytest.mark.thorough
 
 
 @pytest.mark.parametrize(
     ("overlay", "message"),
     [
         ("example: {experiments: {printed: {seed: {first: 1}}}}", "did you mean 'seeds'?"),
-        (
+        pytest.param(
             "example: {experiments: {printed: {training: {learning_rate: -1}}}}",
             "greater than 0 (given: -1)",
+            marks=thorough,
         ),
-        ("exampel: {}", "did you mean 'example'?"),
-        ("example: {figures: {fig1: {experiment: prnted}}}", "did you mean 'printed'?"),
+        pytest.param("exampel: {}", "did you mean 'example'?", marks=thorough),
+        pytest.param(
+            "example: {figures: {fig1: {experiment: prnted}}}",
+            "did you mean 'printed'?",
+            marks=thorough,
+        ),
         (
             "example: {experiments: {printed: {training: {updates: 010}}}}",
             "config/quick.yaml: cannot be read (line 1: YAML reads 010 as 8",
@@ -419,50 +429,52 @@ def test_foreign_table_is_named(finished_project: Project, tmp_path: Path):
         ("example: {figures: {fig1: {published: .}}}", "fig1 > published: "),
     ],
 )
-def test_wrong_configuration_stops_before_anything_runs(project: Project, overlay, message):
-    (project.folder / "config/quick.yaml").write_text(overlay)
-    output = project.run(FIGURE, succeed=False)
+def test_wrong_configuration_stops_before_anything_runs(template: Template, overlay, message):
+    (template.folder / "config/quick.yaml").write_text(overlay)
+    output = template.run(FIGURE, succeed=False)
     assert message in output
     assert "Traceback" not in output
-    assert not (project.folder / "results").exists()
+    assert not (template.folder / "results").exists()
 
 
 @pytest.mark.parametrize(
     ("target", "meant"),
     [
-        ("figures/example/fig11.jpg", "figures/example/fig1.pdf"),
-        ("verfy", "verify"),
+        pytest.param("figures/example/fig11.jpg", "figures/example/fig1.pdf", marks=thorough),
+        pytest.param("verfy", "verify", marks=thorough),
         ("results/example/data/printed/1-9.npz", "results/example/data/printed/1-5.npz"),
     ],
 )
-def test_what_was_meant_by_a_target_is_said(project: Project, target, meant):
-    other = project.folder / "results/example/data/printed/1-9.npz"
+def test_what_was_meant_by_a_target_is_said(template: Template, target, meant):
+    other = template.folder / "results/example/data/printed/1-9.npz"
     other.parent.mkdir(parents=True)
     other.write_text("of other seeds")
-    output = project.run(target, succeed=False)
+    output = template.run(target, succeed=False)
     assert f"{target}: nothing makes it; did you mean {meant}?" in output
     assert "Traceback" not in output
 
 
-@pytest.mark.parametrize(("target", "named"), [("", "an empty target"), ("x", "x")])
-def test_of_any_other_target_is_said_what_can_be_made(project: Project, target, named):
-    output = project.run(target, succeed=False)
+@pytest.mark.parametrize(
+    ("target", "named"), [("", "an empty target"), pytest.param("x", "x", marks=thorough)]
+)
+def test_of_any_other_target_is_said_what_can_be_made(template: Template, target, named):
+    output = template.run(target, succeed=False)
     assert f"\n{named}: nothing makes it; ask for verify, reference, provenance," in output
-    assert ", plain, or for a file, such as figures/fig1.pdf, results/" in output
+    assert f", plain, or for a file, such as {FIGURE}, results/" in output
     assert "Traceback" not in output
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_nothing_begins_that_needs_one(project: Project):
+def test_without_a_gpu_nothing_begins_that_needs_one(template: Template):
     on_gpu = "--config", "computation={device: cuda}"
-    output = project.run(TABLE, *on_gpu, succeed=False)
+    output = template.run(TABLE2, *on_gpu, succeed=False)
     assert "device cuda: PyTorch finds no GPU here; run it where there is one" in output
-    assert not list(project.folder.glob("results/example/**/*.*"))
-    project.run(f"{DATA}/1-5.npz", *on_gpu)
+    assert not list(template.folder.glob("results/example/**/*.*"))
+    template.run(f"{DATA}/101-105.npz", *on_gpu)
 
 
 def test_every_profile_schedules_quickly():
     """Snakemake's own choice takes four times as long where thousands of jobs wait."""
-    for profile in Path(__file__).parents[2].glob("profiles/*/config.yaml"):
+    for profile in ROOT.glob("profiles/*/config.yaml"):
         text = profile.read_text()
         assert "\nscheduler: greedy\nscheduler-subsample: 100\n" in text, profile
