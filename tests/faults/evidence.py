@@ -150,13 +150,13 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def run_undisturbed(project: Project, quick: bool) -> Undisturbed:
-    """Make Figure 6 and look at everything that this leaves."""
+def run_undisturbed(project: Project, quick: bool, figure: str = FIGURE) -> Undisturbed:
+    """Make a figure, if it is not there yet, and look at everything that this leaves."""
     began = time.monotonic()
-    Run(project, FIGURE, quick=quick).succeed()
+    Run(project, figure, quick=quick).succeed()
     seconds = time.monotonic() - began
     outputs: dict[str, list[str]] = {}
-    for line in project.run(FIGURE, "--summary", quick=quick).splitlines():
+    for line in project.run(figure, "--summary", quick=quick).splitlines():
         match line.split("\t"):
             case [path, _date, _rule, log, _status, _plan] if log.endswith(".log"):
                 outputs.setdefault(log, []).append(path)

@@ -3,17 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
+from conftest import FIGURE
 
-from faults.evidence import (
-    FIGURE,
-    Event,
-    Ledger,
-    Run,
-    Undisturbed,
-    copy_finished,
-    digests,
-    undisturbed,
-)
+from faults.evidence import Event, Ledger, Run, Undisturbed, digests, run_undisturbed
 from faults.outcome import Outcome
 from faults.registry import BEGIN, END, with_rows
 
@@ -105,17 +97,16 @@ def test_a_whole_result_whose_job_was_stopped_is_repeated(ledger):
     assert counted(ledger) == (0, 0, 0, 1)
 
 
-def test_snakemake_is_understood(project):
+def test_snakemake_is_understood(finished_project):
     """A real job that is forced to run again is seen and counted."""
-    expected = undisturbed(quick=True)
-    assert len(expected.outputs) == 7
-    copy_finished(expected.folder, project)
-    ledger = Ledger(project.folder, expected)
+    expected = run_undisturbed(finished_project, quick=False, figure=FIGURE)
+    assert len(expected.outputs) == 5
+    ledger = Ledger(finished_project.folder, expected)
     ledger.finished = set(expected.outputs)
-    forced = Run(project, FIGURE, "--forcerun", "figure", quick=True).succeed()
+    forced = Run(finished_project, FIGURE, "--forcerun", "figure", quick=False).succeed()
     assert [event[1:] for event in forced.events] == [
-        ("started", "logs/figures/fig6.pdf.log"),
-        ("finished", "logs/figures/fig6.pdf.log"),
+        ("started", f"logs/{FIGURE}.log"),
+        ("finished", f"logs/{FIGURE}.log"),
     ]
     ledger.enter(forced)
     assert counted(ledger) == (0, 1, 0, 0)

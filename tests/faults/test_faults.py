@@ -7,8 +7,10 @@ import time
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from faults import disks, signals, users
+from replication import recover
 
 
 @pytest.mark.campaign
@@ -26,17 +28,9 @@ def test_a_fault_costs_no_finished_result(project, fault, options):
     assert (outcome.lost, outcome.duplicated, outcome.corrupt) == (0, 0, 0), outcome
 
 
-def recover(folder):
-    return subprocess.run(
-        [sys.executable, "-m", "replication.recover"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(project):
+@pytest.mark.usefixtures("warm_python")
+def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(template):
+    project = template
     folder = project.folder / "results/scan_and_snap/runs/syn_medium"
     folder.mkdir(parents=True)
     names = [".1.npz.k3_x9abc", ".1.npz.k3_x9ab", ".gitkeep", "1.npz"]
@@ -47,9 +41,9 @@ def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(pro
     locks = project.folder / ".snakemake/locks"
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("figures/fig6.pdf\n")
-    done = recover(project.folder)
-    assert done.returncode == 0, done.stderr
-    assert "Unlocked; 1 temporary files removed, 3 times in the future" in done.stdout
+    done = CliRunner().invoke(recover.main, [str(project.folder)])
+    assert done.exit_code == 0, done.output
+    assert "Unlocked; 1 temporary files removed, 3 times in the future" in done.output
     times = [(folder / name).stat().st_mtime for name in names[1:]]
     assert np.diff(times) == pytest.approx([1, 1])
     assert now <= max(times) <= time.time()
@@ -61,9 +55,9 @@ def test_recovery_refuses_while_something_runs(tmp_path):
     words = [sys.executable, "-c", "import time; time.sleep(100)", "replication.run"]
     with subprocess.Popen(words, cwd=tmp_path) as process:
         try:
-            done = recover(tmp_path)
+            done = CliRunner().invoke(recover.main, [str(tmp_path)])
         finally:
             process.kill()
-    assert done.returncode == 1
-    assert f"{tmp_path}: still in use by process {process.pid}; wait for it" in done.stderr
+    assert done.exit_code == 1
+    assert f"{tmp_path}: still in use by process {process.pid}; wait for it" in done.output
     assert not (tmp_path / ".snakemake").exists()

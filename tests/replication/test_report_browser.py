@@ -83,6 +83,7 @@ def test_counts_filter_and_the_address_keeps_them(visit):
     assert again.evaluate("location.hash") == ""
 
 
+@pytest.mark.thorough
 def test_search_and_figure_narrow_down(visit):
     page = visit()
     box = page.get_by_role("searchbox", name="Search claims")
@@ -99,35 +100,34 @@ def test_search_and_figure_narrow_down(visit):
     assert page.get_by_text("No claim is like that.").is_visible()
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Figure 6", ["T2a", "T2b", "T2c"]),
-        ("Figure 1", ["E1", "T3", "T4"]),
-        ("Figure 7", ["T5"]),
-        *((text, ["T2a", "T2b", "T2c"]) for text in ("Fig. 6", "figure6", "figs 6")),
-        *(
-            (text, [name for name in EVERY if name != "T5"])
-            for text in ("Thm 2", "eq 4", "η_Y eq4")
-        ),
-        ("erratum 1", ["E1"]),
-        ("Erratum 11", []),
-        ("statement-T3", ["T3"]),
-        ("printed-out words", ["T3"]),
-        ("Eq. 4", [name for name in EVERY if name != "T5"]),
-        ("Theorem 2", [name for name in EVERY if name != "T5"]),
-        ("Theorem 20", []),
-        ("t2a", ["T2a"]),
-        ('"Statement T3"', ["T3"]),
-        ('"of Statement T3"', []),
-    ],
-)
-def test_search_knows_phrases_and_ids(visit, text, found):
+FOUND = [
+    ("Figure 6", ["T2a", "T2b", "T2c"]),
+    ("Figure 1", ["E1", "T3", "T4"]),
+    ("Figure 7", ["T5"]),
+    *((text, ["T2a", "T2b", "T2c"]) for text in ("Fig. 6", "figure6", "figs 6")),
+    *((text, [name for name in EVERY if name != "T5"]) for text in ("Thm 2", "eq 4", "η_Y eq4")),
+    ("erratum 1", ["E1"]),
+    ("Erratum 11", []),
+    ("statement-T3", ["T3"]),
+    ("printed-out words", ["T3"]),
+    ("Eq. 4", [name for name in EVERY if name != "T5"]),
+    ("Theorem 2", [name for name in EVERY if name != "T5"]),
+    ("Theorem 20", []),
+    ("t2a", ["T2a"]),
+    ('"Statement T3"', ["T3"]),
+    ('"of Statement T3"', []),
+]
+"""What a search should show, in one page: typing starts it anew."""
+
+
+def test_search_knows_phrases_and_ids(visit):
     page = visit()
-    page.get_by_role("searchbox").fill(text)
-    assert shown(page) == found
+    for text, found in FOUND:
+        page.get_by_role("searchbox").fill(text)
+        assert shown(page) == found, text
 
 
+@pytest.mark.thorough
 def test_a_search_for_a_figure_without_claims_shows_it(visit):
     page = visit()
     page.get_by_role("searchbox").fill("only seen")
@@ -138,6 +138,7 @@ def test_a_search_for_a_figure_without_claims_shows_it(visit):
     assert not page.get_by_text("No claim is like that.").is_visible()
 
 
+@pytest.mark.thorough
 def test_a_filter_shows_figures_that_errata_rest_on_and_no_empty_part(visit):
     page = visit()
     choose(page, "About", "errata of the paper")
@@ -150,6 +151,7 @@ def test_a_filter_shows_figures_that_errata_rest_on_and_no_empty_part(visit):
     assert page.locator("#theory").is_visible()
 
 
+@pytest.mark.thorough
 def test_a_figure_opens_as_large_as_the_window_and_larger(visit):
     page = visit()
     button = page.get_by_role("button", name="Open large: Figure 6")
@@ -174,6 +176,7 @@ def test_a_figure_opens_as_large_as_the_window_and_larger(visit):
     assert page.locator("dialog img").get_attribute("alt").startswith("Figure 1.")
 
 
+@pytest.mark.thorough
 def test_the_whole_list_is_on_a_phone(visit):
     """No box scrolls within the page, and each count stands within the screen, with its name."""
     page = visit(viewport={"width": 390, "height": 800})
@@ -186,6 +189,7 @@ def test_the_whole_list_is_on_a_phone(visit):
         assert count.get_attribute("data-verdict") in named
 
 
+@pytest.mark.thorough
 def test_the_table_is_sorted(visit):
     page = visit()
     page.get_by_role("button", name="verdict", exact=True).click()
@@ -206,6 +210,7 @@ def test_the_table_is_sorted(visit):
     assert all((number == "Infinity") == (text == "") for number, text in cells)
 
 
+@pytest.mark.thorough
 def test_details_are_folded_and_links_unfold_them(visit):
     page = visit()
     assert page.locator("details[open]").count() == 0
@@ -216,6 +221,7 @@ def test_details_are_folded_and_links_unfold_them(visit):
         assert visit(fragment).locator("#claim-T1").is_visible()
 
 
+@pytest.mark.thorough
 def test_a_link_to_a_hidden_claim_shows_it(visit):
     page = visit("#verdict=verified")
     assert shown(page) == ["T1"]
@@ -226,6 +232,7 @@ def test_a_link_to_a_hidden_claim_shows_it(visit):
     assert shown(visit("#%zz&verdict=nonsense&figure=nonsense")) == EVERY
 
 
+@pytest.mark.thorough
 def test_a_link_to_what_is_not_there_says_so(visit):
     page = visit("#claim-that-is-not-there")
     said = page.get_by_text("This page has nothing that is called claim-that-is-not-there;")
@@ -238,6 +245,7 @@ def test_a_link_to_what_is_not_there_says_so(visit):
         assert not visit(fragment).locator("#unknown").is_visible()
 
 
+@pytest.mark.thorough
 def test_everything_works_by_keyboard(visit):
     page = visit()
     page.keyboard.press("Tab")
@@ -266,6 +274,7 @@ def test_everything_works_by_keyboard(visit):
     assert page.locator("#claim-T2c table").is_visible()
 
 
+@pytest.mark.thorough
 def test_commands_are_copied(visit):
     page = visit()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -278,6 +287,7 @@ def test_commands_are_copied(visit):
     assert page.evaluate("navigator.clipboard.readText()") == "snakemake figures/fig6.pdf"
 
 
+@pytest.mark.thorough
 def test_numbers_are_downloaded(visit):
     page = visit()
     unfold(page)
@@ -287,6 +297,7 @@ def test_numbers_are_downloaded(visit):
     assert Path(download.value.path()).read_text() == "x,y\n1,2\n3,4\n"
 
 
+@pytest.mark.thorough
 def test_structure_is_told_to_a_screen_reader(visit):
     page = visit()
     assert page.evaluate("document.documentElement.lang") == "en"
@@ -317,6 +328,7 @@ def test_structure_is_told_to_a_screen_reader(visit):
     assert {element.text_content() for element in page.locator("th[scope]").all()} > {"estimate"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [320, 360, 800, 1440])
 def test_page_fits_every_screen(visit, width):
     page = visit(viewport={"width": width, "height": 800})
@@ -367,6 +379,7 @@ CONTRAST = """() => {
 }"""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast_is_enough(visit, scheme):
     page = visit(color_scheme=scheme)
@@ -381,6 +394,7 @@ def test_contrast_is_enough(visit, scheme):
     assert (lightness < 60) == (scheme == "dark")
 
 
+@pytest.mark.thorough
 def test_print_shows_a_summary(visit):
     page = visit("#verdict=contradicted")
     page.emulate_media(media="print")
@@ -393,6 +407,7 @@ def test_print_shows_a_summary(visit):
     assert shown(page) == ["E1", "T2b", "B"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [390, 1280])
 def test_estimates_and_whole_figures_are_on_every_screen(visit, width):
     page = visit(viewport={"width": width, "height": 800})
@@ -406,6 +421,7 @@ def test_estimates_and_whole_figures_are_on_every_screen(visit, width):
     assert 0 <= box["x"] < box["x"] + box["width"] <= width
 
 
+@pytest.mark.thorough
 def test_texts_of_plots_do_not_collide(visit):
     page = visit()
     unfold(page)
@@ -420,6 +436,7 @@ def test_texts_of_plots_do_not_collide(visit):
     assert collisions == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(visit, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
@@ -431,6 +448,7 @@ def test_axe_finds_nothing_serious(visit, scheme):
     assert [(item["id"], [node["html"] for node in item["nodes"]]) for item in serious] == []
 
 
+@pytest.mark.thorough
 def test_figures_follow_dark_mode(visit):
     page = visit(color_scheme="dark")
     style = "e => getComputedStyle(e)."
