@@ -12,11 +12,15 @@ from transformer_dynamics.gradient_heterogeneity.theory.quadratics import curvat
 RELEASED = read_csv(STUDY.folder / "published" / "released_rates.csv", ())
 
 
-def test_bounds_hold_and_mutants_do_not(monkeypatch):
+@pytest.mark.parametrize(
+    ("draws", "descents"), [(100, 20), pytest.param(1000, 100, marks=pytest.mark.thorough)]
+)
+def test_bounds_hold_and_mutants_do_not(monkeypatch, draws, descents):
+    monkeypatch.setattr(quadratics, "DRAWS", draws)
+    monkeypatch.setattr(quadratics, "DESCENTS", descents)
     assert verdict("H7a", {}) == "verified"
     assert verdict("H7b", {}) == "verified"
     assert verdict("H7c", {}) == "verified"
-    monkeypatch.setattr(quadratics, "DRAWS", 200)
     right = quadratics.curvature_along
     for wrong in (
         lambda quadratic, d: 0.5 * right(quadratic, d),
@@ -53,6 +57,16 @@ def test_laws_of_quadratics(monkeypatch):
 
 
 def test_laws_of_drift(monkeypatch):
+    # Draws of batches are those of a generator, and the same for right and wrong laws.
+    once, simulated = {}, drifts.simulated_drift
+
+    def simulate(classes, batch, beta, *given):
+        key = classes, batch, beta
+        if key not in once:
+            once[key] = simulated(*key, *given)
+        return once[key]
+
+    monkeypatch.setattr(drifts, "simulated_drift", simulate)
     assert verdict("T4", {}) == "verified"
     assert verdict("T5", {}) == "verified"
     monkeypatch.setattr(drifts, "uniform_drift", lambda c, m: 1 - 2 * (1 - 1 / c) ** (m + 1))

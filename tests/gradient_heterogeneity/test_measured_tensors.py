@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 from small_networks import TEXT, Memory, shape
+from tiers import quick_first
 
 from replication.errors import InputError
 from replication.study import Run
@@ -91,6 +92,16 @@ def word_data(tmp_path_factory):
     return words_data.sample(job, [], [corpus, *map(type(corpus), labelled)])
 
 
+@pytest.fixture(scope="module")
+def pair_run(word_data):
+    return run(pairs, PAIR, [word_data])
+
+
+@pytest.fixture(scope="module")
+def measured_run(text_data):
+    return run(measured, MEASURED, text_data)
+
+
 def exact(placement, word_data):
     """A small transformer in float64."""
     net = build(TinyNet(shape=shape(placement), words=30, texts=TEXTS), 1, [word_data])
@@ -162,8 +173,8 @@ def test_steps_are_those_of_their_formulas(word_data):
                 assert found.decreases[0, i, j, k] == pytest.approx(decrease, rel=1e-9, abs=1e-12)
 
 
-def test_the_table_of_steps_has_what_is_sure(word_data):
-    found = run(pairs, PAIR, [word_data])
+def test_the_table_of_steps_has_what_is_sure(pair_run):
+    found = pair_run
     table = one_step_metric.measure(
         MeasuredRuns(runs={"pair": PAIR}), [Run("pair-1", [1], found)], []
     )
@@ -260,21 +271,25 @@ def run(program, job, data, memory=None):
     return program.train(job, [1], data, memory or Memory())
 
 
-def test_an_interrupted_measurement_goes_on_to_the_same_bits(word_data, text_data):
-    for program, job, data in ((pairs, PAIR, [word_data]), (measured, MEASURED, text_data)):
-        whole = run(program, job, data)
-        for after in (1, 3, 6):
-            memory = Memory(last=after)
-            with suppress(InterruptedError):
-                run(program, job, data, memory)
-            resumed = run(program, job, data, Memory(memory.found))
-            assert resumed.keys() == whole.keys()
-            for name, values in whole.items():
-                assert resumed[name].tobytes() == values.tobytes(), name
+@pytest.mark.parametrize("after", quick_first([3, 1, 6]))
+def test_an_interrupted_measurement_goes_on_to_the_same_bits(
+    word_data, text_data, pair_run, measured_run, after
+):
+    for program, job, data, whole in (
+        (pairs, PAIR, [word_data], pair_run),
+        (measured, MEASURED, text_data, measured_run),
+    ):
+        memory = Memory(last=after)
+        with suppress(InterruptedError):
+            run(program, job, data, memory)
+        resumed = run(program, job, data, Memory(memory.found))
+        assert resumed.keys() == whole.keys()
+        for name, values in whole.items():
+            assert resumed[name].tobytes() == values.tobytes(), name
 
 
-def test_what_pairs_share_and_what_they_return(word_data):
-    found = run(pairs, PAIR, [word_data])
+def test_what_pairs_share_and_what_they_return(word_data, pair_run):
+    found = pair_run
     assert found["states"].tolist() == [["initial", "masked", "pretrained", "sgd", "adam"]]
     tensors_of = len(tiny.masked_net(PAIR.shape, 1, word_data).blocks)
     assert found["norms"].shape == (1, 5, 3, tensors_of)
@@ -297,14 +312,9 @@ def test_what_is_not_measured_is_refused():
         Measuring(batches=2, curved=3)
 
 
-def runs_of(word_data, text_data):
-    jobs = {"pair": PAIR, "encoder": MEASURED}
-    found = {"pair": run(pairs, PAIR, [word_data]), "encoder": run(measured, MEASURED, text_data)}
-    return MeasuredRuns(runs=jobs), [Run(f"{name}-1", [1], found[name]) for name in jobs]
-
-
-def test_tables_of_tensors_and_spread(word_data, text_data):
-    job, runs = runs_of(word_data, text_data)
+def test_tables_of_tensors_and_spread(pair_run, measured_run):
+    job = MeasuredRuns(runs={"pair": PAIR, "encoder": MEASURED})
+    runs = [Run("pair-1", [1], pair_run), Run("encoder-1", [1], measured_run)]
     table = tensors_metric.measure(job, runs, [])
     assert set(table["net"]) == {"tiny", "minilm"}
     kinds = table.groupby("kind")["curvature"]
@@ -329,14 +339,13 @@ def test_tables_of_tensors_and_spread(word_data, text_data):
     assert mine.blocks.unique().tolist() == [wide.shape[1]]
 
 
-def test_lost_training_has_no_numbers_and_loses_no_other(text_data):
+def test_lost_training_has_no_numbers_and_loses_no_other(text_data, measured_run):
     away = TRAINING.model_copy(update={"optimiser": "sgd", "rate": 1e9, "clip": None})
     job = MEASURED.model_copy(update={"tuning": away})
     found = run(measured, job, text_data)
     assert not np.isfinite(found["norms"][0, 1]).all()
-    whole = run(measured, MEASURED, text_data)
     told = MeasuredRuns(runs={"lost": job, "kept": MEASURED})
-    runs = [Run("lost-1", [1], found), Run("kept-1", [1], whole)]
+    runs = [Run("lost-1", [1], found), Run("kept-1", [1], measured_run)]
     keys = ["arm", "state", "metric"]
     spreads = spread.measure(told, runs, []).set_index(keys).sort_index()["value"]
     assert spreads["lost", "tuned"].isna().all()

@@ -1,15 +1,42 @@
 """Puzzles that tests draw, and other solvers than the study's."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from itertools import permutations, product
 
 import numpy as np
+import pytest
 
+from transformer_dynamics.recurrent_attention.boards import four, six
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 
 SHAPES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
 SEVENTEEN = "000000010400000000020000000000050407008000300001090000300400200050100000000806000"
 RANGES = {"4x4": (7, 10, 4, 5), "6x6": (16, 20, 9, 11), "9x9": (31, 42, 17, 34)}
+
+
+CLASSES = cache(six.classes)
+UNIQUE: dict[bytes, np.ndarray] = {}
+"""Masks of 4x4 by grid."""
+
+
+@contextmanager
+def enumerated_once() -> Iterator[None]:
+    """Grids of 6x6 and masks of 4x4 are found once, which takes longer than to draw of them."""
+    of_grid = four._unique
+
+    def unique(grid, grids):
+        key = grid.tobytes()
+        if key not in UNIQUE:
+            UNIQUE[key] = of_grid(grid, grids)
+        return UNIQUE[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(six, "classes", CLASSES)
+        patch.setattr(four, "_unique", unique)
+        yield
 
 
 def brute_force_grids():

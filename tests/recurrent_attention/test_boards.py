@@ -11,6 +11,7 @@ from sudoku import (
     RANGES,
     SEVENTEEN,
     breaks_rules,
+    enumerated_once,
     exact_cover,
     job_of,
     of_four,
@@ -24,6 +25,12 @@ from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.boards.settings import SPLITS, Givens
 
 STEADY = settings(deadline=None, derandomize=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def all_there_is_is_enumerated_once():
+    with enumerated_once():
+        yield
 
 
 @pytest.fixture(scope="module")

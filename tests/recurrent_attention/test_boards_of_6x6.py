@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sudoku import breaks_rules, exact_cover, grids_of, job_of
+from sudoku import breaks_rules, enumerated_once, exact_cover, grids_of, job_of
 
 from replication.errors import InputError
 from transformer_dynamics.recurrent_attention.boards import six
@@ -16,6 +16,12 @@ from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.boards.six import emptied
 
 STEADY = settings(deadline=None, derandomize=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def all_there_is_is_enumerated_once():
+    with enumerated_once():
+        yield
 
 
 @cache
@@ -40,7 +46,7 @@ def test_no_two_puzzles_of_6x6_share_a_grid_even_renamed():
     assert len({*grids}) == len(grids) == 156
 
 
-@settings(STEADY, max_examples=40)
+@STEADY
 @given(st.lists(st.integers(0, 6), min_size=36, max_size=36), st.randoms(use_true_random=False))
 def test_all_solutions_of_6x6_are_found_and_no_others(digits, random):
     # Of a solved grid, about 12 givens, one of which may be wrong.
@@ -55,7 +61,7 @@ def test_all_solutions_of_6x6_are_found_and_no_others(digits, random):
         assert len(solutions("6x6", puzzle, most=200)) == 200
 
 
-@settings(STEADY, max_examples=20)
+@STEADY
 @given(st.integers(0, 39_167), st.permutations(range(36)))
 def test_emptying_ends_where_every_given_is_needed(row, order):
     grid = six_classes()[row].tolist()

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import JOBS
+from judged_at_once import Found, Samples, judge_at_once
 
 from replication.registry import Equivalence, Statistical, Test
 from replication.verification import judgement
-from replication.verification.judgement import Judged, Verdict, judge
+from replication.verification.judgement import Judged, judge
 from replication.verification.reference import (
     EVIDENCE,
     find_references,
@@ -20,6 +21,7 @@ from replication.verification.reference import (
 )
 
 Key = tuple[str, str]
+Draw = Callable[[int], np.ndarray]
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,12 +40,12 @@ EVIDENCE_OF = {
 }
 # Claims that the runs of the reference are not in the regime of have no evidence.
 STATISTICAL = [key for key in EVIDENCE_OF if isinstance(CLAIMS[key].test, Statistical)]
-FAMILY = {
-    key: [
-        (key[0], name) for name in STUDIES[key[0]].family(key[1]) if (key[0], name) in EVIDENCE_OF
-    ]
-    for key in EVIDENCE_OF
-}
+FAMILIES = [
+    [key for key in STATISTICAL if key[0] == study and key[1] in family]
+    for study, family in sorted(
+        {(key[0], tuple(STUDIES[key[0]].family(key[1]))) for key in STATISTICAL}
+    )
+]
 REPLICATIONS = 100
 FEWEST_RESAMPLED = 10
 """Seeds."""
@@ -51,14 +53,6 @@ SKEWED = {("scan_and_snap", "T20b"): 8, ("gradient_heterogeneity", "H9f"): 4}
 """How many times the level a test errs at most, where seeds are skewed; twice elsewhere."""
 
 of_claims = pytest.mark.parametrize("key", STATISTICAL, ids=" ".join)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def every_resolution_is_computed_once():
-    """It depends on numbers of seeds and comparisons alone, and would take most of the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(judgement, "resolution", cache(judgement.resolution))
-        yield
 
 
 @cache
@@ -73,20 +67,33 @@ def samples_of(key: Key) -> list[tuple[str, pd.DataFrame, np.ndarray]]:
     ]
 
 
-def drawn(key: Key, weights: Callable[[int], np.ndarray], null: bool) -> pd.DataFrame:
-    """The evidence of other seeds: of every cell its mean, and its deviations mixed by weights.
+def drawn(family: list[Key], draw: Draw, replications: int, null: bool) -> dict[Key, Samples]:
+    """The seeds of replications: of every cell its mean, and its deviations mixed by weights.
 
     Args:
-        key: study and claim.
-        weights: of a number of seeds, [seeds, other seeds]; the same for all cells of a sample.
+        family: studies and claims; what they measure of the same seeds stays correlated.
+        draw: weights from a number of seeds, [seeds, other seeds].
+        replications: how many.
         null: whether every mean is moved to where the claim just does not hold.
     """
-    tables = []
-    for sample, table, values in samples_of(key):
-        mean = values.mean(axis=1, keepdims=True)
-        deviations = (values - mean) @ weights(values.shape[1])
-        centre = edge(CLAIMS[key].test, values, sample) if null else mean
-        tables.append(table.assign(value=(centre + deviations).ravel()))
+    sizes = dict.fromkeys(values.shape[1] for key in family for *_, values in samples_of(key))
+    weights = [{seeds: draw(seeds) for seeds in sizes} for _ in range(replications)]
+    mixed = {seeds: np.array([each[seeds] for each in weights]) for seeds in sizes}
+    found: dict[Key, Samples] = {}
+    for key in family:
+        found[key] = {}
+        for name, _, values in samples_of(key):
+            mean = values.mean(axis=1, keepdims=True)
+            centre = edge(CLAIMS[key].test, values, name) if null else mean
+            found[key][name] = centre + (values - mean) @ mixed[values.shape[1]]
+    return found
+
+
+def table_of(key: Key, samples: Samples, replication: int) -> pd.DataFrame:
+    """The evidence of one of the replications."""
+    tables = [
+        table.assign(value=samples[name][replication].ravel()) for name, table, _ in samples_of(key)
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -100,28 +107,56 @@ def edge(test: Test, values: np.ndarray, sample: str) -> np.ndarray:
     return np.full((len(values), 1), bound)
 
 
-def honest(rng: np.random.Generator) -> Callable[[int], np.ndarray]:
+def honest(rng: np.random.Generator) -> Draw:
     """Normal seeds with the covariances of the reference."""
-    return cache(lambda seeds: rng.normal(size=(seeds, seeds)) / np.sqrt(seeds - 1))
+    return lambda seeds: rng.normal(size=(seeds, seeds)) / np.sqrt(seeds - 1)
 
 
-def resampled(rng: np.random.Generator) -> Callable[[int], np.ndarray]:
+def resampled(rng: np.random.Generator) -> Draw:
     """Seeds drawn from those of the reference, with their spreads, skewness and correlations."""
-    return cache(lambda seeds: np.eye(seeds)[:, rng.integers(seeds, size=seeds)])
+    return lambda seeds: np.eye(seeds)[:, rng.integers(seeds, size=seeds)]
+
+
+def judged(samples: dict[Key, Samples]) -> dict[Key, Found]:
+    """What is found of a family."""
+    found = judge_at_once([(CLAIMS[key].test, each) for key, each in samples.items()])
+    return dict(zip(samples, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("draw", "null"),
+    [
+        pytest.param(honest, False, id="honest seeds"),
+        pytest.param(resampled, True, id="wrong claims"),
+    ],
+)
+def test_judgements_at_once_are_those_of_judge(draw, null, monkeypatch):
+    # It decides nothing, and would take most of the time.
+    monkeypatch.setattr(judgement, "resolution", lambda *_: None)
+    rng = np.random.default_rng(4)
+    for family in FAMILIES:
+        samples = drawn(family, draw(rng), 1, null)
+        one_by_one = judge(
+            [Judged(key[1], CLAIMS[key].test, table_of(key, samples[key], 0)) for key in family]
+        )
+        for key, at_once in judged(samples).items():
+            expected = one_by_one[key[1]]
+            assert at_once.verdicts == [expected.verdict], key
+            decisions = [item.decision for item in expected.comparisons]
+            assert at_once.decisions[0].tolist() == decisions, key
+            for name, p in at_once.p.items():
+                expected_p = [getattr(item, name) for item in expected.comparisons]
+                np.testing.assert_allclose(p[0], expected_p, rtol=1e-6, atol=1e-300)
 
 
 @cache
-def replications() -> dict[Key, list[Verdict]]:
+def replications() -> dict[Key, list[str]]:
+    """Verdicts."""
     rng = np.random.default_rng(2)
-    verdicts: dict[Key, list[Verdict]] = {key: [] for key in STATISTICAL}
-    families = {tuple(FAMILY[key]) for key in STATISTICAL}
-    for _ in range(REPLICATIONS):
-        for family in sorted(families):
-            weights = honest(rng)
-            other = [Judged(key[1], CLAIMS[key].test, drawn(key, weights, False)) for key in family]
-            found = judge(other)
-            for key in family:
-                verdicts[key].append(found[key[1]])
+    verdicts: dict[Key, list[str]] = {}
+    for family in FAMILIES:
+        samples = drawn(family, honest(rng), REPLICATIONS, False)
+        verdicts |= {key: found.verdicts for key, found in judged(samples).items()}
     return verdicts
 
 
@@ -130,8 +165,7 @@ def test_honest_replications_do_not_alarm(key):
     """A verdict on the paper turns into its opposite no more often than the level says."""
     opposite = {"replicated": "contradicted", "contradicted": "replicated"}
     before = REFERENCES[key[0]].verdicts[key[1]].verdict
-    found = [verdict.verdict for verdict in replications()[key]]
-    alarms = sum(verdict == opposite.get(before) for verdict in found)
+    alarms = sum(verdict == opposite.get(before) for verdict in replications()[key])
     assert alarms <= CLAIMS[key].test.level * REPLICATIONS
 
 
@@ -149,11 +183,10 @@ def test_a_wrong_claim_is_seldom_said_to_hold(key):
     themselves, one normal sample in ten would seem to err in a quarter of all cases.
     """
     rng = np.random.default_rng(3)
-    test, wrong = CLAIMS[key].test, 0
-    weights = resampled if REFERENCES[key[0]].verdicts[key[1]].seeds >= FEWEST_RESAMPLED else honest
-    for _ in range(REPLICATIONS):
-        (found,) = judge([Judged(key[1], test, drawn(key, weights(rng), True))]).values()
-        wrong += any(item.decision == "holds" for item in found.comparisons)
+    test = CLAIMS[key].test
+    draw = resampled if REFERENCES[key[0]].verdicts[key[1]].seeds >= FEWEST_RESAMPLED else honest
+    (found,) = judged(drawn([key], draw(rng), REPLICATIONS, True)).values()
+    wrong = (found.decisions == "holds").any(axis=1).sum()
     most = SKEWED.get(key, 2) * test.level
     assert wrong <= most * REPLICATIONS + 3 * np.sqrt(test.level * REPLICATIONS), wrong
 

@@ -17,6 +17,7 @@ from explorers import (
     settled,
     write_page,
 )
+from tiers import quick_first
 
 from replication.configuration import configure
 from replication.run import checksum
@@ -87,9 +88,10 @@ EXPLORED = {
     "one token of each kind": (mixture(3, 4, [1.0], [1.0]), 3, 10, 1000),
     "unequal common tokens, large M": (mixture(4, 3, [0.5, 2.0, 3.5], tenths(25)), 2, 0.5, 400),
 }
+QUICK = {"the paper's, Y as fast as Z", "unequal common tokens, large M"}
 
 
-@pytest.mark.parametrize("name", EXPLORED)
+@pytest.mark.parametrize("name", quick_first(EXPLORED, QUICK))
 def test_curves_are_those_of_python(visit, name):
     given, eta_y, eta_z, until = EXPLORED[name]
     times = np.linspace(0, until, 61)
@@ -176,8 +178,8 @@ def test_it_works_by_keyboard_and_the_address_keeps_it(visit):
 
 @pytest.mark.parametrize(
     "fragment",
-    ["#eta_Y=1e9&eta_Z=-3&until=NaN&t=1e99", "#eta_Y=0.2&mixture=no&K=7&C=x&D=0", "#%zz&eta_Y=",
-     "#eta_Y=1&K=1&C=99&D=1e9", "#eta_Y=1&mixture=constructor"],
+    quick_first(["#eta_Y=1e9&eta_Z=-3&until=NaN&t=1e99", "#eta_Y=0.2&mixture=no&K=7&C=x&D=0",
+     "#%zz&eta_Y=", "#eta_Y=1&K=1&C=99&D=1e9", "#eta_Y=1&mixture=constructor"]),
 )  # fmt: skip
 def test_an_address_that_says_nonsense_does_no_harm(visit, fragment):
     page = visit(fragment)
@@ -187,7 +189,9 @@ def test_an_address_that_says_nonsense_does_no_harm(visit, fragment):
 
 @pytest.mark.parametrize(
     ("fragment", "told"),
-    [("#eta_Y=0x10", "0.2"), ("#eta_Y=2abc", "0.2"), ("#eta_Y=0", "0.01"), ("#eta_Y=.5", "0.5")],
+    quick_first(
+        [("#eta_Y=0x10", "0.2"), ("#eta_Y=2abc", "0.2"), ("#eta_Y=0", "0.01"), ("#eta_Y=.5", "0.5")]
+    ),
 )
 def test_an_address_says_what_is_shown(visit, fragment, told):
     page = visit(fragment)
@@ -232,7 +236,10 @@ def test_it_plays_and_pauses(visit):
 
 
 @pytest.mark.parametrize(
-    "fragment", ["", "#eta_Y=0.6&eta_Z=0.2&K=40&C=3&D=1&until=20000", "#eta_Y=10&mixture=syn_small"]
+    "fragment",
+    quick_first(
+        ["#eta_Y=0.6&eta_Z=0.2&K=40&C=3&D=1&until=20000", "", "#eta_Y=10&mixture=syn_small"]
+    ),
 )
 def test_the_overlay_that_is_copied_trains_the_same(visit, fragment):
     page = visit(fragment)
@@ -256,6 +263,7 @@ def test_the_overlay_that_is_copied_trains_the_same(visit, fragment):
     assert settings.figures["explored"].experiment == "explored"
 
 
+@pytest.mark.thorough
 def test_the_workflow_takes_every_overlay(visit):
     page = visit()
     ends = ("0", "1e9")  # beyond those of every slider
@@ -300,12 +308,12 @@ def test_print_has_the_picture(visit):
     assert not page.locator("#explorer .live").is_visible()
 
 
-@pytest.mark.parametrize("width", [320, 390, 800, 1440])
+@pytest.mark.parametrize("width", quick_first([320, 390, 800, 1440]))
 def test_it_fits_every_screen(visit, width):
     assert_fits(visit("#eta_Y=1&K=40&C=20&D=60", viewport={"width": width, "height": 800}))
 
 
-@pytest.mark.parametrize("sizes", ["C=20&D=1", "C=10&D=10", "C=1&D=1", "C=1&D=60"])
+@pytest.mark.parametrize("sizes", quick_first(["C=20&D=1", "C=10&D=10", "C=1&D=1", "C=1&D=60"]))
 def test_names_of_bars_end_within_a_phone(visit, sizes):
     page = visit(f"#eta_Y=1&K=2&{sizes}", viewport={"width": 320, "height": 800})
     ends = page.evaluate(
@@ -321,7 +329,7 @@ def test_names_of_bars_end_within_a_phone(visit, sizes):
     assert min(map(min, ends)) > -1
 
 
-@pytest.mark.parametrize("until", [500, 20_000])
+@pytest.mark.parametrize("until", quick_first([20_000, 500]))
 def test_the_peak_does_not_depend_on_where_time_ends(visit, until):
     page = visit(f"#eta_Y=2&eta_Z=0.2&mixture=syn_medium_1&until={until}")
     told = page.locator("#x-numbers").inner_text()

@@ -75,7 +75,7 @@ def literal_tokens(
 
 @pytest.mark.parametrize("residual", [False, True])
 @pytest.mark.parametrize("query_among_keys", [False, True])
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 @given(
     mixture=mixtures,
     batch_size=st.integers(1, 7),

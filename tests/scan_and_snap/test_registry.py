@@ -45,10 +45,18 @@ COMPUTED = [
 CONTRADICTED = ["R2", "R3", *(f"E{i}" for i in range(1, 8)), "E9"]
 
 
-def evidence(claim: str, folder: Path, **changes: object) -> pd.DataFrame:
-    """What the engine makes of a claim that takes no data, under an overlay of the study."""
+def jobs_of(**changes: object) -> Jobs:
+    """Those of the study alone, under an overlay of it."""
     studies = {STUDY.name: STUDY}
-    jobs = Jobs.of(configure({STUDY.name: changes}, studies), studies)
+    return Jobs.of(configure({STUDY.name: changes}, studies), studies)
+
+
+JOBS = jobs_of()
+WITH_A_QUERY_MORE = jobs_of(mixtures={"syn_small": {"num_last": 3}})
+
+
+def evidence(claim: str, folder: Path, jobs: Jobs = JOBS) -> pd.DataFrame:
+    """What the engine makes of a claim that takes no data."""
     order = jobs.order(jobs.studies[STUDY.name].files.evidence[claim])
     output = folder / "evidence.parquet"
     told = Told(Orders(orders=[order]).to_json(), folder)
@@ -70,11 +78,11 @@ def test_deterministic_claims_are_measured_and_judged(claim, tmp_path):
     assert table["value"].between(lower, upper).all() == (claim.id not in CONTRADICTED)
 
 
-@pytest.mark.parametrize("claim", ["T3a", "T8e", "R1", "B"])
+@pytest.mark.parametrize("claim", ["T3a", "T8e", "R4", "B"])
 def test_evidence_is_that_of_the_configured_mixtures(claim, tmp_path):
     """One claim of every module that measures mixtures, with a query more in one of them."""
     paper = evidence(claim, tmp_path).set_index("cell")["value"]
-    ours = evidence(claim, tmp_path, mixtures={"syn_small": {"num_last": 3}})
+    ours = evidence(claim, tmp_path, WITH_A_QUERY_MORE)
     ours = ours.set_index("cell")["value"]
     assert list(ours.index) == list(paper.index)
     changed = [cell for cell in paper.index if ours[cell] != paper[cell]]

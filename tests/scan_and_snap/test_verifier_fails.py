@@ -5,6 +5,7 @@ numbers (T22d) and with the claim that the entropy falls with eta_Z (T22a).
 """
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
-from transformer_dynamics.scan_and_snap.streams import sample
+from transformer_dynamics.scan_and_snap.streams import Sequences, sample
 from transformer_dynamics.scan_and_snap.training import train
 
 pytestmark = pytest.mark.numerical
@@ -31,16 +32,24 @@ PUBLISHED = read_csv(STUDY.folder / "published/fig6.csv", ()).query("num_last ==
 TESTS = {claim.id: claim.test for claim in REGISTRY.claims}
 
 
+@cache
+def sequences(seed: int) -> Sequences:
+    return sample(MIXTURE, JOB.sampling, seed)
+
+
+def trained(job: MeasureJob) -> list[np.ndarray]:
+    """Z after training, of every seed."""
+    return [train(MIXTURE, job, seed, sequences(seed)).attention_logits[-1] for seed in SEEDS]
+
+
 def entropies(
-    job: MeasureJob = JOB,
-    seeds: range = SEEDS,
+    runs: list[np.ndarray],
     measure: Callable[[SequenceClasses, np.ndarray], np.ndarray] = entropy_on_distinct,
 ) -> Measured:
-    """Entropies of one panel, under the labels of the paper's cells whatever `job` trained with."""
+    """Entropies of one panel, under the labels of the paper's cells whatever they trained with."""
     rows = []
-    for seed in seeds:
-        run = train(MIXTURE, job, seed, sample(MIXTURE, job.sampling, seed))
-        values = measure(sequence_classes(MIXTURE), run.attention_logits[-1])
+    for seed, attention_logits in zip(SEEDS, runs, strict=True):
+        values = measure(sequence_classes(MIXTURE), attention_logits)
         for (eta_z, ratio), value in zip(CELLS, values, strict=True):
             rows.append((1, eta_z, ratio, seed, 100, float(value)))
     columns = ["num_last", "eta_z", "ratio", "seed", "iteration", "entropy"]
@@ -62,8 +71,13 @@ def against_eta_z(measured: Measured) -> Verdict:
 
 
 @pytest.fixture(scope="module")
-def honest() -> Measured:
-    return entropies()
+def runs() -> list[np.ndarray]:
+    return trained(JOB)
+
+
+@pytest.fixture(scope="module")
+def honest(runs) -> Measured:
+    return entropies(runs)
 
 
 def test_honest_runs_are_reproduced(honest):
@@ -75,7 +89,7 @@ def test_honest_runs_are_reproduced(honest):
 
 def test_learning_rate_off_by_ten_per_cent():
     off = changed(eta_z=[1.1 * eta_z for eta_z in JOB.training.eta_z])
-    verdict = against_print(entropies(off))
+    verdict = against_print(entropies(trained(off)))
     assert verdict.verdict == "contradicted"
     assert "expected at least -0.001 and at most 0.001" in verdict.summary
 
@@ -85,14 +99,14 @@ def test_dropped_seed(honest):
     assert against_print(nine).verdict == "contradicted"
 
 
-def test_shifted_class():
+def test_shifted_class(runs):
     """The tokens of every class are off by one."""
 
     def shifted(classes: SequenceClasses, z: np.ndarray) -> np.ndarray:
         wrong = SequenceClasses(**vars(classes) | {"support": classes.support + 1})
         return entropy_on_distinct(wrong, z)
 
-    assert against_print(entropies(measure=shifted)).verdict == "contradicted"
+    assert against_print(entropies(runs, shifted)).verdict == "contradicted"
 
 
 def test_entropy_in_bits(honest):
@@ -116,4 +130,4 @@ def test_swapped_learning_rates(monkeypatch):
     """Z is trained with Y's rate and the other way about."""
     swapped = [(eta_z * ratio, 1 / ratio) for eta_z, ratio in CELLS]
     monkeypatch.setattr(type(JOB.training), "cells", swapped)
-    assert against_print(entropies()).verdict == "contradicted"
+    assert against_print(entropies(trained(JOB))).verdict == "contradicted"
