@@ -1,6 +1,7 @@
 """Verification on other processors: wrong numbers do not pass as theirs."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -21,9 +22,19 @@ STUDIES = JOBS.studies
 TEXT, SYNTHETIC = "scan_and_snap_text", "scan_and_snap"
 
 
+@cache
+def reference_of(study: str) -> Reference:
+    return read_reference(reference_folder(ROOT, study))[0]
+
+
+def unchanged(table: pd.DataFrame) -> pd.DataFrame:
+    return table
+
+
+@cache
 def places(study: str, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> set[str]:
     """Where a changed table of the reference, found on another processor, differs from it."""
-    reference = read_reference(reference_folder(ROOT, study))[0]
+    reference = reference_of(study)
     found = Reference(
         tables={name: change(reference.tables[name].copy())},
         verdicts={},
@@ -117,5 +128,5 @@ def against_t26a(evidence: pd.DataFrame) -> pd.DataFrame:
     ],
 )  # fmt: skip
 def test_wrong_numbers_are_seen_on_another_processor(study, name, change):
-    assert places(study, name, lambda table: table) == set()
+    assert places(study, name, unchanged) == set()
     assert len(places(study, name, change)) == 1

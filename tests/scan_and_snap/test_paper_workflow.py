@@ -13,9 +13,11 @@ from settings_of_the_paper import PAPER, STUDY
 from tiers import quick_first
 
 from replication.configuration import configure
+from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.run import main
 from replication.testing import Small
+from transformer_dynamics.scan_and_snap import data, runs
 from transformer_dynamics.scan_and_snap.streams import Sequences
 
 FIGURE = "figures/fig6.pdf"
@@ -68,10 +70,15 @@ def test_every_figure_is_planned(drawn: Project):
     assert drawn.planned("figures", "--forceall")["figure"] == len(PAPER.figures)
 
 
-def test_divergence_is_named(project: Project):
-    project.edit("config/quick.yaml", "eta_z: [0.5, 3]", "eta_z: [0.5, 1.0e+38]")
-    output = project.run("results/scan_and_snap/runs/syn_medium/1-2.npz", succeed=False)
-    assert "training diverged: mixture 'syn_medium_1', seed 1, eta_z 1e+38" in output
+def test_divergence_is_named():
+    job = PAPER.train_job("syn_medium", "cpu")
+    training = job.training.model_copy(update={"eta_z": [0.5, 1e38]})
+    sampling = job.sampling.model_copy(update={"steps": 10})
+    away = job.model_copy(update={"training": training, "sampling": sampling})
+    drawn = data.sample(away.sample_job, [1], [])
+    told = r"training diverged: mixture 'syn_medium_1', seed 1, eta_z 1e\+38"
+    with pytest.raises(InputError, match=told):
+        runs.train(away, [1], [drawn], None)
 
 
 def test_an_own_experiment_runs_to_its_own_figure(project: Project):

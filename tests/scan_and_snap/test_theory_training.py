@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from settings_of_the_paper import PAPER
+from tiers import quick_first
 
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.figures import phase_transition, theory_vs_training
@@ -93,7 +94,7 @@ def test_distinct_tokens_rise_and_common_tokens_fall(trained):
     assert (z[-1, [*range(12, 20), *range(22, 30)]] > 0).all()
 
 
-@pytest.mark.parametrize(("length", "sign"), [(128, -1), (1024, 1)])
+@pytest.mark.parametrize(("length", "sign"), quick_first([(128, -1), (1024, 1)]))
 def test_rarest_distinct_tokens_need_long_sequences_to_rise(length, sign):
     """Theorem 2(a) is a limit: with the paper's T = 128 the rarest distinct tokens fall.
 
@@ -111,7 +112,7 @@ def test_common_mass_falls_in_every_run(c):
     assert (np.diff(mass.mean(axis=-1)[:, ::2], axis=1) < 0).all()
 
 
-@pytest.mark.parametrize(("eta_z", "deviation"), [(0.5, 0.25), (0.05, 0.05)])
+@pytest.mark.parametrize(("eta_z", "deviation"), quick_first([(0.5, 0.25), (0.05, 0.05)]))
 def test_relative_gain_is_its_start_times_the_growth_factor(eta_z, deviation):
     """T14, Theorem 3: r(t) = r(0) chi(t), the better the faster Y is (Assumption 1c)."""
     z, _ = runs(NAME, ETA_Y, eta_z, RECORDED, SEEDS, 128)

@@ -126,6 +126,7 @@ def test_standard_error_in_place_of_standard_deviation(honest):
     assert all(item.decision == "holds" for item in verdict.comparisons if "mean" in item.cell)
 
 
+@pytest.mark.thorough
 def test_swapped_learning_rates(monkeypatch):
     """Z is trained with Y's rate and the other way about."""
     swapped = [(eta_z * ratio, 1 / ratio) for eta_z, ratio in CELLS]

@@ -135,6 +135,7 @@ def wikitext_2() -> Path | None:
     return folder if (folder / "wiki.train.tokens").is_file() else None
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(wikitext_2() is None, reason="set WIKITEXT_2 to a folder with WikiText-2")
 def test_wikitext_2_has_the_numbers_of_the_released_notebook():
     folder = wikitext_2()
