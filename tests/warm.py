@@ -69,7 +69,10 @@ class Pythons:
         self.python.write_text(text)
         self.python.chmod(0o755)
         reader, self._open = os.pipe()  # ends with this process
-        self._server = os.fork()
+        with warnings.catch_warnings():
+            # Of threads: the copy has none of them.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self._server = os.fork()
         if not self._server:
             with contextlib.suppress(BaseException):
                 os.close(self._open)
@@ -106,6 +109,7 @@ class Pythons:
 
 
 def _serve(listener: socket.socket, end: int) -> None:
+    warnings.simplefilter("ignore", DeprecationWarning)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     python = Path(str(listener.getsockname())).with_name("python")
     running: set[int] = set()
