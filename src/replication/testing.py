@@ -4,7 +4,9 @@
         check_study(find_studies()["mypaper"], tmp_path)
 
 The study is computed at its smallest scale and goes through all of `CHECKS`. To have a test per
-check, compute it once with `Small.computed`, and call the checks with it.
+check, compute it once with `Small.computed`, and call the checks with it. Quick checks compute less
+a second time, and describe pictures instead of writing them; `Small.is_quick` says what they leave
+out.
 """
 
 import inspect
@@ -14,13 +16,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import chdir
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 from numpy.typing import NDArray
@@ -38,26 +41,132 @@ from replication.registry import Statistical
 from replication.run import Work, given_files, parsed, write_figure
 from replication.storage import read_arrays
 from replication.strict import Strict
-from replication.study import Study
+from replication.study import Figure, Study
 from replication.tasks import Task
 from replication.verification.judgement import UNMEASURED
 from replication.verification.reference import collect_fingerprints, run_keys
 from replication.verification.scorecard import read_verdict
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
 RUN = """
-import json, sys
+import json, os, sys
+from replication import cases, testing
+if IS_QUICK:
+    cases.evidence = testing.of_few_cases(cases.evidence)
 from replication.errors import InputError
 from replication.run import main
-for arguments in json.load(sys.stdin):
-    try:
-        main.main(arguments, standalone_mode=False)
-    except InputError as error:
-        sys.exit(f"{arguments[3]}: {error.message}")
+for line in sys.stdin:
+    folder, is_described, jobs = json.loads(line)
+    os.chdir(folder)
+    for arguments in jobs:
+        try:
+            if is_described:
+                testing.describe(*arguments)
+            else:
+                main.main(arguments, standalone_mode=False)
+        except InputError as error:
+            sys.exit(f"{arguments[2]}: {error.message}")
+    print("\\n", DONE, sep="", flush=True)
 """
+FEW = 4
+"""Cases of a claim about the theory that are computed where all of them take long."""
+DONE = "all of them are made"
+"""Line with which the process that makes files answers."""
 LONGEST_ANSWER = 1000
 """Characters of what a failed job says."""
 SHOWN = 3
 """Examples that a message gives."""
+
+
+class Process:
+    """A process of its own that makes files, with one thread, as the workflow does.
+
+    It starts when it is first needed. Several studies can share one, as to import what they need
+    takes longer than to compute some of them.
+    """
+
+    def __init__(self, *, is_quick: bool) -> None:
+        """Of one that has not started.
+
+        Args:
+            is_quick: whether it computes only the first cases of a claim about the theory.
+        """
+        self._is_quick = is_quick
+        self._child: subprocess.Popen[str] | None = None
+        # It ends with this object.
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115
+
+    def __enter__(self) -> "Process":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        self._said.close()
+
+    def make(self, folder: Path, jobs: list[list[str]], *, is_described: bool = False) -> None:
+        """Do some jobs.
+
+        Args:
+            folder: where.
+            jobs: what the program is given for each.
+            is_described: whether figures are described instead, see `describe`.
+
+        Raises:
+            InputError: if one fails; those after it are not done.
+        """
+        child = self._child = self._child or self._started()
+        assert child.stdin
+        assert child.stdout
+        self._said.seek(0)
+        self._said.truncate()
+        child.stdin.write(json.dumps([str(folder), is_described, jobs]) + "\n")
+        child.stdin.flush()
+        # Jobs may print, too.
+        if not any(line.strip() == DONE for line in child.stdout):
+            self._end()
+            self._said.seek(0)
+            raise InputError(self._said.read()[-LONGEST_ANSWER:].strip())
+
+    def _started(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-c", f"DONE, IS_QUICK = {DONE!r}, {self._is_quick}\n{RUN}"],
+            # Other hashes each time, so that the order of a set is seen.
+            env=os.environ
+            | {
+                "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+                "PYTHONHASHSEED": "random",
+                "OMP_NUM_THREADS": "1",
+            },
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+
+    def _end(self) -> None:
+        if child := self._child:
+            # It ends where its input does.
+            child.communicate()
+            self._child = None
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Those that make a study, and make it once more."""
+
+    first: Process
+    """Of what is checked."""
+    second: Process
+    """Of what it is compared with."""
+
+    @classmethod
+    @contextmanager
+    def started(cls, *, is_quick: bool) -> Iterator["Processes"]:
+        """Two of them, which end with the context; see `Process`."""
+        with Process(is_quick=is_quick) as first, Process(is_quick=is_quick) as second:
+            yield cls(first, second)
 
 
 @dataclass(frozen=True)
@@ -72,15 +181,31 @@ class Small:
     """What is changed in the default configuration."""
     jobs: Jobs
     """How."""
+    processes: Processes | None = None
+    """In what; if none, in a process for each call."""
+    is_quick: bool = False
+    """Whether checks make a part of it once more, not all: of data, runs, metrics, tables and
+    evidence one file for each program, besides the runs of one seed. Figures are described, see
+    `describe`, not written. Of a claim about the theory only some cases are computed."""
 
     @classmethod
-    def computed(cls, study: Study, folder: Path, *, is_drawn: bool = True) -> "Small":
+    def computed(
+        cls,
+        study: Study,
+        folder: Path,
+        *,
+        is_drawn: bool = True,
+        is_quick: bool = False,
+        processes: Processes | None = None,
+    ) -> "Small":
         """Compute a study.
 
         Args:
             study: which.
             folder: an empty one.
             is_drawn: whether figures are, too.
+            is_quick: whether checks are to be quick; then no figure is drawn here.
+            processes: in what, if it is to share processes with other studies.
 
         Raises:
             InputError: if something in it cannot be used.
@@ -94,9 +219,36 @@ class Small:
             "computation": {"seeds_per_job": 2},
         }
         with chdir(folder):
-            small = cls(study, folder, changes, _jobs(study, changes))
-        small.make(small.jobs.tasks if is_drawn else small.numbers)
+            small = cls(study, folder, changes, _jobs(study, changes), processes, is_quick)
+        small.make(small.jobs.tasks if is_drawn and not is_quick else small.numbers)
         return small
+
+    def again(self) -> tuple["Small", list[str]]:
+        """Everything but figures made once more in a folder of its own, and the paths of it."""
+        folder = self.folder / "again"
+        if not self.is_quick:
+            with self._second() as processes:
+                again = Small.computed(self.study, folder, is_drawn=False, processes=processes)
+            return again, self.numbers
+        folder.mkdir(exist_ok=True)
+        with chdir(folder):
+            # Some paths are relative to where the program starts.
+            again = replace(self, folder=folder, jobs=_jobs(self.study, self.changes))
+        one_of_each = {
+            (task.stage, task.program): path
+            for path, task in reversed([*self.jobs.tasks.items()])
+            if task.stage != "figure"
+        }
+        made = [path for path in self.numbers if path in one_of_each.values()]
+        # They read what the first ones read.
+        for path in {*self.numbers}.difference(made):
+            link = folder / path
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.unlink(missing_ok=True)
+            link.symlink_to(self.folder / path)
+        with self._second() as processes:
+            processes.first.make(folder, [again.arguments(path) for path in made])
+        return again, made
 
     def alone(self, random: Random) -> "Small":
         """Data and runs of one seed of every experiment, computed in a folder of their own."""
@@ -104,8 +256,20 @@ class Small:
         folder.mkdir(exist_ok=True)
         overlay = self.study.one_seed(self.parts.settings, random)
         alone = replace(self, folder=folder, jobs=self.changed(overlay))
-        alone.make(path for path, _ in alone.tasks("data", "runs"))
+        with self._second() as processes:
+            replace(alone, processes=processes).make(
+                path for path, _ in alone.tasks("data", "runs")
+            )
         return alone
+
+    @contextmanager
+    def _second(self) -> Iterator[Processes]:
+        """Its processes, the second one as the first."""
+        if self.processes:
+            yield Processes(self.processes.second, self.processes.first)
+        else:
+            with Processes.started(is_quick=self.is_quick) as processes:
+                yield processes
 
     def make(self, paths: Iterable[str]) -> None:
         """Make files, in a process of its own and with one thread, as the workflow does.
@@ -113,23 +277,22 @@ class Small:
         Raises:
             InputError: if a job fails.
         """
-        done = subprocess.run(
-            [sys.executable, "-c", RUN],
-            input=json.dumps(list(map(self.arguments, paths))),
-            cwd=self.folder,
-            # Other hashes each time, so that the order of a set is seen.
-            env=os.environ
-            | {
-                "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-                "PYTHONHASHSEED": "random",
-                "OMP_NUM_THREADS": "1",
-            },
-            text=True,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        if done.returncode:
-            raise InputError(done.stderr[-LONGEST_ANSWER:].strip())
+        jobs = list(map(self.arguments, paths))
+        if self.processes:
+            self.processes.first.make(self.folder, jobs)
+        else:
+            with Process(is_quick=self.is_quick) as process:
+                process.make(self.folder, jobs)
+
+    def describe(self) -> None:
+        """Write what can be seen in every figure to where it would stand.
+
+        Raises:
+            InputError: if one cannot be drawn.
+        """
+        jobs = [self.arguments(path) for path, _ in self.tasks("figure")]
+        with self._second() as processes:
+            processes.first.make(self.folder, jobs, is_described=True)
 
     @property
     def parts(self) -> StudyJobs:
@@ -188,20 +351,22 @@ CHECKS: list[Check] = []
 """All of them, in the order in which they read best."""
 
 
-def check_study(study: Study, folder: Path) -> None:
+def check_study(study: Study, folder: Path, *, is_quick: bool = False) -> None:
     """Compute a study at its smallest scale and let it go through all checks.
 
     Args:
         study: which.
         folder: an empty one, for what is computed.
+        is_quick: whether less of it is computed a second time, see `Small.is_quick`.
 
     Raises:
         AssertionError: says what the study does not do.
         InputError: if it cannot be computed.
     """
-    small = Small.computed(study, folder)
-    for check in CHECKS:
-        check(small)
+    with Processes.started(is_quick=is_quick) as processes:
+        small = Small.computed(study, folder, is_quick=is_quick, processes=processes)
+        for check in CHECKS:
+            check(small)
 
 
 def _check(function: Check) -> Check:
@@ -240,9 +405,9 @@ def check_jobs_are_plain_data(small: Small) -> None:
 
 @_check
 def check_same_seed_same_bytes(small: Small) -> None:
-    """Every file is the same when all of it is made anew; of figures see the check of them."""
-    again = Small.computed(small.study, small.folder / "again", is_drawn=False)
-    for file in map(Path, small.numbers):
+    """Every file is the same when it is made anew; of figures see the check of them."""
+    again, made = small.again()
+    for file in map(Path, made):
         _assert_same(file, again.folder / file)
 
 
@@ -384,32 +549,95 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
 
     Drawn anew, it has the same bytes.
     """
-    from replication.drawing import set_style
-
-    set_style()
     folder = small.folder / "drawn"
     folder.mkdir(exist_ok=True)
-    for path, task in small.tasks("figure"):
-        file, order = small.output(path), small.jobs.order(path)
-        given = list(given_files(order.inputs, [*map(Path, (*task.reads, *task.published))]))
-        work = Work(order, given, folder / file.name, None)
-        table, *known = (read_csv(item.path, ()) for item in given)
+    if small.is_quick:
+        small.describe()
+    for path, _ in small.tasks("figure"):
+        file = small.output(path)
+        work, figure, tables = _figure(small.arguments(path))
+        table = tables[0]
         before = table.copy(deep=True)
-        figure = parsed(work.function, order.settings["figure"])
         missing = [column for column in figure.columns if column not in table]
         assert not missing, f"{path}: its table lacks {', '.join(missing)}"
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
-            drawn = work.function(figure, table, known[0] if known else None)
+            drawn = _draw(work, figure, tables)
         assert table.equals(before), f"{path}: drawing changes its table"
-        unknown = list(unknown_marks(drawn, [table, *known]))
+        unknown = list(unknown_marks(drawn, tables))
         assert bool(unknown) == (figure.drawing in small.study.drawn_beside), (
             f"{path}: does not have in its table what it draws, {', '.join(unknown[:SHOWN])};"
             " compute it in `table`"
             if unknown
             else f"{path}: has all that it draws in its table; take it out of DRAWN_BESIDE"
         )
-        write_figure(work, drawn)
-        _assert_same(file, work.output)
+        again = work._replace(output=folder / file.name)
+        if small.is_quick:
+            write_described(again, drawn)
+        else:
+            write_figure(again, drawn)
+        _assert_same(file, again.output)
+
+
+Measure = TypeVar("Measure")
+
+
+def of_few_cases(evidence: Callable[[Any], Measure]) -> Callable[[Any], Measure]:
+    """Have measures compute no more than the first cases.
+
+    Args:
+        evidence: what makes a measure of a generator of cases.
+    """
+
+    def of_few(cases: Callable[..., Iterator[Any]]) -> Measure:
+        @wraps(cases)
+        def few(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            return islice(cases(*args, **kwargs), FEW)
+
+        return evidence(few)
+
+    return of_few
+
+
+def describe(*arguments: str) -> None:
+    """Draw a figure and write what can be seen in it, instead of a picture.
+
+    Args:
+        arguments: what the program is given that draws it.
+    """
+    work, figure, tables = _figure([*arguments])
+    write_described(work, _draw(work, figure, tables))
+
+
+def write_described(work: Work, drawn: "Drawing") -> None:
+    """Write what can be seen in a drawing, where the figure would stand."""
+    from matplotlib.pyplot import close
+
+    from replication.looks import looks
+
+    work.output.parent.mkdir(parents=True, exist_ok=True)
+    work.output.write_text(looks(drawn))
+    close(drawn)
+
+
+def _figure(arguments: list[str]) -> tuple[Work, Figure, list[pd.DataFrame]]:
+    """The job of a figure by what its program is given, its settings, and the tables it reads."""
+    _, job, output, *files = arguments
+    (order,) = Orders.parse_json(Path(job).read_text(), job).orders
+    given = list(given_files(order.inputs, [*map(Path, files)]))
+    work = Work(order, given, Path(output), None)
+    return (
+        work,
+        parsed(work.function, order.settings["figure"]),
+        [read_csv(item.path, ()) for item in given],
+    )
+
+
+def _draw(work: Work, figure: Figure, tables: list[pd.DataFrame]) -> "Drawing":
+    from replication.drawing import set_style
+
+    set_style()
+    table, *known = tables
+    return work.function(figure, table, known[0] if known else None)  # type: ignore[no-any-return]
 
 
 @_check

@@ -11,15 +11,23 @@ import pytest
 from replication import testing
 from replication.storage import PROVENANCE, without_content, write_arrays
 from replication.study import Measured, Study, find_studies
-from replication.testing import CHECKS, Small
+from replication.testing import CHECKS, Processes, Small
 from transformer_dynamics.example import study as example
 from transformer_dynamics.example.claims import learning
 from transformer_dynamics.example.figures import fig2
 
 
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    return Small.computed(find_studies()["example"], tmp_path_factory.mktemp("example"))
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(True, id="quick"),
+        pytest.param(False, marks=pytest.mark.thorough, id="all"),
+    ],
+)
+def small(request, tmp_path_factory):
+    study, folder = find_studies()["example"], tmp_path_factory.mktemp("example")
+    with Processes.started(is_quick=request.param) as processes:
+        yield Small.computed(study, folder, is_quick=request.param, processes=processes)
 
 
 def test_there_is_a_test_here_for_every_check():

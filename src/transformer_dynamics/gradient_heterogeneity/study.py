@@ -291,7 +291,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
-    """A few steps of untrained networks on made-up samples, two seeds."""
+    """A few steps of untrained networks on made-up samples; two seeds, of what is costly one."""
     return _files(settings, folder) | {
         "seeds": [1, 2],
         "figures": {"fig8": {"draws": 30, "descents": 8}},
@@ -313,6 +313,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "seeds": [1, 2, 3],
         },
         "heterogeneity": {
+            "seeds": [1],
             "measuring": MEASURING,
             "cases": {
                 name: {"network": _small_network(case.network), "tuning": _brief(case.tuning)}
@@ -320,7 +321,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             },
         },
         "pairs": {
-            "seeds": [1, 2],
+            "seeds": [1],
             "drawn": _few(settings.pairs.drawn),
             "words": 12,
             "length": 8,

@@ -280,7 +280,9 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     from transformer_dynamics.encoders.made_up import write_encoder, write_texts
 
     numbers = {"length": 12, "train": 20, "validation": 8}
-    short = {"epochs": None, "steps": 3}
+    short = {"epochs": None, "steps": 2}
+    # What is done with several seeds is the same for all; the main runs have two.
+    one = {"equal_rate", "head_length", "scale", "scale_sgd", "scale_ood"}
     return {
         "encoder": {"folder": write_encoder(folder / "encoder")},
         "sets": {
@@ -294,6 +296,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
                 "factors": grid.factors[:2],
                 "rates": {method: rates[:1] for method, rates in grid.rates.items()},
                 **({"tsne": {"perplexity": 4}} if grid.tsne else {}),
+                **({"seeds": [1]} if name in one else {}),
             }
             for name, grid in settings.experiments.items()
         },

@@ -180,6 +180,17 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         for name, found in settings.experiments.items()
         if width % found.heads
     }
+    tuning = {
+        name: {
+            key: values[:1]
+            for key, values in (
+                ("learning_rates", tried.learning_rates),
+                ("strengths", tried.strengths),
+            )
+            if values
+        }
+        for name, tried in settings.tuning.candidates.items()
+    }
     return {
         "boards": {
             "train": 100,
@@ -189,7 +200,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         },
         "width": width,
         "experiments": halves | heads,
-        "training": {"updates": 25, "batch_size": 4, "loops": 2},
+        "training": {"updates": 25, "batch_size": 2, "loops": 2},
+        "tuning": {"candidates": tuning},
         "seeds": {"count": 2},
         "token_norms": {
             "seeds": {"count": 2},
@@ -208,7 +220,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "exponents": {"boards": 1, "steps": 2, "long": 10},
             "distribution": {"steps": 2},
             "spectrum": {"boards": 1, "steps": 2},
-            "perturbed": {"etas": [0.05, 0.1, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
+            "perturbed": {"etas": [0.05, 1.0], "weights": [2.0], "inputs": [2.0], "loops": 2},
             "trajectories": {
                 "warm_up": 2,
                 "steps": 60,
