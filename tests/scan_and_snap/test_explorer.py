@@ -199,6 +199,7 @@ def test_an_address_says_what_is_shown(visit, fragment, told):
     settled(page, eta_Y=told)
 
 
+@pytest.mark.thorough
 def test_training_can_be_found(visit):
     page = visit("#eta_Y=3&mixture=syn_small")
     page.get_by_role("button", name="syn_medium_1, η_Y = 0.2, η_Z = 0.2").press("Enter")
@@ -221,6 +222,7 @@ def test_what_is_said_of_a_time_agrees_with_its_numbers(visit):
     assert visit("#eta_Y=1&t=1").locator("#x-time-value").inner_text() == "1 update"
 
 
+@pytest.mark.thorough
 def test_a_link_elsewhere_leaves_it_alone(visit):
     page = visit()
     page.locator("#x-eta_Y").press("ArrowRight")
@@ -301,6 +303,7 @@ def test_without_scripts_it_is_a_picture_and_a_table(visit):
     assert [row.split("\t")[1] for row in rows] == ["0", "35", "102", "500"]
 
 
+@pytest.mark.thorough
 def test_print_has_the_picture(visit):
     page = visit()
     page.emulate_media(media="print")
