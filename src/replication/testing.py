@@ -4,9 +4,8 @@
         check_study(find_studies()["mypaper"], tmp_path)
 
 The study is computed at its smallest scale and goes through all of `CHECKS`. To have a test per
-check, compute it once with `Small.computed`, and call the checks with it. Quick checks compute less
-a second time, and describe pictures instead of writing them; `Small.is_quick` says what they leave
-out.
+check, compute it once with `Small.computed`, and call the checks with it. `Small.is_quick` says
+what quick checks leave out.
 """
 
 import inspect
@@ -20,10 +19,9 @@ from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from functools import wraps
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import pandas as pd
 from numpy.typing import NDArray
@@ -41,37 +39,26 @@ from replication.registry import Statistical
 from replication.run import Work, given_files, parsed, write_figure
 from replication.storage import read_arrays
 from replication.strict import Strict
-from replication.study import Figure, Study
+from replication.study import Study
 from replication.tasks import Task
 from replication.verification.judgement import UNMEASURED
 from replication.verification.reference import collect_fingerprints, run_keys
 from replication.verification.scorecard import read_verdict
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
 RUN = """
 import json, os, sys
-from replication import cases, testing
-if IS_QUICK:
-    cases.evidence = testing.of_few_cases(cases.evidence)
 from replication.errors import InputError
 from replication.run import main
 for line in sys.stdin:
-    folder, is_described, jobs = json.loads(line)
+    folder, jobs = json.loads(line)
     os.chdir(folder)
     for arguments in jobs:
         try:
-            if is_described:
-                testing.describe(*arguments)
-            else:
-                main.main(arguments, standalone_mode=False)
+            main.main(arguments, standalone_mode=False)
         except InputError as error:
             sys.exit(f"{arguments[2]}: {error.message}")
     print("\\n", DONE, sep="", flush=True)
 """
-FEW = 4
-"""Cases of a claim about the theory that are computed where all of them take long."""
 DONE = "all of them are made"
 """Line with which the process that makes files answers."""
 LONGEST_ANSWER = 1000
@@ -87,13 +74,7 @@ class Process:
     takes longer than to compute some of them.
     """
 
-    def __init__(self, *, is_quick: bool) -> None:
-        """Of one that has not started.
-
-        Args:
-            is_quick: whether it computes only the first cases of a claim about the theory.
-        """
-        self._is_quick = is_quick
+    def __init__(self) -> None:
         self._child: subprocess.Popen[str] | None = None
         # It ends with this object.
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115
@@ -105,13 +86,12 @@ class Process:
         self._end()
         self._said.close()
 
-    def make(self, folder: Path, jobs: list[list[str]], *, is_described: bool = False) -> None:
+    def make(self, folder: Path, jobs: list[list[str]]) -> None:
         """Do some jobs.
 
         Args:
             folder: where.
             jobs: what the program is given for each.
-            is_described: whether figures are described instead, see `describe`.
 
         Raises:
             InputError: if one fails; those after it are not done.
@@ -121,7 +101,7 @@ class Process:
         assert child.stdout
         self._said.seek(0)
         self._said.truncate()
-        child.stdin.write(json.dumps([str(folder), is_described, jobs]) + "\n")
+        child.stdin.write(json.dumps([str(folder), jobs]) + "\n")
         child.stdin.flush()
         # Jobs may print, too.
         if not any(line.strip() == DONE for line in child.stdout):
@@ -131,7 +111,7 @@ class Process:
 
     def _started(self) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-c", f"DONE, IS_QUICK = {DONE!r}, {self._is_quick}\n{RUN}"],
+            [sys.executable, "-c", f"DONE = {DONE!r}\n{RUN}"],
             # Other hashes each time, so that the order of a set is seen.
             env=os.environ
             | {
@@ -163,9 +143,9 @@ class Processes:
 
     @classmethod
     @contextmanager
-    def started(cls, *, is_quick: bool) -> Iterator["Processes"]:
-        """Two of them, which end with the context; see `Process`."""
-        with Process(is_quick=is_quick) as first, Process(is_quick=is_quick) as second:
+    def started(cls) -> Iterator["Processes"]:
+        """Two of them, which end with the context."""
+        with Process() as first, Process() as second:
             yield cls(first, second)
 
 
@@ -185,8 +165,8 @@ class Small:
     """In what; if none, in a process for each call."""
     is_quick: bool = False
     """Whether checks make a part of it once more, not all: of data, runs, metrics, tables and
-    evidence one file for each program, besides the runs of one seed. Figures are described, see
-    `describe`, not written. Of a claim about the theory only some cases are computed."""
+    evidence one file for each program, besides the runs of one seed. Figures are drawn once, and
+    not written."""
 
     @classmethod
     def computed(
@@ -268,7 +248,7 @@ class Small:
         if self.processes:
             yield Processes(self.processes.second, self.processes.first)
         else:
-            with Processes.started(is_quick=self.is_quick) as processes:
+            with Processes.started() as processes:
                 yield processes
 
     def make(self, paths: Iterable[str]) -> None:
@@ -281,18 +261,8 @@ class Small:
         if self.processes:
             self.processes.first.make(self.folder, jobs)
         else:
-            with Process(is_quick=self.is_quick) as process:
+            with Process() as process:
                 process.make(self.folder, jobs)
-
-    def describe(self) -> None:
-        """Write what can be seen in every figure to where it would stand.
-
-        Raises:
-            InputError: if one cannot be drawn.
-        """
-        jobs = [self.arguments(path) for path, _ in self.tasks("figure")]
-        with self._second() as processes:
-            processes.first.make(self.folder, jobs, is_described=True)
 
     @property
     def parts(self) -> StudyJobs:
@@ -363,7 +333,7 @@ def check_study(study: Study, folder: Path, *, is_quick: bool = False) -> None:
         AssertionError: says what the study does not do.
         InputError: if it cannot be computed.
     """
-    with Processes.started(is_quick=is_quick) as processes:
+    with Processes.started() as processes:
         small = Small.computed(study, folder, is_quick=is_quick, processes=processes)
         for check in CHECKS:
             check(small)
@@ -547,97 +517,39 @@ def check_measures_read_their_metrics(small: Small) -> None:
 def check_figures_are_functions_of_their_table(small: Small) -> None:
     """A figure reads nothing but its table, does not change it, and shows what stands in it.
 
-    Drawn anew, it has the same bytes.
+    Drawn anew, it has the same bytes; quick checks draw it once.
     """
+    from matplotlib.pyplot import close
+
+    from replication.drawing import set_style
+
+    set_style()
     folder = small.folder / "drawn"
     folder.mkdir(exist_ok=True)
-    if small.is_quick:
-        small.describe()
-    for path, _ in small.tasks("figure"):
-        file = small.output(path)
-        work, figure, tables = _figure(small.arguments(path))
-        table = tables[0]
+    for path, task in small.tasks("figure"):
+        file, order = small.output(path), small.jobs.order(path)
+        given = list(given_files(order.inputs, [*map(Path, (*task.reads, *task.published))]))
+        work = Work(order, given, folder / file.name, None)
+        table, *known = (read_csv(item.path, ()) for item in given)
         before = table.copy(deep=True)
+        figure = parsed(work.function, order.settings["figure"])
         missing = [column for column in figure.columns if column not in table]
         assert not missing, f"{path}: its table lacks {', '.join(missing)}"
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
-            drawn = _draw(work, figure, tables)
+            drawn = work.function(figure, table, known[0] if known else None)
         assert table.equals(before), f"{path}: drawing changes its table"
-        unknown = list(unknown_marks(drawn, tables))
+        unknown = list(unknown_marks(drawn, [table, *known]))
         assert bool(unknown) == (figure.drawing in small.study.drawn_beside), (
             f"{path}: does not have in its table what it draws, {', '.join(unknown[:SHOWN])};"
             " compute it in `table`"
             if unknown
             else f"{path}: has all that it draws in its table; take it out of DRAWN_BESIDE"
         )
-        again = work._replace(output=folder / file.name)
         if small.is_quick:
-            write_described(again, drawn)
+            close(drawn)
         else:
-            write_figure(again, drawn)
-        _assert_same(file, again.output)
-
-
-Measure = TypeVar("Measure")
-
-
-def of_few_cases(evidence: Callable[[Any], Measure]) -> Callable[[Any], Measure]:
-    """Have measures compute no more than the first cases.
-
-    Args:
-        evidence: what makes a measure of a generator of cases.
-    """
-
-    def of_few(cases: Callable[..., Iterator[Any]]) -> Measure:
-        @wraps(cases)
-        def few(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            return islice(cases(*args, **kwargs), FEW)
-
-        return evidence(few)
-
-    return of_few
-
-
-def describe(*arguments: str) -> None:
-    """Draw a figure and write what can be seen in it, instead of a picture.
-
-    Args:
-        arguments: what the program is given that draws it.
-    """
-    work, figure, tables = _figure([*arguments])
-    write_described(work, _draw(work, figure, tables))
-
-
-def write_described(work: Work, drawn: "Drawing") -> None:
-    """Write what can be seen in a drawing, where the figure would stand."""
-    from matplotlib.pyplot import close
-
-    from replication.looks import looks
-
-    work.output.parent.mkdir(parents=True, exist_ok=True)
-    work.output.write_text(looks(drawn))
-    close(drawn)
-
-
-def _figure(arguments: list[str]) -> tuple[Work, Figure, list[pd.DataFrame]]:
-    """The job of a figure by what its program is given, its settings, and the tables it reads."""
-    _, job, output, *files = arguments
-    (order,) = Orders.parse_json(Path(job).read_text(), job).orders
-    given = list(given_files(order.inputs, [*map(Path, files)]))
-    work = Work(order, given, Path(output), None)
-    return (
-        work,
-        parsed(work.function, order.settings["figure"]),
-        [read_csv(item.path, ()) for item in given],
-    )
-
-
-def _draw(work: Work, figure: Figure, tables: list[pd.DataFrame]) -> "Drawing":
-    from replication.drawing import set_style
-
-    set_style()
-    table, *known = tables
-    return work.function(figure, table, known[0] if known else None)  # type: ignore[no-any-return]
+            write_figure(work, drawn)
+            _assert_same(file, work.output)
 
 
 @_check

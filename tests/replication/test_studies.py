@@ -19,7 +19,7 @@ def is_quick(request):
 
 @pytest.fixture(scope="module")
 def processes(is_quick):
-    with Processes.started(is_quick=is_quick) as processes:
+    with Processes.started() as processes:
         yield processes
 
 

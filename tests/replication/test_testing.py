@@ -17,17 +17,16 @@ from transformer_dynamics.example.claims import learning
 from transformer_dynamics.example.figures import fig2
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(True, id="quick"),
-        pytest.param(False, marks=pytest.mark.thorough, id="all"),
-    ],
-)
-def small(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
     study, folder = find_studies()["example"], tmp_path_factory.mktemp("example")
-    with Processes.started(is_quick=request.param) as processes:
-        yield Small.computed(study, folder, is_quick=request.param, processes=processes)
+    with Processes.started() as processes:
+        yield Small.computed(study, folder, processes=processes)
+
+
+@pytest.fixture(params=[False, True], ids=["all", "quick"])
+def small_in_both_extents(request, small):
+    return replace(small, is_quick=request.param)
 
 
 def test_there_is_a_test_here_for_every_check():
@@ -56,14 +55,14 @@ def other_runs(small):
         path.write_bytes(content)
 
 
-def test_that_same_seed_same_bytes(small, other_runs):
+def test_that_same_seed_same_bytes(small_in_both_extents, other_runs):
     with pytest.raises(AssertionError, match=r"1-2\.npz: the same job made other bytes"):
-        testing.check_same_seed_same_bytes(small)
+        testing.check_same_seed_same_bytes(small_in_both_extents)
 
 
-def test_that_a_seed_does_not_depend_on_its_batch(small, other_runs):
+def test_that_a_seed_does_not_depend_on_its_batch(small_in_both_extents, other_runs):
     with pytest.raises(AssertionError, match=r"'weights' of seed \d is another one"):
-        testing.check_a_seed_does_not_depend_on_its_batch(small)
+        testing.check_a_seed_does_not_depend_on_its_batch(small_in_both_extents)
 
 
 def test_that_one_seed_is_left(small, monkeypatch):

@@ -72,7 +72,7 @@ def _choices(seed: int, number: int, count: int) -> NDArray[np.int64]:
     """
     *state, position = random.Random(seed).getstate()[1]
     words = np.random.RandomState()
-    words.set_state(("MT19937", np.array(state, np.uint32), position))
+    words.set_state(("MT19937", np.array(state, np.uint32), position, 0, 0.0))
     found = np.empty(0, np.int64)
     while len(found) < count:
         drawn = _words(words, 2 * count) >> np.uint32(32 - number.bit_length())
