@@ -48,10 +48,8 @@ figures/%: $(READY) FORCE
 
 FORCE:
 
-# Many tests wait for a Snakemake of their own; a file of tests shares what it has made.
-# One process more than processors, as some of the tests wait.
-PROCESSES = $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-PYTEST = python -m pytest --numprocesses $(PROCESSES) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# A file of tests shares what it has made.
+PYTEST = python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 # Shows in minutes that the installation works, and that a change breaks nothing.
 test: $(TOOLS)
@@ -123,7 +121,7 @@ lock:
 # An environment of the newest versions of everything in the lock, to see what they would change.
 newest:
 	$(PYTHON) -m venv --clear $(VENV)
-	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements-dev.lock)
+	$(VENV)/bin/python -m pip install --quiet $$(sed '/^#/d; s/==.*//' requirements-encoders.lock)
 	$(VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 
 # Known vulnerabilities of the locked versions; asks PyPI's service. Without --strict a package that
