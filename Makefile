@@ -62,9 +62,10 @@ test-all: $(TOOLS)
 # Tests of what computes in float32, as other processors would: PyTorch without vector instructions,
 # and with older ones. No test may need the last digits of this machine.
 SETS = ATEN_CPU_CAPABILITY=default "ATEN_CPU_CAPABILITY=avx2 MKL_CBWR=COMPATIBLE"
+NUMERICAL = numerical
 portable: $(TOOLS)
 	for set in $(SETS); do \
-	  $(RUN) env $$set $(PYTEST) -m "numerical and not thorough" || exit 1; \
+	  $(RUN) env $$set $(PYTEST) -m "$(NUMERICAL)" || exit 1; \
 	done
 
 # Tests that wait for minutes: the workflow on a real Slurm, kills and full disks.

@@ -15,6 +15,8 @@ def quick_first(cases: Iterable[Any], quick: Collection[Any] = ()) -> list[Any]:
     """
     cases = [*cases]
     quick = [*quick] or cases[:1]
+    unknown = [case for case in quick if case not in cases]
+    assert not unknown, f"no such cases: {unknown}"
     return [
         case
         if case in quick

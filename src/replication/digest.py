@@ -56,15 +56,15 @@ class _Import(NamedTuple):
     """One import statement."""
 
     module: str
-    """What it names, without the dots of a relative import."""
+    """Module that it names, without the dots of a relative import."""
     names: list[str]
-    """What it takes from there, as in `from module import name`."""
+    """Names that it takes from there, as in `from module import name`."""
     is_relative: bool = False
     """Whether it begins with dots."""
 
 
 class _Source(NamedTuple):
-    """What a source file says, whatever else there is."""
+    """The content of a source file, whatever other files there are."""
 
     digest: str
     """Empty if nothing but documentation stands in it."""
@@ -220,7 +220,7 @@ def _module(name: str) -> _Module:
 
 
 def _known(path: Path) -> _Source:
-    """Read a source file, or what was kept of the same content beside its compiled form.
+    """Read a source file, or the record of the same content that stands beside its compiled form.
 
     To go through the syntax trees of all modules took half of every start.
 
@@ -230,30 +230,34 @@ def _known(path: Path) -> _Source:
     content = path.read_bytes()
     kept = Path(cache_from_source(path)).with_suffix(".json")
     of = hashlib.sha256(_own_source() + content).hexdigest()
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    # Whatever is wrong with a record, the source is there.
+    with suppress(OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         found = json.loads(kept.read_text("utf-8"))
         if found["of"] == of:
             return _as_source(*found["source"])
     source = _parsed(content, path)
     if not sys.dont_write_bytecode:
         temporary = kept.with_name(f".{kept.name}.{os.getpid()}")
-        with suppress(OSError):  # the folder may belong to somebody else
-            temporary.parent.mkdir(exist_ok=True)
-            temporary.write_text(json.dumps({"of": of, "source": source}), "utf-8")
-            temporary.replace(kept)
+        with suppress(OSError):  # the folder may belong to somebody else, or the disk be full
+            temporary.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                temporary.write_text(json.dumps({"of": of, "source": source}), "utf-8")
+                temporary.replace(kept)
+            finally:
+                temporary.unlink(missing_ok=True)
     return source
 
 
 @cache
 def _own_source() -> bytes:
-    """What says how a module is read; after a change of it nothing that was kept counts."""
+    """Read this file, which says how a module is read; after a change no record counts."""
     return Path(__file__).read_bytes()
 
 
 def _as_source(
     digest: str, imports: list[list[Any]], functions: dict[str, list[Any] | None]
 ) -> _Source:
-    """From JSON, which has lists alone."""
+    """Return the source that a record tells; JSON has lists in place of tuples."""
     read = {name: _as_parameters(*found) if found else None for name, found in functions.items()}
     return _Source(digest, [_Import(*each) for each in imports], read)
 

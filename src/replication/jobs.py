@@ -285,6 +285,10 @@ class Jobs:
                 raise InputError(f"study: {unknown_key(name, list(self.studies))}")
         return list(dict.fromkeys(names))
 
+    def is_figure(self, path: str) -> bool:
+        """Say whether the table has a figure under this path, which has no ending there."""
+        return path in self.tasks and self.tasks[path].stage == "figure"
+
     def code(self, lock: Path, paths: Iterable[str], *programs: str) -> list[str]:
         """One string per module and package that some files, or some programs, depend on."""
         made = (task.program for _, task in self.closure(paths))
@@ -369,16 +373,17 @@ def _of(study: Study, configuration: Configuration) -> StudyJobs:
     papers = list(_papers(study, configuration.computation))
     if any(parts.settings == paper.section(study.name) for paper in papers):
         return parts
-    known = []
-    for paper in papers:
-        # Where the study refuses to compute it, nothing that it computes is of it.
+    defaults, *at_scale = papers
+    known = [_parts(study, defaults)]
+    for paper in at_scale:
+        # Where the study refuses to compute the paper's scale, nothing that it computes is of it.
         with suppress(InputError):
             known.append(_parts(study, paper))
     return without_published(parts, known)
 
 
 def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
-    """The settings that values were published of: the defaults, and the paper's scale."""
+    """Yield the settings that values were published of: the defaults, then the paper's scale."""
     changes: dict[str, Any] = {"computation": computation.model_dump()}
     yield configure(changes, {study.name: study})
     overlay = study.folder / "paper_scale.yaml"

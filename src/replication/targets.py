@@ -32,8 +32,9 @@ def unknown_targets(
 
     def is_plain(word: str) -> bool:
         stem, _, kind = word.rpartition(".")
-        is_figure = kind in KINDS and stem in jobs.tasks
-        return is_figure or word in jobs.tasks or word.startswith("-") or is_rule(word)
+        is_picture = kind in KINDS and jobs.is_figure(stem)
+        is_file = word in jobs.tasks and not jobs.is_figure(word)
+        return is_picture or is_file or word.startswith("-") or is_rule(word)
 
     if all(map(is_plain, arguments)):
         return []

@@ -115,14 +115,20 @@ class Project:
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
-        """A new folder, removed in the end, that every machine that computes can see.
+        """Make a new folder that every machine that computes can see, and remove it in the end.
 
-        With a profile it is below `results/` of the working folder, as the machines of a cluster do
-        not share `/tmp`, and has the project's `profiles`, whose commands may name files there.
+        With a profile it stands below `results/` of the working folder, as the machines of a
+        cluster do not share `/tmp`. It then has a link to the project's `profiles`: commands of a
+        profile may name files there.
         """
         shared = Path("results").absolute() if self.profile else None
         if shared:
-            shared.mkdir(exist_ok=True)
+            try:
+                shared.mkdir(exist_ok=True)
+            except OSError as error:
+                raise InputError(
+                    f"{shared}: no folder can be made here ({error.strerror}); start where one can"
+                ) from error
         # A job that was cancelled may still write.
         with tempfile.TemporaryDirectory(
             prefix="verify-", dir=shared, ignore_cleanup_errors=True
@@ -323,10 +329,21 @@ def _found(
 
 
 def _waited(process: subprocess.Popen[bytes]) -> int:
-    """Exit status of Snakemake, which gets Ctrl-C, too, and then has to cancel its jobs."""
-    while True:
-        with suppress(KeyboardInterrupt):
-            return process.wait()
+    """Return the exit status of Snakemake.
+
+    Ctrl-C reaches Snakemake, too, which then cancels its jobs. A second one ends it at once.
+
+    Raises:
+        KeyboardInterrupt: when Snakemake has ended after an interrupt.
+    """
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.terminate()
+        raise
 
 
 def _remake(project: Project, study: str) -> None:

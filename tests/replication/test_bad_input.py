@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 import torch
 from click.testing import CliRunner
-from conftest import JOBS, ROOT, STUDIES
+from conftest import FIGURE, JOBS, ROOT, STUDIES
 
 from replication import configuration, run
 from replication.configuration import configure, read_overlay
@@ -399,6 +399,22 @@ def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
     with pytest.raises(InputError) as error:
         refuse_target(Jobs.of(configure(changes, EXAMPLE), EXAMPLE), target, ["figures"])
     assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("word", "is_known"),
+    [
+        (FIGURE, True),
+        (FIGURE.replace(".pdf", ".csv"), True),
+        ("verify", True),
+        (FIGURE.removesuffix(".pdf"), False),
+        (FIGURE.replace(".pdf", ".csv.pdf"), False),
+        ("results/example/verdicts/C1.json.pdf", False),
+    ],
+)
+def test_what_the_table_of_jobs_has_is_known(word, is_known):
+    unknown = unknown_targets(JOBS, [word], "verify".__eq__, lambda word: False)
+    assert unknown == ([] if is_known else [word])
 
 
 def test_values_of_options_are_no_targets():

@@ -1,13 +1,18 @@
 """Digests change with code and not with prose."""
 
 import ast
+import json
+import sys
 from importlib.metadata import version
+from importlib.util import cache_from_source
+from pathlib import Path
 
 import pytest
 from conftest import JOBS
 
 from replication.digest import (
     WORDING,
+    _known,
     _read,
     installed_versions,
     locked_versions,
@@ -47,6 +52,59 @@ def test_a_model_field_s_description_does_not_count():
     assert digest("class A:\n    x: int = 1\n") == digest(
         'class A:\n    x: int = 1\n    """X."""\n'
     )
+
+
+@pytest.fixture
+def record(tmp_path, monkeypatch):
+    """A source file, and the record of it that is kept."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "records"))
+    source = tmp_path / "a.py"
+    source.write_text("import numpy\n\ndef f(x, *, y=1):\n    return x\n")
+    _known(source)
+    return source, Path(cache_from_source(source)).with_suffix(".json")
+
+
+def test_a_record_says_what_the_source_says(record, monkeypatch):
+    source, kept = record
+    assert kept.is_file()
+    by_record = _known(source)
+    monkeypatch.setattr(ast, "parse", None)
+    assert _known(source) == by_record
+    kept.unlink()
+    monkeypatch.undo()
+    assert _known(source) == by_record
+
+
+def test_a_record_of_other_content_does_not_count(record):
+    source, _ = record
+    before = _known(source)
+    source.write_text(source.read_text().replace("x, *", "z, *"))
+    assert _known(source).functions["f"].positional == ("z",)
+    assert _known(source).digest != before.digest
+
+
+@pytest.mark.parametrize("damage", [
+    "", "{", "[]", "null", "3", '{"of": 1}', "[" * 200_000, '{"of": "OF"}',
+    '{"of": "OF", "source": ["x", [], []]}', '{"of": "OF", "source": ["x", [], null]}',
+])  # fmt: skip
+def test_a_damaged_record_does_not_count(record, damage):
+    source, kept = record
+    before = _known(source)
+    of = json.loads(kept.read_text())["of"]
+    kept.write_text(damage.replace("OF", of))
+    assert _known(source) == before
+
+
+def test_where_no_record_can_be_written_the_source_is_read(record, monkeypatch):
+    source, kept = record
+    before = _known(source)
+    kept.unlink()
+    kept.mkdir()
+    assert _known(source) == before
+    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+    monkeypatch.setattr(sys, "pycache_prefix", str(source))
+    assert _known(source) == before
 
 
 def test_reach_follows_imports_through_modules():

@@ -320,6 +320,15 @@ def test_of_a_study_that_amplifies_rounding_every_seed_alone_may_be_like_another
     assert {quantity.split()[0] for quantity in far} == {*numbers[spread > 0]}
 
 
+@pytest.mark.parametrize("values", [[1.0, np.nan, np.nan], [1.0]])
+def test_one_number_alone_has_no_spread(values):
+    whole = pd.DataFrame({"seed": range(1, len(values) + 1), "x": values})
+    one = whole.head(1)
+    assert [*differences("t", one.assign(x=1.000001), one, OTHER_SEEDS, whole)] == []
+    (row,) = differences("t", one.assign(x=1.1), one, OTHER_SEEDS, whole)
+    assert row.allowed == pytest.approx(1.1 * 5e-4)
+
+
 def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
     of_words = partial(with_table, reference, "fingerprints.csv")
     both = RUNS.assign(seed=1, mixture=["a", "b"]).rename(columns={"mixture": "words"})

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES, Project
 
 from replication import verify
+from replication.errors import InputError
 
 STUDY = Path(FIGURE).parent.name
 PROFILE = ROOT / "profiles/cluster-generic"
@@ -79,14 +80,38 @@ def test_without_a_profile_nothing_changes(tmp_path, monkeypatch, snakemake):
     assert not (tmp_path / "results").exists()
 
 
+def interrupted(child: subprocess.Popen[bytes], *after: float) -> None:
+    """Wait for a child while this process is interrupted after some seconds."""
+    main = threading.main_thread().ident
+    timers = [
+        threading.Timer(seconds, signal.pthread_kill, [main, signal.SIGINT]) for seconds in after
+    ]
+    for timer in timers:
+        timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        verify._waited(child)
+    for timer in timers:
+        timer.join()
+
+
 def test_ctrl_c_lets_snakemake_cancel_its_jobs():
     """It is sent to both; Snakemake ends when no job is left in the queue."""
     child = subprocess.Popen(["sh", "-c", "sleep 0.6; exit 3"])
-    main = threading.main_thread().ident
-    timer = threading.Timer(0.1, signal.pthread_kill, [main, signal.SIGINT])
-    timer.start()
-    assert verify._waited(child) == 3
-    timer.join()
+    interrupted(child, 0.1)
+    assert child.returncode == 3
+
+
+def test_a_second_ctrl_c_ends_snakemake():
+    child = subprocess.Popen(["sleep", "60"])
+    interrupted(child, 0.1, 0.6)
+    assert child.wait() == -signal.SIGTERM
+
+
+def test_where_no_folder_can_be_made_is_said(tmp_path, monkeypatch):
+    (tmp_path / "results").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="no folder can be made here"), verifying(PROFILE).folder():
+        pass
 
 
 @pytest.mark.parametrize("level", [["--level", "hash"], ["--level", "full", "--write"]])

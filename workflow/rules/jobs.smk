@@ -75,7 +75,7 @@ def refuse_unknown_targets():
 def can_be_made(target):
     """The rules of stages match more than the table of jobs has."""
     path = os.path.relpath(target or os.curdir)
-    if path in JOBS.tasks:
+    if path in JOBS.tasks and not JOBS.is_figure(path):
         return True
     others = (rule for rule in workflow.rules if rule.name not in MADE_BY_STUDY)
     if any(other.is_producer(path) for other in others):

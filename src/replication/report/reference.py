@@ -183,7 +183,7 @@ def _page(
 
 
 def _all_drawn(kept: list[Kept], folder: Path) -> list[FigureSources]:
-    """What each page shows: figures, drawn in a folder from their tables in the reference."""
+    """Draw the figures of all pages in a folder, from their tables in the references."""
     planned = [figure_sources(each.jobs, each.name) for each in kept]
     wrong = {
         (each.name, source.name): _uncited(each, source.name)

@@ -194,7 +194,8 @@ def _apart(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
     values = whole[name].where(np.isfinite(whole[name]))
     # By their texts, as a kind may be missing, which equals nothing.
     spreads = {str(kind): float(values[rows.index].std()) for kind, rows in _of_kinds(whole, kinds)}
-    alone = float(values.std()) if of_seeds and len(whole) > 1 else 0.0
+    # Of one number alone there is none.
+    alone = float(np.nan_to_num(values.std())) if of_seeds else 0.0
     for kind, rows in _of_kinds(reference, kinds):
         a, b = reference.loc[rows.index, name], found.loc[rows.index, name]
         finite = np.isfinite(a) & np.isfinite(b)
