@@ -55,7 +55,7 @@ PYTEST = python -m pytest --numprocesses logical --maxprocesses 8 --dist loadfil
 test: $(TOOLS)
 	$(RUN) $(PYTEST)
 
-# Everything: more and larger cases, many random examples, and what waits. It takes an hour.
+# Everything: more and larger cases, many random examples, and tests that wait. It takes an hour or two.
 test-all: $(TOOLS)
 	$(RUN) HYPOTHESIS_PROFILE=thorough $(PYTEST) -m ""
 

@@ -1,4 +1,4 @@
-r"""Compare results with the reference: do they still come out as they did?
+"""Compare results with the reference: do they still come out as they did?
 
 \b
 hash    the reference is whole, its verdicts follow from its evidence, settings and code are those

@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 import torch
 from click.testing import CliRunner
-from conftest import FIGURE, JOBS, ROOT, STUDIES
+from conftest import FIGURES, JOBS, ROOT, STUDIES
 
 from replication import configuration, run
 from replication.configuration import configure, read_overlay
@@ -404,11 +404,11 @@ def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
 @pytest.mark.parametrize(
     ("word", "is_known"),
     [
-        (FIGURE, True),
-        (FIGURE.replace(".pdf", ".csv"), True),
+        (FIGURES[0], True),
+        (FIGURES[0].replace(".pdf", ".csv"), True),
         ("verify", True),
-        (FIGURE.removesuffix(".pdf"), False),
-        (FIGURE.replace(".pdf", ".csv.pdf"), False),
+        (FIGURES[0].removesuffix(".pdf"), False),
+        (FIGURES[0].replace(".pdf", ".csv.pdf"), False),
         ("results/example/verdicts/C1.json.pdf", False),
     ],
 )
