@@ -6,7 +6,7 @@ hash    the reference is whole, its verdicts follow from its evidence, settings 
 figure  computes every figure and verdict again whose metrics are here, then as hash
 seed    computes one seed of every experiment from nothing, drawn at random
 full    computes everything from nothing, in a folder of its own
-"""
+"""  # noqa: D301 - click reads this letter
 
 import math
 import os

@@ -52,7 +52,7 @@ def elsewhere(request, kept, monkeypatch) -> tuple[Project, list[str]]:
         if path.name != "reference":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     shutil.rmtree(project.folder / "figures", ignore_errors=True)
-    shutil.rmtree(project.folder / ".snakemake")
+    shutil.rmtree(project.folder / ".snakemake", ignore_errors=True)
     return project, ["--study", name]
 
 
