@@ -266,7 +266,6 @@ class Program:
 KEEPING_ALWAYS = "import replication.checkpoint as c, replication.run as r; c.SECONDS = 0; r.main()"
 
 
-@pytest.mark.thorough
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
     """Killed at a moment that differs from run to run, maybe while it writes what it keeps."""
     job = text_job(updates=300, dropout=0.3, recorded=[0, 1, 50], clip=0.05)
