@@ -1,10 +1,7 @@
 """A verification computes where a Snakemake profile says."""
 
 import shutil
-import signal
-import subprocess
 import sys
-import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -80,31 +77,34 @@ def test_without_a_profile_nothing_changes(tmp_path, monkeypatch, snakemake):
     assert not (tmp_path / "results").exists()
 
 
-def interrupted(child: subprocess.Popen[bytes], *after: float) -> None:
-    """Wait for a child while this process is interrupted after some seconds."""
-    main = threading.main_thread().ident
-    timers = [
-        threading.Timer(seconds, signal.pthread_kill, [main, signal.SIGINT]) for seconds in after
-    ]
-    for timer in timers:
-        timer.start()
+class Child:
+    """A Snakemake whose waiting parent gets some interrupts."""
+
+    def __init__(self, interrupts: int) -> None:
+        self.left, self.seen = interrupts, []
+
+    def wait(self) -> int:
+        if self.left:
+            self.left -= 1
+            raise KeyboardInterrupt
+        self.seen.append("ended")
+        return 3
+
+    def terminate(self) -> None:
+        self.seen.append("terminated")
+
+
+def test_snakemake_is_waited_for():
+    assert verify._waited(Child(0)) == 3
+
+
+@pytest.mark.parametrize(("interrupts", "seen"), [(1, ["ended"]), (2, ["terminated"])])
+def test_ctrl_c_lets_snakemake_cancel_its_jobs_and_a_second_one_ends_it(interrupts, seen):
+    """It is sent to both; Snakemake ends when no job is left in the queue."""
+    child = Child(interrupts)
     with pytest.raises(KeyboardInterrupt):
         verify._waited(child)
-    for timer in timers:
-        timer.join()
-
-
-def test_ctrl_c_lets_snakemake_cancel_its_jobs():
-    """It is sent to both; Snakemake ends when no job is left in the queue."""
-    child = subprocess.Popen(["sh", "-c", "sleep 0.6; exit 3"])
-    interrupted(child, 0.1)
-    assert child.returncode == 3
-
-
-def test_a_second_ctrl_c_ends_snakemake():
-    child = subprocess.Popen(["sleep", "60"])
-    interrupted(child, 0.1, 0.6)
-    assert child.wait() == -signal.SIGTERM
+    assert child.seen == seen
 
 
 def test_where_no_folder_can_be_made_is_said(tmp_path, monkeypatch):
