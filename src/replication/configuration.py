@@ -81,7 +81,10 @@ def _with_sections(sections: tuple[tuple[str, type[StudySettings]], ...]) -> typ
 
 def defaults(studies: dict[str, Study]) -> dict[str, Any]:
     """The default sections of some studies as plain data, as their `config.yaml` state them."""
-    return {name: read_yaml(study.folder / "config.yaml") for name, study in studies.items()}
+    return {
+        name: read_yaml(study.folder / "config.yaml", is_shared=True)
+        for name, study in studies.items()
+    }
 
 
 def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:

@@ -54,22 +54,31 @@ def _line(node: yaml.Node) -> str:
     return f"line {node.start_mark.line + 1}"
 
 
-@cache
 def _parsed(text: str, name: str) -> Any:
-    """Defaults are read several times, and to parse them takes longer than to read them."""
+    """Return the content of a text; errors name the file."""
     stream = StringIO(text)
     stream.name = name
     return yaml.load(stream, Loader=_Loader)
 
 
-def read_yaml(path: Path) -> Any:
+_shared = cache(_parsed)
+
+
+def read_yaml(path: Path, *, is_shared: bool = False) -> Any:
     """Read a document.
+
+    Args:
+        path: where it is.
+        is_shared: whether callers that ask for the same text may get the same object, which none of
+            them changes. To parse defaults takes longer than to read them, and each start reads
+            them several times.
 
     Raises:
         InputError: if the file is not there, or is no YAML.
     """
     try:
-        return _parsed(path.read_text(encoding="utf-8"), str(path))
+        parsed = _shared if is_shared else _parsed
+        return parsed(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:

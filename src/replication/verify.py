@@ -1,4 +1,4 @@
-"""Compare results with the reference: do they still come out as they did?
+r"""Compare results with the reference: do they still come out as they did?
 
 \b
 hash    the reference is whole, its verdicts follow from its evidence, settings and code are those
@@ -6,7 +6,7 @@ hash    the reference is whole, its verdicts follow from its evidence, settings 
 figure  computes every figure and verdict again whose metrics are here, then as hash
 seed    computes one seed of every experiment from nothing, drawn at random
 full    computes everything from nothing, in a folder of its own
-"""  # noqa: D301 - click reads this letter
+"""
 
 import math
 import os
@@ -148,7 +148,7 @@ class Draw(NamedTuple):
     """How many are drawn; all of them if none is given."""
 
 
-@click.command(help=__doc__)
+@click.command(help=(__doc__ or "").replace(r"\b", "\b"))
 @click.option("--study", "names", multiple=True, help="Which; those of a plain run if left out.")
 @click.option("--level", type=click.Choice(["hash", "figure", "seed", "full"]), default="hash")
 @click.option("--draw", type=int, help="Seed of the draw of seeds, to repeat one.")
