@@ -7,8 +7,9 @@ PYTHON ?= $(shell for each in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 READY := $(VENV)/.ready
 TOOLS := $(VENV)/.tools
-# Containers often forbid compiled files; without them every start compiles the project anew.
-RUN := PYTHONDONTWRITEBYTECODE= PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+# Containers often forbid compiled files; without them every start compiles the project anew. Tests
+# and tools read as UTF-8 under any locale; the project does so by itself.
+RUN := PYTHONDONTWRITEBYTECODE= PYTHONUTF8=1 PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: all environment tools cluster encoders test test-all portable campaigns faults recover lint format benchmark gallery lock newest audit clean

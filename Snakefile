@@ -1,4 +1,9 @@
 # The entry: the table of jobs, the rules of every stage, and the targets that a user asks for.
+import sys
+
+# Snakemake looks for modules in this folder first; a file random.py in it is not Python's own.
+sys.path[:] = [path for path in sys.path if path != str(workflow.current_basedir)]
+
 from snakemake.utils import min_version
 
 min_version("9.27")

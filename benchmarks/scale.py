@@ -73,9 +73,9 @@ def overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any]) -> 
 
 def snakemake(folder: Path, configuration: str, *arguments: str) -> Measured:
     """Run Snakemake in a folder with an overlay."""
-    (folder / "scale.yaml").write_text(configuration)
+    (folder / "scale.yaml").write_text(configuration, encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", FIGURE, "--configfile", "scale.yaml", *arguments]
-    with (folder / "output.txt").open("w+") as stream:
+    with (folder / "output.txt").open("w+", encoding="utf-8") as stream:
         start = time.perf_counter()
         process = subprocess.Popen(command, cwd=folder, stdout=stream, stderr=stream)
         _, status, usage = os.wait4(process.pid, 0)

@@ -142,7 +142,7 @@ def spent(words: list[str], folder: Path) -> Spent:
         ClickException: if it fails.
     """
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(words, check=False, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(words, check=False, cwd=folder, capture_output=True, encoding="utf-8")
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise click.ClickException(f"{' '.join(words)} failed:\n{done.stderr[-2000:]}")
@@ -178,7 +178,7 @@ def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
 
 def peak_memory(benchmark: Path) -> float:
     """Of a job, MiB."""
-    return float(benchmark.read_text().splitlines()[1].split("\t")[2])
+    return float(benchmark.read_text(encoding="utf-8").splitlines()[1].split("\t")[2])
 
 
 def show(head: str, *tables: Iterable[Row]) -> None:

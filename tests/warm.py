@@ -24,6 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from replication.surroundings import FLAGS
+
 OWN = {"replication", "transformer_dynamics"}
 COMMON = (
     "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg", "matplotlib.pyplot",
@@ -37,11 +39,15 @@ CLIENT = """\
 #!{python} -IS
 import json, os, socket, sys
 
-if sys.argv[1:2] != ["-m"]:
+flags = {flags}
+words = sys.argv[1:]
+if words[:len(flags)] == flags:
+    words = words[len(flags):]
+if words[:1] != ["-m"]:
     os.execv("{python}", ["{python}", *sys.argv[1:]])
 with socket.socket(socket.AF_UNIX) as server:
     server.connect("{address}")
-    told = [sys.argv[2:], os.getcwd(), dict(os.environ)]
+    told = [words[1:], os.getcwd(), dict(os.environ)]
     socket.send_fds(server, [b"-"], [0, 1, 2])
     server.sendall(json.dumps(told).encode())
     server.shutdown(socket.SHUT_WR)
@@ -65,7 +71,7 @@ class Pythons:
         listener.bind(self._address)
         listener.listen(64)
         self.python = self.folder / "python"
-        text = CLIENT.format(python=sys.executable, address=self._address)
+        text = CLIENT.format(python=sys.executable, address=self._address, flags=[*FLAGS])
         self.python.write_text(text)
         self.python.chmod(0o755)
         reader, self._open = os.pipe()  # ends with this process

@@ -64,7 +64,7 @@ def checklist(studies: Sequence[Told]) -> Data:
     kept = {told.name: told.reference for told in studies if told.reference}
     claims = [claim for told in studies for claim in told.jobs.registry.claims]
     template = Environment(undefined=StrictUndefined, finalize=json.dumps).from_string(
-        TEMPLATE.read_text()
+        TEMPLATE.read_text(encoding="utf-8")
     )
     answers = template.render(
         paper=studies[0].jobs.registry.title,

@@ -88,7 +88,7 @@ def read_jobs(records: Path) -> list[Job]:
             output = urlsafe_b64decode(encoded).decode()
             if not Path(output).is_file():
                 continue
-            record = MetadataRecord.model_validate(json.loads(path.read_text()))
+            record = MetadataRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise unreadable(path, error) from error
         if record.shellcmd and not record.incomplete:

@@ -199,7 +199,7 @@ def _distribution(package: str) -> str:
 def _pins(lock: Path) -> dict[str, str]:
     return dict(
         line.split(";")[0].strip().split("==")
-        for line in lock.read_text().splitlines()
+        for line in lock.read_text(encoding="utf-8").splitlines()
         if "==" in line and not line.lstrip().startswith(("#", "-"))
     )
 

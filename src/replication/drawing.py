@@ -13,6 +13,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 
 Value = TypeVar("Value")
 
@@ -63,9 +64,6 @@ _STYLE: dict[Any, Any] = {
     "axes.linewidth": 0.8,
     "axes.prop_cycle": cycler(color=CATEGORIES),
     "axes.titlesize": _SIZE,
-    "font.sans-serif": [
-        "Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans", "sans-serif",
-    ],
     "font.size": _SIZE,
     "grid.color": ".8",
     "hatch.linewidth": 0.5,
@@ -97,8 +95,14 @@ _STYLE: dict[Any, Any] = {
 
 
 def set_style() -> None:
-    """Type that can be read in print, and files that are the same every time."""
+    """Type that can be read in print, and files that are the same on every machine.
+
+    Neither the user's own style nor the fonts of the system count, only what Matplotlib brings.
+    """
+    mpl.rcdefaults()
     plt.rcParams.update(_STYLE)
+    own = mpl.get_data_path()
+    fontManager.ttflist = [font for font in fontManager.ttflist if font.fname.startswith(own)]
 
 
 class Style(NamedTuple):

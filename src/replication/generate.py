@@ -104,7 +104,9 @@ def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
     """The documents that people write, with what they cite of the references."""
     places = {str(told.place / "README.md"): [told] for told in studies}
     documents = [README, *Path("docs").glob("*.md")]
-    texts = {str(path): path.read_text() for path in (*documents, *map(Path, places))}
+    texts = {
+        str(path): path.read_text(encoding="utf-8") for path in (*documents, *map(Path, places))
+    }
     texts[str(README)] = with_reproductions(
         with_scorecard(texts[str(README)], home), all_reproductions(Path())
     )
@@ -417,7 +419,7 @@ def main(check: bool) -> None:
     stale = {
         Path(path): text
         for path, text in generated_files().items()
-        if not Path(path).is_file() or Path(path).read_text() != text
+        if not Path(path).is_file() or Path(path).read_text(encoding="utf-8") != text
     }
     for path, text in stale.items():
         click.echo(f"{path} {'differs' if check else 'written'}")

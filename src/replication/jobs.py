@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 from replication.configuration import Computation, Configuration, configure, read_overlay
 from replication.digest import code
 from replication.errors import InputError
-from replication.order import Input, Order
-from replication.provenance import Recipe, digest, recipe
+from replication.order import Input, Order, made_by
+from replication.provenance import Provenance, Recipe, digest, recipe
 from replication.published import without_published
 from replication.registry import Claim, FigureText, Registry, read_registry
 from replication.seeds import format_seeds
 from replication.strict import unknown_key
 from replication.study import Experiment, Figure, Study, StudySettings, Variant
 from replication.tasks import Task, Tasks, stem
+from replication.unrecorded import is_made_otherwise, mark
 
 DRAWING = "replication.drawing"
 
@@ -318,6 +319,18 @@ class Jobs:
             self._recipes[path] = self._recipes[key]
         return self._recipes[path]
 
+    def made_by(self, path: str) -> Provenance:
+        """What a file says of itself once it is made."""
+        task = self.tasks[path]
+        read = [
+            (self.recipe(each), self.tasks[each].seeds) for each in task.reads if each in self.tasks
+        ]
+        return made_by(task.program, task.settings, list(task.seeds), read)
+
+    def is_made_otherwise(self, output: str, path: str) -> bool:
+        """Whether an output that is there does not say that it is what the table has at a path."""
+        return is_made_otherwise(Path(output), self.made_by(path))
+
     def programs(self, path: str) -> list[str]:
         """The programs that a file is made by, its own first, then those of what it reads."""
         made = [task.program for _, task in self.closure([path])]
@@ -341,14 +354,16 @@ class Jobs:
         for _, task in self.closure([path]):
             key = digest([task.program, task.settings])
             seeds.setdefault(key, set()).update(task.seeds)
-        published = [digest(Path(file).read_text()) for file in self.tasks[path].published]
+        published = [
+            digest(Path(file).read_text(encoding="utf-8")) for file in self.tasks[path].published
+        ]
         return digest([sorted((key, sorted(found)) for key, found in seeds.items()), published])
 
     def _inputs(self, task: Task) -> Iterator[Input]:
         """Neighbours of the same recipe are told once."""
-        for (role, made_by), group in groupby(task.reads, self._made_by):
+        for (role, made), group in groupby(task.reads, self._made_by):
             paths = list(group)
-            if made_by is None:
+            if made is None:
                 yield Input(role="source", count=len(paths))
                 continue
             tasks = [self.tasks[path] for path in paths]
@@ -356,9 +371,10 @@ class Jobs:
             yield Input(
                 role=role,
                 count=len(paths),
-                recipe=made_by,
+                recipe=made,
                 seeds=None if seeds == list(map(stem, paths)) else seeds,
                 settings=tasks[0].settings if role == "metrics" else None,
+                mark=mark(self.made_by(paths[0])) if role == "table" else None,
             )
         if task.published:
             yield Input(role="published", count=len(task.published))

@@ -1,10 +1,12 @@
 """What a program is told: one JSON document, the same in its file and in the records."""
 
 import hashlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from replication.provenance import Recipe
+from replication.provenance import Provenance, Recipe, provenance
+from replication.seeds import format_seeds
 from replication.storage import update_text
 from replication.strict import Strict
 
@@ -27,6 +29,8 @@ class Input(Strict):
     """What each covers, such as 1-10,12; none if the names of the files say so."""
     settings: Any = None
     """Of metrics, what made them."""
+    mark: str | None = None
+    """Of a figure's table, what the file with its checksum must say of it."""
 
 
 class Order(Strict):
@@ -44,6 +48,26 @@ class Order(Strict):
     """What the file covers, such as 1-10,12; empty if it depends on no seed."""
     inputs: list[Input] = []
     """What it reads, in the order of the paths."""
+
+
+def made_by(
+    program: str, settings: Any, seeds: list[int], read: Iterable[tuple[Recipe, Sequence[int]]]
+) -> Provenance:
+    """Return what a file says of itself: what made it, and the seeds of each kind of input.
+
+    However its inputs are cut into files, it says the same.
+
+    Args:
+        program: full name of the module.
+        settings: its settings as plain JSON data.
+        seeds: what the file covers.
+        read: recipe and seeds of every file that was read.
+    """
+    covered: dict[str, set[int]] = {}
+    for recipe, covers in read:
+        covered.setdefault(recipe.digest, set()).update(covers)
+    found = provenance(program, settings, seeds, list(covered))
+    return found | {"covers": [format_seeds(sorted(each)) for each in covered.values()]}
 
 
 class Orders(Strict):

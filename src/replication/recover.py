@@ -94,7 +94,7 @@ def main(folder: str) -> None:
         refuse_jobs_left(place)
     workflow = ["--snakefile", str(SOURCE.parent / "Snakefile"), "--directory", str(place)]
     command = [sys.executable, "-m", "snakemake", "--unlock", *workflow]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         raise InputError(f"{place}: Snakemake cannot unlock it: {done.stderr.strip()}")
     leftovers = temporary_files(place)

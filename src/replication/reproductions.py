@@ -208,7 +208,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _earlier(folder: Path) -> list[str]:
     path = folder / EARLIER
-    return path.read_text().split() if path.is_file() else []
+    return path.read_text(encoding="utf-8").split() if path.is_file() else []
 
 
 def _verdicts(receipt: Receipt) -> str:

@@ -17,11 +17,12 @@ import click
 from pydantic import TypeAdapter
 
 from replication.errors import InputError, UnmeasurableError
-from replication.order import Input, Order, Orders, Role
+from replication.order import Input, Order, Orders, Role, made_by
 from replication.printed import check_printed
-from replication.provenance import Provenance, Recipe, digest, provenance
+from replication.provenance import Provenance, Recipe, digest
 from replication.seeds import parse_seeds
 from replication.study import Measured, Run
+from replication.unrecorded import mark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,6 +48,8 @@ class Given(NamedTuple):
     """What it covers."""
     settings: Any
     """Of a metric, what made it."""
+    mark: str | None
+    """Of a figure's table, what the file with its checksum must say of it."""
 
 
 class Work(NamedTuple):
@@ -83,8 +86,8 @@ class Work(NamedTuple):
     @property
     def provenance(self) -> Provenance:
         """What the output says of itself."""
-        made = dict.fromkeys(item.recipe.digest for item in self.given if item.recipe)
-        return provenance(self.order.program, self.order.settings, self.seeds, list(made))
+        read = [(item.recipe, item.seeds) for item in self.given if item.recipe]
+        return made_by(self.order.program, self.order.settings, self.seeds, read)
 
 
 def parsed(function: Function, data: Any) -> Any:
@@ -180,7 +183,7 @@ def _text(path: Path) -> str:
     from replication.storage import unreadable
 
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
 
@@ -233,7 +236,7 @@ def _table(work: Work) -> None:
         )
     write_csv(work.output, table)
     if work.checksum:
-        write_text(work.checksum, checksum(work.output))
+        write_text(work.checksum, f"{checksum(work.output)}{mark(work.provenance)}\n")
 
 
 def _figure(work: Work) -> None:
@@ -242,7 +245,7 @@ def _figure(work: Work) -> None:
 
     (table,) = work.paths("table")
     if work.checksum:
-        refuse_changed(table, work.checksum)
+        refuse_changed(table, work.checksum, work.given[0].mark)
     figure = parsed(work.function, work.order.settings["figure"])
     known = _printed(work, figure.published_columns)
     set_style()
@@ -259,10 +262,7 @@ def write_figure(work: Work, drawn: "Figure") -> None:
         click.echo(f"{work.output} shows no published values: {unlike}", err=True)
         note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = work.output.suffix.removeprefix(".")
-    subject = (
-        f"{work.output.stem}; made from {digest(work.provenance)};"
-        f" seeds {work.order.seeds or 'none'}"
-    )
+    subject = f"{work.output.stem}; {mark(work.provenance)}; seeds {work.order.seeds or 'none'}"
     title = parsed(work.function, work.order.settings["figure"]).title
     write_atomically(work.output, lambda stream: save(drawn, stream, kind, title, subject))
 
@@ -297,9 +297,9 @@ def _verdict(work: Work) -> None:
 
     evidence = [read_table(item.path, _recipe(item), item.seeds) for item in work.given]
     verdict = work.function(work.settings, evidence)
-    made_by = work.provenance
-    made_by["settings"] = digest(made_by["settings"])
-    write_verdict(work.output, verdict, made_by)
+    made = work.provenance
+    made["settings"] = digest(made["settings"])
+    write_verdict(work.output, verdict, made)
 
 
 _STAGES: dict[str, Callable[[Work], None]] = {
@@ -318,14 +318,26 @@ def checksum(path: Path) -> str:
     return f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
 
 
-def refuse_changed(table: Path, kept: Path) -> None:
-    """Refuse a figure's table whose content does not have the digest that was kept in a file.
+def refuse_changed(table: Path, kept: Path, mark: str | None = None) -> None:
+    """Refuse a figure's table that is not as it was made, or was made otherwise.
+
+    Args:
+        table: the table.
+        kept: the file with the digest of its content. It says what made it, too, unless the table
+            is one of the reference, which may come from earlier code.
+        mark: what should have made it; anything, if left out.
 
     Raises:
         InputError: says what to do.
     """
-    if kept.read_bytes() != checksum(table).encode():
+    content, _, made = kept.read_text(encoding="utf-8").partition("\n")
+    if content != checksum(table).strip():
         raise InputError(f"{table} was changed after it was made; delete it and run again")
+    if mark and made and made.strip() != mark:
+        raise InputError(
+            f"{table}: made by another configuration or another version of the code; delete the"
+            " file and run again, with all rules allowed"
+        )
 
 
 def given_files(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
@@ -343,7 +355,7 @@ def given_files(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
             path = next(rest)
             text = path.stem if item.seeds is None else item.seeds[index]
             seeds = parse_seeds(text) if item.recipe and text else []
-            yield Given(path, item.role, item.recipe, seeds, item.settings)
+            yield Given(path, item.role, item.recipe, seeds, item.settings, item.mark)
 
 
 def _function(program: str, name: str) -> Function:

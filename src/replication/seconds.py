@@ -12,7 +12,7 @@ UNKNOWN = 1.0
 
 def measured(path: Path) -> float:
     """Seconds of processor time that Snakemake wrote down for a job; other jobs do not count."""
-    with path.open(newline="") as stream:
+    with path.open(newline="", encoding="utf-8") as stream:
         return mean(float(row["cpu_time"]) for row in csv.DictReader(stream, delimiter="\t"))
 
 
@@ -20,7 +20,7 @@ def read_recorded(path: Path) -> dict[str, float]:
     """Seconds by path of a job's benchmark, without its suffix: what `benchmarks.jobs` wrote."""
     if not path.is_file():
         return {}
-    with path.open(newline="") as stream:
+    with path.open(newline="", encoding="utf-8") as stream:
         return {row["job"]: float(row["seconds"]) for row in csv.DictReader(stream)}
 
 

@@ -55,7 +55,7 @@ def jobs_in_queue(folder: Path) -> list[Job]:
     Raises:
         SlurmSilentError: if Slurm does not answer.
     """
-    done = subprocess.run(SQUEUE, capture_output=True, text=True, check=False)
+    done = subprocess.run(SQUEUE, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         raise SlurmSilentError(
             f"Slurm does not say which jobs are in its queue ({done.stderr.strip()});"

@@ -34,9 +34,14 @@ class Stage:
     """How an input is marked that the workflow does not make."""
     pattern: str | list[str]
     """Patterns of the rule's outputs."""
+    look: Callable[[str, str], None]
+    """Told the path of each output that is planned, and that by which the table knows it."""
 
     def inputs(self, wildcards: Any) -> list[Any]:
         """What the job reads, each file once, tables as printed last."""
+        patterns = [self.pattern] if isinstance(self.pattern, str) else self.pattern
+        for output, path in zip(_filled(patterns, wildcards), self._paths(wildcards), strict=True):
+            self.look(output, path)
         return [
             path if path.startswith(MADE_HERE) else self.own_file(path)
             for path in dict.fromkeys(self._read(wildcards))
@@ -89,7 +94,7 @@ class Stage:
         return max(task.minutes for task in self._tasks(wildcards)) * attempt
 
     def _paths(self, wildcards: Any) -> list[str]:
-        return [key.format_map(dict(wildcards.items())) for key in self.keys]
+        return _filled(self.keys, wildcards)
 
     def _tasks(self, wildcards: Any) -> list[Task]:
         return [self.jobs.tasks[path] for path in self._paths(wildcards)]
@@ -124,6 +129,10 @@ def words(paths: Iterable[str]) -> str:
         + _quoted(kind)
         for (folder, kind), group in groupby(paths, folder_and_kind)
     )
+
+
+def _filled(patterns: Iterable[str], wildcards: Any) -> list[str]:
+    return [pattern.format_map(dict(wildcards.items())) for pattern in patterns]
 
 
 def alternatives(names: Iterable[str]) -> str:

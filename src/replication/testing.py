@@ -77,7 +77,7 @@ class Process:
     def __init__(self) -> None:
         self._child: subprocess.Popen[str] | None = None
         # It ends with this object.
-        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
 
     def __enter__(self) -> "Process":
         return self
@@ -119,7 +119,7 @@ class Process:
                 "PYTHONHASHSEED": "random",
                 "OMP_NUM_THREADS": "1",
             },
-            text=True,
+            encoding="utf-8",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
@@ -469,7 +469,7 @@ def check_everything_is_described(small: Small) -> None:
         assert not unknown, f"an assumption names {', '.join(unknown)}, which is no figure"
     readme = small.study.folder / "README.md"
     assert readme.is_file(), f"{readme}: is missing"
-    assert readme.read_text().startswith("# "), f"{readme}: has no title"
+    assert readme.read_text(encoding="utf-8").startswith("# "), f"{readme}: has no title"
 
 
 @_check

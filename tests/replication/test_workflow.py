@@ -24,6 +24,7 @@ from replication.jobs import Jobs
 from replication.provenance import provenance
 from replication.seeds import parse_seeds
 from replication.study import find_studies
+from replication.surroundings import FLAGS as OF_JOBS
 
 RUNS = "results/example/runs/replication"
 DATA = "results/example/data/replication"
@@ -35,6 +36,7 @@ TABLE2 = "figures/example/fig2.csv"
 ENGINE = "src/replication"
 PACKAGE = "src/transformer_dynamics/example"
 PUBLISHED = f"{PACKAGE}/published/fig1.csv"
+FLAGS = " ".join(OF_JOBS)
 SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
 DRAWS = {"table": 1, "figure": 1}
 MEASURES = {"metrics": 1, **DRAWS}
@@ -223,7 +225,7 @@ def run_by_path(project: Template, snakemake: list[str], *arguments: str) -> str
 
 
 def test_no_environment_must_be_active(template: Template):
-    begins = f"{sys.executable} -m replication.run --job "
+    begins = f"{sys.executable} {FLAGS} -m replication.run --job "
     made = f"{DATA}/{SEEDS[0]}.npz"
     run_by_path(template, [SNAKEMAKE], made, "--printshellcmds")
     assert (template.folder / made).is_file()
@@ -239,14 +241,14 @@ def test_the_path_of_python_reruns_nothing(finished_project: Template, tmp_path:
     python = str(tmp_path / "environment/bin" / Path(sys.executable).name)
     forced = ("--dry-run", "--printshellcmds", "--forcerun", "figure")
     output = run_by_path(finished_project, [python, "-m", "snakemake"], FIGURE, *forced)
-    assert f"{python} -m replication.run" in output
+    assert f"{python} {FLAGS} -m replication.run" in output
     assert counted(output) == {"figure": 1}
     assert re.findall("Reason: (.*)", output) == ["Forced execution"]
 
 
 def test_every_job_is_told_the_python_that_runs_snakemake(template: Template):
     output = template.run(FIGURE, "--dry-run", "--printshellcmds")
-    begins = f"Shell command: {template.pythons.python} -m replication.run --job "
+    begins = f"Shell command: {template.pythons.python} {FLAGS} -m replication.run --job "
     assert output.count(begins) == sum(counted(output).values()) == 5
 
 
@@ -263,7 +265,7 @@ def test_a_job_in_an_image_uses_the_python_of_the_image(template: Template, tmp_
     template.environment["PATH"] = f"{apptainer.parent}:{template.environment['PATH']}"
     in_image = ("--software-deployment-method", "apptainer")
     template.run(f"{DATA}/{SEEDS[0]}.npz", *in_image, "--latency-wait", "0", succeed=False)
-    assert "; python -m replication.run" in re.sub(" +", " ", asked.read_text())
+    assert f"; python {FLAGS} -m replication.run" in re.sub(" +", " ", asked.read_text())
 
 
 @pytest.mark.campaign

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 from conftest import JOBS, ROOT
 from runner import Runner
 
@@ -179,3 +180,25 @@ def test_the_readme_names_every_study_that_needs_more_packages():
     rows = (ROOT / "README.md").read_text().splitlines()
     named = [row for row in rows if row.startswith("| ") and "which needs `make encoders`" in row]
     assert sorted(re.findall(r"\[`(\w+)`\]", " ".join(named))) == sorted(of_encoders())
+
+
+def test_no_token_that_writes_meets_packages_that_are_not_pinned():
+    """Such a job installs what the lock has, and its script keeps the token from Python."""
+    jobs = {
+        f"{path.stem} {name}": job
+        for path in WORKFLOWS
+        for name, job in yaml.safe_load(path.read_text())["jobs"].items()
+    }
+    writing = {
+        name: [step["run"] for step in job["steps"] if "run" in step]
+        for name, job in jobs.items()
+        if "write" in job.get("permissions", {}).values()
+    }
+    assert set(writing) == {"nightly history", "weekly history", "pages publish"}
+    for commands in writing.values():
+        for command in commands:
+            assert command.startswith(("make environment && ", ".github/record "))
+    lines = (ROOT / ".github/record").read_text().splitlines()
+    python = [line.strip() for line in lines if re.search(r"\bpython\b", line) and "#" not in line]
+    assert python
+    assert all(line.startswith("env --unset=GITHUB_TOKEN python ") for line in python)

@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.io import IOFile
+from snakemake.settings.types import RerunTrigger
 
+from replication import surroundings
 from replication.configuration import configure, read_overlay
 from replication.errors import InputError
 from replication.jobs import Jobs
@@ -89,7 +92,7 @@ def python(wildcards, input):
 
     An image has its own. Taking `input` keeps it from the records: another path reruns nothing.
     """
-    return "python" if IN_IMAGE else sys.executable
+    return surroundings.python("python" if IN_IMAGE else sys.executable)
 
 
 # Where the output of a program goes. A signal ends it without a word, so that is written for it.
@@ -124,8 +127,39 @@ def verdicts_on(study):
     return list(JOBS.studies[study].files.verdicts.values())
 
 
+def refuse_other_answers():
+    """Snakemake may be told to take what is there for what is asked."""
+    if workflow.touch:
+        raise WorkflowError(
+            "--touch would have results of other settings count as made; leave it out: what has not"
+            " changed is not made anew, whatever its time"
+        )
+    if {*workflow.rerun_triggers} != {*RerunTrigger}:
+        raise WorkflowError(
+            "without all of Snakemake's rerun triggers, results of other settings would count as"
+            " made; remove rerun-triggers from your profile or your command"
+        )
+
+
+def look(output, path):
+    """Have an output made anew that says that it was made otherwise, where nothing else says so.
+
+    In a storage, and by the jobs of a cluster, it is not looked for.
+    """
+    if not workflow.is_main_process:
+        return
+    refuse_other_answers()
+    if (
+        not IS_STORED
+        and os.path.exists(output)
+        and workflow.persistence.metadata(IOFile(output)) is None
+        and JOBS.is_made_otherwise(output, path)
+    ):
+        workflow.dag.forcefiles.add(output)
+
+
 def stage(*keys, pattern=None):
-    return Stage(JOBS, list(keys), LOCK, local, pattern or list(keys))
+    return Stage(JOBS, list(keys), LOCK, local, pattern or list(keys), look)
 
 
 wildcard_constraints:

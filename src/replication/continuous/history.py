@@ -76,7 +76,9 @@ def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
             raise InputError(
                 f"{path}: has the {run['level']} run of {run['study']} of {run['date']} already"
             )
-        content = path.read_text() + new.to_csv(index=False, header=False, lineterminator="\n")
+        content = path.read_text(encoding="utf-8") + new.to_csv(
+            index=False, header=False, lineterminator="\n"
+        )
         write_text(path, content)
     else:
         write_csv(path, new)

@@ -17,6 +17,7 @@ import jinja2
 from replication.errors import InputError
 from replication.run import checksum
 from replication.storage import write_text
+from replication.unrecorded import checksum_file
 from replication.verification.reference import find_references, reference_folder
 
 _FOLDERS = """
@@ -96,9 +97,8 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
     }
     for figure, table in tables.items():
         copy = folder / f"{figure}.csv"
-        write_text(copy, table.read_text())
-        place = f"results/checksums/{figure.removeprefix('figures/')}.sha256"
-        write_text(folder / place, checksum(copy))
+        write_text(copy, table.read_text(encoding="utf-8"))
+        write_text(folder / checksum_file(Path(f"{figure}.csv")), checksum(copy))
     # The tables are given: nothing but their drawing may run.
     _run(
         root, "-m", "snakemake", *(f"{figure}.png" for figure in tables),
@@ -126,7 +126,7 @@ def _run(root: Path, *arguments: str, stdout: int | None = None) -> str:
     """What a checkout's own Python code prints, if it is asked for."""
     environment = os.environ | {"PYTHONPATH": str(root.resolve() / "src")}
     done = subprocess.run(
-        [sys.executable, *arguments], env=environment, stdout=stdout, text=True, check=False
+        [sys.executable, *arguments], env=environment, stdout=stdout, encoding="utf-8", check=False
     )
     if done.returncode:
         raise InputError(f"{root}: its figures cannot be drawn, see above")

@@ -18,13 +18,15 @@ def commit(project: Path, *options: str) -> str:
         options: more of them for `git describe`.
     """
     folder = project.resolve()
+    # Git runs its hooks with variables that name the repository at hand, which may be another one.
+    others = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty", *options],
             cwd=folder,
-            env=os.environ | {"GIT_CEILING_DIRECTORIES": str(folder.parent)},
+            env=others | {"GIT_CEILING_DIRECTORIES": str(folder.parent)},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
         )
     except OSError:

@@ -71,6 +71,10 @@ def explorer(
     (program,) = explorer_programs(study)
     read = find_studies()[study].settings.parse(settings, study)
     data = importlib.import_module(program).data(read, tables)
-    panel, style, *scripts = (path.read_text() for path in files)
+    panel, style, *scripts = (path.read_text(encoding="utf-8") for path in files)
     html = Markup(environment.from_string(panel).render(data))
-    return Explorer(html, STYLE.read_text() + style, "".join([SCRIPT.read_text(), *scripts]))
+    return Explorer(
+        html,
+        STYLE.read_text(encoding="utf-8") + style,
+        "".join([SCRIPT.read_text(encoding="utf-8"), *scripts]),
+    )

@@ -86,8 +86,8 @@ def render(
     environment = _environment()
     tables = {figure.name: figure.table for figure in shown.figures}
     added = explorer(shown.study, shown.settings, tables, environment)
-    style = Markup((TEMPLATES / "style.css").read_text() + added.style)
-    script = Markup((TEMPLATES / "script.js").read_text() + added.script)
+    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8") + added.style)
+    script = Markup((TEMPLATES / "script.js").read_text(encoding="utf-8") + added.script)
     return environment.get_template("page.html").render(
         explorer=added.panel,
         registry=registry,

@@ -13,6 +13,7 @@ from replication.digest import locked_versions
 from replication.jobs import DRAWING, Jobs, StudyJobs
 from replication.order import Told
 from replication.stages import contents
+from replication.unrecorded import checksum_file
 
 if TYPE_CHECKING:
     from replication.report.sources import FigureSource, FigureSources, OtherPage
@@ -149,7 +150,7 @@ def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
         drawing=figure.drawing,
         picture=Path(f"figures/{below}.{figure.picture}"),
         table=Path(f"figures/{below}.csv"),
-        checksum=Path(f"results/checksums/{below}.sha256"),
+        checksum=checksum_file(Path(f"figures/{below}.csv")),
         command=f"snakemake figures/{below}.pdf",
         benchmarks=_benchmarks(jobs, below, figure.picture),
         program=type(figure).__module__,

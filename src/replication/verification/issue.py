@@ -11,9 +11,10 @@ from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.provenance import digest
 from replication.report.commit import UNKNOWN, commit
+from replication.surroundings import arithmetic
 from replication.verification.collect import packages, settings
 from replication.verification.differences import Difference
-from replication.verification.machine import emulated, gpu, own_processor, system
+from replication.verification.machine import gpu, own_processor, system
 from replication.verification.receipt import (
     FOLDER_NAME,
     LISTED,
@@ -99,7 +100,7 @@ def _code(root: Path) -> Code | None:
 def _machine(device: str) -> Machine:
     return Machine(
         processor=own_processor(),
-        emulated=emulated(),
+        emulated=arithmetic(),
         cores=os.cpu_count() or 1,
         system=system(),
         gpu=gpu() if device == "cuda" else None,

@@ -1,16 +1,14 @@
 """What a result's last bits depend on besides settings, seeds and code."""
 
-import os
 import platform
 from pathlib import Path
 
 from replication.digest import installed_versions
+from replication.surroundings import arithmetic
 
 NUMERICAL_PACKAGES = ("numpy", "pandas", "scipy", "torch")
 """What computes the numbers; what only draws is left out."""
 CPUINFO = Path("/proc/cpuinfo")
-INSTRUCTION_SETS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR")
-"""What makes PyTorch and MKL compute as an older processor would."""
 
 
 def machine() -> dict[str, str]:
@@ -22,21 +20,16 @@ def machine() -> dict[str, str]:
 def processor() -> str:
     """The processor's name and model; those with the same one compute the same bits.
 
-    It may be told to compute as another one would, see `INSTRUCTION_SETS`.
+    It may be told to compute as another one would, see `replication.surroundings`.
     """
-    return " ".join([own_processor(), *(f"{name}={value}" for name, value in emulated().items())])
-
-
-def emulated() -> dict[str, str]:
-    """What the processor is told to compute as, by the name of the environment variable."""
-    return {name: os.environ[name] for name in INSTRUCTION_SETS if name in os.environ}
+    return " ".join([own_processor(), *(f"{name}={value}" for name, value in arithmetic().items())])
 
 
 def own_processor() -> str:
     """The processor's name and model, whatever it is told to compute as."""
     if not CPUINFO.is_file():
         return f"{platform.machine()} {platform.processor()}".strip()
-    fields = (line.partition(":") for line in CPUINFO.read_text().splitlines())
+    fields = (line.partition(":") for line in CPUINFO.read_text(encoding="utf-8").splitlines())
     found: dict[str, str] = {}
     for key, _, value in fields:
         found.setdefault(key.strip(), value.strip())

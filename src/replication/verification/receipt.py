@@ -242,7 +242,7 @@ def reference_digest(folder: Path) -> str:
     """
     path = folder / MANIFEST
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
     return digest(Manifest.parse_json(text, str(path)).files)
@@ -261,7 +261,7 @@ def read_receipt(path: Path) -> Receipt:
         InputError: one sentence, if it is damaged, was changed or is of another format.
     """
     try:
-        data = json.loads(path.read_text())
+        data = json.loads(path.read_text(encoding="utf-8"))
         checksum = data.pop(CHECKSUM)
     except (OSError, ValueError, RecursionError, AttributeError, TypeError, KeyError) as error:
         raise InputError(

@@ -214,7 +214,7 @@ def _verdicts(folder: Path, text: str) -> dict[str, Verdict]:
 
 def _read(folder: Path, name: str) -> str:
     try:
-        return (folder / name).read_text()
+        return (folder / name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise _damaged(folder, name, f"cannot be read ({error})") from error
 

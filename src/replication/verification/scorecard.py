@@ -37,7 +37,7 @@ def read_verdict(path: Path) -> Verdict:
             another claim than the file's name says.
     """
     try:
-        record = json.loads(path.read_text())
+        record = json.loads(path.read_text(encoding="utf-8"))
         content = record.pop(PROVENANCE).get(CONTENT, "")
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise unreadable(path, error) from error

@@ -58,8 +58,8 @@ def write_encoder(folder: Path) -> str:
         for name, tensor in model.state_dict().items()
         if tensor.is_floating_point()
     }
-    (folder / "config.json").write_text(json.dumps(SIZES))
-    (folder / "tokenizer.json").write_text(made.to_str())
+    (folder / "config.json").write_text(json.dumps(SIZES), encoding="utf-8")
+    (folder / "tokenizer.json").write_text(made.to_str(), encoding="utf-8")
     (folder / "model.safetensors").write_bytes(save(weights))
     return str(folder)
 
@@ -83,7 +83,7 @@ def write_texts(folder: Path, name: TextName) -> str:
             label = index % len(labels)
             rest = random.choice(WORDS, random.integers(4, 8))
             lines.append(_line(name, labels[label], [WORDS[label], *rest]))
-        (folder / file).write_text("".join(f"{line}\n" for line in lines))
+        (folder / file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(folder)
 
 

@@ -110,7 +110,7 @@ def write_running(folder: Path) -> str:
 
     folder.mkdir(parents=True, exist_ok=True)
     chosen = generator(0, "made-up running text").choice(made_up.WORDS, WORDS)
-    (folder / SOURCES["wikitext2"][0]).write_text(" ".join(chosen) + "\n")
+    (folder / SOURCES["wikitext2"][0]).write_text(" ".join(chosen) + "\n", encoding="utf-8")
     return str(folder)
 
 
@@ -132,7 +132,7 @@ def write_banking77(folder: Path) -> str:
         for index in range(number * INTENTS):
             words = random.choice(made_up.WORDS, random.integers(4, 8))
             lines.append(f"{' '.join(words)},intent {index % INTENTS:02}")
-        (folder / file).write_text("".join(f"{line}\n" for line in lines))
+        (folder / file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return str(folder)
 
 

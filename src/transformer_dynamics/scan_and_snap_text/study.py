@@ -292,7 +292,7 @@ def _random_text(path: Path, lines: int) -> dict[str, str]:
     random = Random(path.name)
     words = [f"w{min(int(random.paretovariate(0.5)), 150)}" for _ in range(50 * lines)]
     rows = (" ".join(words[start : start + 50]) for start in range(0, len(words), 50))
-    path.write_text("\n".join(rows))
+    path.write_text("\n".join(rows), encoding="utf-8")
     return {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 

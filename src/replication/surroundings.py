@@ -1,0 +1,47 @@
+"""The surroundings of a job: the one place that says what its process starts from.
+
+A result depends on settings, seeds, code, packages and the processor. Everything else in a user's
+shell, home or working folder is kept out of a job, or counts as another processor:
+
+    import path   `FLAGS`: no module of the working folder, and none of the user's own packages
+    encoding      `FLAGS`: UTF-8 under any locale
+    environment   `KEPT_OUT`: variables that change how Python or Matplotlib start
+    arithmetic    `ARITHMETIC`: variables that change the last digits stay, and are recorded; the
+                  number of threads is Snakemake's to say, one for each job
+    style, fonts  Matplotlib's own, see `replication.drawing.set_style`
+"""
+
+import os
+from collections.abc import Mapping
+
+FLAGS = ("-P", "-s", "-X", "utf8")
+KEPT_OUT = (
+    "MATPLOTLIBRC", "MPLBACKEND", "PYTHONDEVMODE", "PYTHONINSPECT", "PYTHONIOENCODING",
+    "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS",
+)  # fmt: skip
+ARITHMETIC = (
+    "ARROW_USER_SIMD_LEVEL", "ATEN_CPU_CAPABILITY", "BLIS_ARCH_TYPE", "CUBLAS_WORKSPACE_CONFIG",
+    "DNNL_CPU_ISA_HINTS", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "GLIBC_TUNABLES",
+    "MKL_CBWR", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES", "NVIDIA_TF32_OVERRIDE", "ONEDNN_CPU_ISA_HINTS",
+    "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+)  # fmt: skip
+"""By these, libraries choose instructions, precision or the order of sums."""
+
+
+def python(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the words that start Python for a job.
+
+    Args:
+        executable: which Python.
+        environment: the user's variables.
+    """
+    # Empty is as good as unset for these, and every system's `env` can do that.
+    emptied = [f"{name}=" for name in KEPT_OUT if environment.get(name)]
+    return [*(["env", *emptied] if emptied else []), executable, *FLAGS]
+
+
+def arithmetic(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables that have libraries compute as another processor would."""
+    return {name: environment[name] for name in ARITHMETIC if environment.get(name)}

@@ -1,0 +1,90 @@
+"""Nothing stale is served, whatever Snakemake is told, and if it has lost its records."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, FIGURE, PAGE, Template
+
+RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
+CHANGES = {
+    "seeds": ("config.yaml", "{first: 1, count: 5}", "{first: 1, count: 4}", RERUNS),
+    "training": ("config.yaml", "updates: 200", "updates: 150", {rule: 1 for rule in RERUNS if rule != "data"}),
+    "code of a metric": (
+        "measures.py", "return ", "return 1 and ", {"metrics": 1, "table": 1, "figure": 1},
+    ),
+    "code of a figure": (
+        "figures/fig1.py", "xlabel=\"update\"", "xlabel=\"updates\"", {"table": 1, "figure": 1},
+    ),
+}  # fmt: skip
+"""What is edited, and the jobs of the figure that run again."""
+OVERLAY = "example: {experiments: {printed: {seeds: {first: 1, count: 4}}}}\n"
+MTIME = ("--rerun-triggers", "mtime")
+
+
+@pytest.fixture
+def project(finished_project: Template) -> Template:
+    (finished_project.folder / "other.yaml").write_text(OVERLAY)
+    return finished_project
+
+
+def forget(project: Template) -> None:
+    """Lose what Snakemake knows of how its files were made."""
+    shutil.rmtree(project.folder / ".snakemake")
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_without_records_a_file_tells_by_itself_what_made_it(project, name):
+    file, old, new, planned = CHANGES[name]
+    path = project.folder / EXAMPLE / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with_records = project.planned(FIGURE)
+    forget(project)
+    assert project.planned(FIGURE) == with_records == planned
+
+
+def test_without_records_what_is_current_stays(project):
+    forget(project)
+    assert project.planned(FIGURE, PAGE) == {}
+
+
+@pytest.mark.parametrize("kind", ["runs/printed/1-5.npz", "metrics/printed/error.parquet"])
+def test_without_records_a_damaged_file_is_made_anew(project, kind):
+    forget(project)
+    path = project.folder / "results/example" / kind
+    path.write_bytes(path.read_bytes()[:100])
+    assert project.planned(FIGURE)[kind.partition("/")[0]] == 1
+
+
+@pytest.mark.parametrize("options", [("--touch",), MTIME])
+def test_what_would_serve_the_stale_is_refused(project, options):
+    before = project.files("figures", "results")
+    output = project.run(FIGURE, "--configfile", "other.yaml", *options, succeed=False)
+    assert "results of other settings" in output
+    assert project.files("figures", "results") == before
+
+
+def test_a_profile_of_the_user_that_looks_at_times_alone_counts_for_nothing(project):
+    (project.folder / "mine").mkdir()
+    (project.folder / "mine/config.yaml").write_text("rerun-triggers: [mtime]\n")
+    planned = project.planned(FIGURE, "--configfile", "other.yaml", "--profile", "mine")
+    assert planned == RERUNS
+
+
+def test_a_table_of_other_settings_is_not_drawn(project):
+    """Where all rules but one are left out, it counts as given."""
+    drawn = project.folder / FIGURE
+    before = drawn.read_bytes()
+    options = ("--configfile", "other.yaml", "--allowed-rules", "figure", "--forcerun", "figure")
+    output = project.run(FIGURE, *options, succeed=False)
+    assert f"{Path(FIGURE).with_suffix('.csv')}: made by another configuration" in output
+    assert not drawn.exists() or drawn.read_bytes() == before
+
+
+def test_every_profile_names_all_triggers():
+    root = Path(__file__).parents[2]
+    for profile in root.glob("profiles/*/config.yaml"):
+        text = profile.read_text()
+        assert "\nrerun-triggers: [code, input, mtime, params, software-env]\n" in text, profile
