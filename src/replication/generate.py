@@ -231,7 +231,11 @@ def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
     Raises:
         InputError: if it lacks a mark.
     """
-    rows = summary(sent_in)
+    rows = [
+        # As code, as strangers wrote it: nothing in it is markup.
+        (study, f"`{computed_on}`", f"`{torch}`" if torch else "", *counts)
+        for study, computed_on, torch, *counts in summary(sent_in)
+    ]
     lines = table(SUMMARY, rows) if rows else ["None has been sent in yet."]
     return _between(_REPRODUCTIONS, readme, lines)
 

@@ -2,29 +2,38 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from replication.errors import InputError
 from replication.storage import write_text
-from replication.strict import unknown_key
-from replication.verification.receipt import REMEDY, Receipt, read_receipt, reference_digest
+from replication.strict import shown, unknown_key
+from replication.verification.differences import DECIDED
+from replication.verification.in_short import (
+    Bits,
+    ReferenceInShort,
+    VerdictInShort,
+    read_in_short,
+    to_lines,
+)
+from replication.verification.receipt import REMEDY, Receipt, Runs, read_receipt
 from replication.verification.reference import (
     FINGERPRINTS,
     MANIFEST,
     VERDICTS,
-    Reference,
     find_references,
-    read_reference,
     reference_folder,
 )
 
 FOLDER = "reproductions"
 NAME = re.compile(r"\d{4}-\d\d-\d\d-[\w.-]+\.json", re.ASCII)
 """Of a receipt's file."""
-EARLIER = "earlier_references.txt"
-"""Beside a study's receipts: digests of the references that it had before, one per line."""
+EARLIER = "earlier"
+"""Beside a study's receipts: the references that it had before, in short, by their digest."""
+CLOCKS = timedelta(days=1)
+"""How far those of two machines may be apart."""
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
 """What a table shows of a receipt."""
 
@@ -76,42 +85,46 @@ def all_reproductions(root: Path) -> list[Reproduction]:
         root: the project's folder.
 
     Raises:
-        InputError: one sentence, if one is of no study or cannot be what it says, see `check`.
+        InputError: one sentence, if one is of no study, of the future, or cannot be what it says,
+            see `check`.
     """
     folder = root / FOLDER
     studies = sorted(path.name for path in folder.glob("*/")) if folder.is_dir() else []
-    return [item for study in studies for item in reproductions(root, study)]
+    found = [item for study in studies for item in reproductions(root, study)]
+    # Here alone, where receipts are let in: a page can be made whatever the clock says.
+    for receipt, _ in found:
+        if receipt.date > datetime.now(UTC) + CLOCKS:
+            raise InputError(
+                f"{folder / receipt.study}: the receipt of {receipt.date} is of the future by the"
+                f" clock of this machine; set the clock, or {REMEDY}"
+            )
+    return found
 
 
 def reproductions(root: Path, study: str) -> list[Reproduction]:
     """Those of one study, the oldest first; arguments and errors as in `all_reproductions`."""
     folder = root / FOLDER / study
-    paths = [path for path in _files(folder) if path.name != EARLIER]
-    if not paths:
+    if not (paths := _receipts(folder)):
         return []
     if study not in (known := find_references(root)):
         told = unknown_key(study, known).replace("known keys", "studies").replace("key", "study")
-        raise InputError(f"{folder}: {told}")
-    place = reference_folder(root, study)
-    present, reference = reference_digest(place), read_reference(place)[0]
-    earlier = _earlier(folder)
+        raise InputError(f"{root / FOLDER}: {told}")
+    present, reference = read_in_short(reference_folder(root, study))
     found: list[Reproduction] = []
     for path in paths:
         if path.is_symlink() or not NAME.fullmatch(path.name):
-            raise InputError(f"{path}: name the file <date>-<processor>.json, 2026-01-31-epyc.json")
+            raise InputError(
+                f"{folder}: the name of {shown(path.name)} is no <date>-<processor>.json; name it"
+                " like 2026-01-31-epyc.json"
+            )
         receipt = read_receipt(path)
         if any(receipt == other.receipt for other in found):
             raise InputError(f"{path}: is there twice; delete one")
         if receipt.study != study:
             raise InputError(f"{path}: is of the study {receipt.study}; move it to that folder")
-        if receipt.reference == present:
-            check(path, receipt, reference)
-        elif receipt.reference not in earlier:
-            raise InputError(
-                f"{path}: was compared with a reference that {study} never had; {REMEDY}, from a"
-                " commit of the main branch"
-            )
-        found.append(Reproduction(receipt, receipt.reference == present))
+        is_current = receipt.reference == present
+        check(path, receipt, reference if is_current else _earlier(path, receipt))
+        found.append(Reproduction(receipt, is_current))
     return sorted(found, key=lambda item: item.receipt.date)
 
 
@@ -139,15 +152,17 @@ def compared(root: Path, study: str) -> list[Path]:
 
     Arguments as in `reproductions`. None, if there is no receipt.
     """
-    if not (found := _files(root / FOLDER / study)):
+    folder = root / FOLDER / study
+    if not (found := _receipts(folder)):
         return []
     place = reference_folder(root, study)
     checked = (place / name for name in (MANIFEST, VERDICTS, FINGERPRINTS))
-    return [*found, *(path for path in checked if path.is_file())]
+    earlier = sorted((folder / EARLIER).glob("*.json"))
+    return [*found, *earlier, *(path for path in checked if path.is_file())]
 
 
-def check(path: Path, receipt: Receipt, reference: Reference) -> None:
-    """Refuse a receipt that calls agreement what is none.
+def check(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
+    """Refuse a receipt that calls agreement what is none, or counts what the reference has not.
 
     Args:
         path: of the receipt.
@@ -158,57 +173,100 @@ def check(path: Path, receipt: Receipt, reference: Reference) -> None:
         InputError: names the first claim or experiment that there is not, or about which it is
             wrong.
     """
-    for claim, found in receipt.verdicts.items():
-        if claim not in reference.verdicts:
-            raise InputError(f"{path}: the study has no verdict on {claim}; {REMEDY}")
-        if found.agrees != found.is_that_of(reference.verdicts[claim]):
-            told, is_so = ("agrees", "does not") if found.agrees else ("does not agree", "does")
-            raise InputError(
-                f"{path}: says that the verdict on {claim} {told} with the reference, but it"
-                f" {is_so}; {REMEDY}"
-            )
-    known = reference.tables[FINGERPRINTS]
-    for name, runs in receipt.runs.items():
-        own = known[known["experiment"] == name]
-        if own.empty:
-            raise InputError(f"{path}: the study has no runs of {name}; {REMEDY}")
-        if runs.agreement == "bit for bit" and not runs.are_those_of(own):
-            raise InputError(
-                f"{path}: says that the runs of {name} are the reference's bit for bit, but they"
-                f" are not; {REMEDY}"
-            )
-    whole = receipt.level == "full" and receipt.settings == "default" and not receipt.differences
-    absent = reference.verdicts.keys() - receipt.verdicts.keys()
-    if whole and absent:
-        raise InputError(
-            f"{path}: verified everything without a difference, but tells no verdict on"
-            f" {min(absent)}; {REMEDY}"
-        )
+    for wrong in _wrong(receipt, reference):
+        raise InputError(f"{path}: {wrong}; {REMEDY}")
 
 
-def record_earlier(root: Path, study: str, earlier: str) -> None:
-    """Keep the digest of a reference that is replaced, so that its receipts stay known.
+def record_earlier(root: Path, study: str, digest: str, earlier: ReferenceInShort) -> None:
+    """Keep what receipts are checked against of a reference that is replaced.
 
     Args:
         root: the project's folder.
         study: name of the study.
-        earlier: see `reference_digest`.
+        digest: of the reference.
+        earlier: what is kept.
     """
-    folder = root / FOLDER / study
-    known = _earlier(folder)
-    if earlier not in known and earlier != reference_digest(reference_folder(root, study)):
-        write_text(folder / EARLIER, "".join(f"{digest}\n" for digest in [*known, earlier]))
+    path = root / FOLDER / study / EARLIER / f"{digest}.json"
+    write_text(path, to_lines(earlier.model_dump(mode="json")) + "\n")
 
 
-def _files(folder: Path) -> list[Path]:
-    """Everything in a folder but what is hidden, in order; nothing if it is not there."""
+def _receipts(folder: Path) -> list[Path]:
+    """Everything in a folder but what is hidden or of earlier references, in order."""
     found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in found if not path.name.startswith("."))
+    return sorted(path for path in found if not path.name.startswith(".") and path.name != EARLIER)
 
 
-def _earlier(folder: Path) -> list[str]:
-    path = folder / EARLIER
-    return path.read_text(encoding="utf-8").split() if path.is_file() else []
+def _earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
+    """The reference, replaced since, that a receipt was compared with."""
+    kept = path.parent / EARLIER / f"{receipt.reference}.json"
+    if not kept.is_file():
+        raise InputError(
+            f"{path}: was compared with a reference that {receipt.study} never had; {REMEDY}, from"
+            " a commit of the main branch"
+        )
+    try:
+        text = kept.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{kept}: cannot be read ({error}); restore it with git") from error
+    return ReferenceInShort.parse_json(text, str(kept))
+
+
+def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+    """What of a receipt cannot be, in words."""
+    opposite = 0
+    for claim, found in receipt.verdicts.items():
+        if (known := reference.verdicts.get(claim)) is None:
+            yield f"the study has no verdict on {claim}"
+            continue
+        if found.agrees != found.is_that_of(known):
+            told, is_so = ("agrees", "does not") if found.agrees else ("does not agree", "does")
+            yield f"says that the verdict on {claim} {told} with the reference, but it {is_so}"
+        opposite += _is_difference(found, known)
+    for name, runs in receipt.runs.items():
+        if name in reference.runs:
+            yield from _wrong_runs(name, runs, reference.runs[name])
+        else:
+            yield f"the study has no runs of {name}"
+    if receipt.settings != "default":
+        return
+    if opposite > receipt.differences:
+        yield f"has {opposite} verdicts that are not the reference's, but fewer differences"
+    if receipt.level == "full" and not receipt.differences:
+        yield from _missing(receipt, reference)
+
+
+def _wrong_runs(name: str, runs: Runs, known: Bits) -> Iterator[str]:
+    if not (same := runs.same_of(known)):
+        yield f"has runs of {name} by seeds that the reference has not"
+    elif not len(same) <= runs.number <= sum(map(len, same.values())):
+        yield f"counts {runs.number} runs of {name}, which the reference has not"
+    elif (runs.agreement == "bit for bit") != runs.are_those_of(known):
+        told, is_so = "are", "are not"
+        if runs.agreement != "bit for bit":
+            told, is_so = is_so, told
+        yield f"says that the runs of {name} {told} the reference's bit for bit, but they {is_so}"
+
+
+def _is_difference(found: VerdictInShort, known: VerdictInShort) -> bool:
+    """Whether a verdict is another one than the reference's by every tolerance.
+
+    Where training amplifies rounding, another one may be undecided, or the only one to be decided.
+    """
+    return found.seeds != known.seeds or (
+        found.verdict != known.verdict and (found.verdict in DECIDED) == (known.verdict in DECIDED)
+    )
+
+
+def _missing(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+    """What is not told, although everything was verified without a difference."""
+    all_told = "verified everything without a difference, but tells"
+    for claim in sorted(reference.verdicts.keys() - receipt.verdicts.keys()):
+        yield f"{all_told} no verdict on {claim}"
+    for name, known in sorted(reference.runs.items()):
+        runs = receipt.runs.get(name)
+        number = sum(map(len, known.values()))
+        if runs is None or runs.number < number:
+            yield f"{all_told} {runs.number if runs else 'none'} of {number} runs of {name}"
 
 
 def _verdicts(receipt: Receipt) -> str:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -44,8 +44,13 @@ from replication.verification.collect import (
 )
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import Difference
+from replication.verification.in_short import (
+    ReferenceInShort,
+    read_in_short,
+    reference_digest,
+)
 from replication.verification.issue import Verified, issue
-from replication.verification.receipt import Level, Signature, reference_digest, write_receipt
+from replication.verification.receipt import Level, Signature, write_receipt
 from replication.verification.reference import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
@@ -262,13 +267,22 @@ def write_results(project: Project, study: str) -> None:
     for reason in refused.values():
         raise InputError(reason)
     folder = reference_folder(project.root, study)
-    earlier = None
-    with suppress(InputError):  # there is none yet, or a damaged one
-        earlier = reference_digest(folder)
+    earlier = _in_short(folder)
     write_reference(folder, found)
-    if earlier:
-        record_earlier(project.root, study, earlier)
+    if earlier and earlier[0] != reference_digest(folder):
+        record_earlier(project.root, study, *earlier)
     click.echo(f"The results are kept in {folder}")
+
+
+def _in_short(folder: Path) -> tuple[str, ReferenceInShort] | None:
+    """The reference that is there and its digest; none if there is none yet, or a damaged one."""
+    if not folder.is_dir():
+        return None
+    try:
+        return read_in_short(folder)
+    except InputError as error:
+        click.echo(f"Receipts of the reference before can no longer be checked: {error.message}")
+        return None
 
 
 def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | None) -> Verified:

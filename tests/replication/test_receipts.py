@@ -2,10 +2,12 @@
 
 import getpass
 import json
+import math
 import re
 import shutil
 import socket
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +15,8 @@ import pytest
 import torch
 from click.testing import CliRunner
 from conftest import DEFAULTS, FIGURE, JOBS, ROOT
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
 from report_folder import Folder
 
 from replication.continuous.history import append, verdict_rows
@@ -20,6 +24,8 @@ from replication.errors import InputError
 from replication.generate import with_reproductions
 from replication.jobs import Jobs
 from replication.provenance import digest
+from replication.report.page import _environment
+from replication.report.typeset import number
 from replication.report.verifications import read_history, verifications
 from replication.reproductions import (
     COLUMNS,
@@ -28,20 +34,29 @@ from replication.reproductions import (
     SUMMARY,
     Reproduction,
     all_reproductions,
+    compared,
     record_earlier,
     reproductions,
 )
 from replication.study import find_studies
+from replication.verification import issue as issuing
 from replication.verification.differences import Difference
+from replication.verification.in_short import (
+    ReferenceInShort,
+    read_in_short,
+    reference_digest,
+    to_lines,
+)
 from replication.verification.issue import Verified, _code, issue
 from replication.verification.machine import gpu
 from replication.verification.receipt import (
+    LARGEST,
     LISTED,
     Code,
     Receipt,
     Signature,
+    is_plain,
     read_receipt,
-    reference_digest,
     write_receipt,
 )
 from replication.verification.reference import FINGERPRINTS, read_reference, reference_folder
@@ -67,6 +82,12 @@ def found(**parts):
 
 def with_runs(runs):
     return found(tables=REFERENCE.tables | {FINGERPRINTS: runs})
+
+
+TOLD, TOLD_ELSEWHERE = (
+    told(results).model_dump(mode="json") for results in (REFERENCE, with_runs(OTHER_BITS))
+)
+"""Receipts of the same processor and of another one, as data."""
 
 
 @pytest.fixture
@@ -140,6 +161,12 @@ def test_differences_are_counted_and_the_first_listed():
         "~/work/a",
         "~jroe/a",
         "../../home/jroe/a",
+        "C:/Users/jroe",
+        r"C:\Users\jroe",
+        "file:///home/jroe",
+        "host:/home/jroe",
+        r"\\server\jroe",
+        "//server/jroe",
     ],
 )
 def test_folders_of_the_machine_are_left_out(root, text):
@@ -151,6 +178,39 @@ def test_folders_of_the_machine_are_left_out(root, text):
     data["listed"][0]["found"] = text
     with pytest.raises(InputError, match="must not name a folder"):
         Receipt.parse(data, "receipt")
+
+
+def test_a_text_of_several_lines_is_told_in_one():
+    receipt = told(differences=[Difference("results", "a\n\u202eb", "1", "e" + "\u0301" * 250)])
+    (item,) = receipt.listed
+    assert (item.quantity, item.found) == ("a  b", issuing.LEFT_OUT)
+
+
+def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
+    monkeypatch.setattr(issuing, "own_processor", lambda: "Intel® Xeon®  CPU | @ 2.40GHz")
+    monkeypatch.setattr(issuing, "system", lambda: "龙")
+    monkeypatch.setattr(issuing, "emulated", lambda: {"MKL_CBWR": "", "A": "{0:4}", "B": "/a/b"})
+    machine = told().machine
+    assert machine.processor == "Intel Xeon CPU @ 2.40GHz"
+    assert machine.system == "unknown"
+    assert machine.emulated == {"MKL_CBWR": "", "A": "0:4", "B": issuing.LEFT_OUT}
+
+
+def test_an_estimate_that_is_hardly_a_number_is_told_as_far_as_one_is_shown():
+    verdict = REFERENCE.verdicts["C1"]
+    far = verdict.comparisons[0].model_copy(update={"estimate": sys.float_info.max})
+    changed = verdict.model_copy(update={"comparisons": [far, *verdict.comparisons[1:]]})
+    receipt = told(found(verdicts=REFERENCE.verdicts | {"C1": changed}))
+    assert receipt.verdicts["C1"].highest == 1e300
+
+
+def test_runs_that_the_reference_has_not_are_not_told():
+    more = RUNS.assign(seed=RUNS["seed"].replace(RUNS["seed"].iloc[0], 999))
+    differences = [Difference(FINGERPRINTS, "number of rows", "1", "2")]
+    number = sum(runs.number for runs in told(with_runs(more), differences).runs.values())
+    assert number == len(RUNS) - 1
+    with pytest.raises(InputError, match="nothing to tell"):
+        told(found(verdicts={}, tables={FINGERPRINTS: RUNS.assign(arm="a")}), differences)
 
 
 def test_a_text_that_only_divides_stays():
@@ -209,6 +269,9 @@ def test_what_could_spoil_a_table_is_no_name(by):
 # Which ones are refused
 
 
+AMENDED = {"runs__printed__digest": "0" * 16, "runs__printed__agreement": "within tolerance"}
+
+
 def rewritten(**changes):
     """The receipt with other values and a checksum that fits."""
 
@@ -232,6 +295,11 @@ def rewritten(**changes):
         (lambda text: text[:99], "is no whole receipt"),
         (lambda text: "", "is no whole receipt"),
         (lambda text: "[]", "is no whole receipt"),
+        (lambda text: text + " " * LARGEST, "more than 1,000,000 bytes"),
+        (lambda text: "[" * 990 + "]" * 990, "is no whole receipt"),
+        (lambda text: "[" * 9**5 + "]" * 9**5, "is no whole receipt (RecursionError"),
+        (lambda text: f'{text[:-2]}, "level": "hash"}}', "the key 'level' stands twice"),
+        (lambda text: text.replace('"differences": 0', '"differences": NaN'), "NaN is no number"),
         (lambda text: text.replace("checksum", "sum"), "is no whole receipt"),
         (lambda text: text.replace('"reproduced"', '"verified"'), "changed after it was written"),
         (lambda text: text.replace('"level": "full"', '"level": "hash"'), "was changed after"),
@@ -240,26 +308,57 @@ def rewritten(**changes):
         (rewritten(date="today"), "date: Input should be a valid datetime"),
         (rewritten(host="vm"), "unknown key 'host'"),
         (rewritten(machine__processor="<b>"), "machine > processor: String should match"),
+        (rewritten(machine__processor="e" + "\u0301" * 99), "letters, each with few accents"),
+        (rewritten(machine__emulated={"@name": "1"}), "emulated > @name > [key]: String should"),
+        (rewritten(machine__emulated={"A": "*b*"}), "machine > emulated > A: String should match"),
+        (rewritten(machine__gpu="[a](b)"), "machine > gpu: String should match pattern"),
+        (rewritten(machine__system="a\u202eb"), "system: must be one line of printable letters"),
+        (rewritten(machine__cores=10**9), "machine > cores: Input should be less than or equal"),
+        (rewritten(packages__torch="https://a.b"), "packages > torch: String should match pattern"),
+        (rewritten(packages__torch="9" * 61), "packages > torch: String should have at most 60"),
+        (rewritten(packages={"<b>": "1"}), "packages > <b> > [key]: String should match pattern"),
+        (rewritten(date="9999-12-31T00:00:00Z"), "date: must be of the years 2026 to 2099"),
+        (rewritten(date="0001-01-01T00:00:00Z"), "date: must be of the years 2026 to 2099"),
         (rewritten(study="scan_and_snap"), "is of the study scan_and_snap; move it"),
         (rewritten(reference="0" * 16), "was compared with a reference that example never had"),
         (rewritten(verdicts={}, runs={}), "it has neither a verdict nor a run"),
         (rewritten(runs__printed__agreement="differ"), "does not list the differences that it"),
+        (rewritten(differences=10**15), "differences: Input should be less than or equal to"),
+        (rewritten(runs__printed__agreement="within tolerance"), "runs of printed are not the"),
+        (rewritten(**AMENDED, runs__printed__number=10**6), "counts 1000000 runs of printed"),
+        (rewritten(**AMENDED, runs__printed__number=10**15), "number: Input should be less than"),
+        (rewritten(**AMENDED, runs__printed__number=1), "counts 1 runs of printed, which"),
+        (rewritten(**AMENDED, runs__printed__seeds="1-999999"), "by seeds that the reference has"),
+        (rewritten(**AMENDED, runs__printed__seeds="1-4,9"), "by seeds that the reference has not"),
+        (rewritten(**AMENDED, runs__printed__seeds="1-4", runs__printed__number=4),
+         "tells 4 of 5 runs of printed"),
+        (rewritten(runs={}), "tells none of 5 runs of printed"),
+        (rewritten(verdicts__C1__holding=-5), "holding: Input should be greater than or equal to"),
+        (rewritten(verdicts__C1__holding=17), "17 of 16 comparisons cannot hold"),
+        (rewritten(verdicts__C1__comparisons=10**9), "comparisons: Input should be less than or"),
+        (rewritten(verdicts__C2__verdict="contradicted", verdicts__C2__agrees=False),
+         "1 verdicts that are not the reference's, but fewer differences"),
+        (rewritten(verdicts__C2__highest=None), "C2: a claim that was measured, and no other, has"),
+        (rewritten(verdicts__C2__highest=-99.0), "above the largest, -99.0"),
+        (rewritten(verdicts__C2__highest=sys.float_info.max), "highest: Input should be less than"),
+        (rewritten(verdicts__C2__highest=1e999), "is no number of JSON"),
         (rewritten(verdicts__C1__agrees=False), "C1 does not agree with the reference, but it"),
         (rewritten(verdicts__C1__holding=15), "verdict on C1 agrees with the reference, but it"),
         (rewritten(verdicts__C3__verdict="replicated"), "verdict on C3 agrees with the reference"),
         (rewritten(verdicts__C3__decisions="0" * 16), "verdict on C3 agrees with the reference"),
         (rewritten(verdicts__C2__seeds=99), "verdict on C2 agrees with the reference, but it does"),
         (rewritten(runs__printed__digest="0" * 16), "runs of printed are the reference's bit for"),
-        (rewritten(runs__printed__seeds="1-4"), "runs of printed are the reference's bit for bit"),
-        (rewritten(runs__printed__seeds="all"), "seeds 'all': write them like"),
+        (rewritten(runs__printed__seeds="1-4"), "counts 5 runs of printed, which the reference"),
+        (rewritten(runs__printed__seeds="all"), "seeds: String should match pattern"),
+        (rewritten(runs__printed__seeds="5-1"), "seeds '5,1': must be ascending"),
         (rewritten(runs__printed__seeds="1-1000000002"), "more than 1000000 seeds"),
-        (rewritten(runs__printed__seeds="1-10,999"), "runs of printed are the reference's bit for"),
-        (rewritten(runs__printed__number=1000), "runs of printed are the reference's bit for bit"),
+        (rewritten(runs__printed__seeds="1-10,999"), "by seeds that the reference has not"),
+        (rewritten(runs__printed__number=1000), "counts 1000 runs of printed, which the reference"),
         (rewritten(verdicts={}), "tells no verdict on C1"),
         (rewritten(verdicts__C1__agrees="yes"), "agrees: Input should be a valid boolean"),
         (rewritten(by="Eve\r# Hacked"), "by: must be one line of printable letters"),
         (rewritten(by="\u202eeve"), "by: must be one line of printable letters"),
-        (rewritten(by=" "), "by: must be one line of printable letters"),
+        (rewritten(by=" "), "by: must have no spaces around it"),
         (rewritten(runs__printed__number=0), "number: Input should be greater than or equal to 1"),
     ],
 )  # fmt: skip
@@ -296,7 +395,7 @@ def test_a_file_of_another_name_and_the_same_receipt_twice_are_refused(root):
     with pytest.raises(InputError, match="is there twice; delete one"):
         reproductions(root, STUDY)
     again.rename(own.with_name("copy of one.json"))
-    with pytest.raises(InputError, match="name the file <date>-<processor>"):
+    with pytest.raises(InputError, match=r"copy of one\.json is no <date>-"):
         reproductions(root, STUDY)
 
 
@@ -309,21 +408,76 @@ def test_a_verdict_that_agrees_cannot_be_called_different(root):
         reproductions(root, STUDY)
 
 
+def replace_reference(root, record=True):
+    """Give a project another reference, and keep what receipts need of the one before."""
+    manifest = reference_folder(root, STUDY) / "manifest.json"
+    before = read_in_short(reference_folder(ROOT, STUDY))
+    text = manifest.read_text()
+    manifest.write_text(text.replace(json.loads(text)["files"]["evidence.csv"], "0" * 64))
+    if record:
+        record_earlier(root, STUDY, *before)
+
+
 def test_receipts_of_an_earlier_reference_stay(root):
     (before,) = reproductions(root, STUDY)
     assert before.is_current
-    manifest = reference_folder(root, STUDY) / "manifest.json"
-    files = json.loads(manifest.read_text())["files"]
-    old = reference_digest(manifest.parent)
-    manifest.write_text(manifest.read_text().replace(files["evidence.csv"], "0" * 64))
+    replace_reference(root, record=False)
     with pytest.raises(InputError, match="a reference that example never had"):
         reproductions(root, STUDY)
-    for _ in range(2):
-        record_earlier(root, STUDY, old)
-    assert (root / FOLDER / STUDY / EARLIER).read_text() == f"{old}\n"
+    replace_reference(root)
     (after,) = reproductions(root, STUDY)
     assert not after.is_current
     assert "3 of 3 agree, with an earlier reference" in after.row
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"verdicts__T999": TOLD["verdicts"]["C1"]}, "the study has no verdict on T999"),
+        ({"runs__fig1": TOLD["runs"]["printed"]}, "the study has no runs of fig1"),
+        ({"runs__printed__number": 10**6}, "counts 1000000 runs of printed"),
+        ({"verdicts__C2__verdict": "contradicted"}, "C2 agrees with the reference, but it does"),
+        ({"runs__printed__digest": "0" * 16}, "the reference's bit for bit, but they are not"),
+        ({"runs": {}}, "tells none of 5 runs of printed"),
+    ],
+)  # fmt: skip
+def test_receipts_of_an_earlier_reference_are_checked_against_it(root, changes, message):
+    replace_reference(root)
+    path = root / FOLDER / STUDY / ONE
+    path.write_text(rewritten(**changes)(path.read_text()))
+    with pytest.raises(InputError, match=re.escape(message)):
+        reproductions(root, STUDY)
+
+
+def test_a_record_of_an_earlier_reference_that_is_damaged_is_named(root):
+    replace_reference(root)
+    (record,) = (root / FOLDER / STUDY / EARLIER).iterdir()
+    for damaged in (b"{}", b"\xff"):
+        record.write_bytes(damaged)
+        with pytest.raises(InputError, match=record.name):
+            reproductions(root, STUDY)
+
+
+def test_every_record_of_an_earlier_reference_can_be_read():
+    for record in (ROOT / FOLDER).glob(f"*/{EARLIER}/*.json"):
+        text = record.read_text("utf-8")
+        assert to_lines(ReferenceInShort.parse_json(text, record.name).model_dump()) + "\n" == text
+
+
+def test_a_page_depends_on_records_of_earlier_references(root):
+    replace_reference(root)
+    names = [path.name for path in compared(root, STUDY)]
+    (record,) = (root / FOLDER / STUDY / EARLIER).iterdir()
+    assert names == [ONE, record.name, "manifest.json", "verdicts.json", "fingerprints.csv"]
+    (root / FOLDER / STUDY / ONE).unlink()
+    assert compared(root, STUDY) == []
+
+
+def test_verdicts_that_were_changed_are_no_reference_to_check_against(root):
+    verdicts = reference_folder(root, STUDY) / "verdicts.json"
+    verdicts.write_text(verdicts.read_text().replace("reproduced", "verified"))
+    with pytest.raises(InputError, match="changed after it was made; restore it with git"):
+        reproductions(root, STUDY)
 
 
 def test_new_code_alone_leaves_the_reference_the_same(root):
@@ -394,19 +548,28 @@ def test_emulation_and_disagreement_are_marked(root, monkeypatch):
 
 
 def test_the_readme_has_a_row_per_processor(root):
-    later = told().model_copy(update={"date": datetime(2126, 1, 31, tzinfo=UTC)})
-    write_receipt(root / FOLDER / STUDY / "2126-01-31-epyc.json", later)
+    earlier = told().model_copy(update={"date": datetime(2026, 1, 31, tzinfo=UTC)})
+    write_receipt(root / FOLDER / STUDY / "2026-01-30-epyc.json", earlier)
     readme = (
         "before\n<!-- reproductions: generated -->\nold\n<!-- end of reproductions -->\nafter\n"
     )
     text = with_reproductions(readme, all_reproductions(root))
     head, _, row = text.splitlines()[2:-2]
     assert head == f"| {' | '.join(SUMMARY)} |"
-    assert row.startswith(f"| {STUDY} | {told().machine.processor} |")
-    assert row.endswith("| 2 | 2126-01-31 | 3 of 3 agree | 15 bit for bit |")
+    assert row.startswith(f"| {STUDY} | `{told().machine.processor}` | `")
+    (latest,) = {item.receipt.date for item in all_reproductions(root)} - {earlier.date}
+    assert row.endswith(f"| 2 | {latest:%Y-%m-%d} | 3 of 3 agree | 15 bit for bit |")
     assert with_reproductions(text, []).splitlines()[2] == "None has been sent in yet."
     with pytest.raises(InputError, match="needs the lines <!-- reproductions: generated"):
         with_reproductions("# A title", [])
+
+
+def test_a_receipt_of_the_future_is_not_let_in(root):
+    later = told().model_copy(update={"date": datetime(2099, 1, 31, tzinfo=UTC)})
+    write_receipt(root / FOLDER / STUDY / "2099-01-31-epyc.json", later)
+    with pytest.raises(InputError, match=r"receipt of 2099-01-31 .* is of the future by the clock"):
+        all_reproductions(root)
+    assert len(reproductions(root, STUDY)) == 2, "a page can be made whatever the clock says"
 
 
 def test_the_page_shows_those_of_its_study(tmp_path, monkeypatch):
@@ -450,3 +613,118 @@ def test_verdicts_of_others_are_counted_by_machine_and_version(root):
 
     other = receipt.model_copy(update={"settings": "0" * 64})
     assert verifications(STUDY, [Reproduction(other, True)], None) == {}
+
+
+HISTORY = {
+    "date": "2026-01-01T00:00:00Z", "commit": "a", "study": STUDY, "level": "full",
+    "processor": "abacus", "python": "3.11", "packages": "torch==2.13.0", "claim": "C1",
+    "verdict": "reproduced", "seeds": "0", "comparisons": "16", "lowest": "-1", "highest": "1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ({"lowest": ""}, "one end of its estimates alone"),
+        ({"highest": "inf"}, "an infinite one"),
+        ({"highest": "1.7976931348623157e308"}, "an infinite one"),
+        ({"highest": "-2"}, "a lowest estimate is above the highest"),
+        ({"highest": "abc"}, "could not convert"),
+        ({"verdict": ""}, "there is no verdict nan"),
+        ({"claim": ""}, "a cell of the column claim is empty"),
+        ({"processor": ""}, "a cell of the column processor is empty"),
+        ({"processor": "\u202eabacus"}, r"the processor \u202eabacus is none"),
+        ({"date": "9999-12-31T00:00:00Z"}, "the date 9999-12-31T00:00:00Z is none"),
+        ({"date": "1"}, "the date 1 is none"),
+    ],
+)
+def test_a_history_that_no_page_could_show_is_refused(tmp_path, cells, message):
+    path = tmp_path / "verdicts.csv"
+    path.write_text(f"{','.join(HISTORY)}\n{','.join((HISTORY | cells).values())}\n", "utf-8")
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        read_history(path)
+    assert "take verdicts.csv of the branch verification-history again" in error.value.message
+
+
+def test_claims_that_could_not_be_measured_stand_in_the_history(tmp_path):
+    path = tmp_path / "verdicts.csv"
+    row = HISTORY | {"verdict": "not tested", "lowest": "", "highest": ""}
+    path.write_text(f"{','.join(HISTORY)}\n{','.join(row.values())}\n")
+    (item,) = verifications(STUDY, [], read_history(path))["C1"]
+    assert math.isnan(item["lowest"])
+
+
+# Receipts of strangers
+
+LIVE = [
+    "https://a.b", "www.a.b", "@name", "*bold*", "_a_", "$x$", "#1", "a@b.c", "<b>", "[a](b)", "`",
+    "|", "&lt;", "\\", ":smile:", "e" + "\u0301" * 99, "\u202eabc", "\x00", "\ud800", "\u2066",
+    "\n::error::", "C:/Users/name", "9" * 400, "9999-12-31T23:59:59-14:00", "1-999999", " ", "",
+]  # fmt: skip
+
+
+def places(data, above=""):
+    """Every place of a receipt, as `rewritten` takes them."""
+    for key, value in data.items():
+        yield above + key
+        if isinstance(value, dict):
+            yield from places(value, f"{above}{key}__")
+
+
+TEXTS = st.sampled_from(LIVE) | st.text()
+ANYTHING = TEXTS | st.none() | st.booleans() | st.integers() | st.floats()
+NESTED = ANYTHING | st.lists(ANYTHING, max_size=3) | st.dictionaries(TEXTS, ANYTHING, max_size=3)
+WORDS = st.text("aZ09()+.,:;@'=!_-", min_size=1, max_size=9)
+LIKELY = st.fixed_dictionaries({}, optional={
+    "by": WORDS,
+    "date": st.integers(1, 31).map("2026-01-{:02}T00:00:00Z".format),
+    "machine__processor": WORDS,
+    "machine__emulated": st.dictionaries(st.text("aZ_", min_size=1), WORDS, max_size=3),
+    "machine__gpu": WORDS,
+    "packages__torch": st.text("aZ09.!+_-", min_size=1).map("2".__add__),
+    "verdicts__C2__lowest": st.floats(-1e300, 1.9),
+    "verdicts__C2__highest": st.floats(2.1, 1e300),
+})  # fmt: skip
+"""What may well stand in a receipt."""
+UNLIKELY = st.dictionaries(
+    st.sampled_from([*places(TOLD)])
+    | st.builds("machine__emulated__{}".format, TEXTS.filter(lambda text: "__" not in text)),
+    NESTED,
+    max_size=1,
+)
+PLAIN_CELL = re.compile(r"`[^`|<>&]+`|[A-Za-z0-9_ ,-]*", re.ASCII)
+"""Of a table in Markdown: code, or letters that are no markup."""
+SECTION = _environment().get_template("reproductions.html")
+EMPTY_SECTION = SECTION.render(reproductions=[[""]], columns=COLUMNS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(told=st.sampled_from([TOLD, TOLD_ELSEWHERE]), likely=LIKELY, other=UNLIKELY)
+def test_a_receipt_that_passes_neither_stops_nor_decorates_what_shows_it(root, told, likely, other):
+    path = root / FOLDER / STUDY / ONE
+    path.write_text(rewritten(**(likely | other))(json.dumps(told | {"checksum": ""})))
+    said = ""
+    try:
+        sent_in = all_reproductions(root)
+    except InputError as error:
+        said = error.message
+    if said:
+        assert said.startswith(str(root / FOLDER))
+        assert said.isprintable()
+        return
+    lines = with_reproductions(
+        "<!-- reproductions: generated -->\n<!-- end of reproductions -->", sent_in
+    ).splitlines()
+    event("passed")
+    assert len(lines) == 5
+    cells = lines[3].removeprefix("| ").removesuffix(" |").split(" | ")
+    assert len(cells) == len(SUMMARY)
+    assert all(map(PLAIN_CELL.fullmatch, cells)), cells
+    rows = [item.row for item in sent_in]
+    section = SECTION.render(reproductions=rows, columns=COLUMNS)
+    assert {*re.findall(r"<(\w+)", section)} == {*re.findall(r"<(\w+)", EMPTY_SECTION)}
+    assert all(is_plain(cell) for row in rows for cell in row)
+    for items in verifications(STUDY, sent_in, None).values():
+        for item in items:
+            assert item["lowest"] <= item["highest"] or math.isnan(item["lowest"])
+            assert math.isnan(item["lowest"]) or {*map(number, (item["lowest"], item["highest"]))}

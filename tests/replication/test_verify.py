@@ -14,7 +14,8 @@ from conftest import DEFAULTS, FIGURE, PAGE, ROOT, Project, Template
 
 from replication.configuration import merged
 from replication.reproductions import EARLIER, reproductions
-from replication.verification.receipt import Receipt, read_receipt, reference_digest
+from replication.verification.in_short import reference_digest
+from replication.verification.receipt import Receipt, read_receipt
 from replication.verification.reference import (
     collect_fingerprints,
     find_references,
@@ -252,22 +253,27 @@ def test_a_verdict_that_was_changed_is_refused(computed):
         assert said in verify(computed, succeed=False)
 
 
-def test_a_reference_that_is_replaced_stays_known(computed):
+def test_of_a_reference_that_is_replaced_it_is_kept_what_receipts_are_checked_by(computed):
     folder = reference_folder(computed.folder, STUDY)
     known = computed.folder / f"reproductions/{STUDY}/{EARLIER}"
+    receipt = known.with_name("2026-01-31-here.json")
     verify(computed, "--write")
     assert not known.exists(), "the same again"
     manifest = folder / "manifest.json"
     digest = json.loads(manifest.read_text())["files"]["evidence.csv"]
     with content(manifest, manifest.read_bytes().replace(digest.encode(), b"0" * 64)):
         earlier = reference_digest(folder)
+        verify(computed, "--receipt", str(receipt.relative_to(computed.folder)), succeed=False)
         verify(computed, "--write")
-        assert known.read_text() == f"{earlier}\n"
+        assert [path.name for path in known.iterdir()] == [f"{earlier}.json"]
         assert reference_digest(folder) != earlier
+        ((told, is_current),) = reproductions(computed.folder, STUDY)
+        assert (told.reference, is_current) == (earlier, False)
         manifest.write_text("{")
-        verify(computed, "--write")
-        assert known.read_text() == f"{earlier}\n"
-    known.unlink()
+        assert "can no longer be checked: " in verify(computed, "--write")
+        assert [path.name for path in known.iterdir()] == [f"{earlier}.json"]
+    receipt.unlink()
+    shutil.rmtree(known)
 
 
 def test_figures_and_verdicts_are_computed_again(computed):

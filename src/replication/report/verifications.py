@@ -1,5 +1,6 @@
 """What came of a claim on other machines and with other packages: from receipts and the history."""
 
+import re
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,13 @@ from replication.continuous.history import VERDICTS
 from replication.errors import InputError
 from replication.frames import read_csv
 from replication.reproductions import Reproduction
+from replication.strict import shown
 from replication.verification.judgement import OUTCOMES
+from replication.verification.receipt import FURTHEST, is_plain
 
+TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
+ENDS = ("lowest", "highest")
+DATE = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 KINDS = ["claim", "verdict", "processor", "torch"]
 """What verifications are counted by."""
 
@@ -27,16 +33,34 @@ def read_history(path: Path) -> pd.DataFrame:
     """
     try:
         table = read_csv(path, VERDICTS)
-        for name in ("lowest", "highest"):
-            table[name] = table[name].astype(float)
-        if unknown := {*table["verdict"]} - OUTCOMES.keys():
-            raise ValueError(f"there are no such verdicts: {unknown}")
+        _check_numbers(table[[*ENDS]].astype(float))
+        _check_texts(table)
     except (InputError, ValueError) as error:
         raise InputError(
-            f"{path}: is no table of verdicts, or a damaged one; take verdicts.csv of the branch"
-            " verification-history again, or leave out --history"
+            f"{path}: is no table of verdicts, or a damaged one ({error}); take verdicts.csv of the"
+            " branch verification-history again, or leave out --history"
         ) from error
-    return table.astype(dict.fromkeys(("date", "packages"), "str"))
+    return table.astype(dict.fromkeys(TEXTS, "str") | dict.fromkeys(ENDS, "float"))
+
+
+def _check_numbers(ends: pd.DataFrame) -> None:
+    lowest, highest = ends["lowest"], ends["highest"]
+    # A claim that could not be measured has neither.
+    if (lowest.isna() != highest.isna()).any() or (ends.abs() > FURTHEST).any(axis=None):
+        raise ValueError("a claim has one end of its estimates alone, or an infinite one")
+    if (lowest > highest).any():
+        raise ValueError("a lowest estimate is above the highest")
+
+
+def _check_texts(table: pd.DataFrame) -> None:
+    if unknown := {*map(str, table["verdict"])} - OUTCOMES.keys():
+        raise ValueError(f"there is no verdict {shown(min(unknown))}")
+    for name in TEXTS:
+        if table[name].isna().any():
+            raise ValueError(f"a cell of the column {name} is empty")
+        for text in {*map(str, table[name])}:
+            if not is_plain(text) or (name == "date" and not DATE.fullmatch(text)):
+                raise ValueError(f"the {name} {shown(text)} is none")
 
 
 def verifications(
@@ -81,8 +105,8 @@ def _sent_in(receipts: Sequence[Reproduction]) -> pd.DataFrame:
             if item.receipt.settings == "default"
             for claim, found in item.receipt.verdicts.items()
         ],
-        columns=[*KINDS, "lowest", "highest", "date"],
-    )
+        columns=[*KINDS, *ENDS, "date"],
+    ).astype(dict.fromkeys(ENDS, "float"))
 
 
 def _recorded(study: str, history: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -91,4 +115,4 @@ def _recorded(study: str, history: pd.DataFrame | None) -> pd.DataFrame | None:
     own = history[history["study"] == study]
     torch = own["packages"].str.extract(r"(?:^| )torch==(\S+)", expand=False).fillna("")
     dated = own.assign(torch=torch, date=own["date"].str[:10])
-    return dated[[*KINDS, "lowest", "highest", "date"]]
+    return dated[[*KINDS, *ENDS, "date"]]

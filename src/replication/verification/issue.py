@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,12 +15,13 @@ from replication.report.commit import UNKNOWN, commit
 from replication.surroundings import arithmetic
 from replication.verification.collect import packages, settings
 from replication.verification.differences import Difference
+from replication.verification.in_short import ReferenceInShort, bits_of_runs, reference_digest
 from replication.verification.machine import gpu, own_processor, system
 from replication.verification.receipt import (
-    FOLDER_NAME,
     LISTED,
     LONGEST,
-    Agreement,
+    LONGEST_PART,
+    PLAIN_LETTERS,
     Code,
     Judgement,
     Level,
@@ -27,11 +29,17 @@ from replication.verification.receipt import (
     Machine,
     Receipt,
     Runs,
-    reference_digest,
+    is_plain,
+    names_folder,
 )
-from replication.verification.reference import FINGERPRINTS, Reference, reference_folder
+from replication.verification.reference import (
+    FINGERPRINTS,
+    Reference,
+    reference_folder,
+    run_keys,
+)
 
-LEFT_OUT = "left out, as it names a folder"
+LEFT_OUT = "left out, as it names a folder or is no plain text"
 
 
 class Verified(NamedTuple):
@@ -64,7 +72,9 @@ def issue(
         InputError: if nothing of the study is computed.
     """
     study, current, reference, differences = verified
-    if not current.verdicts and FINGERPRINTS not in current.tables:
+    short = ReferenceInShort.of(reference)
+    runs = _runs(current, reference, short, {item.place for item in differences})
+    if not current.verdicts and not runs:
         raise InputError(
             "--receipt: there is nothing to tell, as nothing is computed here; run"
             " `snakemake verify` first, or take --level full"
@@ -80,10 +90,10 @@ def issue(
         level=level,
         settings=_other_settings(settings(jobs, study), settings(default, study)) or "default",
         verdicts={
-            claim: Judgement.of(verdict, reference.verdicts.get(claim))
+            claim: Judgement.found(verdict, short.verdicts.get(claim))
             for claim, verdict in current.verdicts.items()
         },
-        runs=_runs(current, reference, {item.place for item in differences}),
+        runs=runs,
         differences=len(differences),
         listed=_listed(differences),
     )
@@ -99,12 +109,18 @@ def _code(root: Path) -> Code | None:
 
 def _machine(device: str) -> Machine:
     return Machine(
-        processor=own_processor(),
-        emulated=arithmetic(),
+        processor=_part(own_processor()) or UNKNOWN,
+        emulated={name: _part(value) for name, value in arithmetic().items()},
         cores=os.cpu_count() or 1,
-        system=system(),
-        gpu=gpu() if device == "cuda" else None,
+        system=_part(system()) or UNKNOWN,
+        gpu=_part(gpu()) if device == "cuda" else None,
     )
+
+
+def _part(name: str) -> str:
+    """The name of a machine's part in plain letters: the sign of a trademark is left out."""
+    plain = " ".join(re.sub(f"[^{PLAIN_LETTERS}]", " ", name).split())
+    return LEFT_OUT if names_folder(plain) else plain[:LONGEST_PART]
 
 
 def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
@@ -113,20 +129,24 @@ def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
     return digest({name: own.get(name) for name in names}) if names else ""
 
 
-def _runs(current: Reference, reference: Reference, places: set[str]) -> dict[str, Runs]:
-    """The runs by experiment, with the places of all differences."""
-    if FINGERPRINTS not in current.tables:
-        return {}
+def _runs(
+    current: Reference, reference: Reference, short: ReferenceInShort, places: set[str]
+) -> dict[str, Runs]:
+    """Those runs by experiment that the reference has, too, with the places of all differences."""
     known = reference.tables[FINGERPRINTS]
+    runs = current.tables.get(FINGERPRINTS, known.head(0))
+    keys = run_keys(runs)
+    if not {*keys} <= {*known}:
+        return {}
     found = {}
-    for name, runs in current.tables[FINGERPRINTS].groupby("experiment", sort=False):
-        same = Runs.of(runs, "bit for bit")
-        agreement: Agreement = "within tolerance"
-        if {FINGERPRINTS, f"{FINGERPRINTS}, experiment {name}"} & places:
-            agreement = "differ"
-        elif same.are_those_of(known[known["experiment"] == name]):
-            agreement = "bit for bit"
-        found[str(name)] = same.model_copy(update={"agreement": agreement})
+    for name, bits in bits_of_runs(runs.merge(known[keys].drop_duplicates(), on=keys)).items():
+        same = Runs.of(bits, "bit for bit")
+        if same.are_those_of(short.runs[name]):
+            found[name] = same
+        elif {FINGERPRINTS, f"{FINGERPRINTS}, experiment {name}"} & places:
+            found[name] = Runs.of(bits, "differ")
+        else:
+            found[name] = Runs.of(bits, "within tolerance")
     return found
 
 
@@ -146,4 +166,6 @@ def _listed(differences: Sequence[Difference]) -> list[Listed]:
 
 
 def _shareable(text: str) -> str:
-    return LEFT_OUT if FOLDER_NAME.search(text) else text[:LONGEST]
+    """A text as a receipt may tell it, in one line."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    return line[:LONGEST] if is_plain(line) and not names_folder(line) else LEFT_OUT
