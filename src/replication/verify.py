@@ -8,7 +8,6 @@ seed    computes one seed of every experiment from nothing, drawn at random
 full    computes everything from nothing, in a folder of its own
 """
 
-import math
 import os
 import random
 import subprocess
@@ -41,6 +40,7 @@ from replication.verification.collect import (
     families,
     others,
     settings,
+    texts_among_numbers,
 )
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import Difference
@@ -65,6 +65,7 @@ from replication.verification.reference import (
 )
 from replication.verification.scorecard import counts as totals
 from replication.verification.scorecard import scorecard
+from replication.verification.sentences import READABLE, sentences
 
 STAGES = ("table", "evidence", "verdict")
 """What makes figures' numbers and verdicts from metrics."""
@@ -301,14 +302,28 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
     else:
+        now, before = (
+            each.configuration.section(study).model_dump(mode="json")
+            for each in (project.jobs, project.default)
+        )
+        click.echo(f"Other settings than by default: {', '.join(_other_keys(now, before, study))}")
         current, due = _known(current, reference), _also_of(due, expected(default))
     if keep:
         _write_found(keep, current)
     again = judge_again(reference.tables[EVIDENCE], families(default))
+    texts = list(texts_among_numbers(current, reference))
+    tables = {
+        name: table
+        for name, table in current.tables.items()
+        if name not in {text.place for text in texts}
+    }
     rows = [
         *missing("reference", reference, expected(default)),
-        *(Difference("results", path, "readable", why) for path, why in refused.items()),
-        *compare(current, reference, changed, again, counts(jobs), others(jobs)),
+        *(Difference("results", path, READABLE, why) for path, why in refused.items()),
+        *texts,
+        *compare(
+            replace(current, tables=tables), reference, changed, again, counts(jobs), others(jobs)
+        ),
         *missing("results", current, due if level == "full" else _begun(due, current, level)),
     ]
     _report(default, current, reference, rows)
@@ -402,6 +417,15 @@ def _known(current: Reference, reference: Reference) -> Reference:
     return Reference(tables, verdicts, current.depends | {"settings": known})
 
 
+def _other_keys(data: Any, default: Any, path: str) -> Iterator[str]:
+    """Yield the keys below a path whose values are not the default ones."""
+    if isinstance(data, dict) and isinstance(default, dict):
+        for key in default | data:
+            yield from _other_keys(data.get(key), default.get(key), f"{path} > {key}")
+    elif data != default:
+        yield path
+
+
 def _also_of(due: Expected, default: Expected) -> Expected:
     """Of what should be there that which the defaults have, too."""
     runs = due.runs[due.runs["experiment"].isin(default.runs["experiment"])]
@@ -447,11 +471,8 @@ def _report(
         click.echo(f"Equal to the reference: {found}{within}.")
     elif not rows:
         click.echo("Nothing is computed here; the reference itself is whole.")
-    for place, quantity, was, now, difference, tolerance, allowed in rows[:SHOWN]:
-        size = "" if math.isnan(difference) else f", at most {allowed:.3g}"
-        gap = "" if math.isnan(difference) else f", {difference:.3g} apart"
-        said = f"{now}, expected {was}{gap} (tolerance: {tolerance}{size})"
-        click.echo(f"{place}: {quantity} is {said}", err=True)
+    for sentence in sentences(rows)[:SHOWN]:
+        click.echo(sentence, err=True)
 
 
 def _with_removals(data: Any, default: Any) -> Any:

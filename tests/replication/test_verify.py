@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from conftest import DEFAULTS, FIGURE, PAGE, ROOT, Project, Template
+from conftest import DEFAULTS, FIGURE, PAGE, ROOT, STUDIES, Project, Template
 
-from replication.configuration import merged
+from replication.configuration import configure, merged, read_overlay
 from replication.reproductions import EARLIER, reproductions
 from replication.verification.in_short import reference_digest
 from replication.verification.receipt import Receipt, read_receipt
@@ -86,12 +86,27 @@ def test_what_is_computed_is_compared(computed):
     assert pd.read_csv(computed.folder / "results/differences.csv")["study"].tolist() == [STUDY]
 
 
+@pytest.mark.parametrize("is_found", [True, False])
+def test_a_text_among_numbers_is_the_only_difference(computed, is_found):
+    """It makes texts of all numbers of its column, and none of them equals a number."""
+    here = computed.folder / FIGURE.replace(".pdf", ".csv")
+    there = reference_folder(computed.folder, STUDY) / f"figures/{here.name}"
+    edited = here if is_found else there
+    columns, row, *_ = edited.read_text().splitlines()
+    number = dict(zip(columns.split(","), row.split(","), strict=True))["error_mean"]
+    with content(edited, edited.read_bytes().replace(f",{number},".encode(), b",abc,", 1)):
+        output = verify(computed, succeed=False)
+    said = "abc, expected a number" if is_found else "a number, expected abc"
+    assert f"\nfigures/fig1.csv: error_mean in row 1 is {said}\n" in output
+    assert f"Error: {1 if is_found else 2} differences" in output, "the other is the edit"
+
+
 def test_a_file_that_cannot_be_used_is_a_difference(computed):
     name = f"results/{STUDY}/metrics/printed/fingerprint.parquet"
     file = computed.folder / name
     with content(file, file.read_bytes()[:100]):
         output = verify(computed, succeed=False)
-        assert f"results: {name} is {name}: truncated, damaged" in output
+        assert f"\n{name}: truncated, damaged" in output
         assert "1 differences" in output
         assert output.rstrip().endswith("are in results/differences.csv")
         assert "truncated, damaged" in verify(computed, "--write", succeed=False)
@@ -104,27 +119,42 @@ def test_verdict_edited_by_hand_fails_and_is_named(clone):
     edited["verdict"] = "replicated"
     file.write_text(json.dumps(verdicts))
     output = verify(clone, succeed=False)
-    assert "verdicts.json: content is changed by hand, expected as it was made" in output
+    assert "verdicts.json of the reference was changed by hand; restore it with git" in output
     assert "verdict on C3 is contradicted by 10 seeds (0 of 1 hold" in output
 
 
 EDITS = [
-    (f"{SOURCE}/published/fig1.csv", "0.368", "0.468", "settings: claim C1 is"),
-    (f"{SOURCE}/config.yaml", "updates: 200", "updates: 300", "settings: figure fig2 is"),
-    (f"{SOURCE}/config.yaml", "count: 10", "count: 9", "settings: experiment replication is"),
-    (f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6", "settings: claim C1"),
-    (f"{SOURCE}/data.py", '"noise").normal(0,', '"noise").normal(1,', f"{STUDY}.data is"),
+    (
+        f"{SOURCE}/published/fig1.csv",
+        "0.368",
+        "0.468",
+        "claim C1 is not as it was when the reference was made: its entry in the registry",
+    ),
+    (f"{SOURCE}/config.yaml", "updates: 200", "updates: 300", "figure fig2 is not as it was"),
+    (
+        f"{SOURCE}/config.yaml",
+        "count: 10",
+        "count: 9",
+        "experiment replication is not as it was when the reference was made: its settings or its",
+    ),
+    (f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6", "claim C1 is not as it was"),
+    (
+        f"{SOURCE}/data.py",
+        '"noise").normal(0,',
+        '"noise").normal(1,',
+        f"the code of transformer_dynamics.{STUDY}.data is not as it was when the reference",
+    ),
     (
         f"{SOURCE}/claims/learning.py",
         "iloc[:, -1]",
         "iloc[:, 1]",
-        f"{STUDY}.claims.learning is",
+        f"{STUDY}.claims.learning is not",
     ),
     (
         "src/replication/verification/differences.py",
         '"same processor", 0, 0',
         '"same processor", 9, 9',
-        "code: replication.verification.differences is",
+        "the code of replication.verification.differences is not as it was",
     ),
 ]
 
@@ -155,12 +185,31 @@ def test_what_an_overlay_adds_is_not_an_error_but_cannot_become_the_reference(co
     assert "only results of the default configuration become the reference" in output
 
 
+def test_settings_of_an_overlay_are_named_by_their_keys(computed):
+    (computed.folder / "mine.yaml").write_text(
+        f"{STUDY}: {{experiments: {{printed: {{training: {{updates: 3}}}}}}}}"
+    )
+    whole = configure(read_overlay(computed.folder / "mine.yaml"), {STUDY: STUDIES[STUDY]})
+    whole.write(computed.folder / "mine.yaml")
+    output = verify(computed, "--configuration", "mine.yaml", succeed=False)
+    named = f"{STUDY} > experiments > printed > training > updates"
+    assert f"Other settings than by default: {named}\n" in output
+
+
+def test_what_fails_a_verification_is_printed_once(computed):
+    computed.edit(f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6")
+    output = computed.run("verify", "--config", f"study={STUDY}", succeed=False)
+    for said in ("claim C1 is not as it was", "verdict on C1 is", "Error: 3 differences"):
+        assert output.count(said) == 1, output
+    assert "reference, judged again; results: verdict on C1 is" in output
+
+
 def test_a_wrong_measure_fails_from_end_to_end(computed):
     computed.edit(f"{SOURCE}/measures.py", "1 - weights.ravel()", "1 - weights.ravel() ** 2")
     computed.run(f"results/{STUDY}/verdicts/C1.json")
     output = verify(computed, succeed=False)
     assert "results: verdict on C1 is contradicted (" in output
-    assert f"code: transformer_dynamics.{STUDY}.measures is " in output
+    assert f"the code of transformer_dynamics.{STUDY}.measures is not as it was " in output
 
 
 def test_a_missing_reference_is_one_sentence(clone):
@@ -250,7 +299,7 @@ def test_a_verdict_that_was_changed_is_refused(computed):
     with content(path, path.read_bytes().replace(b'"contradicted"', b'"replicated"')):
         assert said in computed.run(PAGE, succeed=False)
         assert not (computed.folder / PAGE).exists()
-        assert said in verify(computed, succeed=False)
+        assert f"\n{said}\n" in verify(computed, succeed=False)
 
 
 def test_of_a_reference_that_is_replaced_it_is_kept_what_receipts_are_checked_by(computed):

@@ -9,6 +9,8 @@ SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
 # What `--config study=...` names, or the studies of a plain run.
 SELECTED = checked(JOBS.selected, CHOICE)
+# What a program says to whom started it. If it fails, Snakemake shows its log.
+SHOWN = f"{LOGGED}; cat {{log:q}}"
 
 
 rule scorecard:
@@ -95,7 +97,7 @@ rule verify:
         "Comparing the results with the reference"
     shell:
         "{params.python:q} -m replication.verify {params.studies:q} --root {params.root:q}"
-        " --configuration results/config.yaml 2>&1 | tee {log:q}"
+        f" --configuration results/config.yaml{SHOWN}"
 
 
 rule reference:
@@ -112,7 +114,7 @@ rule reference:
         "Keeping the results as the reference"
     shell:
         "{params.python:q} -m replication.verify --write {params.studies:q} --root {params.root:q}"
-        " --configuration results/config.yaml 2>&1 | tee {log:q}"
+        f" --configuration results/config.yaml{SHOWN}"
 
 
 rule provenance:
@@ -124,7 +126,7 @@ rule provenance:
     message:
         "Describing everything that is computed here as an RO-Crate"
     shell:
-        "{params.python:q} -m replication.crate 2>&1 | tee {log:q}"
+        f"{{params.python:q}} -m replication.crate{SHOWN}"
 
 
 rule verdicts:

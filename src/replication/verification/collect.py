@@ -11,7 +11,12 @@ from replication.errors import InputError
 from replication.frames import read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.provenance import digest
-from replication.verification.differences import ACROSS_PROCESSORS, OTHER_SEEDS, Tolerances
+from replication.verification.differences import (
+    ACROSS_PROCESSORS,
+    OTHER_SEEDS,
+    Difference,
+    Tolerances,
+)
 from replication.verification.machine import machine
 from replication.verification.reference import (
     EVIDENCE,
@@ -27,6 +32,8 @@ from replication.verification.scorecard import read_verdict
 
 COMPARISON = "replication.verification.comparison"
 """Code that every number of a reference depends on, as it says which ones are equal."""
+NUMBER = "a number"
+"""What stands in the place of a text."""
 
 
 def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, str]]:
@@ -66,6 +73,32 @@ def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, 
         tables[FINGERPRINTS] = collect_fingerprints(runs)
     verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
     return Reference(tables, verdicts, depends(jobs, study)), refused
+
+
+def texts_among_numbers(found: Reference, reference: Reference) -> Iterator[Difference]:
+    """Yield the cells, of either side, whose text makes a column of numbers one of texts.
+
+    No cell of such a column equals its like, so that its table cannot be compared.
+    """
+    for name in [name for name in found.tables if name in reference.tables]:
+        here, there = found.tables[name], reference.tables[name]
+        for column in there.columns.intersection(here.columns):
+            for row in _texts(here[column], there[column]):
+                yield Difference(name, f"{column} in row {row + 1}", NUMBER, here[column][row])
+            for row in _texts(there[column], here[column]):
+                yield Difference(name, f"{column} in row {row + 1}", there[column][row], NUMBER)
+
+
+def _texts(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
+    """The cells of a column of texts that are not of the kind of a like column, if others are."""
+    is_text, is_like_text = map(pd.api.types.is_string_dtype, (column, like))
+    if not is_text or is_like_text:
+        return column.index[:0]
+    if pd.api.types.is_bool_dtype(like):
+        is_like = column.isin(["True", "False"])
+    else:
+        is_like = pd.to_numeric(column, errors="coerce").notna()
+    return column.index[column.notna() & ~is_like & bool(is_like.any())]
 
 
 def expected(study: StudyJobs) -> Expected:
