@@ -1,8 +1,11 @@
 """Whatever stands in an overlay: it is refused in words, before anything runs."""
 
 import importlib
+import re
+import shlex
 import shutil
 from functools import wraps
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -422,10 +425,32 @@ def test_values_of_options_are_no_targets():
     assert unknown_targets(JOBS, words, "figures".__eq__, "figures".__eq__) == ["fig66"]
 
 
-def test_the_overlay_of_the_documentation_takes_few_jobs(tmp_path):
+@pytest.mark.parametrize(
+    ("document", "figure"),
+    [("README.md", "figures/more_seeds"), ("config/README.md", "figures/rare")],
+)
+def test_an_overlay_of_the_documentation_takes_few_jobs_and_trains_nothing_anew(
+    tmp_path, document, figure
+):
     (block,) = (
         part.partition("```")[0]
-        for part in (ROOT / "config/README.md").read_text().split("```yaml\n")[1:]
+        for part in (ROOT / document).read_text(encoding="utf-8").split("```yaml\n")[1:]
     )
     jobs = Jobs.of(configure(read_overlay_text(tmp_path, block), STUDIES), STUDIES)
-    assert len(list(jobs.closure(["figures/rare"]))) <= 15
+    assert len(list(jobs.closure([figure]))) <= 15
+    anew = [path for path, task in JOBS.tasks.items() if jobs.tasks.get(path) != task]
+    assert [path for path in anew if JOBS.tasks[path].stage in {"data", "runs", "metrics"}] == []
+
+
+@pytest.mark.parametrize(("option", "is_value"), [("configfile", ".yaml"), ("config", "=")])
+def test_no_example_has_its_target_where_snakemake_takes_it_for_a_value(option, is_value):
+    commands = [
+        command.partition("#")[0]
+        for folder in (".", "config", "docs", "src")
+        for path in (ROOT / folder).glob("*.md" if folder == "." else "**/*.[my][da]*")
+        for command in re.findall(r"snakemake ([^`\n]*--.*?)[`\n]", path.read_text("utf-8"))
+    ]
+    found = [re.findall(rf"--{option} (.*?)(?= -|$)", command) for command in commands]
+    values = [value for given in chain(*found) for value in shlex.split(given)]
+    assert values
+    assert [value for value in values if is_value not in value and value != "..."] == []
