@@ -256,10 +256,12 @@ def _figure(work: Work) -> None:
 def write_figure(work: Work, drawn: "Figure") -> None:
     """Write what the function of a figure's job has drawn."""
     from replication.drawing import note, save
+    from replication.layout import settle
     from replication.storage import write_atomically
 
     if unlike := work.order.settings.get("unlike_published"):
         click.echo(f"{work.output} shows no published values: {unlike}", err=True)
+        settle(drawn)
         note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = work.output.suffix.removeprefix(".")
     subject = f"{work.output.stem}; {mark(work.provenance)}; seeds {work.order.seeds or 'none'}"

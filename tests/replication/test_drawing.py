@@ -3,6 +3,8 @@
 import io
 
 import matplotlib.pyplot as plt
+import numpy as np
+import pytest
 import seaborn as sns
 from matplotlib.font_manager import font_scalings
 from PIL import Image
@@ -13,9 +15,11 @@ from replication.drawing import (
     WIDTH,
     category_styles,
     curve_styles,
+    note,
     save,
     set_style,
 )
+from replication.layout import settle
 
 LEGIBLE = 6.5
 """Points."""
@@ -57,6 +61,36 @@ def test_a_file_is_as_wide_as_its_figure():
         dots = plt.rcParams["savefig.dpi"]
     width, _ = Image.open(stream).size
     assert WIDTH - 0.1 < width / dots <= WIDTH + 0.01
+
+
+@pytest.mark.parametrize("place", ["lower center", "upper center", "center right"])
+def test_a_note_stands_below_all_and_moves_no_legend(place):
+    """A legend of a figure stands at the edge of the picture, which the note moves."""
+
+    def drawn(text: str) -> tuple[int, list[int]]:
+        """Height of the picture, and where the legend is, from the corner of the axes."""
+        drawing, axes = plt.subplots(figsize=(WIDTH, 2), layout="constrained")
+        axes.plot([0, 1], [0, 1], label="line")
+        axes.set(xlabel="update", facecolor="#00ff00")
+        drawing.legend(loc=f"outside {place}", facecolor="#ff0000", framealpha=1)
+        if text:
+            settle(drawing)
+            note(drawing, text)
+        stream = io.BytesIO()
+        save(drawing, stream, "png", "a title", "a subject")
+        pixels = np.asarray(Image.open(stream).convert("RGB"))
+        panel, legend = (
+            np.argwhere((pixels == colour).all(axis=2)) for colour in ([0, 255, 0], [255, 0, 0])
+        )
+        return len(pixels), [*(legend.min(0) - panel.min(0)), *(legend.max(0) - panel.min(0))]
+
+    with plt.rc_context():
+        set_style()
+        height, before = drawn("")
+        with_note, after = drawn("No published values, as the settings differ. " * 5)
+        line = plt.rcParams["savefig.dpi"] * plt.rcParams["font.size"] / 72
+    assert with_note > height + 2 * line
+    assert np.abs(np.subtract(after, before)).max() < line / 4
 
 
 def test_curves_get_darker_as_in_seaborns_palette():
