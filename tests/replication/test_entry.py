@@ -24,6 +24,14 @@ def test_a_plain_run_judges_all_claims_and_draws_what_costs_little(project):
     assert everything["page"] == 1
 
 
+@pytest.mark.parametrize("words", [[FIGURE], ["--lint"]])
+def test_a_python_without_the_packages_of_the_project_is_one_sentence(template, words):
+    (template.folder / "src/replication/configuration.py").write_text("import packed_away\n")
+    output = template.run(*words, succeed=False)
+    assert ", which runs Snakemake, has no module packed_away: run `make environment` in" in output
+    assert "ModuleNotFoundError" not in output
+
+
 def test_a_project_may_lie_below_a_path_with_spaces(tmp_path: Path):
     assert Template(tmp_path / "my own papers").planned(FIGURE)["figure"] == 1
 

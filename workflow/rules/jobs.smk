@@ -8,18 +8,24 @@ from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 from snakemake.settings.types import RerunTrigger
 
-from replication import surroundings
-from replication.configuration import configure, read_overlay
-from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.progress import TimeLeft
-from replication.report.captions import Captions
-from replication.seconds import read_recorded
-from replication.slurm import prepare_run
-from replication.digest import code
-from replication.stages import Stage, alternatives
-from replication.study import find_studies
-from replication.targets import KINDS, refuse_target, unknown_targets
+try:
+    from replication import surroundings
+    from replication.configuration import configure, read_overlay
+    from replication.errors import InputError
+    from replication.jobs import Jobs
+    from replication.progress import TimeLeft
+    from replication.report.captions import Captions
+    from replication.seconds import read_recorded
+    from replication.slurm import prepare_run
+    from replication.digest import code
+    from replication.stages import Stage, alternatives
+    from replication.study import find_studies
+    from replication.targets import KINDS, refuse_target, unknown_targets
+except ModuleNotFoundError as error:
+    raise WorkflowError(
+        f"{sys.executable}, which runs Snakemake, has no module {error.name}: run `make environment`"
+        " in the folder of the project, then its `.venv/bin/snakemake`"
+    ) from None
 
 # All that is here, and most of what follows, stays to the end; to look through it again and again for
 # what may go takes a fifth of the start.
