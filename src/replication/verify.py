@@ -71,6 +71,8 @@ STAGES = ("table", "evidence", "verdict")
 """What makes figures' numbers and verdicts from metrics."""
 SHOWN = 30
 """Differences that are printed; the rest stands in the file."""
+KEYS = 10
+"""Of an overlay, that are printed."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +308,9 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
             each.configuration.section(study).model_dump(mode="json")
             for each in (project.jobs, project.default)
         )
-        click.echo(f"Other settings than by default: {', '.join(_other_keys(now, before, study))}")
+        keys = list(_other_keys(now, before, study))
+        more = f" and {len(keys) - KEYS} more" if len(keys) > KEYS else ""
+        click.echo(f"Other settings than by default: {', '.join(keys[:KEYS])}{more}")
         current, due = _known(current, reference), _also_of(due, expected(default))
     if keep:
         _write_found(keep, current)

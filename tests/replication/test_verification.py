@@ -9,7 +9,7 @@ from conftest import JOBS, ROOT
 
 from replication.errors import InputError
 from replication.registry import Interval, Registry
-from replication.verification.collect import counts, expected, others
+from replication.verification.collect import counts, expected, others, texts_among_numbers
 from replication.verification.comparison import compare, missing
 from replication.verification.differences import (
     ACROSS_PROCESSORS,
@@ -34,6 +34,7 @@ from replication.verification.reference import (
     run_keys,
     write_reference,
 )
+from replication.verification.sentences import sentences
 
 TEST = Interval(kind="interval", upper=0)
 EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
@@ -192,6 +193,45 @@ def test_digests_that_look_like_numbers_stay_texts(reference, tmp_path):
     runs = RUNS.assign(digest=["0123456789012345", "123e456789012345"])
     write_reference(tmp_path, with_table(reference, "fingerprints.csv", runs))
     assert read_reference(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts", "row"),
+    [
+        ([0.5, 1.5, 2.5], ["0.5", "1.5", "abc"], 3),
+        ([1, 2, 3], ["1", "2.0.0", "3"], 2),
+        ([True, False, True], ["yes", "False", "True"], 1),
+        ([0.5, 1.5, 2.5], ["a", "b", "c"], None),
+        ([np.nan, np.nan, np.nan], ["a", "b", None], None),
+        (["a", "b", "c"], ["a", "b", "1"], None),
+    ],
+)
+def test_a_text_among_numbers_is_named_by_its_cell(reference, numbers, texts, row):
+    known, found = (
+        with_table(reference, "figures/fig6.csv", pd.DataFrame({"x": values}))
+        for values in (numbers, texts)
+    )
+    named = [f"x in row {row}"] if row else []
+    for sides in ((found, known), (known, found)):
+        assert [cell.quantity for cell in texts_among_numbers(*sides)] == named
+
+
+def test_sentences_say_what_changed_once_and_before_numbers(reference):
+    nearly = with_table(reference, "figures/fig6.csv", FIGURE.assign(entropy_mean=[2.0, 0.3]))
+    depends = {"settings": {"figure fig6": "2", "claim T2": "1"}, "code": {}}
+    found = changed(nearly, depends=reference.depends | depends)
+    place, *rest = sentences(compare(found, reference, ["evidence.csv"], {}))
+    assert place.startswith("evidence.csv of the reference was changed or added by hand; restore")
+    assert [said.partition(":")[0] for said in rest] == [
+        "claim T2 is new, the reference has nothing of it",
+        "figure fig6 is not as it was when the reference was made",
+        "the code of m is gone, the reference still has it",
+        "figures/fig6.csv",
+    ]
+    twice = [Difference(place, "verdict on T1", "none", "replicated") for place in "ab"]
+    assert sentences(twice) == ["a; b: verdict on T1 is replicated, expected none"]
+    absent = Difference("results", "verdict on T1", "there", "missing")
+    assert sentences([absent]) == ["results: verdict on T1 is missing"]
 
 
 def test_missing_values_are_not_equal_to_numbers():

@@ -119,7 +119,7 @@ def test_verdict_edited_by_hand_fails_and_is_named(clone):
     edited["verdict"] = "replicated"
     file.write_text(json.dumps(verdicts))
     output = verify(clone, succeed=False)
-    assert "verdicts.json of the reference was changed by hand; restore it with git" in output
+    assert "verdicts.json of the reference was changed or added by hand; restore it" in output
     assert "verdict on C3 is contradicted by 10 seeds (0 of 1 hold" in output
 
 

@@ -34,7 +34,7 @@ def _told(difference: Difference) -> tuple[list[str], str]:
     if (place, was) == ("results", READABLE):
         return [], now
     if quantity == "content":
-        return [], f"{place} of the reference was changed by hand; restore it with git"
+        return [], f"{place} of the reference was changed or added by hand; restore it with git"
     if place in {"settings", "code"}:
         return [], _changed(place, quantity, was, now)
     if (was, now) == ("there", "missing"):
@@ -50,6 +50,6 @@ def _changed(place: str, name: str, was: str, now: str) -> str:
         return f"{named} is new, the reference has nothing of it"
     if now == "none":
         return f"{named} is gone, the reference still has it"
-    depends_on = _DEPENDS_ON.get(name.partition(" ")[0]) if place == "settings" else None
+    depends_on = _DEPENDS_ON.get(name.partition(" ")[0])
     why = f": {depends_on} changed" if depends_on else ""
     return f"{named} is not as it was when the reference was made{why}"
