@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self
+from unicodedata import normalize
 
 from pydantic import Field, model_validator
 
@@ -28,7 +29,7 @@ class Member(Strict):
     """Its name there, with folders."""
     sha256: Sha256 | None = None
     """Digest of its content; without one, the digest of the archive covers it."""
-    bytes: Annotated[int, Field(ge=1)] | None = None
+    bytes: Annotated[int, Field(ge=0)] | None = None
     """Its size, if it is known."""
 
 
@@ -79,6 +80,20 @@ class Content(Strict):
             raise ValueError("must have either archive or files")
         return self
 
+    @model_validator(mode="after")
+    def _check_names(self) -> Self:
+        """Refuse names of one file; some disks tell neither capitals nor ways to write é apart."""
+        taken: dict[str, str] = {}
+        for name in self.written:
+            plain = normalize("NFC", name).casefold()
+            if plain in taken:
+                raise ValueError(
+                    f"{taken[plain]} and {name} would be one file; give one of the data set's files"
+                    " another name"
+                )
+            taken[plain] = name
+        return self
+
     @property
     def downloads(self) -> dict[str, Download]:
         """What is fetched, by name."""
@@ -88,6 +103,13 @@ class Content(Strict):
     def names(self) -> list[str]:
         """Names of the files that there are in the end."""
         return list(self.archive.files if self.archive else self.files)
+
+    @property
+    def written(self) -> list[str]:
+        """Names of all that fetching writes: downloads, what is not whole of them, and members."""
+        downloads = list(self.downloads)
+        members = self.names if self.archive else []
+        return [*downloads, *(f"{name}.part" for name in downloads), *members]
 
 
 class Dataset(Content):

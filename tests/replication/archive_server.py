@@ -128,5 +128,6 @@ def archive_of(url: str, content: bytes) -> Archive:
 
 
 def left(folder: Path) -> dict[str, bytes]:
-    """Name to content of the files in a folder, if there is one."""
-    return {path.name: path.read_bytes() for path in folder.iterdir()} if folder.exists() else {}
+    """Name to content of the files in a folder but locks, if there is one."""
+    found = folder.iterdir() if folder.exists() else ()
+    return {path.name: path.read_bytes() for path in found if path.suffix != ".lock"}

@@ -7,7 +7,7 @@ import yaml
 from archive_server import CERTIFICATE, CONTENT, WHOLE, ArchiveServer, archive_of, left
 from conftest import Template
 
-from replication.datasets import Dataset, find_datasets, registries
+from replication.datasets import Content, Dataset, find_datasets, registries
 from replication.errors import InputError
 from replication.study import find_studies
 
@@ -80,6 +80,10 @@ def test_data_sets_of_several_studies_are_found_and_may_be_shared(tmp_path):
         (["files"], FILES, "must have either archive or files"),
         (["archive"], None, "must have either archive or files"),
         (["files"], {"../a": FILES["a"]}, "String should match pattern"),
+        (["archive", "files", "texts.zip"], {"path": "a"}, "texts.zip and texts.zip would be one"),
+        (["archive", "files", "Texts.ZIP"], {"path": "a"}, "texts.zip and Texts.ZIP would be one"),
+        (["archive", "files", "texts.zip.part"], {"path": "a"}, "texts.zip.part would be one file"),
+        (["archive", "files", "TRAIN.txt"], {"path": "a"}, "TRAIN.txt and train.txt would be one"),
         (["licence"], "", "licence: String should have at least 1 character"),
     ],
 )
@@ -100,6 +104,15 @@ def test_files_need_no_archive(tmp_path):
     (found,) = find_datasets([write(tmp_path, words=known | {"files": FILES})])
     assert found.outputs == ["results/datasets/words/a"]
     assert found.dataset.content.downloads == found.dataset.files
+
+
+@pytest.mark.parametrize("name", ["A", "a.part", "A.PART"])
+def test_files_that_overwrite_each_other_are_refused(name):
+    with pytest.raises(InputError, match="would be one file; give one of the data set"):
+        Content.parse({"files": {**FILES, name: FILES["a"]}}, "here")
+    for one, other in (("é", "e\u0301"), ("ß", "SS")):
+        with pytest.raises(InputError, match="would be one file"):
+            Content.parse({"files": {f"a{one}": FILES["a"], f"a{other}": FILES["a"]}}, "here")
 
 
 @pytest.mark.parametrize("text", ["", "datasets: [", "datasets: {../up: {}}"])

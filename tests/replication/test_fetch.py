@@ -1,11 +1,13 @@
 """Fetching a data set from a real server: whole, interrupted, wrong, absent."""
 
 import hashlib
+import io
 import os
 import random
 import resource
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -254,17 +256,133 @@ def with_member(archive: Archive, split: str, **changes: object) -> Archive:
 
 def test_member_that_the_archive_lacks(archive, tmp_path):
     message = refusal(with_member(archive, "test", path="elsewhere/words.test.tokens"), tmp_path)
-    assert "has no member elsewhere/words.test.tokens but texts/, texts/" in message
+    assert (
+        "has no member elsewhere/words.test.tokens but texts/words.test.tokens, texts/" in message
+    )
     assert "correct the path in the registry of data sets" in message
     assert left(tmp_path) == {"texts-v1.zip": CONTENT}, "no text of an archive that lacks one"
 
 
-@pytest.mark.parametrize("wrong", [{"sha256": "0" * 64}, {"bytes": 5}])
-def test_member_with_another_content(archive, tmp_path, wrong):
-    message = refusal(with_member(archive, "train", **wrong), tmp_path)
+def test_member_with_another_content(archive, tmp_path):
+    message = refusal(with_member(archive, "train", sha256="0" * 64), tmp_path)
     digest = hashlib.sha256(TEXTS["train"]).hexdigest()
-    assert f"{len(TEXTS['train'])} bytes with sha256 {digest}, expected" in message
+    assert f"{len(TEXTS['train'])} bytes with sha256 {digest}, expected 00" in message
     assert left(tmp_path) == {"texts-v1.zip": CONTENT}
+
+
+def unpack(folder: Path, content: bytes, **member: Any) -> bytes:
+    """The file `a` that an archive put there by hand is said to have."""
+    archive = archive_of("https://nowhere.invalid/texts-v1.zip", content)
+    (folder / archive.name).write_bytes(content)
+    files = {"a": Member(**{"path": "a", **member})}
+    fetch(archive.model_copy(update={"files": files}), folder, OFFLINE)
+    return (folder / "a").read_bytes()
+
+
+def one_member(content: bytes, method: int = zipfile.ZIP_DEFLATED, name: str = "a") -> bytes:
+    """An archive of one file."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as opened:
+        opened.writestr(name, content)
+    return stream.getvalue()
+
+
+def spoilt(archive: bytes, place: int, by: bytes) -> bytes:
+    return archive[:place] + by + archive[place + len(by) :]
+
+
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+WORDS = bytes(range(256)) * 40
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_damaged_members_are_named(tmp_path, method):
+    """Each decompressor has errors of its own; bz2 raises what a full disk does."""
+    whole = one_member(WORDS, method)
+    assert unpack(tmp_path, whole) == WORDS
+    for place in range(31, len(whole) - 100, len(whole) // 10):
+        with pytest.raises(InputError, match=r"texts-v1\.zip: cannot be unpacked \(") as caught:
+            unpack(tmp_path, spoilt(whole, place, b"\xff\x00\xff"))
+        assert "; correct the registry of data sets, whose checksum it has" in caught.value.message
+        assert "\n" not in caught.value.message
+        assert (tmp_path / "a").read_bytes() == WORDS
+    assert set(left(tmp_path)) == {"a", "texts-v1.zip"}
+
+
+def test_member_whose_name_is_no_text(tmp_path):
+    archive = one_member(b"", name="é").replace("é".encode(), b"\xff\xff")
+    with pytest.raises(InputError, match=r"cannot be unpacked \('utf-8' codec can't decode"):
+        unpack(tmp_path, archive)
+    with pytest.raises(InputError, match=r"has no member a but b\\nb;"):
+        unpack(tmp_path, one_member(b"", name="b\nb"))
+
+
+@pytest.mark.parametrize("known", [{}, {"bytes": 0}, {"sha256": hashlib.sha256().hexdigest()}])
+def test_member_without_content(tmp_path, known):
+    assert unpack(tmp_path, one_member(b""), **known) == b""
+    with pytest.raises(InputError, match="a has 0 bytes, expected 1; correct the registry"):
+        unpack(tmp_path, one_member(b""), bytes=1)
+
+
+def test_member_that_is_a_folder(tmp_path):
+    with pytest.raises(InputError, match="has no member a/ but ;"):
+        unpack(tmp_path, one_member(b"", name="a/"), path="a/")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_too_large_a_member_is_not_unpacked(tmp_path, monkeypatch, method):
+    """Neither one that says so, nor one whose headers lie."""
+    bomb = one_member(bytes(10_000_000), method)
+    told = struct.pack("<I", 10_000_000)
+    lying = bomb.replace(told, struct.pack("<I", 10))
+    written: list[int] = []
+    monkeypatch.setattr("replication.fetch.PIECE", 1000)
+    original = zipfile.ZipExtFile.read
+    monkeypatch.setattr(
+        zipfile.ZipExtFile,
+        "read",
+        lambda self, n: written.append(len(piece := original(self, n))) or piece,
+    )
+    with pytest.raises(InputError, match="a has 10000000 bytes, expected 10; correct"):
+        unpack(tmp_path, bomb, bytes=10)
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        unpack(tmp_path, lying, bytes=10)
+    assert sum(written) <= 10
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        unpack(tmp_path, bomb.replace(told, struct.pack("<I", 10_000_010)))
+    assert set(left(tmp_path)) == {"texts-v1.zip"}
+
+
+def test_a_link_in_the_place_of_a_download_is_not_followed(server, archive, tmp_path):
+    own = tmp_path / "own.txt"
+    own.write_text("mine")
+    folder = tmp_path / "found"
+    folder.mkdir()
+    part = folder / "texts-v1.zip.part"
+    for link in (part.symlink_to, part.hardlink_to):
+        link(own)
+        assert f"{part}: is a link, and a download would" in refusal(archive, folder)
+        part.unlink()
+    part.symlink_to(tmp_path / "nowhere")
+    assert f"{part}: is a link, and a download would" in refusal(archive, folder)
+    part.unlink()
+    # The members' own places are taken by files, and what a link led to stays.
+    (folder / "train.txt").symlink_to(own)
+    fetch(archive, folder)
+    assert left(folder) == WHOLE
+    assert own.read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["texts-v1.zip", "texts-v1.zip.part", "train.txt"])
+def test_what_is_no_file_is_named(server, archive, tmp_path, name):
+    (tmp_path / name).mkdir()
+    message = refusal(archive, tmp_path)
+    assert message == f"{tmp_path}/{name}: is no file; move it away and run the same command again"
+    (tmp_path / name).rmdir()
+    os.mkfifo(tmp_path / name)
+    assert refusal(archive, tmp_path) == message
+    assert server.asked == []
 
 
 def test_member_with_its_own_checksum(archive, tmp_path):
@@ -385,6 +503,26 @@ def test_killed_download_goes_on_where_it_stopped(server, archive, tmp_path):
     assert "100%" in output, "progress is shown"
     assert server.sent == SIZE - have
     assert left(tmp_path) == WHOLE
+
+
+def test_several_processes_share_one_download(server, archive, tmp_path):
+    server.stops_at = SIZE // 2
+    server.hangs.clear()
+    first = program(archive, tmp_path)
+    part = tmp_path / "texts-v1.zip.part"
+    while first.poll() is None and not (part.exists() and part.stat().st_size):
+        time.sleep(0.01)
+    others = [program(archive, tmp_path) for _ in range(2)]
+    waiting = [process.stdout.readline() for process in others if process.stdout]
+    path = tmp_path / "texts-v1.zip"
+    assert waiting == 2 * [f"{path}: waiting for another process that downloads it\n"]
+    # The first one fails, a second one goes on, and the third one has nothing left to do.
+    server.stops_at = None
+    server.hangs.set()
+    outputs = [process.communicate()[0] for process in (first, *others)]
+    assert [process.returncode for process in (first, *others)] == [1, 0, 0], outputs
+    assert left(tmp_path) == WHOLE
+    assert [asked is None for asked in server.asked] == [True, False]
 
 
 @pytest.mark.parametrize(
