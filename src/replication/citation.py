@@ -16,9 +16,8 @@ and every text knows
     3 | words                        a small number as a word
 
 so that another configuration gets its own numbers. Of what pandas and numpy can do, texts can do
-what `_COMPUTING` and `_OF_ARRAYS` list, on copies of the tables that are theirs alone; a column
-with the name of a listed method is `table["mean"]`. `numerals` finds numbers that are typed all the
-same.
+what `sandbox` lists, on copies of the tables that are theirs alone; a column with the name of a
+listed method is `table["mean"]`. `numerals` finds numbers that are typed all the same.
 """
 
 import copy
@@ -26,22 +25,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from inspect import isroutine
-from numbers import Number
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-from jinja2 import StrictUndefined, Undefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-from pandas.api.extensions import ExtensionArray
-from pandas.api.typing import DataFrameGroupBy
-from pydantic import BaseModel
 
 from replication.errors import InputError
 from replication.registry import FigureText
-from replication.report.typeset import number
-from replication.strict import unknown_key
+from replication.report import typeset
+from replication.sandbox import MOST_DIGITS, Sandbox, no_column
 from replication.verification.judgement import Verdict
 
 if TYPE_CHECKING:
@@ -51,90 +42,7 @@ _WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve",
 )  # fmt: skip
-_LONGEST_LOOP = 1_000
-_COMPUTING = {
-    "all", "any", "count", "first", "idxmax", "idxmin", "last", "max", "mean", "median", "min",
-    "nunique", "prod", "quantile", "sem", "size", "std", "sum", "var",
-    "T", "abs", "clip", "columns", "corr", "cummax", "cummin", "cumsum", "diff", "div", "drop",
-    "drop_duplicates", "dropna", "endswith", "eq", "ge", "groupby", "gt", "head", "iat", "iloc",
-    "index", "isin", "isna", "items", "iterrows", "itertuples", "le", "loc", "lt", "mul",
-    "name", "names", "ndim", "ne", "ngroups", "nlargest", "notna", "nsmallest", "nth", "pct_change",
-    "pivot", "rank", "reset_index", "round", "set_index", "shape", "shift", "sort_index",
-    "sort_values", "squeeze", "stack", "startswith", "str", "sub", "tail", "tolist", "unique",
-    "unstack", "value_counts", "values", "xs",
-}  # fmt: skip
-"""What a text can do with a table and what is computed of it: nothing that calls a function by its
-name, runs text as code or writes."""
-_OF_ARRAYS = {"item", "ndim", "shape", "size", "tolist"}
-"""And with an array, whose other methods write into the one that they are given."""
-_PLAIN = (str, int, float, list, tuple, dict)
 _CITED = re.compile(r"<!-- cited:\n(.*?)\n-->\n(.*?)<!-- end of cited -->", re.DOTALL)
-
-
-class _Undefined(StrictUndefined):
-    """Says which column a table lacks."""
-
-    @property
-    def _undefined_message(self) -> str:
-        if isinstance(self._undefined_obj, pd.DataFrame) and not self._undefined_hint:
-            return _no_column(self._undefined_obj, str(self._undefined_name))
-        return super()._undefined_message
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    """Tables can be computed with; nothing is written, and no text is run as code."""
-
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """A column comes before all that pandas calls so but the methods that a text can call."""
-        if attribute in _own_names(obj) and not _is_method(obj, attribute):
-            return obj[attribute]
-        return super().getattr(obj, attribute)
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Fields of a model, what computes of tables and arrays, and of plain values all safe."""
-        if isinstance(obj, BaseModel):
-            return attr in type(obj).model_fields
-        if isinstance(obj, np.ndarray | np.generic | ExtensionArray):
-            return attr in _OF_ARRAYS
-        module = type(obj).__module__.partition(".")[0]
-        # A row of itertuples is of pandas, too, but a tuple.
-        if module == "pandas" and not isinstance(obj, tuple):
-            return attr in _COMPUTING
-        plain = isinstance(obj, _PLAIN) or module == "jinja2"
-        return plain and super().is_safe_attribute(obj, attr, value)
-
-
-def _own_names(obj: Any) -> Iterable[Any]:
-    """Names of columns, or of what stands in a row."""
-    match obj:
-        case pd.DataFrame():
-            return list(obj)
-        case DataFrameGroupBy():
-            return list(obj.obj)
-        case pd.Series():
-            return list(obj.index)
-    return []
-
-
-def _is_method(obj: Any, name: str) -> bool:
-    return name in _COMPUTING and isroutine(getattr(obj, name))
-
-
-def _range(*ends: int) -> range:
-    found = range(*ends)
-    if len(found) > _LONGEST_LOOP:
-        raise ValueError(f"a loop over {len(found)} numbers is longer than {_LONGEST_LOOP}")
-    return found
-
-
-def _only_words(value: Any) -> Any:
-    """Refuse to show what is neither text nor a number: a method whose brackets were forgotten."""
-    if isinstance(value, str | Number | np.bool_ | Undefined):
-        return value
-    if isroutine(value):
-        name = getattr(value, "__name__", "this")
-        raise TypeError(f"{name} is a method without its brackets; a column is table['{name}']")
-    raise TypeError(f"a {type(value).__name__} is neither text nor a number")
 
 
 def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
@@ -149,7 +57,7 @@ def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
     """
     for column, wanted in cells.items():
         if column not in table:
-            raise LookupError(_no_column(table, column))
+            raise LookupError(no_column(table, column))
         found = table[table[column].isin(wanted if isinstance(wanted, list) else [wanted])]
         if found.empty:
             known = ", ".join(map(str, table[column].unique()))
@@ -166,12 +74,17 @@ def cell(table: pd.DataFrame, column: str, **cells: Any) -> Any:
     """
     found = rows(table, **cells)
     if column not in found:
-        raise LookupError(_no_column(table, column))
+        raise LookupError(no_column(table, column))
     values = found[column].unique().tolist()
     if len(values) != 1:
         where = ", ".join(f"{name} {value}" for name, value in cells.items()) or "all rows"
         raise LookupError(f"{column} has {len(values)} values in {where}; say which one")
     return values[0]
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with significant digits, of which a float has some 17."""
+    return typeset.number(value, min(digits, MOST_DIGITS))
 
 
 def words(count: int) -> str:
@@ -277,7 +190,7 @@ def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
     """
     try:
         # Its own copies: what one text does to a table no other text sees.
-        return ENVIRONMENT.from_string(text).render(copy.deepcopy(dict(known)))
+        return ENVIRONMENT.shown(text, copy.deepcopy(dict(known)))
     except InputError:
         raise
     except Exception as error:
@@ -304,14 +217,9 @@ def _sentence(error: Exception) -> str:
     return (told.strip() or repr(error)).splitlines()[0]
 
 
-def _no_column(table: pd.DataFrame, column: str) -> str:
-    return unknown_key(column, list(map(str, table))).replace("key", "column")
-
-
-ENVIRONMENT = _Environment(undefined=_Undefined, autoescape=False, finalize=_only_words)
+ENVIRONMENT = Sandbox()
 """What a text can do besides."""
-ENVIRONMENT.globals |= {"rows": rows, "cell": cell, "range": _range}
-del ENVIRONMENT.globals["lipsum"]
+ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
 ENVIRONMENT.filters |= {
     "number": number,
     "numbers": numbers,

@@ -445,10 +445,12 @@ def _check_own(settings: Any, registry: Registry, where: str) -> None:
 
 
 def _check_template(text: str, where: str) -> None:
-    """Refuse what is no template before anything is computed for it."""
-    from jinja2 import Environment, TemplateSyntaxError
+    """Refuse what is no template, or none for texts, before anything is computed for it."""
+    from jinja2 import TemplateSyntaxError
+
+    from replication.citation import ENVIRONMENT
 
     try:
-        Environment().parse(text)
+        ENVIRONMENT.compile(text)
     except TemplateSyntaxError as error:
         raise InputError(f"{where}: line {error.lineno} cannot be read: {error.message}") from error

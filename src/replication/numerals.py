@@ -85,6 +85,10 @@ def _as_it_stands(node: nodes.Expr | None) -> str:
             return node.data
         case nodes.Filter():
             return _as_it_stands(node.node)
+        case nodes.BinExpr():
+            # The sandbox computes at the end what may be large.
+            left, right = map(_as_it_stands, (node.left, node.right))
+            return left if right else ""
         case nodes.Expr():
             try:
                 return f" {node.as_const()} "

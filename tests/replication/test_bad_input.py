@@ -191,6 +191,9 @@ OVERLAYS = {
     "example:\n  figures: {mine: {drawing: fig1, experiment: printed}}\n"
     "  texts: {mine: {label: L, title: T, drawn: D, caption: 'Of {{ n_seeds.'}}":
         "example > texts > mine > caption: line 1 cannot be read: expected name",
+    "example:\n  figures: {mine: {drawing: fig1, experiment: printed}}\n"
+    "  texts: {mine: {label: L, title: T, drawn: D, caption: '{{ 1 | center(9) }}'}}":
+        "mine > caption: line 1 cannot be read: No filter named 'center'",
     "example: {texts: {fig2: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig2: the registry has texts of this figure; give the figure another",
     # Tables as printed

@@ -152,7 +152,7 @@ def test_what_a_text_does_to_a_table_no_other_sees():
     [
         ("{{ cell(1, 'mean') }}", "argument of type 'int' is not"),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "maximum recursion depth exceeded"),
-        ("{{ 'a' * 9223372036854775000 }}", "MemoryError()"),
+        ("{{ 'a' * 9223372036854775000 }}", "* is for numbers only"),
         ("{{ 'a'.join(1) }}", "can only join an iterable"),
         ("{{ cell(1, 'mean', rate=1) }}", "is not iterable"),
         ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
@@ -171,6 +171,78 @@ def test_whatever_fails_is_one_sentence(template, message):
     assert error.value.message.startswith("paper: figure fig1: caption: cannot be cited: ")
     assert message in error.value.message
     assert "\n" not in error.value.message
+
+
+def doubled(first: str, more: str) -> str:
+    """A text that goes on from a value forty times."""
+    return f"{{% set a = {first} %}}" + 40 * f"{{% set a = {more} %}}" + "{{ a }}"
+
+
+NO_NUMBERS = "is for numbers only"
+TOO_LONG = "characters is longer than 10000"
+TOO_MANY = "its loops, lists and calls take more than 500000 steps"
+UNKNOWN = "No filter named"
+UNSAFE = "is unsafe"
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("{{ 'a' * 2000000000 }}", NO_NUMBERS),
+        ("{{ [1] * 2000000000 }}", NO_NUMBERS),
+        ("{{ '%1000000000d' % 1 }}", NO_NUMBERS),
+        ("{{ (table.word * 1000000000).max() }}", NO_NUMBERS),
+        ("{{ 10 ** (10 ** 10) }}", "Numerical result out of range"),
+        (doubled("99", "a * a"), "int too large to convert to float"),
+        ("{{ '{:1000000000}'.format(1) }}", UNSAFE),
+        ("{{ 'a'.center(1000000000) }}", UNSAFE),
+        ("{{ (1).to_bytes(1000000000, 'big') }}", UNSAFE),
+        ("{{ table.word.mul(1000000000).max() }}", UNSAFE),
+        ("{{ table.word.cumsum().max() }}", UNSAFE),
+        ("{{ 'a' | center(1000000000) }}", UNKNOWN),
+        ("{{ 'a' | indent(1000000000) }}", UNKNOWN),
+        ("{{ [1] | batch(1000000000, 1) | first }}", UNKNOWN),
+        (doubled("'aa'", "a ~ a"), TOO_LONG),
+        (doubled("'aa'", "a + a"), TOO_LONG),
+        ("{{ 'aaaaaaaaaa'" + 9 * " | replace('a', 'aaaaaaaaaa')" + " }}", TOO_LONG),
+        ("{{ 'aaaaaaaaaa'" + 9 * ".replace('a', 'aaaaaaaaaa')" + " }}", TOO_LONG),
+        ("{% macro f(a) %}{{ a }}{{ a }}{% endmacro %}" + doubled("'aa'", "f(a)"), TOO_LONG),
+        (doubled("[1]", "a + a"), TOO_MANY),
+        (doubled("[1]", "[a, a]"), TOO_MANY),
+        ("{% macro f(n) %}{{ f(n - 1) ~ f(n - 1) if n }}{% endmacro %}{{ f(60) }}", TOO_MANY),
+        (3 * "{% for _ in range(1000) %}" + 3 * "{% endfor %}", TOO_MANY),
+        (
+            "{% set r = range(1000) | list %}" + 3 * "{% for _ in r %}" + 3 * "{% endfor %}",
+            TOO_MANY,
+        ),
+        (
+            "{% for _ in range(1000) %}" + 200 * "a" + "{% endfor %}",
+            "shows more than 100000 charac",
+        ),
+        ("{% set a %}{{ n_seeds }}{% endset %}", "write {% set name = value %}, no block"),
+    ],
+)
+def test_no_text_goes_on_for_ever_or_fills_the_memory(template, message):
+    with pytest.raises(InputError) as error:
+        shown(TABLE.assign(word="a")).cited(text(template))
+    assert message in error.value.message
+    assert "\n" not in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [
+        ("{{ 2 * 3 }} {{ 2 ** 3 }} {{ 2 ** -1 }} {{ 7 % 4 }} {{ (2 * table.seed).max() }}",
+         "6 8 0.5 3 4"),
+        ("{{ table.seed.mul(2).max() }} {{ table.groupby('word').seed.cumsum().max() }}", "4 4"),
+        ("{{ 1.26 | round(1) }} {{ 5 | round }} {{ 0.1 | number(1000000000) }}",
+         "1.3 5 0.10000000000000001"),
+        ("{% for _ in range(1000) %}{% for _ in range(100) %}{% endfor %}{% endfor %}", ""),
+        ("{{ table.seed.tolist() | span }} {{ table.word | join }}", "1 to 2 aaa"),
+    ],
+)  # fmt: skip
+def test_what_texts_need_they_can_do(template, expected):
+    assert shown(TABLE.assign(word="a")).cited(text(template)).caption == expected
 
 
 @pytest.mark.parametrize(
