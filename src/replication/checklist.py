@@ -100,7 +100,7 @@ def codecheck(studies: Sequence[StudyJobs]) -> Data:
         "manifest": [item for study in studies for item in _manifest(study)],
         "paper": {
             "title": paper.title,
-            "authors": [{"name": name.strip()} for name in paper.authors.split(",")],
+            "authors": [{"name": name} for name in paper.author_names],
             **({"reference": paper.url} if paper.url else {}),
         },
     }

@@ -16,12 +16,13 @@ import yaml
 
 from replication.checklist import Told, checklist, codecheck
 from replication.citation import Shown, cited_document, verdict_finder
+from replication.claims_document import claims_document
 from replication.configuration import configuration_type, configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
-from replication.markdown import table
+from replication.markdown import Markdown, inert, table
 from replication.numerals import typed_in_template
-from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical, to_markdown
+from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical
 from replication.reproductions import SUMMARY, Reproduction, all_reproductions, summary
 from replication.rulegraph import rulegraph
 from replication.schema import Schema, described
@@ -92,7 +93,7 @@ def generated_files() -> dict[str, str]:
     return {
         "config/config.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",
         "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
-        "docs/claims.md": "\n".join([_contents(studies), *map(_claims, studies)]),
+        "docs/claims.md": claims_document(studies),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
         **_cited_documents(studies, home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
@@ -132,7 +133,7 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         study, name, reference = shown[below]
         table = reference.tables[figure_path(name)]
         text = study.registry.figures[study.figures[name].drawing]
-        return Shown.of(study, name, table, reference.verdicts.get).cited(text).caption
+        return inert(Shown.of(study, name, table, reference.verdicts.get).cited(text).caption)
 
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""
@@ -178,31 +179,6 @@ def check_texts(studies: Iterable[Told]) -> None:
 def _told(study: StudyJobs) -> Told:
     folder = reference_folder(Path(), study.study.name)
     return Told(study, read_reference(folder)[0] if (folder / MANIFEST).is_file() else None)
-
-
-def _contents(studies: list[Told]) -> str:
-    """Links to the papers' claims, with their number."""
-    registries = [(told.jobs.study.name, told.jobs.registry) for told in studies]
-    rows = [
-        (f"[`{name}`](#claims-of-{name})", registry.title, str(len(registry.claims)))
-        for name, registry in registries
-    ]
-    return "\n".join([*table(("study", "paper", "claims"), rows), ""])
-
-
-def _claims(told: Told) -> str:
-    verdicts = told.reference.verdicts if told.reference else {}
-    claims = to_markdown(
-        told.jobs.registry, {name: _result(found) for name, found in verdicts.items()}
-    )
-    return f'<a id="claims-of-{told.jobs.study.name}"></a>\n\n{claims}'
-
-
-def _result(verdict: Verdict) -> str:
-    told = f"{verdict.verdict}: {verdict.summary}"
-    if verdict.resolution is None:
-        return told
-    return f"{told}; {verdict.seeds} seeds resolve {verdict.resolution:.2g} SD"
 
 
 def with_scorecard(readme: str, studies: list[Told]) -> str:
@@ -358,7 +334,8 @@ def _sections(schema: Schema, studies: list[Told]) -> Iterator[str]:
 
 def _section(name: str, head: str, rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield from ("", f"## `{name}`", "", head, "")
-    yield from table(("key", "type", "default", "meaning"), rows)
+    written = (tuple(map(Markdown, row)) for row in rows)
+    yield from table(("key", "type", "default", "meaning"), written)
 
 
 def _rows(schema: Schema, models: dict[str, Schema], prefix: str) -> Iterator[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from conftest import JOBS, ROOT
 
 from replication.continuous.history import VERDICTS
+from replication.errors import InputError
 from replication.registry import GROUPS, Registry, read_registry
 from replication.report import reference
 from replication.report.__main__ import main
@@ -271,14 +272,39 @@ def test_published_numbers_stand_beside_ours(tmp_path):
     assert beside(ours, papers, ("table", "rate", "mean")) is None
 
 
+def paper(authors: str) -> Registry:
+    told = {
+        "title": "On Falling", "authors": authors, "venue": "Somewhere 2023",
+        "url": "https://arxiv.org/abs/2301.00001", "figures": {}, "claims": [], "assumptions": [],
+    }  # fmt: skip
+    return Registry.parse(told, "registry.yaml")
+
+
+@pytest.mark.parametrize(
+    ("authors", "key", "names"),
+    [
+        ("Ann Lee and Bo Ek", "lee", "Ann Lee and Bo Ek"),
+        ("Ann Lee, Bo Ek, and C. Do", "lee", "Ann Lee and Bo Ek and C. Do"),
+        ("Sandy Andersen", "andersen", "Sandy Andersen"),
+        ("Mo O'Neil {1}", "oneil", "Mo O'Neil {1}"),
+        ("S. Ben-David", "ben-david", "S. Ben-David"),
+        ("van", "van", "van"),
+    ],
+)
+def test_authors_are_told_one_by_one(tmp_path, authors, key, names):
+    bibtex = citing(paper(authors), tmp_path).bibtex
+    assert bibtex.startswith(f"@misc{{{key}2023on,\n")
+    assert f"author = {{{names}}}" in bibtex
+
+
+@pytest.mark.parametrize("authors", [",", "and", "A. Lee,", "A. Lee,, B. Ek", "A. Lee and", "-"])
+def test_a_missing_author_is_named(authors):
+    with pytest.raises(InputError, match=r"^registry\.yaml: authors: a name is missing; write"):
+        paper(authors)
+
+
 def test_a_paper_and_its_replication_can_be_cited(tmp_path):
-    registry = Registry.model_validate(
-        {
-            "title": "On Falling", "authors": "Ann Lee, Bo Ek", "venue": "Somewhere 2023",
-            "url": "https://arxiv.org/abs/2301.00001", "figures": {}, "claims": [],
-            "assumptions": [],
-        }
-    )  # fmt: skip
+    registry = paper("Ann Lee, Bo Ek")
     (tmp_path / "CITATION.cff").write_text(
         "title: tool\nversion: 1.0\ndoi: 10.5/x\nauthors: [{name: Us}]\n"
         "repository-code: javascript:alert(1)\n"

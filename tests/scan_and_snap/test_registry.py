@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 from settings_of_the_paper import REGISTRY, STUDY
 
+from replication.claims_document import to_markdown
 from replication.configuration import configure
 from replication.documents import read_yaml
 from replication.errors import InputError
@@ -23,7 +24,6 @@ from replication.registry import (
     Quote,
     Registry,
     read_registry,
-    to_markdown,
 )
 from replication.run import main
 from replication.study import find_studies

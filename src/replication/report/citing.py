@@ -57,13 +57,15 @@ def citing(registry: Registry, root: Path) -> Citing:
 
 def _paper(registry: Registry) -> str:
     year = re.search(r"\b(19|20)\d\d\b", registry.venue)
-    first = registry.authors.split(",")[0].split()[-1].lower()
+    names = registry.author_names
+    last = [part for part in names[0].split() if any(map(str.isalpha, part))][-1]
+    first = re.sub(r"[^\w-]", "", last).lower()
     word = re.search(r"[A-Za-z]+", registry.title)
     return _entry(
         "misc",
         f"{first}{year[0] if year else ''}{word[0].lower() if word else ''}",
         title=f"{{{registry.title}}}",
-        author=" and ".join(name.strip() for name in registry.authors.split(",")),
+        author=" and ".join(names),
         howpublished=registry.venue,
         year=year[0] if year else "",
         url=registry.url or "",

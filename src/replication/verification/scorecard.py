@@ -9,7 +9,7 @@ import pandas as pd
 
 from replication.errors import InputError
 from replication.frames import write_table
-from replication.markdown import table
+from replication.markdown import inert, table
 from replication.provenance import Provenance, digest, provenance
 from replication.registry import Registry, read_registry
 from replication.storage import CONTENT, PROVENANCE, refuse_changed, unreadable, write_text
@@ -89,7 +89,7 @@ def to_markdown(registry: Registry, card: pd.DataFrame) -> str:
     columns = ["claim", "where", "statement", "verdict", "summary", "note"]
     own = table(header, card[is_own][columns].to_numpy())
     lines = [
-        f"# Verdicts on {registry.title}",
+        f"# Verdicts on {inert(registry.title)}",
         "",
         *table(("verdict", "claims", "meaning"), totals),
         "",
