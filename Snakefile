@@ -4,9 +4,19 @@ import sys
 # Snakemake looks for modules in this folder first; a file random.py in it is not Python's own.
 sys.path[:] = [path for path in sys.path if path != str(workflow.current_basedir)]
 
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
 min_version("9.27")
+
+# A module from an address of git has none, and what it includes could not be found.
+if not Path(f"{workflow.current_basedir}").is_dir():
+    raise WorkflowError(
+        f"{workflow.current_basedir}: is no folder, and the workflow runs what is installed from its"
+        " own; clone the repository, make its environment, and name the Snakefile by its path"
+    )
 
 
 configfile: f"{workflow.current_basedir}/config/config.yaml"

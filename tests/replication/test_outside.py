@@ -1,5 +1,10 @@
 """This repository as a module of somebody else's workflow."""
 
+import shutil
+import subprocess
+
+from conftest import ROOT
+
 SNAKEFILE = """
 module td:
     snakefile:
@@ -33,3 +38,21 @@ def test_a_rule_of_another_workflow_takes_a_figure(template):
     assert header.startswith("variance,update")
     assert int((outside / "rows.txt").read_text()) == 1 + len(rows)
     assert (outside / "results/example/runs/printed/1-3.npz").is_file()
+
+
+def test_a_module_from_git_is_refused_in_words(template, tmp_path):
+    """It has no folder, and so not the package that is installed."""
+    cloned, outside = tmp_path / "cloned", tmp_path / "outside"
+    for folder in (cloned, outside):
+        folder.mkdir()
+    shutil.copy(ROOT / "Snakefile", cloned)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.org", "-C", cloned]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *words], check=True)
+    address = f"git+file://{cloned}/Snakefile@HEAD"
+    (outside / "Snakefile").write_text(SNAKEFILE.format(snakefile=address))
+    words = ["snakemake", "--dry-run", "rows.txt"]
+    code, output = template.pythons.run(words, outside, template.environment)
+    assert code == 1
+    assert "is no folder, and the workflow runs what is installed from its own; clone the" in output
+    assert "Traceback" not in output
