@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import StrictUndefined, TemplateSyntaxError, Undefined, nodes, pass_environment
+from jinja2 import StrictUndefined, Undefined, nodes, pass_environment
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pandas.api.extensions import ExtensionArray
@@ -114,17 +114,17 @@ def _counted(sandbox: "Sandbox", items: Iterable[Any]) -> Iterator[Any]:
 
 
 def _limit(template: nodes.Template) -> None:
-    """Have the turns of loops counted, and bound whatever gets a name."""
-    for block in template.find_all(nodes.AssignBlock):
-        raise TemplateSyntaxError("write {% set name = value %}, no block", block.lineno)
+    """Have the turns of loops counted, and whatever gets a name measured."""
     for loop in template.find_all(nodes.For):
-        loop.iter = _filtered(loop.iter, "counted")
+        loop.iter = _filtered(loop.iter, "counted", loop.lineno)
     for named in template.find_all(nodes.Assign):
-        named.node = _filtered(named.node, "measured")
+        named.node = _filtered(named.node, "measured", named.lineno)
+    for block in template.find_all(nodes.AssignBlock):
+        block.filter = _filtered(block.filter, "measured", block.lineno)
 
 
-def _filtered(node: nodes.Node, name: str) -> nodes.Filter:
-    return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
+def _filtered(node: nodes.Node | None, name: str, line: int) -> nodes.Filter:
+    return nodes.Filter(node, name, [], [], None, None, lineno=line)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -180,9 +180,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Refuse to repeat or to fill in a text, and whole numbers that are no floats."""
-        for side in (left, right):
-            if isinstance(side, str | list | tuple | dict) or not _is_of_numbers(side):
-                raise TypeError(f"{operator} is for numbers only")
+        if not (_is_of_numbers(left) and _is_of_numbers(right)):
+            raise TypeError(f"{operator} is for numbers only")
         whole = isinstance(left, int) and isinstance(right, int)
         if whole and operator == "**":
             float(left) ** right
@@ -215,12 +214,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 def _is_of_numbers(obj: Any) -> bool:
-    """Whether a table, or what was computed of it, has no words in it."""
+    """Whether a value, a table, or what was computed of it, neither is nor has a word or a list."""
     if isinstance(obj, pd.DataFrame):
-        return all(map(is_numeric_dtype, obj.dtypes))
+        return all(_is_of_numbers(column) for _, column in obj.items())
     if isinstance(obj, pd.Series | pd.Index | np.ndarray | ExtensionArray):
-        return is_numeric_dtype(obj.dtype)
-    return True
+        return is_numeric_dtype(obj.dtype) or all(map(_is_of_numbers, np.ravel(np.asarray(obj))))
+    return not isinstance(obj, str | list | tuple | dict)
 
 
 def _own_names(obj: Any) -> Iterable[Any]:

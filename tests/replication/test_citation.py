@@ -219,7 +219,10 @@ UNSAFE = "is unsafe"
             "{% for _ in range(1000) %}" + 200 * "a" + "{% endfor %}",
             "shows more than 100000 charac",
         ),
-        ("{% set a %}{{ n_seeds }}{% endset %}", "write {% set name = value %}, no block"),
+        (
+            "{% set a = 'aa' %}" + 40 * "{% set a %}{{ a }}{{ a }}{% endset %}",
+            TOO_LONG,
+        ),
     ],
 )
 def test_no_text_goes_on_for_ever_or_fills_the_memory(template, message):
@@ -235,6 +238,8 @@ def test_no_text_goes_on_for_ever_or_fills_the_memory(template, message):
         ("{{ 2 * 3 }} {{ 2 ** 3 }} {{ 2 ** -1 }} {{ 7 % 4 }} {{ (2 * table.seed).max() }}",
          "6 8 0.5 3 4"),
         ("{{ table.seed.mul(2).max() }} {{ table.groupby('word').seed.cumsum().max() }}", "4 4"),
+        ("{{ (table.iloc[0][['rate', 'seed']] * 2).max() }}", "2"),
+        ("{% set a %}{{ n_seeds }} seeds{% endset %}{{ a | upper }}", "10 SEEDS"),
         ("{{ 1.26 | round(1) }} {{ 5 | round }} {{ 0.1 | number(1000000000) }}",
          "1.3 5 0.10000000000000001"),
         ("{% for _ in range(1000) %}{% for _ in range(100) %}{% endfor %}{% endfor %}", ""),
