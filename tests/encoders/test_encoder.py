@@ -18,6 +18,7 @@ from made_up import encoder, tokenizer_document, write_encoder, write_texts
 from replication.errors import InputError
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders import pretrained
+from transformer_dynamics.encoders import tokens as tokens_module
 from transformer_dynamics.encoders.data import encoder as encoder_data
 from transformer_dynamics.encoders.data import features as features_data
 from transformer_dynamics.encoders.data import tokens as tokens_data
@@ -244,13 +245,19 @@ WRONG_SIZES = {
         {"intermediate_size": 15},
         r"bias of shape \[16\], but config\.json asks for \[15",
     ),
-    "null": ({"hidden_size": None}, "describes no network"),
+    "null": ({"hidden_size": None}, r"config\.json: hidden_size: .* \(given: None\)"),
     "three heads": ({"num_attention_heads": 3}, "describes no network"),
-    "no heads": ({"num_attention_heads": 0}, "describes no network"),
-    "text": ({"hidden_size": "8"}, "describes no network"),
+    "no heads": ({"num_attention_heads": 0}, "num_attention_heads: .*"),
+    "text": ({"hidden_size": "8"}, "hidden_size: .*"),
     "activation": ({"hidden_act": "foo"}, r"describes no network \('foo'\)"),
-    "dropout": ({"hidden_dropout_prob": 7}, "describes no network"),
-    "words": ({"vocab_size": -1}, "describes no network"),
+    "dropout": ({"hidden_dropout_prob": 7}, "hidden_dropout_prob: .*"),
+    "words": ({"vocab_size": -1}, "vocab_size: .*"),
+    "padding": ({"pad_token_id": 11}, "describes no network"),
+    "a million layers": ({"num_hidden_layers": 10**6}, "1000000 layers, but .* only 41 tensors"),
+    "terabytes of words": ({"vocab_size": 10**12}, r"config\.json asks for \[1000000000000, 8\]"),
+    "wider than memory": ({"hidden_size": 10**6}, r"of shape \[8\], but config\.json asks"),
+    "more than any number": ({"layer_norm_eps": 10**400}, r"layer_norm_eps: .*0\.\.\.\)"),
+    "a negative variance": ({"layer_norm_eps": -1.0}, "layer_norm_eps: .*"),
 }
 
 
@@ -263,17 +270,114 @@ def test_wrong_sizes_are_refused(tiny, case):
     assert "\n" not in raised.value.message
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf])
+@pytest.mark.parametrize("changes", [
+    {"dtype": "float16"}, {"torch_dtype": "bfloat16"}, {"dtype": "float64"}, {"dtype": {"a": 1}},
+    {"return_dict": False}, {"num_labels": 10**7}, {"id2label": [1, 2]}, {"is_decoder": True},
+])  # fmt: skip
+def test_keys_of_other_uses_change_nothing(tiny, changes):
+    model, _, made = tiny
+    given = tokens_of(SINGLE)
+    found = models.frozen_features(models.build(made._replace(config=made.config | changes)), given)
+    assert found.dtype == torch.float32
+    assert torch.equal(found, models.frozen_features(model, given))
+
+
+def changed_weights(made, change):
+    """The files with other tensors: `change` gives the new one of a name and an old one."""
+    from safetensors.torch import load, save
+
+    tensors = {name: change(name, old) for name, old in load(made.weights).items()}
+    return made._replace(weights=save(tensors))
+
+
+CHANGED = "encoder.layer.1.output.dense.weight"
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 3e38, 1e300])
 def test_weights_that_are_not_finite_are_refused(tiny, number):
+    _, _, made = tiny
+    files = changed_weights(
+        made, lambda name, old: old.double() * number if name == CHANGED else old
+    )
+    with pytest.raises(InputError, match=rf"entries of {CHANGED} that are not finite in float32"):
+        models.build(files)
+
+
+def test_weights_whose_features_are_not_finite_are_refused(tmp_path, tiny):
+    _, _, made = tiny
+    files = changed_weights(
+        made, lambda _, old: torch.full_like(old, 1e18) if old.is_floating_point() else old
+    )
+    folder = write_encoder(tmp_path / "my", files)
+    with pytest.raises(InputError, match=r"my: model\.safetensors gives features that are not fin"):
+        encoder_data.read_encoder("minilm", [folder / name for name in FILES])
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.int64, torch.bool])
+def test_weights_of_another_type_are_refused(tiny, dtype):
+    _, _, made = tiny
+    files = changed_weights(made, lambda name, old: old.to(dtype) if name == CHANGED else old)
+    said = f"{CHANGED} in {str(dtype).removeprefix('torch.')}, of which only float32, float16, bfl"
+    with pytest.raises(InputError, match=said):
+        models.build(files)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_weights_of_16_and_64_bits_are_read_as_float32(tiny, dtype):
+    _, _, made = tiny
+    files = changed_weights(made, lambda _, old: old.to(dtype) if old.is_floating_point() else old)
+    assert {each.dtype for each in models.build(files).parameters()} == {torch.float32}
+
+
+def test_a_tensor_with_and_without_the_kind_in_its_name_is_refused(tiny):
     from safetensors.torch import load, save
 
     _, _, made = tiny
     tensors = load(made.weights)
-    tensors["encoder.layer.1.output.dense.weight"][0, 0] = number
-    with pytest.raises(
-        InputError, match=r"entries of encoder\.layer\.1\.output\.dense\.weight that"
-    ):
+    tensors[f"bert.{CHANGED}"] = 2 * tensors[CHANGED]
+    with pytest.raises(InputError, match=rf"has both {CHANGED} and bert\.{CHANGED}; correct it"):
         models.build(made._replace(weights=save(tensors)))
+
+
+WRONG_TOKENISERS = {
+    "no unknown token": (
+        lambda document: document["model"].update(unk_token="[NONE]"),
+        r"fails \(WordLevel error: Missing \[UNK\] token from the vocabulary\) in the text 'z'",
+    ),
+    "a number of 32 bits": (
+        lambda document: document["model"]["vocab"].update(z=2**31),
+        "gives a token the number 2147483648 in the text 'z'",
+    ),
+    "a regular expression without end": (
+        lambda document: document.update(
+            pre_tokenizer={
+                "type": "Split",
+                "pattern": {"Regex": "(a+)+$"},
+                "behavior": "Isolated",
+                "invert": False,
+            }
+        ),
+        r"fails \(Onig: .*\) in the text 'aaa",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_TOKENISERS)
+def test_a_tokeniser_that_fails_on_a_text_is_one_sentence(case):
+    change, said = WRONG_TOKENISERS[case]
+    document = json.loads(tokenizer_document())
+    change(document)
+    texts = Texts(["a b", "z" if "'z'" in said else "a" * 40 + "z"], None, np.zeros(2, int), ("x",))
+    with pytest.raises(
+        InputError, match=rf"tokenizer\.json {said}.*; correct it or fetch it again"
+    ):
+        tokenise(tokenizer(json.dumps(document)), texts, 12)
+
+
+def test_a_tokeniser_that_takes_too_long_is_refused(monkeypatch):
+    monkeypatch.setattr(tokens_module, "LONGEST", -1.0)
+    with pytest.raises(InputError, match=r"takes over -1 s in the text 'a b c'"):
+        tokens_of(SINGLE)
 
 
 @pytest.mark.parametrize("document", [

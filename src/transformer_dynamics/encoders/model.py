@@ -15,10 +15,13 @@ from replication.errors import InputError
 from replication.strict import shown
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.settings import MEND
+from transformer_dynamics.encoders.sizes import sizes
 from transformer_dynamics.encoders.tokens import Tokens
 
 KINDS = ("bert", "mpnet", "roberta")
 """Types of encoders that are known to have what is used here."""
+TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+"""Of numbers in a file of weights."""
 BESIDE = ("pooler.", "lm_head.", "cls.")
 """How names of tensors begin that a file may have beside the encoder's."""
 
@@ -41,57 +44,89 @@ def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
         raise InputError(
             f"the package {error.name} is needed; install what encoders need with `make encoders`"
         ) from error
-    given = dict(pretrained.config)
+    kind, given = _kind(pretrained.config), sizes(pretrained.config)
     if dropout is not None:
         given |= {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    kind = given.pop("model_type", None)
-    if kind not in KINDS:
-        raise InputError(
-            f"config.json: the encoder is of type {kind!r}; choose one of type {', '.join(KINDS)}"
-        )
-    _check_type(kind, given.get("architectures"))
-    try:
+
+    def network() -> nn.Module:
         config = AutoConfig.for_model(kind, **given)
-        model = AutoModel.from_config(config, attn_implementation="eager", add_pooling_layer=False)
-    except Exception as error:
-        # Sizes of a wrong type or of no network fail in any way.
-        said = " ".join(str(error).split())
-        raise InputError(f"config.json describes no network ({said}); {MEND}") from error
+        made: nn.Module = AutoModel.from_config(
+            config, attn_implementation="eager", add_pooling_layer=False, dtype=torch.float32
+        )
+        return made
+
     try:
         tensors = load(pretrained.weights)
     except Exception as error:
-        # So do damaged bytes.
+        # Damaged bytes fail in any way.
         raise InputError(f"model.safetensors cannot be read ({error}); {MEND}") from error
-    found = {name.removeprefix(f"{kind}."): value for name, value in tensors.items()}
-    _check_tensors(model, found)
-    wanted = {name for name, _ in model.named_parameters()}
-    fitting = {name: value.to(torch.float32) for name, value in found.items() if name in wanted}
+    found = _named(kind, tensors)
+    _check_layers(given, found)
+    try:
+        # Without memory, of which sizes that are not those of the weights may need any amount.
+        with torch.device("meta"):
+            wanted = dict(network().named_parameters())
+    except Exception as error:
+        # So do sizes of no network.
+        said = shown(" ".join(str(error).split()))
+        raise InputError(f"config.json describes no network ({said}); {MEND}") from error
+    _check_tensors(wanted, found)
+    model = network()
+    fitting = {name: found[name].to(torch.float32) for name in wanted}
     model.load_state_dict(fitting, strict=False)
-    module: nn.Module = model.eval()
-    return module
+    return model.eval()
 
 
-def _check_type(kind: str, architectures: Any) -> None:
-    """Refuse another type than that which the published classes are of.
+def _kind(config: Mapping[str, Any]) -> str:
+    """The type of a network.
 
-    BERT's tensors have the names and the shapes of RoBERTa's, which counts positions otherwise.
+    BERT's tensors have the names and the shapes of RoBERTa's, which counts positions otherwise: so
+    another type than that which the published classes are of is refused, too.
     """
+    kind = config.get("model_type")
+    if kind not in KINDS:
+        raise InputError(
+            f"config.json: the encoder is of type {shown(repr(kind))}; choose one of type"
+            f" {', '.join(KINDS)}"
+        )
+    architectures = config.get("architectures")
     first = str(architectures).lstrip("['").lower()
     if architectures and not first.startswith(kind):
         raise InputError(
             f"config.json has model_type {kind}, but its architectures are"
             f" {shown(str(architectures))}; {MEND}"
         )
+    return str(kind)
 
 
-def _check_tensors(model: nn.Module, found: Mapping[str, Tensor]) -> None:
+def _named(kind: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors by their names in the model; a file may have them with the kind before it."""
+    named = {name.removeprefix(f"{kind}."): value for name, value in tensors.items()}
+    if len(named) < len(tensors):
+        twice = next(name for name in tensors if f"{kind}.{name}" in tensors)
+        raise InputError(
+            f"model.safetensors has both {shown(twice)} and {shown(f'{kind}.{twice}')}; {MEND}"
+        )
+    return named
+
+
+def _check_layers(given: Mapping[str, Any], found: Mapping[str, Tensor]) -> None:
+    """Refuse more layers than there are tensors, as building each takes time."""
+    layers = given.get("num_hidden_layers", 0)
+    if layers > len(found):
+        raise InputError(
+            f"config.json asks for {layers} layers, but model.safetensors has only {len(found)}"
+            f" tensors; {MEND}"
+        )
+
+
+def _check_tensors(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> None:
     """Refuse tensors that are not those of the network, or are not finite.
 
     Args:
-        model: as config.json describes it.
+        wanted: parameters as config.json describes them.
         found: tensors of model.safetensors by their names in the model.
     """
-    wanted = dict(model.named_parameters())
     for name in sorted({*wanted} | {*found}):
         wrong = _wrong(name, wanted.get(name), found.get(name))
         if wrong:
@@ -108,7 +143,17 @@ def _wrong(name: str, wanted: Tensor | None, found: Tensor | None) -> str | None
         return None if is_beside else f"has {shown(name)}, which config.json does not ask for"
     if found.shape != wanted.shape:
         return f"has {name} of shape {[*found.shape]}, but config.json asks for {[*wanted.shape]}"
-    return None if found.isfinite().all() else f"has entries of {name} that are not finite"
+    if found.dtype not in TYPES:
+        known = ", ".join(map(_called, TYPES))
+        return f"has {name} in {_called(found.dtype)}, of which only {known} are read"
+    # The network's, and squares of them, which norms take.
+    if not found.to(torch.float32).square().isfinite().all():
+        return f"has entries of {name} that are not finite in float32, or whose squares are not"
+    return None
+
+
+def _called(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
 
 
 def features(model: nn.Module, tokens: Tensor, lengths: Tensor, seconds: Tensor) -> Tensor:

@@ -1,6 +1,7 @@
 """Texts as numbers, in the words of an encoder's own tokeniser."""
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -8,11 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.errors import InputError
+from replication.strict import shown
 from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.texts import Texts
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
+
+LARGEST = int(np.iinfo(np.int32).max)
+"""Number of a token."""
+LONGEST = 10.0
+"""Time of a processor for a text, in seconds; what tokenisers of encoders need is under 1 ms."""
 
 
 class Tokens(NamedTuple):
@@ -107,11 +114,17 @@ def tokenise(tokeniser: "Tokenizer", texts: Texts, length: int) -> Tokens:
 
     Returns:
         The tokens, [n, T'] with T' <= T as long as the longest text.
+
+    Raises:
+        InputError: names a text that the tokeniser cannot take.
     """
     tokeniser.no_padding()
     tokeniser.enable_truncation(length, strategy="longest_first")
-    given = list(zip(texts.first, texts.second, strict=True)) if texts.second else texts.first
-    encoded = tokeniser.encode_batch(given)
+    # Not as a batch, so that what goes wrong with a text is said of it.
+    encoded = [
+        _encoded(tokeniser, first, texts.second[index] if texts.second else None)
+        for index, first in enumerate(texts.first)
+    ]
     lengths = np.array([len(found.ids) for found in encoded], dtype=np.int32)
     tokens = np.zeros((len(encoded), int(lengths.max(initial=1))), dtype=np.int32)
     for row, found in zip(tokens, encoded, strict=True):
@@ -122,3 +135,27 @@ def tokenise(tokeniser: "Tokenizer", texts: Texts, length: int) -> Tokens:
         for found in encoded
     ]
     return Tokens(tokens, lengths, np.array(seconds, dtype=np.int32), texts.labels)
+
+
+def _encoded(tokeniser: "Tokenizer", first: str, second: str | None) -> "Encoding":
+    """The tokens of a text, or of a pair.
+
+    Raises:
+        InputError: if the tokeniser cannot take it, takes far too long, or gives a token a number
+            that arrays of tokens do not hold.
+    """
+    begun = time.process_time()
+    try:
+        found = tokeniser.encode(first, second)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        # The package raises nothing more special, and of a panic what is no Exception.
+        wrong = f"fails ({shown(error)})"
+    else:
+        largest = max(found.ids, default=0)
+        if largest <= LARGEST and time.process_time() - begun <= LONGEST:
+            return found
+        is_large = largest > LARGEST
+        wrong = f"gives a token the number {largest}" if is_large else f"takes over {LONGEST:g} s"
+    raise InputError(f"tokenizer.json {wrong} in the text {shown(repr(first))}; {MEND}")

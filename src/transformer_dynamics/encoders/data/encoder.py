@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
 from replication.errors import InputError
-from transformer_dynamics.encoders.model import build
+from transformer_dynamics.encoders.model import build, frozen_features
 from transformer_dynamics.encoders.pretrained import Pretrained, read
-from transformer_dynamics.encoders.settings import EncoderJob, EncoderName
-from transformer_dynamics.encoders.tokens import tokenizer
+from transformer_dynamics.encoders.settings import MEND, EncoderJob, EncoderName
+from transformer_dynamics.encoders.tokens import Tokens, tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -53,6 +54,20 @@ def read_encoder(name: EncoderName, sources: Sequence[str | Path]) -> Encoder:
     """
     files = read(name, sources)
     try:
-        return Encoder(files, tokenizer(files.tokenizer), build(files))
+        found = Encoder(files, tokenizer(files.tokenizer), build(files))
+        _check_features(found.model)
     except InputError as error:
         raise InputError(f"{Path(sources[0]).parent}: {error.message}") from error
+    return found
+
+
+def _check_features(model: nn.Module) -> None:
+    """Refuse an encoder that makes of one word what is no number: finite weights may be too large.
+
+    Raises:
+        InputError: says so.
+    """
+    one, zero = np.ones(1, np.int32), np.zeros((1, 1), np.int32)
+    word = Tokens(tokens=zero, lengths=one, seconds=one, labels=np.zeros(1, np.int64))
+    if not frozen_features(model, word).isfinite().all():
+        raise InputError(f"model.safetensors gives features that are not finite; {MEND}")
