@@ -305,6 +305,7 @@ class Jobs:
             settings=task.settings,
             seeds=format_seeds(task.seeds),
             inputs=list(self._inputs(task)),
+            gaps=list(task.gaps),
         )
 
     def recipe(self, path: str) -> Recipe:

@@ -48,6 +48,8 @@ class Order(Strict):
     """What the file covers, such as 1-10,12; empty if it depends on no seed."""
     inputs: list[Input] = []
     """What it reads, in the order of the paths."""
+    gaps: list[str] = []
+    """Of runs, patterns of the names of arrays that may hold what is not finite."""
 
 
 def made_by(
@@ -79,6 +81,12 @@ class Orders(Strict):
     def to_json(self) -> str:
         """What the program is told."""
         return self.model_dump_json(exclude_defaults=True)
+
+    def recorded(self) -> str:
+        """What decides the files' content: another choice of what is refused makes none anew."""
+        return self.model_dump_json(
+            exclude_defaults=True, exclude={"orders": {"__all__": {"gaps"}}}
+        )
 
 
 class Told:

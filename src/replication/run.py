@@ -8,7 +8,8 @@ functions.
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,12 +21,15 @@ from replication.errors import InputError, UnmeasurableError
 from replication.order import Input, Order, Orders, Role, made_by
 from replication.printed import check_printed
 from replication.provenance import Provenance, Recipe, digest
-from replication.seeds import parse_seeds
+from replication.seeds import format_seeds, parse_seeds
+from replication.strict import shown
 from replication.study import Measured, Run
 from replication.unrecorded import mark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from replication.checkpoint import Checkpoint
 
 Function = Callable[..., Any]
 _FILE = click.Path(path_type=Path)
@@ -33,6 +37,8 @@ OF_MEMORY = ("out of memory", "allocate memory", "array is too big", "maximum al
 """Words of NumPy and PyTorch about what is too large."""
 NOT_FINITE = ("non-finite", "infs or nans")
 """Words of PyTorch and SciPy about matrices that no decomposition takes."""
+OF_LAPACK = "LinAlgError"
+"""Name of the errors of NumPy, SciPy and PyTorch about decompositions that fail."""
 
 
 class Given(NamedTuple):
@@ -117,10 +123,10 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
         try:
             make(work)
         except (MemoryError, RuntimeError, ValueError) as error:
-            if any(words in str(error).lower() for words in NOT_FINITE):
+            if wrong := _of_matrix(error):
                 raise InputError(
-                    f"{output}: a matrix is not finite any more, as after a training that diverged;"
-                    " lower the learning rate of what it is made from"
+                    f"{output}: {wrong}, as after a training that diverged; lower the learning rate"
+                    " of what it is made from"
                 ) from error
             if not _is_of_memory(error):
                 raise
@@ -154,6 +160,16 @@ def draw(order: Order, table: Path, checked: Path, published: Sequence[Path], ou
     """
     given = list(given_files(order.inputs, [table, *published]))
     make(Work(order, given, output, checked))
+
+
+def _of_matrix(error: Exception) -> str | None:
+    """What is wrong with a matrix, if anything."""
+    said = str(error).lower()
+    if any(words in said for words in NOT_FINITE):
+        return "a matrix is not finite any more"
+    if OF_LAPACK in type(error).__name__:
+        return f"a decomposition of a matrix fails ({shown(error)})"
+    return None
 
 
 def _is_of_memory(error: Exception) -> bool:
@@ -192,6 +208,11 @@ def _data(work: Work) -> None:
     from replication.storage import write_arrays
 
     arrays = work.function(work.settings, work.seeds, work.paths("source"))
+    if wrong := _not_finite(arrays):
+        raise InputError(
+            f"{work.output}: {wrong[0]} has numbers that are not finite; correct what it is made"
+            " from, or its settings"
+        )
     write_arrays(work.output, _by_seed(arrays, work), work.provenance)
 
 
@@ -206,11 +227,69 @@ def _runs(work: Work) -> None:
         "program": f"{work.order.program}, under way",
         "data": [checksum(path).strip() for path in work.paths("data")],
     }
-    checkpoint = Checkpoint(work.output.with_suffix(".checkpoint"), under_way)
+    kept = work.output.with_suffix(".checkpoint")
+    if kept.is_dir():
+        raise InputError(
+            f"{kept}: is a folder, but a long training keeps a file of this name; remove it and run"
+            " again"
+        )
+    checkpoint = _Resumable(Checkpoint(kept, under_way), work.order.gaps)
     data = [file.arrays for file in _read(work, "data")]
-    arrays = work.function(work.settings, work.seeds, data, checkpoint)
-    write_arrays(work.output, _by_seed(arrays, work), work.provenance)
+    arrays = _by_seed(_trained(work, data, checkpoint), work)
+    for name in _not_finite(arrays, work.order.gaps):
+        each = zip(work.seeds, arrays[name], strict=True)
+        wrong = [seed for seed, own in each if _not_finite({name: own})]
+        raise InputError(
+            f"{work.output}: {name} of seed {format_seeds(wrong)} is not finite, as after a"
+            " training that diverged; lower its learning rate"
+        )
+    write_arrays(work.output, arrays, work.provenance)
     checkpoint.remove()
+
+
+class _Resumable:
+    """A checkpoint, and whether a training is about to go on from it."""
+
+    def __init__(self, checkpoint: "Checkpoint", gaps: list[str]) -> None:
+        self._checkpoint, self._gaps = checkpoint, gaps
+        self.is_tried = self.is_refused = False
+
+    def read(self) -> dict[str, Any] | None:
+        """What was kept, if it can be of use."""
+        found = None if self.is_refused else self._checkpoint.read()
+        if found and (wrong := _not_finite(found, self._gaps)):
+            click.echo(f"starting anew: {wrong[0]} of what was kept is not finite", err=True)
+            found = None
+        self.is_tried = found is not None
+        return found
+
+    def is_due(self) -> bool:
+        """Whether the state should be kept now; asked after every step."""
+        self.is_tried = False
+        return self._checkpoint.is_due()
+
+    def write(self, arrays: Any) -> None:
+        """Keep a state."""
+        self._checkpoint.write(arrays)
+
+    def remove(self) -> None:
+        """The run is over."""
+        self._checkpoint.remove()
+
+
+def _trained(work: Work, data: list[Any], checkpoint: _Resumable) -> Any:
+    """What the study's function returns, from the beginning if it cannot go on from a checkpoint.
+
+    An array that is not there, or is of another shape, fails in any way.
+    """
+    try:
+        return work.function(work.settings, work.seeds, data, checkpoint)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        if not checkpoint.is_tried:
+            raise
+        click.echo(f"starting anew: what was kept does not suffice ({shown(error)})", err=True)
+    checkpoint.is_refused = True
+    return work.function(work.settings, work.seeds, data, checkpoint)
 
 
 def _metrics(work: Work) -> None:
@@ -435,6 +514,19 @@ def _refuse_lacking(work: Work, made: str, table: Any, columns: Iterable[str]) -
             f"{work.order.program}.{work.order.function}: the table of the {made} lacks the"
             f" column(s) {', '.join(missing)}; it has {', '.join(map(str, table.columns))}"
         )
+
+
+def _not_finite(arrays: Mapping[str, Any], gaps: Iterable[str] = ()) -> list[str]:
+    """Names of arrays that hold what is not finite, except those of some patterns."""
+    import numpy as np
+
+    return [
+        name
+        for name, values in arrays.items()
+        if not any(fnmatch(name, pattern) for pattern in gaps)
+        and np.asarray(values).dtype.kind in "fc"
+        and not np.isfinite(values).all()
+    ]
 
 
 def _by_seed(arrays: Any, work: Work) -> Any:

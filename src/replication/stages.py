@@ -48,12 +48,12 @@ class Stage:
         ]
 
     def job(self, wildcards: Any) -> str:
-        """What the program is told, for the records."""
-        return Orders(orders=[self.jobs.order(path) for path in self._paths(wildcards)]).to_json()
+        """What decides the content of what the program makes, for the records."""
+        return self._orders(wildcards).recorded()
 
     def told(self, wildcards: Any, input: Any) -> Told:
-        """The same for the command; taking `input` keeps the file's name from the records."""
-        return Told(self.job(wildcards))
+        """What the program is told; taking `input` keeps the file's name from the records."""
+        return Told(self._orders(wildcards).to_json())
 
     def program(self, wildcards: Any) -> list[str]:
         """The program's own module, apart from what it shares, so that a reason line is short."""
@@ -95,6 +95,9 @@ class Stage:
 
     def _paths(self, wildcards: Any) -> list[str]:
         return _filled(self.keys, wildcards)
+
+    def _orders(self, wildcards: Any) -> Orders:
+        return Orders(orders=[self.jobs.order(path) for path in self._paths(wildcards)])
 
     def _tasks(self, wildcards: Any) -> list[Task]:
         return [self.jobs.tasks[path] for path in self._paths(wildcards)]

@@ -80,6 +80,9 @@ class Job(NamedTuple):
     """In MB."""
     minutes: int = 30
     """The longest that it takes."""
+    gaps: tuple[str, ...] = ()
+    """Of runs, patterns of the names of arrays that may hold what is not finite: what a training
+    that diverged leaves, or what is not known. Metrics say so; any other array is refused then."""
 
 
 class Experiment(NamedTuple):

@@ -52,6 +52,8 @@ class Task(NamedTuple):
     """In MB."""
     minutes: int = 30
     """The longest that it takes."""
+    gaps: tuple[str, ...] = ()
+    """Patterns of the names of arrays that may hold what is not finite."""
     batch: str = ""
     """Files of a stage with the same one are made by one job; none if it has its own."""
 
@@ -128,7 +130,7 @@ class Tasks:
         plain, settings = self._dumped(job.settings)
         return Task(
             stage, program, function, plain, settings, job.seeds, reads,
-            memory=job.memory, minutes=job.minutes,
+            memory=job.memory, minutes=job.minutes, gaps=job.gaps,
         )  # fmt: skip
 
     def _evidence(self, claim: str, variant: str) -> Task:

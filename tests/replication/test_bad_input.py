@@ -280,14 +280,23 @@ def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
     assert not output.parent.exists()
 
 
+NO_MATRIX = "a matrix is not finite any more"
+NO_DECOMPOSITION = "a decomposition of a matrix fails ("
+
+
 @pytest.mark.parametrize(
-    "decompose",
+    ("decompose", "said"),
     [
-        lambda matrix: torch.linalg.matrix_norm(torch.from_numpy(matrix), ord=2),
-        scipy.linalg.eigh,
+        (lambda matrix: torch.linalg.matrix_norm(torch.from_numpy(matrix), ord=2), NO_MATRIX),
+        (scipy.linalg.eigh, NO_MATRIX),
+        (lambda matrix: torch.linalg.eigh(torch.from_numpy(matrix)), NO_DECOMPOSITION),
+        (lambda matrix: torch.linalg.cholesky(torch.from_numpy(matrix)), NO_DECOMPOSITION),
+        (np.linalg.svd, NO_DECOMPOSITION),
+        (np.linalg.eigvalsh, NO_DECOMPOSITION),
+        (lambda matrix: np.linalg.inv(np.zeros_like(matrix)), NO_DECOMPOSITION),
     ],
 )
-def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch, decompose):
+def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch, decompose, said):
     order = JOBS.order("results/example/data/printed/1-5.npz")
     program = importlib.import_module(order.program)
     diverged = wraps(program.sample)(lambda *_: decompose(np.full((3, 3), np.nan)))
@@ -295,7 +304,8 @@ def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch,
     told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
     done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "1-5.npz")])
     assert isinstance(done.exception, SystemExit), done.exception
-    assert "1-5.npz: a matrix is not finite any more, as after a training that" in done.output
+    assert f"1-5.npz: {said}" in done.output
+    assert ", as after a training that diverged; lower the learning rate" in done.output
 
 
 def read_overlay_text(folder: Path, text: str) -> dict[str, object]:

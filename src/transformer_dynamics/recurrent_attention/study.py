@@ -119,7 +119,9 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     return Experiment(
         data={BOARDS: _boards(settings)},
         runs={
-            name: Job("runs", job, (seed,), (BOARDS,), minutes=1440) for name, job in runs.items()
+            # A rate at which a training diverges solves no board.
+            name: Job("runs", job, (seed,), (BOARDS,), minutes=1440, gaps=("*",))
+            for name, job in runs.items()
         },
         metrics={
             "solved": Job("measures.tuning", measured, reads=(BOARDS,)),

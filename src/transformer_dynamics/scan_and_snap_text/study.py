@@ -226,7 +226,13 @@ def _experiment(
         },
         runs={
             run.name: Job(
-                "runs", shared[run.variant], (run.seed,), (run.corpus,), memory=2500, minutes=1440
+                "runs",
+                shared[run.variant],
+                (run.seed,),
+                (run.corpus,),
+                memory=2500,
+                minutes=1440,
+                gaps=("*validation_loss",),
             )
             for run in experiment.runs
         },
