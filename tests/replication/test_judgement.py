@@ -203,7 +203,10 @@ def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
     [
         (unmeasured("the training must record update 9"), "the training must record update 9"),
         (seeds(0).head(0), "nothing was found to measure"),
-        (seeds(0, n=2).head(1), "in 'a' a test over seeds needs a list of 2 or more values"),
+        (
+            seeds(0, n=2).head(1),
+            "claim T1 has 1 seed, but a test over seeds needs 2, and a verdict 5; add seeds to its",
+        ),
         (seeds(np.nan), "in 'a' every value of a test must be finite"),
         (
             pd.concat([seeds(0), seeds(0, n=9, cell="b")]),

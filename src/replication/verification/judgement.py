@@ -261,8 +261,14 @@ def _check_seeds(judged: Judged) -> None:
     for part in _parts(judged.evidence):
         if part.duplicated(["cell", "seed"]).any():
             raise InputError(f"claim {judged.claim}: a seed has several values in one cell")
-        if len(set(part.groupby("cell")["seed"].nunique())) > 1:
+        seeds = part.groupby("cell")["seed"].nunique()
+        if len(set(seeds)) > 1:
             raise UnmeasurableError("its cells have different numbers of seeds")
+        if isinstance(judged.test, Statistical) and seeds.iloc[0] < 2:
+            raise UnmeasurableError(
+                f"claim {judged.claim} has 1 seed, but a test over seeds needs 2, and a verdict"
+                f" {FEWEST_SEEDS}; add seeds to its experiments"
+            )
 
 
 def _bounds(test: Bounds, rows: pd.DataFrame) -> Numbers:
