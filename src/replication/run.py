@@ -207,13 +207,13 @@ def _text(path: Path) -> str:
 def _data(work: Work) -> None:
     from replication.storage import write_arrays
 
-    arrays = work.function(work.settings, work.seeds, work.paths("source"))
+    arrays = _by_seed(work.function(work.settings, work.seeds, work.paths("source")), work)
     if wrong := _not_finite(arrays):
         raise InputError(
             f"{work.output}: {wrong[0]} has numbers that are not finite; correct what it is made"
             " from, or its settings"
         )
-    write_arrays(work.output, _by_seed(arrays, work), work.provenance)
+    write_arrays(work.output, arrays, work.provenance)
 
 
 def _runs(work: Work) -> None:
@@ -237,10 +237,10 @@ def _runs(work: Work) -> None:
     data = [file.arrays for file in _read(work, "data")]
     arrays = _by_seed(_trained(work, data, checkpoint), work)
     for name in _not_finite(arrays, work.order.gaps):
-        each = zip(work.seeds, arrays[name], strict=True)
-        wrong = [seed for seed, own in each if _not_finite({name: own})]
+        each = zip(work.seeds, arrays[name], strict=False)
+        wrong = format_seeds([seed for seed, own in each if _not_finite({name: own})])
         raise InputError(
-            f"{work.output}: {name} of seed {format_seeds(wrong)} is not finite, as after a"
+            f"{work.output}: {name}{wrong and f' of seed {wrong}'} is not finite, as after a"
             " training that diverged; lower its learning rate"
         )
     write_arrays(work.output, arrays, work.provenance)
