@@ -114,7 +114,9 @@ class Project:
             file = folder / "configuration.yaml"
             whole, default = configuration, self.default.configuration
             overlay = _with_removals(whole.model_dump(mode="json"), default.model_dump(mode="json"))
-            file.write_text(yaml.safe_dump(overlay), encoding="utf-8")
+            # In its order, as a list of names in a table has that of its settings.
+            text = yaml.safe_dump(overlay, sort_keys=False)
+            file.write_text(text, encoding="utf-8")
             command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress", *options]
             places = ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(file)]
             profile = ["--workflow-profile", str(self.profile.resolve())] if self.profile else []
