@@ -36,7 +36,7 @@ PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
 RUN = "replication.run"
-_PROGRAM = re.compile(r"python -m ([\w.]+)")
+_PROGRAM = re.compile(r" -m ([\w.]+)")
 _MODULE = re.compile(r"([\w.]+)@([0-9a-f]{12})")
 _PACKAGE = re.compile(r"([\w-]+)==([\w.]+)")
 

@@ -54,7 +54,7 @@ class Given(NamedTuple):
     """What it covers."""
     settings: Any
     """Of a metric, what made it."""
-    mark: str | None
+    mark: str | None = None
     """Of a figure's table, what the file with its checksum must say of it."""
 
 
@@ -411,7 +411,7 @@ def refuse_changed(table: Path, kept: Path, mark: str | None = None) -> None:
     Raises:
         InputError: says what to do.
     """
-    content, _, made = kept.read_text(encoding="utf-8").partition("\n")
+    content, _, made = kept.read_text(encoding="utf-8", errors="replace").partition("\n")
     if content != checksum(table).strip():
         raise InputError(f"{table} was changed after it was made; delete it and run again")
     if mark and made and made.strip() != mark:

@@ -189,7 +189,7 @@ def test_a_text_of_several_lines_is_told_in_one():
 def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
     monkeypatch.setattr(issuing, "own_processor", lambda: "Intel® Xeon®  CPU | @ 2.40GHz")
     monkeypatch.setattr(issuing, "system", lambda: "龙")
-    monkeypatch.setattr(issuing, "emulated", lambda: {"MKL_CBWR": "", "A": "{0:4}", "B": "/a/b"})
+    monkeypatch.setattr(issuing, "arithmetic", lambda: {"MKL_CBWR": "", "A": "{0:4}", "B": "/a/b"})
     machine = told().machine
     assert machine.processor == "Intel Xeon CPU @ 2.40GHz"
     assert machine.system == "unknown"

@@ -121,6 +121,7 @@ def differences(
             found if left out. Where one seed is computed, its row alone has no spread.
     """
     whole = reference if whole is None else whole
+    found, reference, whole = map(_with_whole_seeds, (found, reference, whole))
     if tolerances in {ACROSS_PROCESSORS, COUNTS, OTHER_SEEDS}:
         uncompared = [EFFECT, *(["holding"] if tolerances is OTHER_SEEDS else [])]
         found, reference = (
@@ -156,6 +157,14 @@ def differences(
             equal |= a.isin(DECIDED) != b.isin(DECIDED)
         for row in reference.index[~equal.astype(bool)]:
             yield Difference(place, f"{name} in row {row + 1}", str(a[row]), str(b[row]))
+
+
+def _with_whole_seeds(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose seeds are whole numbers, also where some rows have none."""
+    seeds = table.get("seed")
+    if seeds is None or not pd.api.types.is_float_dtype(seeds) or (seeds % 1 > 0).any():
+        return table
+    return table.assign(seed=seeds.astype("Int64"))
 
 
 class _Column(NamedTuple):
@@ -210,9 +219,10 @@ def _apart(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
                 place, quantity, str(a[row]), str(b[row]), gap[row], tolerances.name,
                 float(allowed[row]),
             )  # fmt: skip
-        was, now = float(a[finite].mean()), float(b[finite].mean())
-        is_seen = wrong.any() or (of_seeds and "seed" in labels)
-        if not is_seen:
+        # Means over seeds are compared by their errors.
+        rest = finite & rows["seed"].isna() if of_seeds and "seed" in labels else finite
+        if rest.any() and not wrong.any():
+            was, now = float(a[rest].mean()), float(b[rest].mean())
             quantity = _told(f"mean of {name}", kind)
             yield from _means_apart(
                 place, quantity, was, now, tolerances, tolerances.shift * spread
