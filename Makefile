@@ -11,6 +11,13 @@ TOOLS := $(VENV)/.tools
 # and tools read as UTF-8 under any locale; the project does so by itself.
 RUN := PYTHONDONTWRITEBYTECODE= PYTHONUTF8=1 PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 INSTALL := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
+# Of a lock, pip takes only files that `make lock` saw. The second command adds torch, each build of
+# which has files of its own, and what only another system or Python needs. With wheels that were built
+# by hand: `make HASHES= ...`.
+HASHES := requirements.hashes
+HASHED := $(VENV)/.hashed
+install = $(if $(HASHES),awk 'NR == FNR {locked[$$1]; next} /==/ {on = $$1 in locked} on' $(1) $(HASHES) \
+  > $(HASHED) && $(INSTALL) --no-deps --require-hashes -r $(HASHED) &&) $(INSTALL) -r $(1)
 
 .PHONY: all environment tools cluster encoders test test-all portable campaigns faults recover lint format benchmark gallery lock newest audit clean
 
@@ -23,14 +30,14 @@ $(READY): requirements.lock pyproject.toml
 	  { [ -n "$(PYTHON)" ] || { echo "Python 3.11, 3.12 or 3.13 is needed; install one, or name it:" \
 	    "make PYTHON=/path/to/python3.13" >&2; exit 1; }; } && \
 	  echo "Installing the environment into $(VENV), which takes minutes" && \
-	  $(PYTHON) -m venv --clear $(VENV) && $(INSTALL) -r requirements.lock && \
+	  $(PYTHON) -m venv --clear $(VENV) && $(call install,requirements.lock) && \
 	  $(INSTALL) --no-deps --no-build-isolation -e . && \
 	  sha256sum $^ > $@; fi
 
 # What tests and linters need, too.
 $(TOOLS): requirements-dev.lock $(READY)
 	@if [ -f $@ ] && sha256sum --check --status $@; then touch $@; else \
-	  echo "Installing what the tests need" && $(INSTALL) -r requirements-dev.lock && \
+	  echo "Installing what the tests need" && $(call install,requirements-dev.lock) && \
 	  sha256sum requirements-dev.lock > $@; fi
 
 environment: $(READY)
@@ -38,11 +45,11 @@ tools: $(TOOLS)
 
 # The environment with Snakemake's plugins for clusters.
 cluster: $(READY)
-	$(INSTALL) -r requirements-cluster.lock
+	$(call install,requirements-cluster.lock)
 
 # The environment with what reads pretrained encoders.
 encoders: $(READY)
-	$(INSTALL) -r requirements-encoders.lock
+	$(call install,requirements-encoders.lock)
 
 figures/%: $(READY) FORCE
 	$(RUN) snakemake $@
@@ -118,6 +125,7 @@ lock:
 	$(RESOLVE) --constraint requirements-dev.lock --extra encoders -o requirements-encoders.lock
 	$(RESOLVE) --constraint requirements-dev.lock -o requirements.lock
 	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements*.lock
+	.lock-venv/bin/python .github/hashes requirements*.lock > requirements.hashes
 	rm -rf .lock-venv
 
 # An environment of the newest versions of everything in the lock, to see what they would change.

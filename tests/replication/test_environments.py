@@ -43,15 +43,46 @@ def test_containers_install_exactly_the_lock(recipe):
 @pytest.mark.parametrize(
     ("target", "installs"),
     [
-        ("$(READY)", [["-r", LOCKS[0]], OURS]),
-        ("cluster", [["-r", LOCKS[1]]]),
-        ("encoders", [["-r", ENCODERS]]),
-        ("$(TOOLS)", [["-r", LOCKS[2]]]),
+        ("$(READY)", [LOCKS[0]]),
+        ("cluster", [LOCKS[1]]),
+        ("encoders", [ENCODERS]),
+        ("$(TOOLS)", [LOCKS[2]]),
     ],
 )
 def test_make_installs_exactly_the_lock(target, installs):
     rule = (ROOT / "Makefile").read_text().split(f"\n{target}: ")[1].split("\n\n")[0]
-    assert pip_installs(rule) == installs
+    assert re.findall(r"\$\(call install,(.*?)\)", rule) == installs
+    assert pip_installs(rule) == ([OURS] if target == "$(READY)" else [])
+
+
+def planned(*arguments: str) -> str:
+    """The commands that make would run where nothing is installed yet."""
+    return subprocess.run(
+        ["make", "--dry-run", "VENV=.absent", "PYTHON=python3", *arguments, "environment"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.replace("\\\n", " ")  # fmt: skip
+
+
+def test_what_is_installed_has_hashes(tmp_path):
+    """All of a lock but torch, by the command that make runs; none where none are asked for."""
+    commands = planned(f"HASHED={tmp_path / 'hashed'}")
+    assert commands.count("--no-deps --require-hashes -r ") == 1
+    (select,) = re.findall(r"awk .*?hashed(?= &&)", commands)
+    subprocess.run(["sh", "-c", select], cwd=ROOT, check=True)
+    text = (tmp_path / "hashed").read_text()
+    assert {*re.findall("^[^ ]+==[^ ]+", text, re.MULTILINE)} == {
+        f"{name}=={version}" for name, version in pins(LOCKS[0]).items() if name != "torch"
+    }
+    for package in re.split(r"\n(?! )", text.strip()):
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}$", package), package
+    assert "--require-hashes" not in planned("HASHES=")
+
+
+def test_every_locked_package_has_hashes_and_no_other():
+    text = (ROOT / "requirements.hashes").read_text()
+    known = re.findall("^[^ ]+==[^ ]+", text, re.MULTILINE)
+    wanted = {f"{name}=={version}" for name, version in (pins() | pins(LOCKS[1])).items()}
+    assert sorted(wanted - {f"torch=={pins()['torch']}"}) == known
 
 
 def test_every_lock_has_all_of_the_one_before():
