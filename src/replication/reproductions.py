@@ -111,6 +111,7 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
         raise InputError(f"{root / FOLDER}: {told}")
     present, reference = read_in_short(reference_folder(root, study))
     found: list[Reproduction] = []
+    kept: dict[str, Receipt] = {}
     for path in paths:
         if path.is_symlink() or not NAME.fullmatch(path.name):
             raise InputError(
@@ -118,8 +119,9 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
                 " like 2026-01-31-epyc.json"
             )
         receipt = read_receipt(path)
-        if any(receipt == other.receipt for other in found):
-            raise InputError(f"{path}: is there twice; delete one")
+        if twin := next((name for name, other in kept.items() if receipt == other), None):
+            raise InputError(f"{path}: is the same as {twin}; delete one of them")
+        kept[path.name] = receipt
         if receipt.study != study:
             raise InputError(f"{path}: is of the study {receipt.study}; move it to that folder")
         is_current = receipt.reference == present

@@ -5,7 +5,7 @@ shell, home or working folder is kept out of a job, or counts as another process
 
     import path   `FLAGS`: no module of the working folder, and none of the user's own packages
     encoding      `FLAGS`: UTF-8 under any locale
-    environment   `KEPT_OUT`: variables that change how Python or Matplotlib start
+    environment   `KEPT_OUT`: variables that change how Python and libraries start
     arithmetic    `ARITHMETIC`: variables that change the last digits stay, and are recorded; the
                   number of threads is Snakemake's to say, one for each job
     style, fonts  Matplotlib's own, see `replication.drawing.set_style`
@@ -16,8 +16,8 @@ from collections.abc import Mapping
 
 FLAGS = ("-P", "-s", "-X", "utf8")
 KEPT_OUT = (
-    "MATPLOTLIBRC", "MPLBACKEND", "PYTHONDEVMODE", "PYTHONINSPECT", "PYTHONIOENCODING",
-    "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS",
+    "MATPLOTLIBRC", "MPLBACKEND", "PANDAS_FUTURE_INFER_STRING", "PYTHONDEVMODE", "PYTHONINSPECT",
+    "PYTHONIOENCODING", "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS", "SCIPY_ARRAY_API",
 )  # fmt: skip
 ARITHMETIC = (
     "ARROW_USER_SIMD_LEVEL", "ATEN_CPU_CAPABILITY", "BLIS_ARCH_TYPE", "CUBLAS_WORKSPACE_CONFIG",
@@ -37,9 +37,12 @@ def python(executable: str, environment: Mapping[str, str] = os.environ) -> list
         executable: which Python.
         environment: the user's variables.
     """
-    # Empty is as good as unset for these, and every system's `env` can do that.
-    emptied = [f"{name}=" for name in KEPT_OUT if environment.get(name)]
-    return [*(["env", *emptied] if emptied else []), executable, *FLAGS]
+    changed = [word for name in KEPT_OUT if name in environment for word in ("-u", name)]
+    places = environment.get("PYTHONPATH", "").split(os.pathsep)
+    if len(places) > 1 and "" in places:
+        # An empty place is the working folder.
+        changed.append(f"PYTHONPATH={os.pathsep.join(filter(None, places))}")
+    return [*(["env", *changed] if changed else []), executable, *FLAGS]
 
 
 def arithmetic(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

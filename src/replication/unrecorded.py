@@ -13,7 +13,9 @@ from replication.storage import PROVENANCE, without_content
 
 
 def is_made_otherwise(path: Path, expected: Provenance) -> bool:
-    """Whether a file does not say that it was made as expected.
+    """Whether a file says that it was made otherwise than expected.
+
+    Of a damaged one nothing is said here; what reads it refuses it in a sentence.
 
     Args:
         path: the file, from the folder of the run; beside a figure's table another one says it.
@@ -22,8 +24,8 @@ def is_made_otherwise(path: Path, expected: Provenance) -> bool:
     try:
         return not _SAYS[path.suffix](path, expected)
     except Exception:
-        # A damaged file can make any reader fail in any way.
-        return True
+        # A damaged byte can make any reader fail in any way.
+        return False
 
 
 def checksum_file(table: Path) -> Path:

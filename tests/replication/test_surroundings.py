@@ -1,5 +1,6 @@
 """Jobs in hostile surroundings: a user's shell, home and working folder change no byte."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,8 @@ SURROUNDINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "another seed of hashes": ({"PYTHONHASHSEED": "7"}, {}),
     "another place on Earth": ({"TZ": "Asia/Kathmandu", "SOURCE_DATE_EPOCH": "0"}, {}),
     "a narrow terminal": ({"COLUMNS": "1", "TERM": "dumb", "FORCE_COLOR": "1"}, {}),
+    "libraries that will be otherwise": (
+        {"PANDAS_FUTURE_INFER_STRING": "0", "SCIPY_ARRAY_API": "1"}, {}),
     "many threads": (dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "8"), {}),
     "talkative libraries": ({"MKL_VERBOSE": "1", "ONEDNN_VERBOSE": "1", "TORCH_LOGS": "+all"}, {}),
@@ -150,12 +153,10 @@ def test_the_workflow_starts_its_jobs_so(finished_project):
 def test_words_that_start_python():
     assert python("/bin/python", {}) == ["/bin/python", *FLAGS]
     hostile = dict.fromkeys(KEPT_OUT, "1") | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "8"}
-    assert python("python", hostile) == [
-        "env",
-        *(f"{name}=" for name in KEPT_OUT),
-        "python",
-        *FLAGS,
-    ]
+    unset = [word for name in KEPT_OUT for word in ("-u", name)]
+    assert python("python", hostile) == ["env", *unset, "python", *FLAGS]
+    of_folder = {"PYTHONPATH": os.pathsep.join(["src", ""])}
+    assert python("python", of_folder) == ["env", "PYTHONPATH=src", "python", *FLAGS]
 
 
 @pytest.mark.parametrize("name", ARITHMETIC)

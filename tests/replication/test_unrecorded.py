@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE, FIGURE, PAGE, Template
+from conftest import EXAMPLE, FIGURE, FIGURES, PAGE, Template
 
 RERUNS = {"data": 1, "runs": 1, "metrics": 1, "table": 1, "figure": 1}
 TRAINS = {rule: 1 for rule in RERUNS if rule != "data"}
@@ -47,22 +47,37 @@ def test_without_records_a_file_tells_by_itself_what_made_it(project, name):
 
 
 def test_without_records_what_is_current_stays(project):
+    """Except the page, which does not say what made it."""
     forget(project)
-    assert project.planned(FIGURE, PAGE) == {}
+    assert project.planned(*FIGURES) == {}
+    assert project.planned(*FIGURES, PAGE) == {"page": 1}
+
+
+def test_a_file_that_came_after_its_record_tells_by_itself_what_made_it(project, finished):
+    """As from a run without records, or copied from elsewhere; one that is the same stays."""
+    project.run(FIGURE, "--configfile", "other.yaml")
+    assert project.planned(FIGURE, "--configfile", "other.yaml") == {}
+    shutil.copy(finished.folder / FIGURE, project.folder / FIGURE)
+    assert project.planned(FIGURE, "--configfile", "other.yaml") == {"figure": 1}
+    (finished.folder / FIGURE).touch()
+    assert finished.planned(FIGURE) == {}
 
 
 @pytest.mark.parametrize("kind", ["runs/printed/1-5.npz", "metrics/printed/error.parquet"])
-def test_without_records_a_damaged_file_is_made_anew(project, kind):
+def test_without_records_a_damaged_file_is_named(project, kind):
     forget(project)
     path = project.folder / "results/example" / kind
     path.write_bytes(path.read_bytes()[:100])
-    assert project.planned(FIGURE)[kind.partition("/")[0]] == 1
+    reader = "table" if kind.startswith("metrics") else "metrics"
+    output = project.run(FIGURE, "--forcerun", reader, succeed=False)
+    assert f"{path.name}: truncated, damaged or not made by this project" in output
 
 
-@pytest.mark.parametrize("options", [("--touch",), MTIME])
-def test_what_would_serve_the_stale_is_refused(project, options):
+@pytest.mark.parametrize("options", [("--touch",), ("--drop-metadata",), MTIME])
+@pytest.mark.parametrize("target", [FIGURE, PAGE])
+def test_what_would_serve_the_stale_is_refused(project, options, target):
     before = project.files("figures", "results")
-    output = project.run(FIGURE, "--configfile", "other.yaml", *options, succeed=False)
+    output = project.run(target, "--configfile", "other.yaml", *options, succeed=False)
     assert "results of other settings" in output
     assert project.files("figures", "results") == before
 
@@ -81,7 +96,15 @@ def test_a_table_of_other_settings_is_not_drawn(project):
     options = ("--configfile", "other.yaml", "--allowed-rules", "figure", "--forcerun", "figure")
     output = project.run(FIGURE, *options, succeed=False)
     assert f"{Path(FIGURE).with_suffix('.csv')}: made by another configuration" in output
-    assert not drawn.exists() or drawn.read_bytes() == before
+    assert drawn.read_bytes() == before
+
+
+def test_verdicts_of_other_settings_are_not_collected(project):
+    before = project.files("results")
+    options = ("--configfile", "other.yaml", "--allowed-rules", "page", "--forcerun", "page")
+    output = project.run(PAGE, *options, succeed=False)
+    assert "verdicts of other settings count as current" in output
+    assert project.files("results") == before
 
 
 def test_every_profile_names_all_triggers():

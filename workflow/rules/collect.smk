@@ -15,7 +15,7 @@ SHOWN = f"{LOGGED}; cat {{log:q}}"
 
 rule scorecard:
     input:
-        verdicts=lambda wildcards: verdicts_on(wildcards.study),
+        verdicts=looked(SCORECARD, lambda wildcards: verdicts_on(wildcards.study)),
         registry=registry,
     output:
         markdown=report(
@@ -48,7 +48,7 @@ rule scorecard:
 
 rule page:
     input:
-        verdicts=PAGE.verdicts,
+        verdicts=looked("results/report/{page}.html", PAGE.verdicts),
         registry=PAGE.registry,
         figures=PAGE.figures,
         templates=PAGE.templates,

@@ -109,7 +109,7 @@ LOGGED = (
 
 
 def kept(pattern):
-    """What takes long to make comes back if the job that makes it anew fails.
+    """What was made comes back if the job that makes it anew fails.
 
     Snakemake deletes an output before its job begins, which may refuse a damaged input. Where files
     are in a storage it could not bring them back.
@@ -140,6 +140,18 @@ def refuse_other_answers():
             "--touch would have results of other settings count as made; leave it out: what has not"
             " changed is not made anew, whatever its time"
         )
+    if not workflow.execution_settings.keep_metadata:
+        raise WorkflowError(
+            "--drop-metadata would have results of other settings count as those of an earlier run;"
+            " leave it out"
+        )
+    alone = {"scorecard", "page", "verify", "reference"}
+    allowed = workflow.dag_settings.allowed_rules or ()
+    if any(rule in alone or rule.startswith("verdict_") for rule in allowed):
+        raise WorkflowError(
+            "--allowed-rules would have verdicts of other settings count as current; leave it out,"
+            " and name targets instead"
+        )
     if {*workflow.rerun_triggers} != {*RerunTrigger}:
         raise WorkflowError(
             "without all of Snakemake's rerun triggers, results of other settings would count as"
@@ -147,21 +159,35 @@ def refuse_other_answers():
         )
 
 
-def look(output, path):
-    """Have an output made anew that says that it was made otherwise, where nothing else says so.
+def look(output, path=None):
+    """Have an output made anew that was made otherwise, where Snakemake has no record of just this file.
 
-    In a storage, and by the jobs of a cluster, it is not looked for.
+    The file says so itself; one of which the table of jobs knows nothing is made anew without a
+    record. In a storage, and by the jobs of a cluster, it is not looked for.
     """
     if not workflow.is_main_process:
         return
     refuse_other_answers()
-    if (
-        not IS_STORED
-        and os.path.exists(output)
-        and workflow.persistence.metadata(IOFile(output)) is None
-        and JOBS.is_made_otherwise(output, path)
-    ):
+    if IS_STORED or not os.path.exists(output):
+        return
+    record = workflow.persistence.metadata(IOFile(output))
+    is_recorded = record is not None and record.endtime == os.path.getmtime(output)
+    if path is None:
+        is_current = record is not None
+    else:
+        is_current = is_recorded or not JOBS.is_made_otherwise(output, path)
+    if not is_current:
         workflow.dag.forcefiles.add(output)
+
+
+def looked(pattern, inputs):
+    """The inputs of a rule whose output the table of jobs does not know, after a look at that."""
+
+    def read(wildcards):
+        look(pattern.format_map(dict(wildcards.items())))
+        return inputs(wildcards)
+
+    return read
 
 
 def stage(*keys, pattern=None):

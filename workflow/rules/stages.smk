@@ -110,7 +110,7 @@ rule figure:
         checksum=CHECKSUM,
     output:
         report(
-            FIGURE.pattern,
+            kept(FIGURE.pattern),
             caption="../report/figure.rst",
             category=category,
             labels={"figure": "{figure}", "format": "{kind}"},

@@ -22,7 +22,7 @@ def commit(project: Path, *options: str) -> str:
     others = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
         described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", *options],
+            ["git", "describe", "--always", "--dirty", "--abbrev=7", *options],
             cwd=folder,
             env=others | {"GIT_CEILING_DIRECTORIES": str(folder.parent)},
             capture_output=True,

@@ -257,7 +257,7 @@ def _like_other_seeds(column: _Column) -> Iterator[Difference]:
         ]
         was, now = (float(means.mean()) for means in by_seed)
         errors = (float(means.std()) / math.sqrt(means.count()) for means in by_seed)
-        if len(by_seed[0]) > 1:
+        if min(means.count() for means in by_seed) > 1:
             quantity = _told(f"mean of {name} over seeds", kind)
             of_errors = STANDARD_ERRORS * math.hypot(*errors)
             yield from _means_apart(place, quantity, was, now, OTHER_SEEDS, of_errors)
