@@ -369,6 +369,25 @@ def test_one_number_alone_has_no_spread(values):
     assert row.allowed == pytest.approx(1.1 * 5e-4)
 
 
+def test_seeds_are_whole_numbers_where_some_rows_have_none():
+    """Their values, and their means, may be those of other seeds; a row without a seed stays."""
+    seeds = [1.0, 2, 3, 4, np.nan]
+    table = pd.DataFrame({"part": list("aaaab"), "seed": seeds, "x": [1.0, 2, 3, 4, 5]})
+    other = table.assign(x=[1.5, 1.5, 3.5, 4.5, 5])
+    assert [*differences("t", other, table, OTHER_SEEDS)] == []
+    (row,) = differences("t", table.assign(x=[1.0, 2, 3, 4, 5.5]), table, OTHER_SEEDS)
+    assert row.quantity == "mean of x (b)"
+    far = table.assign(x=[51.0, 2, 3, 4, 5])
+    assert any("over seeds" in row.quantity for row in differences("t", far, table, OTHER_SEEDS))
+
+
+def test_means_over_seeds_spread_as_their_seeds_do():
+    table = pd.DataFrame({"part": "a", "seed": [1, 2, 3, 4], "x": [1.0, 2, 3, 4], "x_mean": 2.5})
+    assert [*differences("t", table.assign(x_mean=2.6), table, OTHER_SEEDS)] == []
+    alone = table.drop(columns="x")
+    assert len([*differences("t", alone.assign(x_mean=2.6), alone, OTHER_SEEDS)]) == 5
+
+
 def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
     of_words = partial(with_table, reference, "fingerprints.csv")
     both = RUNS.assign(seed=1, mixture=["a", "b"]).rename(columns={"mixture": "words"})

@@ -200,7 +200,8 @@ def _apart(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
     place, name, found, reference, whole, labels = column
     kinds = [label for label in labels if _tells_apart(whole[label])]
     of_seeds = tolerances is OTHER_SEEDS
-    values = whole[name].where(np.isfinite(whole[name]))
+    values = whole[_single(name, whole) if of_seeds else name]
+    values = values.where(np.isfinite(values))
     # By their texts, as a kind may be missing, which equals nothing.
     spreads = {str(kind): float(values[rows.index].std()) for kind, rows in _of_kinds(whole, kinds)}
     # Of one number alone there is none.
@@ -252,15 +253,20 @@ def _like_other_seeds(column: _Column) -> Iterator[Difference]:
     if "seed" not in labels or not same:
         return
     for kind, rows in reference.groupby(same, sort=False, dropna=False):
-        by_seed = [
-            table.loc[rows.index].groupby("seed")[name].mean() for table in (reference, found)
-        ]
-        was, now = (float(means.mean()) for means in by_seed)
+        tables = [table.loc[rows.index] for table in (reference, found)]
+        was, now = (float(table.groupby("seed")[name].mean().mean()) for table in tables)
+        by_seed = [table.groupby("seed")[_single(name, table)].mean() for table in tables]
         errors = (float(means.std()) / math.sqrt(means.count()) for means in by_seed)
         if min(means.count() for means in by_seed) > 1:
             quantity = _told(f"mean of {name} over seeds", kind)
             of_errors = STANDARD_ERRORS * math.hypot(*errors)
             yield from _means_apart(place, quantity, was, now, OTHER_SEEDS, of_errors)
+
+
+def _single(name: str, table: pd.DataFrame) -> str:
+    """The column that has the spread of a column: of means over seeds `X_mean` their values `X`."""
+    single = name.removesuffix("_mean")
+    return single if single in table else name
 
 
 def _means_apart(
