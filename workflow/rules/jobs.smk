@@ -140,7 +140,9 @@ def refuse_other_answers():
             "--touch would have results of other settings count as made; leave it out: what has not"
             " changed is not made anew, whatever its time"
         )
-    if not workflow.execution_settings.keep_metadata:
+    # Commands such as `--summary` execute nothing, and have no settings of it.
+    execution = workflow.execution_settings
+    if execution and not execution.keep_metadata:
         raise WorkflowError(
             "--drop-metadata would have results of other settings count as those of an earlier run;"
             " leave it out"
@@ -160,7 +162,7 @@ def refuse_other_answers():
 
 
 def look(output, path=None):
-    """Have an output made anew that was made otherwise, where Snakemake has no record of just this file.
+    """Have an output made anew that was made otherwise, where Snakemake's record is not of this file.
 
     The file says so itself; one of which the table of jobs knows nothing is made anew without a
     record. In a storage, and by the jobs of a cluster, it is not looked for.
