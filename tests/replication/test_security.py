@@ -256,7 +256,12 @@ def test_every_other_value_in_a_shell_command_is_quoted():
     for path in [*(ROOT / "workflow/rules").glob("*.smk"), *(ROOT / "src").rglob("*.smk")]:
         for text in re.findall(r"shell:\n((?:\s+f?(?:\".*\"|'.*')\n?)+)", path.read_text()):
             # What stands in an f-string has its braces twice.
-            command = text.replace("{{", "{").replace("}}", "}").replace("{LOGGED}", "")
+            command = (
+                text.replace("{{", "{")
+                .replace("}}", "}")
+                .replace("{LOGGED}", "")
+                .replace("{SHOWN}", "")
+            )
             fields = re.findall(r"(?<!\{)\{([\w.]+)(:\w+)?\}(?!\})", command)
             assert fields
             found |= {name for name, quoted in fields if quoted != ":q"}

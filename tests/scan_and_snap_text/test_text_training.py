@@ -33,7 +33,7 @@ from torch import Tensor
 
 from replication.checkpoint import Checkpoint
 from replication.errors import InputError
-from replication.order import Input
+from replication.order import Input, made_by
 from replication.provenance import digest, provenance, recipe
 from replication.run import main
 from replication.storage import read_arrays, write_arrays
@@ -232,18 +232,19 @@ class Program:
     def __init__(self, folder: Path, job: TextTrainJob) -> None:
         self.checkpoint, self.output = folder / "run.checkpoint", folder / "run.npz"
         tokens = folder / "tokens.npz"
-        made_by = (f"{PACKAGE}.tokenise", job.tokens.model_dump())
-        write_arrays(tokens, random_words().arrays(), provenance(*made_by, [], []))
-        self.tokens = recipe(made_by[0], digest(made_by[1]), [])
+        program, settings = f"{PACKAGE}.tokenise", job.tokens.model_dump()
+        write_arrays(tokens, random_words().arrays(), provenance(program, settings, [], []))
+        self.tokens = recipe(program, digest(settings), [])
         self.content = hashlib.sha256(tokens.read_bytes()).hexdigest()
         self.settings = job.model_dump(mode="json")
         inputs = [Input(role="data", count=1, recipe=self.tokens, seeds=[""])]
-        told = order("runs", "runs", "train", self.settings, seeds="1", inputs=inputs)
+        gaps = ["*validation_loss"]
+        told = order("runs", "runs", "train", self.settings, seeds="1", inputs=inputs, gaps=gaps)
         self.arguments = [*told, str(self.output), str(tokens)]
 
     def under_way(self, seed: int) -> dict[str, Any]:
         """Provenance of a checkpoint of the file that it writes."""
-        made = provenance(f"{PACKAGE}.runs", self.settings, [seed], [self.tokens.digest])
+        made = made_by(f"{PACKAGE}.runs", self.settings, [seed], [(self.tokens, [])])
         return made | {"program": f"{PACKAGE}.runs, under way", "data": [self.content]}
 
     def run(self) -> Result:
