@@ -149,7 +149,7 @@ def refuse_other_answers():
         )
     alone = {"scorecard", "page", "verify", "reference"}
     allowed = workflow.dag_settings.allowed_rules or ()
-    if any(rule in alone or rule.startswith("verdict_") for rule in allowed):
+    if any(name in alone or name.startswith("verdict_") for name in allowed):
         raise WorkflowError(
             "--allowed-rules would have verdicts of other settings count as current; leave it out,"
             " and name targets instead"
