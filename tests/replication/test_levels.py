@@ -29,8 +29,8 @@ SETS = [
     {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE"},
 ]
 SPANNING = {"gradient_heterogeneity": {"figures/one_step.csv"}}
-"""Tables of numbers that span orders of magnitude at the smallest scale, as the best rate of a hardly
-trained network does: of three seeds no spread tells how far another processor's may be."""
+"""Tables of numbers that span orders of magnitude at the smallest scale, as the best rate of a
+hardly trained network does: three seeds do not tell how far another processor's may be."""
 WITHIN = "within the tolerance across processors"
 
 
