@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import cycle
+from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 import matplotlib as mpl
@@ -13,7 +14,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import fontManager, get_font, ttfFontProperty
 
 Value = TypeVar("Value")
 
@@ -101,8 +102,9 @@ def set_style() -> None:
     """
     mpl.rcdefaults()
     plt.rcParams.update(_STYLE)
-    own = mpl.get_data_path()
-    fontManager.ttflist = [font for font in fontManager.ttflist if font.fname.startswith(own)]
+    own = sorted(Path(mpl.get_data_path(), "fonts/ttf").glob("*.ttf"))
+    # Matplotlib's own list comes from a file in the user's home, which may say anything of them.
+    fontManager.ttflist = [ttfFontProperty(get_font(path)) for path in own]
 
 
 class Style(NamedTuple):
