@@ -195,7 +195,10 @@ def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
         raise
     except Exception as error:
         # Whatever a template does wrong, pandas and Jinja raise all kinds of errors for it.
-        raise InputError(f"{where}: cannot be cited: {_sentence(error)}") from error
+        raise InputError(
+            f"{where}: cannot be cited: {_sentence(error)}; mend this text where it is written,"
+            " in the registry, in an overlay or in the document"
+        ) from error
 
 
 def cited_document(text: str, where: str, known: Mapping[str, Any]) -> str:

@@ -196,4 +196,6 @@ def _message(detail: ErrorDetails) -> str:
         return f"{context['discriminator']}: {said.replace('known keys', 'known values')}"
     if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
         return "must be a mapping of keys to values"
+    if detail["type"] in {"string_too_short", "too_short"} and context["min_length"] == 1:
+        return "must not be empty"
     return str(detail["msg"]).removeprefix("Value error, ")

@@ -8,6 +8,7 @@ shell, home or working folder is kept out of a job, or counts as another process
     environment   `KEPT_OUT`: variables that change how Python and libraries start
     arithmetic    `ARITHMETIC`: variables that change the last digits stay, and are recorded; the
                   number of threads is Snakemake's to say, one for each job
+    shell         `SHELL` and exported functions: what a user's shell has others do
     style, fonts  Matplotlib's own, see `replication.drawing.set_style`
 """
 
@@ -19,6 +20,7 @@ KEPT_OUT = (
     "MATPLOTLIBRC", "MPLBACKEND", "PANDAS_FUTURE_INFER_STRING", "PYTHONDEVMODE", "PYTHONINSPECT",
     "PYTHONIOENCODING", "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS", "SCIPY_ARRAY_API",
 )  # fmt: skip
+SHELL = ("BASHOPTS", "BASH_ENV", "POSIXLY_CORRECT", "SHELLOPTS")
 ARITHMETIC = (
     "ARROW_USER_SIMD_LEVEL", "ATEN_CPU_CAPABILITY", "BLIS_ARCH_TYPE", "CUBLAS_WORKSPACE_CONFIG",
     "DNNL_CPU_ISA_HINTS", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "GLIBC_TUNABLES",
@@ -43,6 +45,11 @@ def python(executable: str, environment: Mapping[str, str] = os.environ) -> list
         # An empty place is the working folder.
         changed.append(f"PYTHONPATH={os.pathsep.join(filter(None, places))}")
     return [*(["env", *changed] if changed else []), executable, *FLAGS]
+
+
+def of_shell(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the names of the variables that change how bash starts and reads commands."""
+    return [name for name in environment if name in SHELL or name.startswith("BASH_FUNC_")]
 
 
 def arithmetic(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""Results that are there although Snakemake has no record of what made them.
+"""Results that are there although Snakemake has no record of what made these files.
 
-Its records are lost with its hidden folder, or on request. It then compares times alone, and would
-show a figure of other settings; what a file says of itself decides instead.
+Its records are lost with its hidden folder, or on request, and a file that was copied over a result
+is not the one that was recorded. Snakemake then compares times alone, and would show a figure of
+other settings; what a file says of itself decides instead.
 """
 
 import json

@@ -299,13 +299,13 @@ def test_a_document_is_written_anew_where_it_cites():
     once = cited_document(block, "README.md", {"seeds": 10})
     assert once == block.replace("old 2", "10 seeds")
     assert cited_document(once, "README.md", {"seeds": 10}) == once
-    with pytest.raises(InputError, match=r"^README.md: cannot be cited: 'seeds' is undefined$"):
+    with pytest.raises(InputError, match=r"^README.md: cannot be cited: 'seeds' is undefined;"):
         cited_document(block, "README.md", {})
 
 
 def test_a_study_whose_claims_are_to_be_counted_must_be_there():
     block = '<!-- cited:\n{{ counts("nobody") }}\n-->\n<!-- end of cited -->\n'
-    with pytest.raises(InputError, match=r"^README.md: cannot be cited: there is no study nobody$"):
+    with pytest.raises(InputError, match=r"^README.md: cannot be cited: there is no study nobody;"):
         cited_document(block, "README.md", generate._citable([]))
 
 
@@ -402,5 +402,5 @@ def test_a_caption_under_an_overlay_has_the_numbers_of_the_overlay(tmp_path, mon
 
 
 def test_what_a_template_does_is_said_by_its_error():
-    with pytest.raises(InputError, match=r"^here: cannot be cited: division by zero$"):
+    with pytest.raises(InputError, match=r"^here: cannot be cited: division by zero;"):
         cited("{{ 1 / 0 }}", "here", {})

@@ -73,7 +73,7 @@ def test_data_sets_of_several_studies_are_found_and_may_be_shared(tmp_path):
         (["archive", "url"], "https://example.org/..zip", "archive > url: String should match"),
         (["archive", "sha256"], "abc", "archive > sha256: String should match"),
         (["archive", "bytes"], 0, "archive > bytes: Input should be greater than or equal to 1"),
-        (["archive", "files"], {}, "archive > files: Dictionary should have at least 1 item"),
+        (["archive", "files"], {}, "archive > files: must not be empty"),
         (["archive", "files", "../a.txt"], {"path": "a"}, "String should match pattern"),
         (["archive", "flies"], {}, "did you mean 'files'?"),
         (["files"], {"a": {}}, "files > a > url: Field required"),
@@ -84,7 +84,7 @@ def test_data_sets_of_several_studies_are_found_and_may_be_shared(tmp_path):
         (["archive", "files", "Texts.ZIP"], {"path": "a"}, "texts.zip and Texts.ZIP would be one"),
         (["archive", "files", "texts.zip.part"], {"path": "a"}, "texts.zip.part would be one file"),
         (["archive", "files", "TRAIN.txt"], {"path": "a"}, "TRAIN.txt and train.txt would be one"),
-        (["licence"], "", "licence: String should have at least 1 character"),
+        (["licence"], "", "licence: must not be empty"),
     ],
 )
 def test_wrong_registry_is_named(tmp_path, path, value, message):

@@ -260,9 +260,19 @@ def test_other_settings_are_told_by_their_digest():
     assert told().settings == "default"
 
 
-@pytest.mark.parametrize("by", ["<script>", "[a](b)", "a | b", "x" * 400, "/home/jroe/a"])
-def test_what_could_spoil_a_table_is_no_name(by):
-    with pytest.raises(InputError, match="--by: by"):
+@pytest.mark.parametrize(
+    ("by", "message"),
+    [
+        ("<script>", "must be without < >"),
+        ("[a](b)", r"must be without \[ \]"),
+        ("a | b", r"must be without \|"),
+        ("x" * 400, "at most 300 characters"),
+        ("/home/jroe/a", "must not name a folder"),
+        ("", "must not be empty"),
+    ],
+)
+def test_what_could_spoil_a_table_is_no_name(by, message):
+    with pytest.raises(InputError, match=f"--by: by: .*{message}"):
         Signature.parse({"by": by}, "--by")
 
 
@@ -498,7 +508,7 @@ def test_new_code_alone_leaves_the_reference_the_same(root):
         (["--study", STUDY], "there is nothing to tell, as nothing is computed here"),
         (["--study", STUDY, "--study", "scan_and_snap"], "tells the verification of one study"),
         (["--study", STUDY, "--write"], "tells the verification of one study"),
-        (["--study", STUDY, "--by", "<b>"], "--by: by: String should match"),
+        (["--study", STUDY, "--by", "<b>"], "--by: by: must be without < >"),
     ],
 )
 def test_a_receipt_of_nothing_or_of_two_studies_is_refused(root, monkeypatch, arguments, message):

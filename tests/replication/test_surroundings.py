@@ -16,7 +16,15 @@ from replication.drawing import set_style
 from replication.jobs import Jobs
 from replication.order import Orders
 from replication.report.commit import commit
-from replication.surroundings import ARITHMETIC, FLAGS, KEPT_OUT, arithmetic, python
+from replication.surroundings import (
+    ARITHMETIC,
+    FLAGS,
+    KEPT_OUT,
+    SHELL,
+    arithmetic,
+    of_shell,
+    python,
+)
 from replication.unrecorded import checksum_file
 from replication.verification.machine import own_processor, processor
 
@@ -140,7 +148,13 @@ def test_the_workflow_starts_its_jobs_so(finished_project):
     shutil.rmtree(project.folder / "figures")
     for name in ("modules in the working folder", "a style in the working folder"):
         surround(project, name)
+    (project.folder / "of_bash").write_text("export PYTHONHOME=/dev/null PYTHONWARNINGS=error")
     project.environment |= ASCII | {"MPLBACKEND": NOTEBOOK, "PYTHONOPTIMIZE": "2"}
+    project.environment |= {
+        "BASH_ENV": "of_bash",
+        "SHELLOPTS": "noclobber:verbose",
+        "BASH_FUNC_env%%": "() { false; }",
+    }
     snakemake = str(Path(sys.executable).with_name("snakemake"))
     done = subprocess.run(
         [snakemake, FIGURE], cwd=project.folder, env=project.environment, capture_output=True,
@@ -148,6 +162,11 @@ def test_the_workflow_starts_its_jobs_so(finished_project):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr.decode(errors="replace")
     assert (project.folder / FIGURE).read_bytes() == before[FIGURE]
+
+
+def test_the_shell_of_a_job_is_nobodys():
+    names = [*SHELL, "BASH_FUNC_env%%"]
+    assert of_shell(dict.fromkeys(("BASH", "PATH", *names), "1")) == names
 
 
 def test_words_that_start_python():

@@ -2,6 +2,7 @@
 import gc
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -21,6 +22,7 @@ try:
     from replication.stages import Stage, alternatives
     from replication.study import find_studies
     from replication.targets import KINDS, refuse_target, unknown_targets
+    from replication.unrecorded import checksum_file
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"{sys.executable}, which runs Snakemake, has no module {error.name}: run `make environment`"
@@ -63,6 +65,9 @@ CONFIGURATION = checked(configure, config, STUDIES)
 JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
 # A caption of Snakemake's report sees nothing of the workflow but `config` and the job's wildcards.
 config["captions"] = Captions(JOBS)
+# What a user's shell does for every other shell, none of a job's does.
+for name in surroundings.of_shell():
+    del os.environ[name]
 # What a job that trains asks a scheduler for, besides memory and time.
 ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
 
@@ -133,6 +138,7 @@ def verdicts_on(study):
     return list(JOBS.studies[study].files.verdicts.values())
 
 
+@cache
 def refuse_other_answers():
     """Snakemake may be told to take what is there for what is asked."""
     if workflow.touch:

@@ -8,7 +8,7 @@ MADE_BY_STUDY = {
 IN_BATCHES = {"evidence": "Measuring", "verdict": "Judging"}
 TABLE = stage("figures/{figure}.csv")
 FIGURE = stage("figures/{figure}", pattern="figures/{figure}.{kind}")
-CHECKSUM = "results/checksums/{figure}.sha256"
+CHECKSUM = str(checksum_file(Path("figures/{figure}.csv")))
 
 for made, (path, doing) in MADE_BY_STUDY.items():
     FILE = stage(f"results/{{study}}/{path}")

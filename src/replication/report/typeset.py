@@ -58,17 +58,23 @@ _DOT = "\N{COMBINING DOT ABOVE}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with significant digits: 1,230, or 0.00123, or a power of ten."""
+    """A number with significant digits: 1,230, or 0.00123, or a power of ten.
+
+    Raises:
+        ValueError: if it is not finite.
+    """
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is no number that can be shown")
     if value == 0:
         return "0"
-    rounded = float(f"{value:.{digits - 1}e}")
-    exponent = math.floor(math.log10(abs(rounded)))
+    # As text: the largest floats, rounded up, are none.
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    exponent = int(power)
     if -4 <= exponent < 6:
-        text = f"{rounded:,.{max(digits - 1 - exponent, 0)}f}"
+        text = f"{float(f'{mantissa}e{power}'):,.{max(digits - 1 - exponent, 0)}f}"
         if "." in text:
             text = text.rstrip("0").rstrip(".")
     else:
-        mantissa = f"{rounded:.{digits - 1}e}".partition("e")[0]
         mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
         factor = "" if mantissa in {"1", "-1"} else _TIMES
         mantissa = mantissa.removesuffix("1") if not factor else mantissa

@@ -61,6 +61,8 @@ REMEDY = "write it anew with `python -m replication.verify --receipt`"
 WEB_ADDRESS = re.compile(r"https?://\S*")
 FOLDER_NAME = re.compile(r"(?<![\w./~])(?://?[^/\s]+/|~[\w.-]*/|\.\./)|:[/\\]|\\\\\w")
 """Where the name of a folder outside the project begins, in a text without addresses."""
+MARKUP = frozenset(r"<>[]{}|`\&*$")
+"""What HTML and Markdown are written with."""
 PLAIN_LETTERS = "A-Za-z0-9 ()+.,/:;@'=!_-"
 """Of names of a machine's parts."""
 
@@ -88,6 +90,12 @@ def is_plain(text: str) -> bool:
 def _plain(text: str) -> str:
     if not is_plain(text):
         raise ValueError("must be one line of printable letters, each with few accents")
+    return text
+
+
+def _without_markup(text: str) -> str:
+    if found := sorted(MARKUP.intersection(text)):
+        raise ValueError(f"must be without {' '.join(found)}")
     return text
 
 
@@ -119,7 +127,7 @@ Text = Annotated[
     str, Field(max_length=LONGEST), AfterValidator(_plain), AfterValidator(_without_folder)
 ]
 Word = Annotated[
-    Text, Field(min_length=1, pattern=r"^[^<>\[\]{}|`\\&*$]*$"), AfterValidator(_stripped)
+    Text, Field(min_length=1), AfterValidator(_without_markup), AfterValidator(_stripped)
 ]
 """What people write of themselves: in any script, without marks of HTML and Markdown."""
 Part = Annotated[Text, Field(max_length=LONGEST_PART, pattern=f"^[{PLAIN_LETTERS}]*$")]
@@ -213,9 +221,7 @@ class Runs(Strict):
 
     seeds: Annotated[
         str,
-        Field(
-            max_length=10_000, pattern=r"^[0-9]{1,10}(-[0-9]{1,10})?(,[0-9]{1,10}(-[0-9]{1,10})?)*$"
-        ),
+        Field(max_length=10_000, pattern=f"^{RANGE}(,{RANGE})*$"),
         AfterValidator(_seeds),
     ]
     """Those that were run, as `1-10,12`."""
