@@ -26,10 +26,10 @@ VERDICT_COLOURS = {
     "verified": "#9ecae1",
     "reproduced": "#74c6a8",
     "replicated": "#b5dfb0",
-    "contradicted": "#f4a582",
-    "no effect": "#d9c6e6",
-    "no effect left": "#b394d0",
-    "inconclusive": "#e6e0b8",
+    "in part": "#e0ecb4",
+    "does not hold": "#f4a582",
+    "no effect left": "#cbb4e0",
+    "open": "#e6e0b8",
     "not tested": "#dddddd",
 }
 """Light enough for black text."""
@@ -38,10 +38,10 @@ VERDICT_MARKS = {
     "verified": "\N{CHECK MARK}",
     "reproduced": "=",
     "replicated": "\N{ALMOST EQUAL TO}",
-    "contradicted": "\N{BALLOT X}",
-    "no effect": "0",
+    "in part": "\N{PLUS-MINUS SIGN}",
+    "does not hold": "\N{BALLOT X}",
     "no effect left": "\N{EMPTY SET}",
-    "inconclusive": "?",
+    "open": "?",
     "not tested": "-",
 }
 """For those who do not tell the colours apart."""

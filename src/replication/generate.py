@@ -30,6 +30,7 @@ from replication.storage import write_text
 from replication.study import StudySettings, find_studies
 from replication.verification.judgement import (
     FEWEST_SEEDS,
+    NOT_HOLDING,
     OUTCOMES,
     PROBABILITY,
     Verdict,
@@ -76,7 +77,6 @@ _GRAPH = "figures/fig6"
 """What the example of a rule graph is of."""
 
 _SCORECARD = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
-_NOT_HOLDING = ("contradicted", "no effect", "inconclusive")
 _REPRODUCTIONS = ("<!-- reproductions: generated -->", "<!-- end of reproductions -->")
 
 _BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
@@ -259,9 +259,11 @@ def _not_holding(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
     found = [
         (claim.statement, claim, verdict)
         for claim, verdict in verdicts
-        if verdict and claim.group in (SHOWN, THEORY) and verdict.verdict in _NOT_HOLDING
+        if verdict and claim.group in (SHOWN, THEORY) and verdict.verdict in NOT_HOLDING
     ]
-    return ["These claims of the paper did not pass:", "", *_with_numbers(found)] if found else []
+    return (
+        ["Not all of these claims of the paper holds:", "", *_with_numbers(found)] if found else []
+    )
 
 
 def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:

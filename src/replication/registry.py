@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from replication.documents import read_yaml
-from replication.strict import Strict, distinct, unknown_key
+from replication.strict import Name, Strict, distinct, unknown_key
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
@@ -46,8 +46,8 @@ class Statistical(Strict):
     """A test over seeds."""
 
     level: Annotated[float, Field(gt=0, le=0.1)] = 0.05
-    """Probability of a wrong decision of one kind (for the claim, against it, for no effect) among
-    the comparisons that are corrected together (Holm)."""
+    """Probability of a wrong answer to one question (does it hold, is it the opposite, is there no
+    effect, is it less than claimed) among the claims that are corrected together."""
 
 
 class Range(Strict):
@@ -185,6 +185,11 @@ class Statement(Strict):
     """Why it is not judged."""
     note: Text | None = None
     """What a reader should know to understand the verdict."""
+    scale: Text | None = None
+    """At which scale it is judged, if that is not the one of all claims about training, see
+    `Registry.scale`: models, data, updates and seeds in a few words."""
+    answer: Text | None = None
+    """What the paper's authors say of the verdict."""
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
@@ -250,11 +255,13 @@ class Claim(Statement):
     def family(self) -> str:
         """Claims of one family share the correction for many tests.
 
-        These are the claims of a figure about a direction or a size. Agreement with the paper's own
-        numbers is a question of its own. Those of a user change no verdict on the others.
+        These are the paper's claims of a figure about a direction or a size. Agreement with the
+        paper's own numbers is a question of its own. Statements that the paper does not make, and
+        those of a user, have families of their own and change no verdict on the paper's.
         """
         if self.figure and isinstance(self.test, Interval):
-            return f"own-{self.figure}" if self.kind == "own" else self.figure
+            before = {SHOWN: "", THEORY: "", OWN: "own-"}.get(self.group, "beyond-")
+            return f"{before}{self.figure}"
         return self.id
 
 
@@ -318,9 +325,63 @@ def _names(authors: str) -> list[str]:
     return [name.strip() for name in re.split(r",\s*and\b|,|\band\b", authors)]
 
 
+Mark = Literal["holds", "in part", "does not hold", "open", "not tested", "no empirical statement"]
+
+
+class Sentence(Strict):
+    """A sentence or clause of an abstract, and what decides it."""
+
+    words: Text
+    """As published."""
+    claims: list[Number] = []
+    """The claims that decide it."""
+    study: Name | None = None
+    """The paper's other study, which decides it."""
+    mark: Literal["not tested", "no empirical statement"] | None = None
+    """What it is if no claim decides it."""
+    why: Text | None = None
+    """Why no claim decides it."""
+
+    @model_validator(mode="after")
+    def _check_decided(self) -> Self:
+        given = [bool(self.claims), self.study is not None, self.mark is not None]
+        if sum(given) != 1 or (self.mark is None) != (self.why is None):
+            raise ValueError(
+                "a sentence of an abstract names the claims that decide it, or the study that does,"
+                f" or has a mark and says why: {self.words}"
+            )
+        distinct(self.claims)
+        return self
+
+
+class Abstract(Strict):
+    """The abstract of a paper, whole and in order."""
+
+    version: Text
+    """Of the paper, such as arXiv 2305.16380v4."""
+    sentences: Annotated[list[Sentence], Field(min_length=1)]
+    """One after the other, separated by spaces."""
+
+    @property
+    def text(self) -> str:
+        """The whole."""
+        return " ".join(sentence.words for sentence in self.sentences)
+
+
+class Robustness(Strict):
+    """Comparisons that are shown beside a claim and do not count for its verdict."""
+
+    cells: Text
+    """What stands in the names of their cells."""
+    why: Text
+    """The rule that leaves them out, which must not look at outcomes."""
+
+
 class Registry(Strict):
     """One paper."""
 
+    abstracts: list[Abstract] = []
+    """Its abstract; several if its versions make different claims."""
     title: Text
     """Its title."""
     authors: Annotated[Text, AfterValidator(_authors)]
@@ -340,6 +401,8 @@ class Registry(Strict):
     scale: Text | None = None
     """At which scale claims about training are judged, if it is smaller than the paper's: verdicts
     on them are verdicts at this scale."""
+    robustness: list[Robustness] = []
+    """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
     """What stands in the names of cells, for those who read what came of a claim."""
     compared_as_counts: list[str] = []
@@ -362,7 +425,15 @@ class Registry(Strict):
                 raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
             if claim.kind == "own":
                 raise ValueError(f"{claim.id}: claims of kind own stand in an overlay")
+        for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
+            for name in sentence.claims:
+                if name not in ids:
+                    raise ValueError(f"abstracts: {unknown_key(name, ids)}")
         return self
+
+    def scale_of(self, claim: Claim) -> str:
+        """Return the scale at which a claim is judged; empty if it is not about training."""
+        return claim.scale or (self.scale or "" if claim.group == SHOWN else "")
 
     @property
     def author_names(self) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from replication.verification.judgement import Verdict
 
 
-NO_EFFECT = "no effect"
+NO_EFFECT_LEFT = "no effect left"
 LETTERS = 108
 """Of a statement in one line of the page's width."""
 LINE = 0.118
@@ -42,8 +42,8 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
     """One row per claim and variant.
 
     `estimate` and `effect`, in standard deviations of one seed, are medians of comparisons.
-    `outcome` is the verdict, but "no effect left" where the verdict is "no effect", no comparison
-    holds, and one does in the experiments as they are, the first variant.
+    `outcome` is the verdict, except "no effect left" where no comparison holds, none says the
+    opposite, one has no effect, and one holds in the experiments as they are, the first variant.
 
     Args:
         figure: its columns.
@@ -57,10 +57,16 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
     import pandas as pd
 
     found = pd.DataFrame([_row(*pair) for pair in zip(cells, verdicts, strict=True)])
-    held = found["holding"] > 0
-    lost = (found["verdict"] == NO_EFFECT) & ~held & held.groupby(found["claim"]).transform("first")
-    outcome = found["verdict"].mask(lost, f"{NO_EFFECT} left")
+    held = (found["holding"] > 0).groupby(found["claim"]).transform("first")
+    lost = held & pd.Series([_has_no_effect(verdict) for verdict in verdicts], dtype="bool")
+    outcome = found["verdict"].mask(lost, NO_EFFECT_LEFT)
     return found.assign(outcome=outcome)[list(figure.columns)]
+
+
+def _has_no_effect(verdict: "Verdict") -> bool:
+    """Whether no comparison holds or says the opposite, and one or more have no effect."""
+    said = {item.decision for item in verdict.counted}
+    return "none" in said and not said & {"holds", "fails"}
 
 
 def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
@@ -68,13 +74,13 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
 
     if verdict.claim != cell["claim"]:
         raise InputError(f"the verdict on {verdict.claim} was given in place of {cell['claim']}")
-    estimates = [item.estimate for item in verdict.comparisons]
-    effects = [item.effect for item in verdict.comparisons if item.effect is not None]
+    estimates = [item.estimate for item in verdict.counted]
+    effects = [item.effect for item in verdict.counted if item.effect is not None]
     return {
         **cell,
         "verdict": verdict.verdict,
-        "comparisons": len(verdict.comparisons),
-        "holding": sum(item.decision == "holds" for item in verdict.comparisons),
+        "comparisons": len(verdict.counted),
+        "holding": verdict.holding,
         "estimate": float(np.median(estimates)) if estimates else None,
         "effect": float(np.median(effects)) if effects else None,
         "seeds": verdict.seeds,

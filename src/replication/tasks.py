@@ -169,7 +169,10 @@ class Tasks:
             for name in family
         }
         reads = tuple(self._jobs.evidence(name, variant) for name in family)
-        task = self._small("verdict", JUDGE, "verdict", {"claim": claim, "tests": tests}, reads)
+        settings: dict[str, Any] = {"claim": claim, "tests": tests}
+        if beside := self._jobs.registry.robustness:
+            settings["robustness"] = [each.cells for each in beside]
+        task = self._small("verdict", JUDGE, "verdict", settings, reads)
         alone = len(family) == 1
         own = self._jobs.batch(claim) if alone else self._jobs.claims[claim].family
         return task._replace(batch=variant or own)

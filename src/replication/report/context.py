@@ -23,6 +23,7 @@ from replication.report.forest import Plot, forest
 from replication.report.sources import Contested
 from replication.report.typeset import number
 from replication.verification.judgement import (
+    NOT_HOLDING,
     OUTCOMES,
     PROBABILITY,
     Comparison,
@@ -114,8 +115,7 @@ def contested(claims: Sequence[ClaimView]) -> list[Contested]:
             needed=view.needed,
         )
         for view in claims
-        if view.claim.group in {SHOWN, THEORY}
-        and view.verdict.verdict in {"contradicted", "no effect", "inconclusive"}
+        if view.claim.group in {SHOWN, THEORY} and view.verdict.verdict in NOT_HOLDING
     ]
 
 
@@ -181,7 +181,7 @@ def _axis(test: Test) -> str:
             quantity = "mean over seeds"
         case Equivalence():
             quantity = "our mean minus the paper's"
-    return f"{quantity}, with its {1 - test.level:.0%} interval"
+    return f"{quantity}, with the interval by which it is decided"
 
 
 def _judged(test: Test, verdict: Verdict) -> str:
@@ -201,13 +201,12 @@ def _judged(test: Test, verdict: Verdict) -> str:
                 " of one seed (two one-sided Welch tests)"
             )
     judged = (
-        f"In every cell {told}, at level {number(test.level)} for all tests of a family together"
-        " (Holm)."
+        f"In every cell {told}, at level {number(test.level)} for all claims of a family together."
     )
     if verdict.resolution is None:
         return judged
     return (
-        f"{judged} With {verdict.seeds} seeds all {len(verdict.comparisons)} comparisons pass"
+        f"{judged} With {verdict.seeds} seeds all {len(verdict.counted)} comparisons pass"
         f" together with probability {number(PROBABILITY)} if the means lie"
         f" {number(verdict.resolution)} standard deviations of one seed inside the range."
     )

@@ -34,13 +34,17 @@ from replication.report.verifications import verifications
 from replication.reproductions import COLUMNS, Reproduction, reproductions
 from replication.seconds import read_recorded
 from replication.storage import write_text
-from replication.verification.judgement import OUTCOMES, Outcome, Verdict
+from replication.verification.judgement import (
+    DECISIONS,
+    HOLDING,
+    OUTCOMES,
+    Outcome,
+    Verdict,
+)
 from replication.verification.machine import machine
 from replication.verification.scorecard import read_verdict
 
 TEMPLATES = Path(__file__).parent / "templates"
-HOLDING: tuple[Outcome, ...] = ("verified", "reproduced", "replicated")
-"""Verdicts on what holds."""
 
 
 def render(
@@ -93,6 +97,7 @@ def render(
         registry=registry,
         claims=claims,
         outcomes=OUTCOMES,
+        decisions=DECISIONS,
         group_names=GROUPS,
         figures=figures,
         groups=groups(claims),

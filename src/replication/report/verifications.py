@@ -12,7 +12,7 @@ from replication.errors import InputError
 from replication.frames import read_csv
 from replication.reproductions import Reproduction
 from replication.strict import shown
-from replication.verification.judgement import OUTCOMES
+from replication.verification.judgement import EARLIER, OUTCOMES
 from replication.verification.receipt import FURTHEST, is_plain
 
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
@@ -53,7 +53,7 @@ def _check_numbers(ends: pd.DataFrame) -> None:
 
 
 def _check_texts(table: pd.DataFrame) -> None:
-    if unknown := {*map(str, table["verdict"])} - OUTCOMES.keys():
+    if unknown := {*map(str, table["verdict"])} - (OUTCOMES | EARLIER).keys():
         raise ValueError(f"there is no verdict {shown(min(unknown))}")
     for name in TEXTS:
         if table[name].isna().any():

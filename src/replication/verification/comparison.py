@@ -17,10 +17,8 @@ from replication.verification.differences import (
     Tolerances,
     differences,
 )
-from replication.verification.judgement import Comparison, Verdict
+from replication.verification.judgement import QUESTIONS, Comparison, Verdict
 from replication.verification.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
-
-P_VALUES = ("p", "p_against", "p_none")
 
 
 def compare(
@@ -143,11 +141,11 @@ def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
     """
     cells = [item.model_dump() for item in verdict.comparisons]
     table = pd.DataFrame(cells, columns=[*Comparison.model_fields])
-    numbers = table.columns.difference(["cell", "decision"])
+    numbers = table.columns.difference(["cell", "decision", "is_robustness"])
     table = table.astype(dict.fromkeys(numbers, "float64"))
     if same:
         return table
-    logarithms = {name: np.log10(table[name].clip(lower=1e-300)) for name in P_VALUES}
+    logarithms = {name: np.log10(table[name].clip(lower=1e-300)) for name in QUESTIONS}
     return table[["cell", "decision"]].assign(**logarithms)
 
 

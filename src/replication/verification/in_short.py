@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
 from pydantic import Field, model_validator
@@ -37,12 +37,12 @@ Bits = Mapping[int, Sequence[str]]
 class VerdictInShort(Strict):
     """What of a verdict must be the same on every processor."""
 
-    verdict: Outcome
-    """The verdict."""
+    verdict: Outcome | Literal["contradicted", "no effect", "inconclusive"]
+    """The verdict, or one by the rules of earlier references, see `EARLIER`."""
     seeds: Amount
     """Number of seeds behind each comparison."""
     comparisons: Amount
-    """Number of comparisons."""
+    """Number of comparisons that count."""
     holding: Amount
     """How many of them hold."""
     decisions: Digest
@@ -61,8 +61,8 @@ class VerdictInShort(Strict):
         return VerdictInShort(
             verdict=verdict.verdict,
             seeds=verdict.seeds,
-            comparisons=len(decisions),
-            holding=sum(decision == "holds" for _, decision in decisions),
+            comparisons=len(verdict.counted),
+            holding=verdict.holding,
             decisions=digest(decisions),
         )
 

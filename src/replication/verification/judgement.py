@@ -1,14 +1,18 @@
 """From evidence to verdicts: the declared tests of the registry, applied.
 
-A claim has the verdict of its worst comparison: it *holds* if every one of them passes, is
-*contradicted* if one of them significantly fails, and has *no effect* if none does and one of them
-is significantly smaller than matters. One that the data at hand do not decide is *not tested*.
-Statistical tests are corrected over all comparisons of a family (Holm): the claims that one figure
-shows.
+Each comparison of a claim is asked four questions: does it hold, is it the opposite, is there no
+effect that matters, is the effect less than claimed? The verdict sums up the answers: a claim
+*holds* if all its comparisons do, holds *in part* if some do, *does not hold* if none does and one
+or more say otherwise, and is *open* if the seeds do not suffice in any of them. A statement of the
+theory is one about all cases, so that it does not hold if one case is outside its range.
+
+Questions over seeds are corrected for many tests, see `statistics.corrected`: over the claims of a
+family, which are those of the paper that one figure shows, and within a claim where not all of its
+comparisons pass.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -18,7 +22,8 @@ from pydantic import Field
 from replication.errors import InputError, UnmeasurableError
 from replication.registry import Bounds, Equivalence, Interval, Published, Statistical, Test
 from replication.statistics import (
-    holm,
+    Limits,
+    corrected,
     pooled_std,
     resolution,
     t_interval,
@@ -40,25 +45,44 @@ PROBABILITY = 0.9
 """With which a claim passes at its resolution."""
 UNMEASURED = "unmeasured"
 """The one column of evidence that could not be measured; its one value says why."""
-Outcome = Literal[
-    "verified",
-    "reproduced",
-    "replicated",
-    "contradicted",
-    "no effect",
-    "inconclusive",
-    "not tested",
-]
+Holding = Literal["verified", "reproduced", "replicated"]
+HOLDING: tuple[Holding, ...] = get_args(Holding)
+"""Verdicts on claims of which every comparison holds."""
+Outcome = Literal[Holding, "in part", "does not hold", "open", "not tested"]
 OUTCOMES: dict[Outcome, str] = {
-    "verified": "a statement of the theory, computed and within its declared bounds",
-    "reproduced": "the paper's seeds give the paper's numbers, to the precision of print",
-    "replicated": "independent seeds pass the declared test",
-    "contradicted": "the computation, or the declared test over seeds, says otherwise",
-    "no effect": "in one comparison or more the effect is too small to matter, in none opposite",
-    "inconclusive": "the seeds do not suffice to tell",
+    "verified": "holds: a statement of the theory, computed; every value is in its declared range",
+    "reproduced": "holds: the paper's seeds give the paper's numbers, to the precision of print",
+    "replicated": "holds: independent seeds pass the declared test in every comparison",
+    "in part": "some comparisons hold, others do not or are open; they are named",
+    "does not hold": "no comparison holds, and one or more say otherwise: the opposite, no effect"
+    " that matters, or less than claimed; of the theory, one value or more is outside its range",
+    "open": "the seeds do not suffice to tell, in any comparison",
     "not tested": "not judged; the reason is given",
 }
 """What each verdict means."""
+NOT_HOLDING: tuple[Outcome, ...] = ("in part", "does not hold", "open")
+"""Verdicts on claims that were judged and of which not every comparison holds."""
+EARLIER: dict[str, str] = dict.fromkeys(
+    ("contradicted", "no effect", "inconclusive"),
+    "a verdict by the rules of an earlier reference, that of its worst comparison",
+)
+"""Verdicts that receipts and histories from before still name."""
+Decision = Literal["holds", "fails", "none", "less", "open"]
+DECISIONS: dict[Decision, str] = {
+    "holds": "as claimed",
+    "fails": "the opposite of the claim, or outside its range",
+    "none": "no effect that matters",
+    "less": "less than claimed: the effect that matters is excluded, no effect and the opposite are"
+    " not told apart",
+    "open": "the seeds do not suffice to tell",
+}
+"""What each comparison can say, the first that the data allow."""
+QUESTIONS: dict[str, Decision] = {
+    "p": "holds", "p_against": "fails", "p_none": "none", "p_less": "less",
+}  # fmt: skip
+"""By p value, in the order in which a comparison is asked."""
+NAMED = 4
+"""Comparisons that a sentence names of those that say the same."""
 
 
 class Comparison(Strict):
@@ -69,9 +93,12 @@ class Comparison(Strict):
     estimate: float
     """The value or its mean; of an equivalence or a published value ours minus the paper's."""
     low: float | None = None
-    """Lower end of the estimate's interval."""
+    """Lower end of the interval by which it was decided."""
     high: float | None = None
-    """Upper end of the estimate's interval."""
+    """Upper end of that interval."""
+    confidence: float | None = None
+    """With which this interval covers the mean. Its ends are one-sided limits at the corrected
+    level, so that it lies in the claim's range just if the comparison holds."""
     lower: float | None = None
     """Where the claim's range begins, moved by the smallest effect that matters."""
     upper: float | None = None
@@ -85,8 +112,12 @@ class Comparison(Strict):
     """p value against the claim, corrected over the family."""
     p_none: float | None = None
     """p value for an effect too small to matter, corrected over the family."""
-    decision: Literal["holds", "fails", "none", "open"]
-    """What it says."""
+    p_less: float | None = None
+    """p value for an effect below the smallest that matters, corrected over the family."""
+    decision: Decision
+    """What it says, see `DECISIONS`."""
+    is_robustness: bool = False
+    """Whether it is only shown: by the study's rule it does not count for the verdict."""
 
 
 class Verdict(Strict):
@@ -103,10 +134,20 @@ class Verdict(Strict):
     for what could not be measured."""
     resolution: float | None = None
     """How far inside the range, its bound moved by the smallest effect, means must lie for all
-    comparisons of the claim to pass together with the probability `PROBABILITY`, in standard
+    comparisons that count to pass together with the probability `PROBABILITY`, in standard
     deviations of one seed; none for the theory."""
     comparisons: list[Comparison]
     """One per cell; none if the claim could not be measured."""
+
+    @property
+    def counted(self) -> list[Comparison]:
+        """Those that count."""
+        return [item for item in self.comparisons if not item.is_robustness]
+
+    @property
+    def holding(self) -> int:
+        """How many of them hold."""
+        return sum(item.decision == "holds" for item in self.counted)
 
     @classmethod
     def without_evidence(cls, claim: str, reason: str) -> "Verdict":
@@ -123,6 +164,8 @@ class Judged(NamedTuple):
     """How it is judged."""
     evidence: pd.DataFrame
     """What was measured, columns as the test states; or what `unmeasured` returned."""
+    robustness: Sequence[str] = ()
+    """Texts in the names of cells that do not count."""
 
 
 class Family(Strict):
@@ -132,6 +175,8 @@ class Family(Strict):
     """Number of the one that is judged."""
     tests: Annotated[dict[str, Test], Field(min_length=1)]
     """How each is judged, by its number, in the order of their evidence."""
+    robustness: list[str] = []
+    """Texts in the names of cells that do not count."""
 
 
 def unmeasured(reason: str) -> pd.DataFrame:
@@ -147,14 +192,16 @@ def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
         evidence: of every one of them.
     """
     pairs = zip(family.tests.items(), evidence, strict=True)
-    return judge([Judged(*item, table) for item, table in pairs])[family.claim]
+    members = [Judged(*item, table, family.robustness) for item, table in pairs]
+    return judge(members)[family.claim]
 
 
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
-    """Judge the claims whose p values are corrected together, those for and against apart.
+    """Judge the claims whose p values are corrected together, each question apart.
 
     A claim that could not be measured, or whose evidence is too little for its test, is not tested
-    and counts for nothing in the correction of the others.
+    and counts for nothing in the correction of the others; so do comparisons for robustness, which
+    are corrected within their claim.
 
     Args:
         family: the claims.
@@ -173,11 +220,11 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
         except UnmeasurableError as error:
             compared.append([])
             untested[judged.claim] = error.message
-    for name in ("p", "p_against", "p_none"):
-        tested = [cell for cells in compared for cell in cells if name in cell]
-        for cell, p in zip(tested, holm([cell[name] for cell in tested]), strict=True):
-            cell[name] = float(p)
-    size = sum("p" in cell for cells in compared for cell in cells)
+    counted = [[cell for cell in cells if not cell["is_robustness"]] for cells in compared]
+    _correct(counted, [judged.test for judged in family])
+    for judged, cells in zip(family, compared, strict=True):
+        _correct([[cell for cell in cells if cell["is_robustness"]]], [judged.test])
+    size = sum(any("p" in cell for cell in cells) for cells in counted)
     return {
         judged.claim: Verdict.without_evidence(judged.claim, untested[judged.claim])
         if judged.claim in untested
@@ -186,12 +233,29 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     }
 
 
+def _correct(compared: Sequence[list[Numbers]], tests: Sequence[Test]) -> None:
+    """Correct the p values of each question over the claims of a family.
+
+    Of a cell, the factor by which each question's p grew stays beside it.
+    """
+    for name in QUESTIONS:
+        asked = [
+            (test, cells)
+            for test, found in zip(tests, compared, strict=True)
+            if isinstance(test, Statistical) and (cells := [c for c in found if name in c])
+        ]
+        levels = [test.level for test, _ in asked]
+        grown = corrected([[cell[name] for cell in cells] for _, cells in asked], levels)
+        for (_, cells), p_values in zip(asked, grown, strict=True):
+            for cell, p in zip(cells, p_values, strict=True):
+                cell[f"{name} grew"] = p / cell[name] if cell[name] else 1.0
+                cell[name] = float(p)
+
+
 def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verdict:
     samples = _samples(judged.evidence)
     seeds = min(samples, default=0)
-    comparisons = [
-        Comparison(**cell | {"decision": _decision(judged.test, cell)}) for cell in cells
-    ]
+    comparisons = [_comparison(judged.test, cell) for cell in cells]
     verdict = Verdict(
         claim=judged.claim,
         verdict=_outcome(judged.test, comparisons),
@@ -204,13 +268,13 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
     if seeds < FEWEST_SEEDS:
         few = f"{seeds} seeds do not make a verdict, which needs {FEWEST_SEEDS}; {verdict.summary}"
         return verdict.model_copy(update={"verdict": "not tested", "summary": few})
-    same = [item.cell for item in comparisons if item.effect is None]
+    same = [item.cell for item in verdict.counted if item.effect is None]
     if same:
         constant = f"the seeds of '{same[0]}' do not differ; {verdict.summary}"
         return verdict.model_copy(update={"verdict": "not tested", "summary": constant})
     error = sum(1 / size for size in samples) ** 0.5
     dof, level = sum(samples) - len(samples), judged.test.level / tested_together
-    found = resolution(error, dof, level, len(cells), PROBABILITY)
+    found = resolution(error, dof, level, len(verdict.counted), PROBABILITY)
     return verdict.model_copy(update={"resolution": found})
 
 
@@ -242,9 +306,14 @@ def _compare(judged: Judged) -> Iterator[Numbers]:
     if not pd.api.types.is_numeric_dtype(judged.evidence["value"]):
         raise InputError(f"claim {judged.claim}: a value of its evidence is no number")
     _check_seeds(judged)
+    names = judged.evidence["cell"].unique()
+    beside = {name for name in names if any(text in str(name) for text in judged.robustness)}
+    if len(beside) == len(names):
+        raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
     for cell, rows in judged.evidence.groupby("cell", sort=False):
         try:
-            yield {"cell": str(cell), **compare(judged.test, rows)}
+            found = compare(judged.test, rows)
+            yield {"cell": str(cell), "is_robustness": cell in beside, **found}
         except UnmeasurableError as error:
             raise UnmeasurableError(f"in '{cell}' {error.message}") from error
         except InputError as error:
@@ -290,17 +359,20 @@ def _interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     values, matters = _values(rows), test.smallest_effect or 0
     lower = None if test.lower is None else test.lower + matters
     upper = None if test.upper is None else test.upper - matters
-    inside, outside = [], []
-    if test.lower is not None:
-        inside.append(t_test_above(values, test.lower + matters))
-        outside.append(t_test_below(values, test.lower - matters))
-    if test.upper is not None:
-        inside.append(t_test_below(values, test.upper - matters))
-        outside.append(t_test_above(values, test.upper + matters))
+    inside, outside, less = [], [], []
+    if lower is not None:
+        inside.append(t_test_above(values, lower))
+        outside.append(t_test_below(values, lower - 2 * matters))
+        less.append(t_test_below(values, lower))
+    if upper is not None:
+        inside.append(t_test_below(values, upper))
+        outside.append(t_test_above(values, upper + 2 * matters))
+        less.append(t_test_above(values, upper))
     bound = float((test.lower if test.lower is not None else test.upper) or 0)
     numbers = {
         "estimate": float(values.mean()),
-        **t_interval(values, 1 - test.level)._asdict(),
+        "interval": lambda confidence: t_interval(values, confidence),
+        "ends": len(inside),
         "lower": lower,
         "upper": upper,
         "effect": _standardised(values - bound),
@@ -309,6 +381,7 @@ def _interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     }
     if matters:
         numbers["p_none"] = t_test_within(values, bound - matters, bound + matters)
+        numbers["p_less"] = less[0]
     return numbers
 
 
@@ -318,7 +391,8 @@ def _equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
     difference = float(ours.mean() - paper.mean())
     return {
         "estimate": difference,
-        **welch_interval(ours, paper, 1 - test.level)._asdict(),
+        "interval": lambda confidence: welch_interval(ours, paper, confidence),
+        "ends": 2,
         "lower": -margin,
         "upper": margin,
         "effect": difference * test.margin / margin if _spreads(ours, paper) else None,
@@ -335,40 +409,111 @@ _KINDS: dict[type, tuple[Callable[[Any, pd.DataFrame], Numbers], tuple[str, ...]
 }
 
 
-def _decision(test: Any, cell: Numbers) -> str:
-    if "p" not in cell:
-        return str(cell["decision"])
-    for name, decision in (("p", "holds"), ("p_against", "fails"), ("p_none", "none")):
-        if cell.get(name, 1) <= test.level:
-            return decision
-    return "open"
+def _comparison(test: Test, cell: Numbers) -> Comparison:
+    """What a cell says, with the interval by which that was decided."""
+    known = {name: cell[name] for name in Comparison.model_fields if name in cell}
+    if not isinstance(test, Statistical):
+        return Comparison(**known)
+    decision = _decision(test, cell)
+    asked = [name for name, said in QUESTIONS.items() if said == decision] or [*QUESTIONS]
+    grown = {name: cell[f"{name} grew"] for name in asked if name in cell}
+    if "p_against" in grown:
+        # Its p counts both ends of a range.
+        grown["p_against"] *= cell["ends"]
+    confidence = 1 - 2 * test.level / max(2 * test.level, *grown.values())
+    limits: Limits = cell["interval"](confidence)
+    return Comparison(**known, **limits._asdict(), confidence=confidence, decision=decision)
+
+
+def _decision(test: Statistical, cell: Numbers) -> Decision:
+    """The first question that is answered with yes."""
+    answered = (said for name, said in QUESTIONS.items() if cell.get(name, 1) <= test.level)
+    return next(answered, "open")
 
 
 def _outcome(test: Test, comparisons: list[Comparison]) -> Outcome:
-    decisions = {item.decision for item in comparisons}
-    if "fails" in decisions:
-        return "contradicted"
-    if "none" in decisions:
-        return "no effect"
-    if "open" in decisions:
-        return "inconclusive"
+    decisions = [item.decision for item in comparisons if not item.is_robustness]
+    if not isinstance(test, Statistical) and "fails" in decisions:
+        return "does not hold"
+    summed = sum_up(
+        decisions.count("holds"),
+        len(decisions) - decisions.count("holds") - decisions.count("open"),
+        decisions.count("open"),
+    )
+    if summed != "holds":
+        return summed
     if isinstance(test, Bounds):
         return "verified"
     return "reproduced" if isinstance(test, Published) else "replicated"
 
 
-def _summary(comparisons: list[Comparison]) -> str:
-    """How many comparisons hold, and the one that is worst off."""
+def sum_up(
+    holding: int, otherwise: int, undecided: int
+) -> Literal["holds", "in part", "does not hold", "open"]:
+    """Return how much of something holds, given what its parts say.
+
+    Args:
+        holding: number of parts that hold.
+        otherwise: of those that were decided otherwise.
+        undecided: of those that were not decided.
+    """
+    if holding:
+        return "in part" if otherwise or undecided else "holds"
+    return "does not hold" if otherwise else "open"
+
+
+def how_much(comparisons: Sequence[Comparison]) -> str:
+    """Return how many comparisons hold, and what the others say: "4 of 6 hold; open in 'CB'".
+
+    Those for robustness come last, and are not counted.
+
+    Args:
+        comparisons: of one claim.
+    """
+    counted = [item for item in comparisons if not item.is_robustness]
+    beside = [item for item in comparisons if item.is_robustness]
+    said = _how_much(counted)
+    return f"{said}; for robustness: {_how_much(beside)}" if beside else said
+
+
+def _how_much(comparisons: Sequence[Comparison]) -> str:
     holding = sum(item.decision == "holds" for item in comparisons)
-    without = sum(item.decision == "none" for item in comparisons)
-    none = f", {without} without an effect worth the name" if without else ""
-    worst = least_favourable(comparisons)
+    parts = [f"{holding} of {len(comparisons)} {'holds' if len(comparisons) == 1 else 'hold'}"]
+    groups: dict[str, list[str]] = {}
+    for item in sorted(comparisons, key=lambda each: [*DECISIONS].index(each.decision)):
+        if item.decision != "holds":
+            groups.setdefault(_in_words(item), []).append(item.cell)
+    for words, cells in groups.items():
+        if len(cells) == len(comparisons):
+            parts.append(words if len(cells) == 1 else f"{words} in all")
+        else:
+            more = len(cells) - NAMED
+            named = [f"'{cell}'" for cell in cells[:NAMED]]
+            parts.append(f"{words} in {', '.join(named)}" + (f" and {more} more" * (more > 0)))
+    return "; ".join(parts)
+
+
+def _in_words(item: Comparison) -> str:
+    """What a comparison says that does not hold."""
+    has_two_ends = item.lower is not None and item.upper is not None
+    is_opposite = item.p_against is not None and not has_two_ends
+    return {
+        "fails": "the opposite" if is_opposite else "outside the range",
+        "none": "no effect",
+        "less": "less than claimed",
+    }.get(item.decision, item.decision)
+
+
+def _summary(comparisons: list[Comparison]) -> str:
+    """How much holds, and the comparison that is worst off."""
+    counted = [item for item in comparisons if not item.is_robustness]
+    worst = least_favourable(counted)
     interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
     least = "" if worst.lower is None else f" at least {worst.lower:.3g}"
     most = "" if worst.upper is None else f" at most {worst.upper:.3g}"
-    place = f"in '{worst.cell}'" if len(comparisons) > 1 else "in its one comparison"
+    place = f"in '{worst.cell}'" if len(counted) > 1 else "in its one comparison"
     return (
-        f"{holding} of {len(comparisons)} hold{none}; the least favourable value, {place}, is"
+        f"{how_much(comparisons)}; the least favourable value, {place}, is"
         f" {worst.estimate:.3g}{interval}, expected{least}{' and' * bool(least and most)}{most}"
     )
 
@@ -389,7 +534,7 @@ def found_and_needed(
     """
     if not comparisons:
         return "", ""
-    worst = least_favourable(comparisons)
+    worst = least_favourable([item for item in comparisons if not item.is_robustness])
     ends = (("at least", worst.lower), ("at most", worst.upper))
     needed = " and ".join(f"{name} {number(end)}" for name, end in ends if end is not None)
     if worst.low is None or worst.high is None:
@@ -402,7 +547,7 @@ def _distance(item: Comparison) -> tuple[int, float]:
 
     Where the claim has a range, its width is the unit, as cells can have ranges of their own.
     """
-    rank = {"holds": 0, "open": 1, "none": 2, "fails": 3}[item.decision]
+    rank = ["holds", "open", "less", "none", "fails"].index(item.decision)
     excess = max(
         -np.inf if item.lower is None else item.lower - item.estimate,
         -np.inf if item.upper is None else item.estimate - item.upper,

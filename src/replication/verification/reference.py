@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -187,13 +187,14 @@ def run_keys(runs: pd.DataFrame) -> list[str]:
 
 
 def judge_again(
-    evidence: pd.DataFrame, families: Iterable[Mapping[str, Test]]
+    evidence: pd.DataFrame, families: Iterable[Mapping[str, Test]], robustness: Sequence[str] = ()
 ) -> dict[str, Verdict]:
     """The verdicts that follow from the reference's evidence.
 
     Args:
         evidence: what `collect_evidence` returned.
         families: tests by claim of those that share the correction for many tests.
+        robustness: texts in the names of cells that do not count.
 
     Claims that it has no evidence of are left out.
     """
@@ -202,7 +203,11 @@ def judge_again(
     }
     verdicts: dict[str, Verdict] = {}
     for family in families:
-        known = [Judged(claim, test, own[claim]) for claim, test in family.items() if claim in own]
+        known = [
+            Judged(claim, test, own[claim], robustness)
+            for claim, test in family.items()
+            if claim in own
+        ]
         verdicts |= judge(known)
     return verdicts
 

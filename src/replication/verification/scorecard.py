@@ -64,8 +64,8 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
             {
                 **{name: text or "" for name, text in said.items()},
                 **verdict.model_dump(include={"claim", "verdict", "summary", "seeds"}),
-                "comparisons": len(verdict.comparisons),
-                "holding": sum(item.decision == "holds" for item in verdict.comparisons),
+                "comparisons": len(verdict.counted),
+                "holding": verdict.holding,
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))
