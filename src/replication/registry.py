@@ -90,7 +90,7 @@ class Published(Strict):
 
 
 class Interval(Statistical, Range):
-    """The mean over seeds lies in a range (t tests).
+    """The mean over seeds lies in a range (t tests), or the median does (sign tests).
 
     A value is a contrast of one seed: a difference, or the change along an axis, see `contrasts`.
 
@@ -99,6 +99,9 @@ class Interval(Statistical, Range):
 
     kind: Literal["interval"]
     """Which test."""
+    center: Literal["mean", "median"] = "mean"
+    """Of the seeds: the mean by t tests, or the median by sign tests, which are declared where the
+    spread over seeds is skewed."""
     smallest_effect: Annotated[float, Field(gt=0)] | None = None
     """Least distance from the only bound that matters, in the unit of the value. A mean that is
     further inside supports the claim, one that is further outside contradicts it, and one that is

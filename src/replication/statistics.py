@@ -96,21 +96,60 @@ def t_test_above(values: ArrayLike, bound: float) -> float:
     return _tail(mean.value - _finite(bound, "bound"), mean)
 
 
-def t_test_within(values: ArrayLike, lower: float, upper: float) -> float:
-    """Whether the mean lies between two bounds: the larger p of the two one-sided t tests.
+def sign_test_above(values: ArrayLike, bound: float) -> float:
+    """Whether the median lies above a bound: P(B >= number of values above it).
+
+    B is binomial with n trials of probability 1/2. The test keeps its level whatever the shape of
+    the spread, where that of a mean does not over a few skewed seeds.
 
     Args:
         values: [n] one value per seed.
-        lower: lower bound.
-        upper: upper bound.
+        bound: lower bound that is claimed.
 
     Returns:
-        p of the null hypothesis that the mean is at most the lower or at least the upper bound.
+        p of the null hypothesis that the median is at most the bound; values at the bound speak
+        for that.
 
     Raises:
         InputError: for fewer than 2 seeds, or a value or bound that is not finite.
     """
-    return max(t_test_above(values, lower), t_test_below(values, upper))
+    _sample(values)
+    array = np.asarray(values, dtype=np.float64)
+    return _at_least(int(np.count_nonzero(array > _finite(bound, "bound"))), array.size)
+
+
+def sign_test_below(values: ArrayLike, bound: float) -> float:
+    """Whether the median lies below a bound; see `sign_test_above`."""
+    return sign_test_above(-np.asarray(values, dtype=np.float64), -bound)
+
+
+def sign_interval(values: ArrayLike, confidence: float) -> Limits:
+    """Interval for the median, whose ends are the bounds at which sign tests begin to pass.
+
+    Args:
+        values: [n] one value per seed.
+        confidence: with which the interval covers the median, at least.
+
+    Returns:
+        The interval; without ends, that is from -inf to inf, where no number of signs suffices.
+
+    Raises:
+        InputError: as `t_interval`.
+    """
+    _check_confidence(confidence)
+    size = _sample(values).size
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    level = (1 - confidence) / 2 * (1 + 1e-12)
+    enough = (count for count in range(size + 1) if _at_least(count, size) <= level)
+    needed = next(enough, None)
+    if needed is None:
+        return Limits(-math.inf, math.inf)
+    return Limits(float(ordered[size - needed]), float(ordered[needed - 1]))
+
+
+def _at_least(count: int, size: int) -> float:
+    """P(B >= count), B binomial with probability 1/2."""
+    return float(scipy.special.bdtrc(count - 1, size, 0.5)) if count else 1.0
 
 
 def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
@@ -323,10 +362,14 @@ def _difference(a: ArrayLike, b: ArrayLike) -> _Estimate:
 
 
 def _limits(estimate: _Estimate, confidence: float) -> Limits:
-    if not 0 < confidence < 1:
-        raise InputError(f"the confidence must lie between 0 and 1, but is {confidence}")
+    _check_confidence(confidence)
     half = -float(scipy.special.stdtrit(estimate.dof, (1 - confidence) / 2)) * estimate.error
     return Limits(estimate.value - half, estimate.value + half)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise InputError(f"the confidence must lie between 0 and 1, but is {confidence}")
 
 
 def _tail(excess: float, estimate: _Estimate) -> float:

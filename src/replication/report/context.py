@@ -178,7 +178,7 @@ def _axis(test: Test) -> str:
         case Published():
             return "ours minus published"
         case Interval():
-            quantity = "mean over seeds"
+            quantity = f"{test.center} over seeds"
         case Equivalence():
             quantity = "our mean minus the paper's"
     return f"{quantity}, with the interval by which it is decided"
@@ -192,7 +192,10 @@ def _judged(test: Test, verdict: Verdict) -> str:
         case Published():
             return f"Every value must equal the published one within {number(test.tolerance)}."
         case Interval():
-            told = f"the mean over seeds must be {_range(test.lower, test.upper)} (t tests)"
+            tests = "t tests" if test.center == "mean" else "sign tests"
+            told = (
+                f"the {test.center} over seeds must be {_range(test.lower, test.upper)} ({tests})"
+            )
             if test.smallest_effect:
                 told += f", by {number(test.smallest_effect)} or more, the smallest that matters"
         case Equivalence():

@@ -26,10 +26,12 @@ from replication.statistics import (
     corrected,
     pooled_std,
     resolution,
+    sign_interval,
+    sign_test_above,
+    sign_test_below,
     t_interval,
     t_test_above,
     t_test_below,
-    t_test_within,
     welch_beyond,
     welch_equivalence,
     welch_interval,
@@ -91,7 +93,8 @@ class Comparison(Strict):
     cell: str
     """Name of the cell."""
     estimate: float
-    """The value or its mean; of an equivalence or a published value ours minus the paper's."""
+    """The value, or the mean or median over seeds; of an equivalence or a published value ours
+    minus the paper's."""
     low: float | None = None
     """Lower end of the interval by which it was decided."""
     high: float | None = None
@@ -135,7 +138,7 @@ class Verdict(Strict):
     resolution: float | None = None
     """How far inside the range, its bound moved by the smallest effect, means must lie for all
     comparisons that count to pass together with the probability `PROBABILITY`, in standard
-    deviations of one seed; none for the theory."""
+    deviations of one seed; none for the theory and for medians."""
     comparisons: list[Comparison]
     """One per cell; none if the claim could not be measured."""
 
@@ -272,6 +275,8 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
     if same:
         constant = f"the seeds of '{same[0]}' do not differ; {verdict.summary}"
         return verdict.model_copy(update={"verdict": "not tested", "summary": constant})
+    if isinstance(judged.test, Interval) and judged.test.center == "median":
+        return verdict
     error = sum(1 / size for size in samples) ** 0.5
     dof, level = sum(samples) - len(samples), judged.test.level / tested_together
     found = resolution(error, dof, level, len(verdict.counted), PROBABILITY)
@@ -307,7 +312,12 @@ def _compare(judged: Judged) -> Iterator[Numbers]:
         raise InputError(f"claim {judged.claim}: a value of its evidence is no number")
     _check_seeds(judged)
     names = judged.evidence["cell"].unique()
-    beside = {name for name in names if any(text in str(name) for text in judged.robustness)}
+    beside = {
+        name
+        for name in names
+        if isinstance(judged.test, Statistical)
+        and any(text in str(name) for text in judged.robustness)
+    }
     if len(beside) == len(names):
         raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
     for cell, rows in judged.evidence.groupby("cell", sort=False):
@@ -357,21 +367,22 @@ def _within(value: float, lower: float | None, upper: float | None) -> Numbers:
 
 def _interval(test: Interval, rows: pd.DataFrame) -> Numbers:
     values, matters = _values(rows), test.smallest_effect or 0
+    above, below, interval = _BY_CENTER[test.center]
     lower = None if test.lower is None else test.lower + matters
     upper = None if test.upper is None else test.upper - matters
     inside, outside, less = [], [], []
     if lower is not None:
-        inside.append(t_test_above(values, lower))
-        outside.append(t_test_below(values, lower - 2 * matters))
-        less.append(t_test_below(values, lower))
+        inside.append(above(values, lower))
+        outside.append(below(values, lower - 2 * matters))
+        less.append(below(values, lower))
     if upper is not None:
-        inside.append(t_test_below(values, upper))
-        outside.append(t_test_above(values, upper + 2 * matters))
-        less.append(t_test_above(values, upper))
+        inside.append(below(values, upper))
+        outside.append(above(values, upper + 2 * matters))
+        less.append(above(values, upper))
     bound = float((test.lower if test.lower is not None else test.upper) or 0)
     numbers = {
-        "estimate": float(values.mean()),
-        "interval": lambda confidence: t_interval(values, confidence),
+        "estimate": float(values.mean() if test.center == "mean" else np.median(values)),
+        "interval": lambda confidence: interval(values, confidence),
         "ends": len(inside),
         "lower": lower,
         "upper": upper,
@@ -380,9 +391,16 @@ def _interval(test: Interval, rows: pd.DataFrame) -> Numbers:
         "p_against": min(1, len(outside) * min(outside)),
     }
     if matters:
-        numbers["p_none"] = t_test_within(values, bound - matters, bound + matters)
+        numbers["p_none"] = max(above(values, bound - matters), below(values, bound + matters))
         numbers["p_less"] = less[0]
     return numbers
+
+
+_BY_CENTER = {
+    "mean": (t_test_above, t_test_below, t_interval),
+    "median": (sign_test_above, sign_test_below, sign_interval),
+}
+"""Tests and interval of an `Interval`."""
 
 
 def _equivalence(test: Equivalence, rows: pd.DataFrame) -> Numbers:
@@ -422,7 +440,8 @@ def _comparison(test: Test, cell: Numbers) -> Comparison:
         grown["p_against"] *= cell["ends"]
     confidence = 1 - 2 * test.level / max(2 * test.level, *grown.values())
     limits: Limits = cell["interval"](confidence)
-    return Comparison(**known, **limits._asdict(), confidence=confidence, decision=decision)
+    ends = {name: end for name, end in limits._asdict().items() if np.isfinite(end)}
+    return Comparison(**known, **ends, confidence=confidence, decision=decision)
 
 
 def _decision(test: Statistical, cell: Numbers) -> Decision:
