@@ -1,10 +1,15 @@
 """Does what an abstract says hold? Its sentences, with marks that follow from their claims."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
-from replication.registry import Abstract, Mark, Sentence
-from replication.verification.judgement import HOLDING, Outcome, sum_up
+from replication.markdown import Markdown, table
+from replication.registry import UNJUDGED, Abstract, Mark, Registry, Sentence
+from replication.verification.judgement import HOLDING, Outcome, Verdict, sum_up
+
+Words = str
+"""Of a sentence."""
 
 
 class Marked(NamedTuple):
@@ -12,12 +17,14 @@ class Marked(NamedTuple):
 
     sentence: Sentence
     """The sentence."""
-    mark: Mark
-    """Whether it holds."""
+    mark: Mark | None
+    """Whether it holds; none if another study decides it whose verdicts are not at hand."""
+    verdicts: list[Verdict]
+    """On the claims that decide it, in their order."""
 
 
 MARKS: dict[Mark, str] = {
-    "holds": "all claims that decide it hold",
+    "holds": "all claims that decide the sentence hold",
     "in part": "some of the claims that decide it hold, or hold in part",
     "does not hold": "no claim that decides it holds, not even in part; one or more do not hold",
     "open": "the seeds do not suffice to tell, in any claim that decides it",
@@ -30,9 +37,9 @@ MARKS: dict[Mark, str] = {
 def mark(verdicts: Sequence[Outcome]) -> Mark:
     """Return whether a sentence holds, given the verdicts on the claims that decide it.
 
-    The rule by which comparisons make a verdict, `sum_up`: of claims that hold in part, some
-    comparisons hold and others do not. A claim that is not tested counts as undecided, unless none
-    is tested.
+    This is the rule by which comparisons make a verdict, `sum_up`. A claim that holds in part has
+    comparisons that hold and others that do not. A claim that is not tested counts as undecided,
+    unless none is tested.
 
     Args:
         verdicts: one for each claim, at least one.
@@ -48,24 +55,65 @@ def mark(verdicts: Sequence[Outcome]) -> Mark:
 
 
 def marked(
-    abstract: Abstract, verdicts: Mapping[str, Outcome], elsewhere: Mapping[str, Mark]
+    abstract: Abstract,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
 ) -> list[Marked]:
     """Return the sentences of an abstract, in order, with their marks.
 
     Args:
         abstract: of a registry.
         verdicts: by number of the claim; claims without one are not tested.
-        elsewhere: marks by the words of sentences that the paper's other study decides; those
-            without one are not tested here.
+        elsewhere: what came of sentences that the paper's other study decides.
     """
-    return [Marked(each, _mark(each, verdicts, elsewhere)) for each in abstract.sentences]
+    return [_marked(sentence, verdicts, elsewhere) for sentence in abstract.sentences]
 
 
-def _mark(
-    sentence: Sentence, verdicts: Mapping[str, Outcome], elsewhere: Mapping[str, Mark]
-) -> Mark:
-    if sentence.mark is not None:
-        return sentence.mark
+def _marked(
+    sentence: Sentence, verdicts: Mapping[str, Verdict], elsewhere: Mapping[Words, Marked]
+) -> Marked:
     if sentence.study is not None:
-        return elsewhere.get(sentence.words, "not tested")
-    return mark([verdicts.get(claim, "not tested") for claim in sentence.claims])
+        found = elsewhere.get(sentence.words)
+        return Marked(sentence, found.mark if found else None, found.verdicts if found else [])
+    deciding = [
+        verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
+        for claim in sentence.claims
+    ]
+    return Marked(sentence, sentence.mark or mark([each.verdict for each in deciding]), deciding)
+
+
+def to_lines(
+    registry: Registry,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+) -> list[str]:
+    """Return a paper's abstract as Markdown, a table for every version; arguments as `marked`."""
+    lines: list[str] = []
+    for abstract in registry.abstracts:
+        rows = [
+            (each.sentence.words, _strong(each), decided_by(each))
+            for each in marked(abstract, verdicts, elsewhere)
+        ]
+        lines += [*table((f"the abstract of {abstract.version}", "", "decided by"), rows), ""]
+    return lines
+
+
+def _strong(found: Marked) -> str:
+    word = found.mark or f"see {found.sentence.study}"
+    return Markdown(f"**{word}**" if word not in UNJUDGED else word)
+
+
+def decided_by(found: Marked) -> str:
+    """Return the claims that decide a sentence and how much of each holds, or why none does."""
+    if found.sentence.why:
+        return found.sentence.why
+    told = (f"{each.claim} ({said(each)})" for each in found.verdicts)
+    return ", ".join([*told, *([found.sentence.study] if found.sentence.study else [])])
+
+
+def said(verdict: Verdict) -> str:
+    """Return a verdict in two or three words: in part, 4 of 6."""
+    counted = verdict.counted
+    if len(counted) < 2 or verdict.verdict in HOLDING:
+        return verdict.verdict
+    return f"{verdict.verdict}, {verdict.holding} of {len(counted)}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from replication.abstract import to_lines as abstract_lines
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
 from replication.registry import AT_SCALE, Registry, Test
@@ -25,9 +26,7 @@ def _contents(studies: Sequence[Told]) -> str:
 
 def _claims(told: Told) -> str:
     verdicts = told.reference.verdicts if told.reference else {}
-    claims = to_markdown(
-        told.jobs.registry, {name: _result(found) for name, found in verdicts.items()}
-    )
+    claims = to_markdown(told.jobs.registry, verdicts)
     return f'<a id="claims-of-{told.jobs.study.name}"></a>\n\n{claims}'
 
 
@@ -44,13 +43,14 @@ def _in_words(test: Test) -> str:
     return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
 
 
-def to_markdown(registry: Registry, results: Mapping[str, str]) -> str:
-    """The registry as two tables.
+def to_markdown(registry: Registry, verdicts: Mapping[str, Verdict]) -> str:
+    """The registry as tables: the abstract, claims and assumptions.
 
     Args:
         registry: the claims and assumptions.
-        results: what came of each claim, by its number, as far as judged.
+        verdicts: what came of each claim, by its number, as far as judged.
     """
+    results = {name: _result(found) for name, found in verdicts.items()}
     claims = [
         (
             claim.id,
@@ -59,9 +59,10 @@ def to_markdown(registry: Registry, results: Mapping[str, str]) -> str:
             claim.statement,
             f"“{claim.quote.words}” ({claim.quote.place})" if claim.quote else "",
             results.get(claim.id, f"not tested: {claim.not_tested or 'not judged yet'}"),
+            registry.scale_of(claim, verdicts[claim.id].seeds if claim.id in verdicts else 0),
             f"{claim.quantity}: {claim.expected}" if claim.test else "",
             f"{_in_words(claim.test)}: {claim.why}" if claim.test else "",
-            claim.note or "",
+            claim.remarks,
             Markdown("<br>".join(f"`{name}`" for name in claim.checked_by)),
         )
         for claim in registry.claims
@@ -71,8 +72,8 @@ def to_markdown(registry: Registry, results: Mapping[str, str]) -> str:
         for assumption in registry.assumptions
     ]
     header = (
-        "id", "about", "paper", "claim", "in its words", "verdict", "measured: expected", "test",
-        "note", "checks",
+        "id", "about", "paper", "claim", "in its words", "verdict", "scale", "measured: expected",
+        "test", "note", "checks",
     )  # fmt: skip
     lines = [
         f"# {inert(registry.title)}",
@@ -84,6 +85,7 @@ def to_markdown(registry: Registry, results: Mapping[str, str]) -> str:
         "",
         *((inert(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((inert(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
+        *abstract_lines(registry, verdicts),
         "## Claims",
         "",
         *table(header, claims),

@@ -14,6 +14,10 @@ from typing import Any
 import click
 import yaml
 
+from replication.abstract import Marked, marked
+from replication.abstract import to_lines as abstract_lines
+from replication.authors import FOLDER as FOR_AUTHORS
+from replication.authors import pages as pages_for_authors
 from replication.checklist import Told, checklist, codecheck
 from replication.citation import Shown, cited_document, verdict_finder
 from replication.claims_document import claims_document
@@ -35,6 +39,7 @@ from replication.verification.judgement import (
     PROBABILITY,
     Verdict,
     found_and_needed,
+    how_much,
 )
 from replication.verification.reference import (
     MANIFEST,
@@ -94,6 +99,7 @@ def generated_files() -> dict[str, str]:
         "config/config.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",
         "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
         "docs/claims.md": claims_document(studies),
+        **pages_for_authors(studies),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
         **_cited_documents(studies, home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
@@ -135,12 +141,15 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         text = study.registry.figures[study.figures[name].drawing]
         return inert(Shown.of(study, name, table, reference.verdicts.get).cited(text).caption)
 
+    def abstract(study: str) -> str:
+        """The abstract of a study's paper, with marks."""
+        own = _named(studies, study)
+        verdicts = own.reference.verdicts if own.reference else {}
+        return "\n".join(abstract_lines(own.jobs.registry, verdicts, _decided(studies, study)))
+
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""
-        own = next((told for told in studies if told.jobs.study.name == study), None)
-        if own is None:
-            raise LookupError(f"there is no study {study}")
-        return "\n".join(_counts(_verdicts([own])))
+        return "\n".join(_counts(_verdicts([_named(studies, study)])))
 
     return {
         "tables": {
@@ -149,11 +158,31 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         },
         "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
         "caption": caption,
+        "abstract": abstract,
         "counts": counts,
         "verdict": verdict_finder(verdicts.get),
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
         "probability": PROBABILITY,
+    }
+
+
+def _named(studies: list[Told], name: str) -> Told:
+    found = next((told for told in studies if told.jobs.study.name == name), None)
+    if found is None:
+        raise LookupError(f"there is no study {name}")
+    return found
+
+
+def _decided(studies: list[Told], but: str) -> dict[str, Marked]:
+    """What came of the sentences of abstracts that other studies decide, by their words."""
+    return {
+        found.sentence.words: found
+        for told in studies
+        if told.reference and told.jobs.study.name != but
+        for abstract in told.jobs.registry.abstracts
+        for found in marked(abstract, told.reference.verdicts)
+        if found.sentence.claims
     }
 
 
@@ -270,15 +299,18 @@ def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:
     """Claims, each with its words, as the lines of a table."""
     rows = (
         (
-            words,
-            f"**{verdict.verdict}**",
+            " ".join(filter(None, [words, f"The authors: {claim.answer}" if claim.answer else ""])),
+            Markdown(f"**{verdict.verdict}**"),
+            how_much(verdict.comparisons),
             *found_and_needed(verdict.comparisons, "{:.3g}".format),
             str(claim.quantity),
             claim.id,
         )
         for words, claim, verdict in claims
     )
-    return table(("claim", "verdict", "found", "needed", "what is measured", "id"), rows)
+    return table(
+        ("claim", "verdict", "how much", "found", "needed", "what is measured", "id"), rows
+    )
 
 
 def _to_yaml(data: Any) -> str:
@@ -399,16 +431,22 @@ def main(check: bool) -> None:
     if check:
         found = find_studies()
         check_texts(map(_told, Jobs.of(configure({}, found), found).studies.values()))
+    generated = generated_files()
+    gone = [path for path in FOR_AUTHORS.rglob("*.md") if str(path) not in generated]
+    for path in gone:
+        click.echo(f"{path} {'is of no claim' if check else 'removed'}")
+        if not check:
+            path.unlink()
     stale = {
         Path(path): text
-        for path, text in generated_files().items()
+        for path, text in generated.items()
         if not Path(path).is_file() or Path(path).read_text(encoding="utf-8") != text
     }
     for path, text in stale.items():
         click.echo(f"{path} {'differs' if check else 'written'}")
         if not check:
             write_text(path, text)
-    if check and stale:
+    if check and (stale or gone):
         raise SystemExit(1)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
@@ -190,7 +190,7 @@ class Statement(Strict):
     """What a reader should know to understand the verdict."""
     scale: Text | None = None
     """At which scale it is judged, if that is not the one of all claims about training, see
-    `Registry.scale`: models, data, updates and seeds in a few words."""
+    `Registry.scale`."""
     answer: Text | None = None
     """What the paper's authors say of the verdict."""
 
@@ -240,6 +240,12 @@ class Claim(Statement):
         if self.headline and not self.test:
             wrong = "a headline is for a claim with a test"
         return wrong and f"{self.id}: {wrong}"
+
+    @property
+    def remarks(self) -> str:
+        """Its note, and what the authors say."""
+        answer = f"The authors: {self.answer}" if self.answer else ""
+        return " ".join(filter(None, [self.note, answer]))
 
     @property
     def group(self) -> str:
@@ -328,7 +334,11 @@ def _names(authors: str) -> list[str]:
     return [name.strip() for name in re.split(r",\s*and\b|,|\band\b", authors)]
 
 
-Mark = Literal["holds", "in part", "does not hold", "open", "not tested", "no empirical statement"]
+Unjudged = Literal["not tested", "no empirical statement"]
+UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
+"""Marks of a sentence that no claim decides."""
+Mark = Literal["holds", "in part", "does not hold", "open", Unjudged]
+"""Whether a sentence of an abstract holds."""
 
 
 class Sentence(Strict):
@@ -340,7 +350,7 @@ class Sentence(Strict):
     """The claims that decide it."""
     study: Name | None = None
     """The paper's other study, which decides it."""
-    mark: Literal["not tested", "no empirical statement"] | None = None
+    mark: Unjudged | None = None
     """What it is if no claim decides it."""
     why: Text | None = None
     """Why no claim decides it."""
@@ -402,8 +412,8 @@ class Registry(Strict):
     assumptions: list[Assumption]
     """What had to be assumed."""
     scale: Text | None = None
-    """At which scale claims about training are judged, if it is smaller than the paper's: verdicts
-    on them are verdicts at this scale."""
+    """At which scale claims about training are judged, if it is smaller than the paper's: models,
+    data and updates, and after a semicolon those of the paper."""
     robustness: list[Robustness] = []
     """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
@@ -434,9 +444,17 @@ class Registry(Strict):
                     raise ValueError(f"abstracts: {unknown_key(name, ids)}")
         return self
 
-    def scale_of(self, claim: Claim) -> str:
-        """Return the scale at which a claim is judged; empty if it is not about training."""
-        return claim.scale or (self.scale or "" if claim.group == SHOWN else "")
+    def scale_of(self, claim: Claim, seeds: int) -> str:
+        """Return the scale at which a claim was judged; empty if it is not about training.
+
+        Args:
+            claim: the claim.
+            seeds: behind its verdict.
+        """
+        if not claim.scale and claim.group != SHOWN:
+            return ""
+        ours, *_ = (claim.scale or self.scale or "").rstrip(".").split("; ")
+        return ", ".join(filter(None, [ours, f"{seeds} seeds" if seeds else ""]))
 
     @property
     def author_names(self) -> list[str]:

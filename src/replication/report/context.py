@@ -30,6 +30,7 @@ from replication.verification.judgement import (
     Outcome,
     Verdict,
     found_and_needed,
+    how_much,
     least_favourable,
 )
 
@@ -60,6 +61,8 @@ class ClaimView(NamedTuple):
     """What the plot's axis shows."""
     judged: str
     """How it is judged."""
+    scale: str
+    """At which scale, if it is about training."""
     figure: str
     """Figure that it is shown with; empty if that is not drawn."""
     about: int
@@ -101,7 +104,7 @@ def claim_views(
         raise InputError(
             f"the registry has no claim(s) {', '.join(unknown)} with a test; delete the verdict(s)"
         )
-    return [_claim_view(claim, found.get(claim.id), drawn) for claim in registry.claims]
+    return [_claim_view(registry, claim, found.get(claim.id), drawn) for claim in registry.claims]
 
 
 def contested(claims: Sequence[ClaimView]) -> list[Contested]:
@@ -111,6 +114,7 @@ def contested(claims: Sequence[ClaimView]) -> list[Contested]:
             id=view.claim.id,
             verdict=view.verdict.verdict,
             statement=view.claim.statement,
+            how_much=how_much(view.verdict.comparisons),
             found=view.found,
             needed=view.needed,
         )
@@ -137,7 +141,9 @@ def groups(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
     return found
 
 
-def _claim_view(claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]) -> ClaimView:
+def _claim_view(
+    registry: Registry, claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]
+) -> ClaimView:
     summary = f"{judged.summary}." if judged else str(claim.not_tested)
     verdict = judged or Verdict.without_evidence(claim.id, summary)
     label = drawn.get(claim.figure or "", "")
@@ -154,6 +160,7 @@ def _claim_view(claim: Claim, judged: Verdict | None, drawn: Mapping[str, str]) 
         ours=_ours(comparisons),
         axis=_axis(claim.test) if claim.test else "",
         judged=_judged(claim.test, verdict) if claim.test else "",
+        scale=registry.scale_of(claim, verdict.seeds) if judged else "",
         figure=claim.figure if claim.figure and label else "",
         about=GROUPS.index(claim.group),
         found=found,

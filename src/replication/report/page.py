@@ -13,6 +13,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from replication.abstract import MARKS, marked, said
 from replication.citation import Shown
 from replication.errors import InputError
 from replication.frames import read_csv
@@ -96,6 +97,8 @@ def render(
         explorer=added.panel,
         registry=registry,
         claims=claims,
+        abstracts=[(each.version, marked(each, judged)) for each in registry.abstracts],
+        marks=MARKS,
         outcomes=OUTCOMES,
         decisions=DECISIONS,
         group_names=GROUPS,
@@ -193,7 +196,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "typeset": typeset, "typeset_svg": typeset_svg}
+    environment.filters |= {
+        "number": number,
+        "said": said,
+        "typeset": typeset,
+        "typeset_svg": typeset_svg,
+    }
     return environment
 
 

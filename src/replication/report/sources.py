@@ -77,6 +77,8 @@ class Contested(Strict):
     """What came of it."""
     statement: str
     """What is claimed."""
+    how_much: str
+    """How much of it holds."""
     found: str
     """Its least favourable estimate, with its interval."""
     needed: str

@@ -7,6 +7,7 @@ from typing import TextIO
 import click
 import pandas as pd
 
+from replication.abstract import to_lines as abstract_lines
 from replication.errors import InputError
 from replication.frames import write_table
 from replication.markdown import inert, table
@@ -18,7 +19,7 @@ from replication.verification.judgement import OUTCOMES, Outcome, Verdict
 
 COLUMNS = (
     "claim", "kind", "where", "figure", "statement", "expected", "published", "verdict", "summary",
-    "seeds", "comparisons", "holding", "note",
+    "seeds", "scale", "comparisons", "holding", "note",
 )  # fmt: skip
 
 
@@ -63,7 +64,9 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
         rows.append(
             {
                 **{name: text or "" for name, text in said.items()},
+                "note": claim.remarks,
                 **verdict.model_dump(include={"claim", "verdict", "summary", "seeds"}),
+                "scale": registry.scale_of(claim, verdict.seeds),
                 "comparisons": len(verdict.counted),
                 "holding": verdict.holding,
             }
@@ -77,20 +80,23 @@ def counts(card: pd.DataFrame) -> dict[Outcome, int]:
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
-def to_markdown(registry: Registry, card: pd.DataFrame) -> str:
-    """The scorecard as Markdown: how many claims have each verdict, and one line per claim.
+def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
+    """The scorecard as Markdown: the abstract, the number of claims by verdict, a line per claim.
 
     A user's own claims have a table of their own, and are not counted.
     """
+    card = scorecard(registry, verdicts)
+    found = {verdict.claim: verdict for verdict in verdicts}
     is_own = card["kind"] == "own"
     judged = counts(card[~is_own])
     totals = [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in judged.items() if n]
-    header = ("id", "paper", "claim", "verdict", "result", "note")
-    columns = ["claim", "where", "statement", "verdict", "summary", "note"]
+    header = ("id", "paper", "claim", "verdict", "result", "scale", "note")
+    columns = ["claim", "where", "statement", "verdict", "summary", "scale", "note"]
     own = table(header, card[is_own][columns].to_numpy())
     lines = [
         f"# Verdicts on {inert(registry.title)}",
         "",
+        *abstract_lines(registry, found),
         *table(("verdict", "claims", "meaning"), totals),
         "",
         *table(header, card[~is_own][columns].to_numpy()),
@@ -112,10 +118,10 @@ def main(
     """Write the table and the text."""
     added = StudySettings.parse_json(own.read(), own.name)
     registry = read_registry(registry_path).with_own(added.claims)
-    card = scorecard(registry, [read_verdict(path) for path in verdicts])
+    found = [read_verdict(path) for path in verdicts]
     made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])
-    write_table(parquet, card, made_by)
-    write_text(markdown, to_markdown(registry, card))
+    write_table(parquet, scorecard(registry, found), made_by)
+    write_text(markdown, to_markdown(registry, found))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,234 @@
+"""Plan seeds: how many would decide each claim that is open, and how long they would take.
+
+The mean and the spread of the seeds at hand count as the truth. Then the first question that more
+seeds answer (does it hold, is it the opposite, is there no effect, is it less than claimed) is
+answered with a probability of 90 % by the number of seeds that is told. Each question is asked at
+the level that is left if no other claim of its family passes.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+import pandas as pd
+import scipy
+from numpy.typing import NDArray
+
+from replication.configuration import configure
+from replication.errors import InputError
+from replication.jobs import Jobs, StudyJobs
+from replication.markdown import table
+from replication.registry import Equivalence, Interval, Statistical
+from replication.report.typeset import number
+from replication.seconds import expected, read_recorded
+from replication.statistics import pooled_std
+from replication.study import find_studies
+from replication.verification.judgement import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
+from replication.verification.reference import EVIDENCE, read_reference, reference_folder
+
+Floats = NDArray[np.float64]
+MOST = 1000
+"""Seeds beyond which none are planned."""
+SIZES = np.arange(FEWEST_SEEDS, MOST + 1)
+HEADER = (
+    "study", "claim", "verdict", "comparison", "spread", "seeds", "would say", "seeds needed",
+    "processor minutes",
+)  # fmt: skip
+
+
+class Edge(NamedTuple):
+    """A one-sided test that an answer needs to pass."""
+
+    sign: int
+    """1 if the seeds have to lie above, -1 if below."""
+    place: float
+    """What."""
+
+
+class Answer(NamedTuple):
+    """An answer to one question, and all tests that it needs to pass."""
+
+    decision: Decision
+    """The answer."""
+    edges: list[Edge]
+    """The tests."""
+    ways: int = 1
+    """Among how many answers of the kind its level is divided."""
+
+
+class Sample(NamedTuple):
+    """The seeds of one comparison."""
+
+    seeds: Floats
+    """[n] the value of each; of two samples, ours minus the mean of the paper's."""
+    spread: float
+    """Standard deviation of one seed."""
+    others: int = 0
+    """How many seeds the paper's sample has, which stays as it is; 0 if there is none."""
+    by_signs: bool = False
+    """Whether sign tests are asked."""
+
+
+class Plan(NamedTuple):
+    """What would decide a comparison."""
+
+    comparison: str
+    """Name of its cell."""
+    spread: float
+    """Standard deviation of one seed."""
+    decision: Decision
+    """What it would say; `open` if no number of seeds up to `MOST` is enough."""
+    seeds: int
+    """How many it would take; `MOST` + 1 if no number is enough."""
+
+
+def plan(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
+    """Return the number of seeds that would decide a comparison.
+
+    Args:
+        test: how it is judged.
+        rows: its evidence.
+        cell: its name.
+        family: number of claims that are corrected together.
+    """
+    sample, answers = (
+        _two_samples(test, rows) if isinstance(test, Equivalence) else _one(test, rows)
+    )
+    needed = [(_needed(sample, answer, test.level / family), answer) for answer in answers]
+    seeds, answer = min(needed, key=lambda pair: pair[0])
+    decision = answer.decision if seeds <= MOST else "open"
+    return Plan(cell, sample.spread, decision, seeds)
+
+
+def _one(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
+    assert isinstance(test, Interval)
+    values = rows["value"].to_numpy(np.float64)
+    sample = Sample(values, float(values.std(ddof=1)), by_signs=test.center == "median")
+    matters = test.smallest_effect or 0
+    bounds = [(1, test.lower), (-1, test.upper)]
+    ends = [Edge(sign, bound + sign * matters) for sign, bound in bounds if bound is not None]
+    opposite = [Edge(-end.sign, end.place - 2 * end.sign * matters) for end in ends]
+    answers = [Answer("holds", ends), *(Answer("fails", [end], len(ends)) for end in opposite)]
+    if matters:
+        (needed,), (beyond,) = ends, opposite
+        within = [Edge(-needed.sign, needed.place), Edge(-beyond.sign, beyond.place)]
+        answers += [Answer("none", within), Answer("less", within[:1])]
+    return sample, answers
+
+
+def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
+    ours, paper = (
+        rows.loc[rows["sample"] == name, "value"].to_numpy(np.float64) for name in ("ours", "paper")
+    )
+    spread = pooled_std(ours, paper)
+    margin = test.margin * spread
+    answers = [Answer("holds", [Edge(1, -margin), Edge(-1, margin)])]
+    answers += [Answer("fails", [Edge(sign, sign * margin)], 2) for sign in (1, -1)]
+    return Sample(ours - paper.mean(), spread, others=paper.size), answers
+
+
+def _needed(sample: Sample, answer: Answer, level: float) -> int:
+    """The least number of seeds with which all its tests pass together; `MOST` + 1 if none is."""
+    power = _by_signs if sample.by_signs else _by_t
+    missed = sum(1 - power(sample, edge, level / answer.ways) for edge in answer.edges)
+    enough = SIZES[1 - missed >= PROBABILITY]
+    return int(enough[0]) if enough.size else MOST + 1
+
+
+def _by_t(sample: Sample, edge: Edge, level: float) -> Floats:
+    """Probability that a t test passes, by number of seeds."""
+    inside = edge.sign * (sample.seeds.mean() - edge.place)
+    if inside <= 0 or sample.spread == 0:
+        return np.zeros(SIZES.size)
+    others = sample.others
+    error = np.sqrt(1 / SIZES + (1 / others if others else 0))
+    dof = SIZES - 1 + max(others - 1, 0)
+    critical = -scipy.special.stdtrit(dof, level)
+    # Beyond some distance the noncentral distribution is not computed, and the test always passes.
+    distance = np.minimum(inside / sample.spread / error, 30)
+    return np.asarray(scipy.stats.nct.sf(critical, dof, distance))
+
+
+def _by_signs(sample: Sample, edge: Edge, level: float) -> Floats:
+    """Probability that a sign test passes, by number of seeds."""
+    inside = np.count_nonzero(edge.sign * (sample.seeds - edge.place) > 0)
+    share = (inside + 0.5) / (sample.seeds.size + 1)
+    needed = scipy.stats.binom.isf(level, SIZES, 0.5) + 1
+    return np.asarray(scipy.stats.binom.sf(needed - 1, SIZES, share))
+
+
+def rows(
+    study: StudyJobs,
+    evidence: pd.DataFrame,
+    verdicts: Mapping[str, Verdict],
+    recorded: Mapping[str, float],
+) -> Iterator[tuple[str, ...]]:
+    """Yield one row of `HEADER` per claim that is open, as a whole or in part.
+
+    The comparison that needs most seeds stands for the claim.
+
+    Args:
+        study: whose claims.
+        evidence: of its reference.
+        verdicts: of its reference, by number of the claim.
+        recorded: seconds of jobs, see `read_recorded`.
+    """
+    for name, claim in study.claims.items():
+        verdict, test = verdicts.get(name), claim.test
+        if verdict is None or not isinstance(test, Statistical):
+            continue
+        undecided = [item.cell for item in verdict.counted if item.decision == "open"]
+        if verdict.verdict == "not tested" or not undecided:
+            continue
+        own = evidence[evidence["claim"] == name]
+        family = sum(1 for other in study.family(name) if other in verdicts)
+        plans = [plan(test, own[own["cell"] == cell], cell, family) for cell in undecided]
+        worst = max(plans, key=lambda each: each.seeds)
+        minutes = (worst.seeds - verdict.seeds) * _seconds_of_a_seed(study, name, recorded) / 60
+        yield (
+            study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
+            str(verdict.seeds), *_told(worst, minutes),
+        )  # fmt: skip
+
+
+def _told(found: Plan, minutes: float) -> tuple[str, str, str]:
+    if found.spread == 0:
+        return "open", "none: its seeds do not differ", ""
+    if found.decision == "open":
+        return "open", f"none up to {MOST}: their mean lies at the edge of what is asked", ""
+    return found.decision, str(found.seeds), number(max(minutes, 0), 2)
+
+
+def _seconds_of_a_seed(study: StudyJobs, claim: str, recorded: Mapping[str, float]) -> float:
+    """Seconds of a processor that one more seed of all experiments behind a claim takes."""
+    total = 0.0
+    for name in dict.fromkeys(experiment for experiment, _ in study.sources(claim)):
+        runs = study.experiments[name].runs
+        logs = (f"logs/{study.study.name}/runs/{name}/{run}.benchmark.tsv" for run in runs)
+        total += sum(expected(log, recorded) for log in logs) / len(study.seeds(name))
+    return total
+
+
+@click.command(help=__doc__)
+@click.option("--study", "names", multiple=True, help="Which; all with a reference if left out.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
+def main(names: tuple[str, ...], root: Path) -> None:
+    """Print the table as Markdown."""
+    studies = find_studies()
+    jobs = Jobs.of(configure({}, studies), studies)
+    recorded = read_recorded(root / "config/seconds.csv")
+    found: list[tuple[str, ...]] = []
+    for name in names or tuple(jobs.studies):
+        if name not in jobs.studies:
+            raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
+        reference, _ = read_reference(reference_folder(root, name))
+        evidence = reference.tables[EVIDENCE]
+        found += rows(jobs.studies[name], evidence, reference.verdicts, recorded)
+    for line in table(HEADER, found):
+        click.echo(line)
+
+
+if __name__ == "__main__":
+    main()
