@@ -84,8 +84,8 @@ def rates() -> Iterator[dict[str, object]]:
                 wrong = [_is_wrong(family) for family in p]
                 any_wrong, whole = np.mean(wrong, axis=0)
                 yield {
-                    "seeds are": shape, "spreads": spread, "test": test, "seeds": seeds,
-                    "question": question, "wrong in a family": any_wrong, "wrong claim": whole,
+                    "shape": shape, "spreads": spread, "test": test, "seeds": seeds,
+                    "question": question, "wrong_in_a_family": any_wrong, "wrong_claim": whole,
                 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 import yaml
 
 from replication.abstract import Marked, marked
@@ -161,6 +162,7 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         "abstract": abstract,
         "counts": counts,
         "verdict": verdict_finder(verdicts.get),
+        "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
         "probability": PROBABILITY,
