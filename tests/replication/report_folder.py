@@ -40,7 +40,7 @@ CLAIMS = [
         [comparison(f"K = {i}, eta_Z 1", 1e-5 * i, lower=-5e-4, upper=5e-4) for i in range(9, 39)],
     ),
     (
-        "T2b", "interval", "fig6", "contradicted",
+        "T2b", "interval", "fig6", "does not hold",
         [
             comparison("K = 2", -0.75, "fails", low=-0.8, high=-0.7, lower=-1.1, upper=-0.9,
                        effect=-3.2, p=1, p_against=1.2345e-5),
@@ -49,7 +49,7 @@ CLAIMS = [
         ],
     ),
     (
-        "T2c", "direction", "fig6", "inconclusive",
+        "T2c", "direction", "fig6", "open",
         [comparison("", -0.01, "open", low=-0.05, high=0.03, upper=0, p=0.4, p_against=0.7)],
     ),
     (
@@ -57,13 +57,13 @@ CLAIMS = [
         [comparison("a", 0.002, low=-0.004, high=0.008, lower=-0.03, upper=0.03, p=0.01)],
     ),
     (
-        "T4", "direction", "fig1", "no effect",
+        "T4", "direction", "fig1", "does not hold",
         [comparison("one common token, a cell whose name is far too long for its row, 7", -0.0125,
                     "none", low=-0.0151, high=-0.00983, upper=-0.02)],
     ),
     ("T5", None, "fig7", "not tested", []),
-    ("E1", "bounds", "fig1", "contradicted", [comparison("K = 10", 0.7, "fails", upper=1e-10)]),
-    ("B", "bounds", None, "contradicted", [comparison(HOSTILE, 3.0, "fails", lower=0, upper=1)]),
+    ("E1", "bounds", "fig1", "does not hold", [comparison("K = 10", 0.7, "fails", upper=1e-10)]),
+    ("B", "bounds", None, "does not hold", [comparison(HOSTILE, 3.0, "fails", lower=0, upper=1)]),
 ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def test_a_claim_that_cannot_be_measured_stops_nothing_else(finished_project):
     record = json.loads((project.folder / VERDICT).read_text())
     assert (record["verdict"], record["summary"]) == ("not tested", reason)
     other = json.loads((project.folder / VERDICT.replace("C2", "C3")).read_text())
-    assert other["verdict"] == "contradicted"
+    assert other["verdict"] == "does not hold"
     card = (project.folder / "results/example/verdicts.md").read_text()
     assert f"| not tested | {reason} |" in card
     assert f"<b>Why not:</b> {reason}." in (project.folder / PAGE).read_text()

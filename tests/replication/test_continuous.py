@@ -126,7 +126,7 @@ def test_changed_verdicts_are_told_with_both_sentences():
     moved = VERDICT.comparisons[0].model_copy(update={"estimate": -1.0})
     other = VERDICT.model_copy(
         update={
-            "verdict": "contradicted",
+            "verdict": "does not hold",
             "summary": "no",
             "comparisons": [moved, *VERDICT.comparisons[1:]],
         }
@@ -134,9 +134,9 @@ def test_changed_verdicts_are_told_with_both_sentences():
     after = with_verdicts(REFERENCE.verdicts | {"C1": other})
     (row,) = changes.changed_verdicts(STUDIES, after).to_dict("records")
     assert (row["study"], row["claim"]) == ("second", "C1")
-    assert (row["before"], row["after"]) == ("replicated", "contradicted")
+    assert (row["before"], row["after"]) == ("replicated", "does not hold")
     assert row["change"] == pytest.approx(0.5)
-    line = f"| second | C1 | replicated | **contradicted** | 0.5 | {SUMMARY} | no |"
+    line = f"| second | C1 | replicated | **does not hold** | 0.5 | {SUMMARY} | no |"
     assert line in told(STUDIES, after)
 
 

@@ -43,7 +43,7 @@ def test_verdicts_are_those_that_the_readme_states(computed):
         claim: json.loads((computed.folder / path).read_text())["verdict"]
         for claim, path in computed.parts.files.verdicts.items()
     }
-    assert verdicts == {"C1": "reproduced", "C2": "replicated", "C3": "contradicted"}
+    assert verdicts == {"C1": "reproduced", "C2": "replicated", "C3": "does not hold"}
     readme = (computed.study.folder / "README.md").read_text()
     assert all(f"*{verdict}*" in readme for verdict in verdicts.values())
 
@@ -51,8 +51,8 @@ def test_verdicts_are_those_that_the_readme_states(computed):
 @pytest.mark.parametrize(
     ("half_lives", "expected"),
     [
-        ([10, 20, 40, 80], ("replicated", "contradicted")),
-        ([10] * 4, ("contradicted", "replicated")),
+        ([10, 20, 40, 80], ("replicated", "does not hold")),
+        ([10] * 4, ("does not hold", "replicated")),
     ],
 )
 def test_verdicts_follow_what_is_measured(computed, half_lives, expected):

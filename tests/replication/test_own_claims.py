@@ -150,7 +150,7 @@ def test_texts_are_those_of_the_figure_and_not_of_its_drawing():
 def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     paths = []
-    for claim, verdict in (("C2", "replicated"), ("U1", "contradicted")):
+    for claim, verdict in (("C2", "replicated"), ("U1", "does not hold")):
         found = Verdict(claim=claim, verdict=verdict, summary="So", seeds=10, comparisons=[])
         paths.append(tmp_path / f"{claim}.json")
         scorecard.write_verdict(paths[-1], found, {})
@@ -167,8 +167,8 @@ def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
     assert card.loc[["C2", "U1"], "kind"].tolist() == ["claim", "own"]
     theirs, ours = (tmp_path / "card.md").read_text().split("## A user's own claims")
     assert "| **replicated** | 1 |" in theirs
-    assert "contradicted" not in theirs
-    assert "| U1 | not in the paper | It takes twice as long. | contradicted | So |" in ours
+    assert "does not hold | So" not in theirs
+    assert "| U1 | not in the paper | It takes twice as long. | does not hold | So |" in ours
 
 
 def test_the_page_shows_it_apart_and_does_not_count_it(tmp_path, monkeypatch):

@@ -67,7 +67,9 @@ def test_every_claim_has_its_place(folder):
     errata = html[html.index('<section id="errata"') :]
     assert [name for name in places if f'id="claim-{name}"' in errata] == ["E1", "B"]
     assert "What holds instead:</b> Note of E1" in errata
-    assert 'alt="Figure 1. Two curves that fall. Claims: T3 replicated; T4 no effect; E1' in html
+    assert (
+        'alt="Figure 1. Two curves that fall. Claims: T3 replicated; T4 does not hold; E1' in html
+    )
 
 
 def test_texts_of_figures_cite_their_own_tables(folder):
@@ -83,12 +85,13 @@ def test_texts_of_figures_cite_their_own_tables(folder):
 
 def test_a_study_of_the_same_paper_counts_beside_it(folder):
     failed = {
-        "id": "X9", "verdict": "contradicted", "statement": "It snaps.", "found": "0.7",
+        "id": "X9", "verdict": "does not hold", "statement": "It snaps.",
+        "how_much": "0 of 1 holds", "found": "0.7",
         "needed": "0",
     }  # fmt: skip
     folder.others = [
         {"title": "On text", "command": "python it", "is_same_paper": same, "contested": [failed],
-         "counts": {"1": {**dict.fromkeys(OUTCOMES, 0), "contradicted": 2}}, "search": "figure 7"}
+         "counts": {"1": {**dict.fromkeys(OUTCOMES, 0), "does not hold": 2}}, "search": "figure 7"}
         for same in (True, False)
     ]  # fmt: skip
     html = folder.html()

@@ -66,7 +66,7 @@ def test_page_loads_whole(visit):
 
 def test_counts_filter_and_the_address_keeps_them(visit):
     page = visit()
-    button = page.get_by_role("button", name="2 contradicted")
+    button = page.get_by_role("button", name="2 does not hold")
     button.click()
     assert shown(page) == ["T2b", "B"]
     assert button.get_attribute("aria-pressed") == "true"
@@ -324,7 +324,7 @@ def test_structure_is_told_to_a_screen_reader(visit):
     assert "Figure 6. Two curves that fall. Claims: T2a reproduced" in page.get_by_role(
         "img", name="Figure 6"
     ).get_attribute("alt")
-    assert page.get_by_role("img", name="1 reproduced, 1 contradicted, 1 inconclusive").count() == 1
+    assert page.get_by_role("img", name="1 reproduced, 1 does not hold, 1 open").count() == 1
     assert {element.text_content() for element in page.locator("th[scope]").all()} > {"estimate"}
 
 
@@ -396,7 +396,7 @@ def test_contrast_is_enough(visit, scheme):
 
 @pytest.mark.thorough
 def test_print_shows_a_summary(visit):
-    page = visit("#verdict=contradicted")
+    page = visit("#verdict=does%20not%20hold")
     page.emulate_media(media="print")
     assert shown(page) == [name for name in EVERY if name != "T1"]
     for selector in ("#filter", ".copy", ".contents", ".skip", "#figures", "details"):

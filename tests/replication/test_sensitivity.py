@@ -34,9 +34,11 @@ def test_an_effect_that_a_variant_takes_away_is_told_from_one_that_never_was():
             cell = {"claim": claim, "statement": "It falls.", "expected": "below 0"}
             cells.append(cell | {"variant": variant, "as_baseline": False})
             one = Comparison(cell="a", estimate=-0.5, decision=decision)
-            verdict = "replicated" if decision == "holds" else "no effect"
+            verdict = "replicated" if decision == "holds" else "does not hold"
             verdicts.append(
                 Verdict(claim=claim, verdict=verdict, summary="", seeds=9, comparisons=[one])
             )
     found = table(Sensitivity(drawing="sensitivity"), *verdicts, cells=cells)
-    assert found["outcome"].tolist() == ["replicated", "no effect left", "no effect", "no effect"]
+    assert found["outcome"].tolist() == [
+        "replicated", "no effect left", "does not hold", "does not hold",
+    ]  # fmt: skip

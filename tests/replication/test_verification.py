@@ -104,13 +104,13 @@ def test_a_new_reference_leaves_nothing_of_the_old_one(reference, tmp_path):
 def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(reference, tmp_path):
     write_reference(tmp_path, reference)
     file = tmp_path / "verdicts.json"
-    file.write_text(file.read_text().replace('"replicated"', '"contradicted"'))
+    file.write_text(file.read_text().replace('"replicated"', '"does not hold"'))
     read, edited = read_reference(tmp_path)
     assert edited == ["verdicts.json"]
     (row,) = rows(changed(reference, verdicts={}), read)
     assert row["quantity"] == "verdict on T1"
-    assert row["reference"].startswith("contradicted by 5 seeds")
-    assert row["found"].startswith("replicated by 5 seeds (1 of 1 hold; the least favourable")
+    assert row["reference"].startswith("does not hold by 5 seeds")
+    assert row["found"].startswith("replicated by 5 seeds (1 of 1 holds; the least favourable")
 
 
 def test_sentence_and_numbers_of_a_verdict_are_kept_too(reference):
@@ -436,7 +436,7 @@ def test_where_training_amplifies_rounding_another_processor_is_like_other_seeds
 
 @pytest.mark.parametrize(
     ("word", "number"),
-    [("replicated", 0), ("inconclusive", 0), ("contradicted", 1), ("no effect", 1)],
+    [("replicated", 0), ("open", 0), ("in part", 0), ("does not hold", 1)],
 )
 def test_other_seeds_may_leave_open_what_seeds_decided(reference, word, number):
     verdict = reference.verdicts["T1"].model_copy(update={"verdict": word})

@@ -120,7 +120,7 @@ def test_verdict_edited_by_hand_fails_and_is_named(clone):
     file.write_text(json.dumps(verdicts))
     output = verify(clone, succeed=False)
     assert "verdicts.json of the reference was changed or added by hand; restore it" in output
-    assert "verdict on C3 is contradicted by 10 seeds (0 of 1 hold" in output
+    assert "verdict on C3: does not hold by 10 seeds (0 of 1 holds" in output
 
 
 EDITS = [
@@ -208,7 +208,7 @@ def test_a_wrong_measure_fails_from_end_to_end(computed):
     computed.edit(f"{SOURCE}/measures.py", "1 - weights.ravel()", "1 - weights.ravel() ** 2")
     computed.run(f"results/{STUDY}/verdicts/C1.json")
     output = verify(computed, succeed=False)
-    assert "results: verdict on C1 is contradicted (" in output
+    assert "results: verdict on C1: does not hold (" in output
     assert f"the code of transformer_dynamics.{STUDY}.measures is not as it was " in output
 
 
@@ -260,7 +260,7 @@ def test_a_receipt_tells_what_was_found(computed, tmp_path, monkeypatch):
     assert (receipt.by, receipt.level, receipt.settings) == ("J. Roe", "hash", "default")
     assert receipt.differences == 0
     assert {claim: found.verdict for claim, found in receipt.verdicts.items()} == {
-        "C1": "reproduced", "C2": "replicated", "C3": "contradicted",
+        "C1": "reproduced", "C2": "replicated", "C3": "does not hold",
     }  # fmt: skip
     assert {runs.agreement for runs in receipt.runs.values()} == {"bit for bit"}
     assert receipt.code is None, "the copy is no repository of git"
@@ -296,7 +296,7 @@ def test_a_verdict_that_was_changed_is_refused(computed):
     file = f"results/{STUDY}/verdicts/C3.json"
     said = f"{file} was changed after it was made; delete it and run again"
     path = computed.folder / file
-    with content(path, path.read_bytes().replace(b'"contradicted"', b'"replicated"')):
+    with content(path, path.read_bytes().replace(b'"does not hold"', b'"replicated"')):
         assert said in computed.run(PAGE, succeed=False)
         assert not (computed.folder / PAGE).exists()
         assert f"\n{said}\n" in verify(computed, succeed=False)

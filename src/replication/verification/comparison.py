@@ -139,9 +139,12 @@ def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
 
     The other numbers follow from the evidence, which is compared value by value.
     """
-    cells = [item.model_dump() for item in verdict.comparisons]
-    table = pd.DataFrame(cells, columns=[*Comparison.model_fields])
-    numbers = table.columns.difference(["cell", "decision", "is_robustness"])
+    cells = [
+        item.model_dump() | {"cell": f"{item.cell}{' (robustness)' * item.is_robustness}"}
+        for item in verdict.comparisons
+    ]
+    table = pd.DataFrame(cells, columns=[*Comparison.model_fields]).drop(columns="is_robustness")
+    numbers = table.columns.difference(["cell", "decision"])
     table = table.astype(dict.fromkeys(numbers, "float64"))
     if same:
         return table

@@ -40,7 +40,9 @@ def _told(difference: Difference) -> tuple[list[str], str]:
     if (was, now) == ("there", "missing"):
         return [place], f"{quantity} is missing"
     size = f", {gap:.3g} apart (tolerance: {tolerance}, at most {allowed:.3g})"
-    return [place], f"{quantity} is {now}, expected {was}{'' if math.isnan(gap) else size}"
+    # A verdict is a sentence of its own.
+    verb = ":" if quantity.startswith("verdict on ") else " is"
+    return [place], f"{quantity}{verb} {now}, expected {was}{'' if math.isnan(gap) else size}"
 
 
 def _changed(place: str, name: str, was: str, now: str) -> str:
