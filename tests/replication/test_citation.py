@@ -289,6 +289,7 @@ def test_the_check_of_generated_files_checks_texts(monkeypatch):
     checked = []
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(generate, "generated_files", dict)
+    monkeypatch.setattr(generate, "FOR_AUTHORS", Path("none"))
     monkeypatch.setattr(generate, "check_texts", checked.extend)
     assert CliRunner().invoke(generate.main, ["--check"]).exit_code == 0
     assert [told.jobs.study.name for told in checked] == [*JOBS.studies]

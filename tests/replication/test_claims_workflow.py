@@ -81,7 +81,7 @@ def test_a_claim_that_cannot_be_measured_stops_nothing_else(finished_project):
     assert f"| not tested | {reason} |" in card
     assert f"<b>Why not:</b> {reason}." in (project.folder / PAGE).read_text()
     said = project.verify("--study", "example", succeed=False)
-    assert f"verdict on C2 is not tested ({reason}), expected replicated by 10 seeds" in said
+    assert f"verdict on C2: not tested ({reason}), expected replicated by 10 seeds" in said
     assert "C3 " in said
 
 

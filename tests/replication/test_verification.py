@@ -229,7 +229,7 @@ def test_sentences_say_what_changed_once_and_before_numbers(reference):
         "figures/fig6.csv",
     ]
     twice = [Difference(place, "verdict on T1", "none", "replicated") for place in "ab"]
-    assert sentences(twice) == ["a; b: verdict on T1 is replicated, expected none"]
+    assert sentences(twice) == ["a; b: verdict on T1: replicated, expected none"]
     absent = Difference("results", "verdict on T1", "there", "missing")
     assert sentences([absent]) == ["results: verdict on T1 is missing"]
 
