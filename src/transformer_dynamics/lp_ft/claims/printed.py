@@ -141,7 +141,7 @@ def furthest_printed_twice(values: pd.DataFrame) -> Cases:
     found: dict[str, float] = {}
     for name, value in _printed_twice(values):
         own = name.partition(",")[0]
-        found[own] = max(value, found.get(own, 0.0))
+        found[own] = max(float(value), found.get(own, 0.0))
     yield from found.items()
 
 
