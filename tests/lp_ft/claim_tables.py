@@ -12,7 +12,9 @@ from replication.study import Measured, find_studies
 from replication.verification.judgement import Judged, judge
 
 STUDY = find_studies()["lp_ft"]
-CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}
+REGISTRY = read_registry(STUDY.folder / "registry.yaml")
+CLAIMS = {claim.id: claim for claim in REGISTRY.claims}
+ROBUSTNESS = [each.cells for each in REGISTRY.robustness]
 SEEDS = range(1, 6)
 ARM = {
     "optimiser": "adamw", "clip": 1.0, "rate": 3e-5, "batch_size": 16, "norm_of": "own",
@@ -69,10 +71,20 @@ def measured_by(number, *tables):
     return getattr(import_module(f"{STUDY.package}.claims.{module}"), name)(*tables)
 
 
-def verdict(number, *tables):
-    """What a claim's test says, in a family of its own."""
+def judged(number, *tables):
+    """The verdict on a claim in a family of its own, by the study's rule of which sets count."""
     evidence = measured_by(number, *tables)
-    return judge([Judged(number, CLAIMS[number].test, evidence)])[number].verdict
+    return judge([Judged(number, CLAIMS[number].test, evidence, ROBUSTNESS)])[number]
+
+
+def verdict(number, *tables):
+    """What a claim's test says."""
+    return judged(number, *tables).verdict
+
+
+def said(number, *tables):
+    """What the comparisons say that count: the words of their decisions."""
+    return {each.decision for each in judged(number, *tables).counted}
 
 
 def means(number, *tables):

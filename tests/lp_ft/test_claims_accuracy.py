@@ -1,7 +1,7 @@
 """Claims on accuracy: tables that say the opposite turn their verdicts."""
 
 import pytest
-from claim_tables import means, trained, verdict
+from claim_tables import means, said, trained, verdict
 
 from replication.errors import UnmeasurableError
 
@@ -43,15 +43,22 @@ def test_gains():
         assert verdict(claim, honest) == "replicated"
     turned = accuracy(ft=0.86, lp_ft=0.80, lora=0.84, lp_lora=0.78)
     for claim in ("L16a", "L16b", "L16c"):
-        assert verdict(claim, turned) == "contradicted"
+        assert said(claim, turned) == {"fails"}
     same = accuracy(ft=0.8, lp_ft=0.8, lora=0.8, lp_lora=0.8)
-    for claim in ("L16a", "L16b", "L16c"):
-        assert verdict(claim, same) == "no effect"
+    for claim in ("L16a", "L16b", "L16c", "L16f"):
+        assert said(claim, same) == {"none"}
+    probed = accuracy(lp=0.70, lp_ft=0.86, lora=0.78)
+    assert means("L16d", probed)["CoLA: LP-FT minus LP"] == pytest.approx(0.08)
+    assert means("L16e", probed) == {"CR to SST-2 sentences: LP-FT minus LP": pytest.approx(0.16)}
+    assert means("L16f", probed)["CR: LP-FT minus LoRA"] == pytest.approx(0.08)
+    for claim in ("L16d", "L16e", "L16f"):
+        assert verdict(claim, probed) == "replicated"
+        assert said(claim, accuracy(lp=0.86, lp_ft=0.78, lora=0.86)) == {"fails"}
 
 
 def test_distributions_are_kept_apart():
     apart = accuracy(elsewhere={"ft": 0.9, "lp_ft": 0.7}, ft=0.80, lp_ft=0.86)
-    assert (verdict("L16a", apart), verdict("L16b", apart)) == ("replicated", "contradicted")
+    assert (verdict("L16a", apart), verdict("L16b", apart)) == ("replicated", "does not hold")
 
 
 def test_small_sets_are_not_judged():

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from claim_tables import means, trained, verdict
+from claim_tables import judged, means, said, trained, verdict
 
 from replication.errors import UnmeasurableError
 
@@ -46,11 +46,11 @@ def test_errors():
     other = calibration(turned(BEFORE), temperatures=turned(hot))
     for claim in ("L14a", "L14b", "L14c", "L14d"):
         assert verdict(claim, honest) == "replicated"
-        assert verdict(claim, other) == "contradicted"
-    assert verdict("L14a", calibration(dict.fromkeys(BEFORE, 0.05))) == "no effect"
+        assert said(claim, other) == {"fails"}
+    assert said("L14a", calibration(dict.fromkeys(BEFORE, 0.05))) == {"none"}
     assert verdict("L15c", honest) == "replicated"
     worse = calibration(BEFORE, after={**dict.fromkeys(BEFORE, 0.03), "lp_ft": 0.09})
-    assert verdict("L15c", worse) == "contradicted"
+    assert verdict("L15c", worse) == "does not hold"
 
 
 def test_small_sets_are_not_judged():
@@ -70,7 +70,15 @@ def test_improvements():
     assert verdict("L15a", honest) == verdict("L15b", honest) == "replicated"
     # The largest, but for one other method.
     one = calibration({**BEFORE, "lora": 0.2})
-    assert verdict("L15a", one) == verdict("L15b", one) == "contradicted"
+    assert verdict("L15a", one) == verdict("L15b", one) == "in part"
+    assert judged("L15a", one).comparisons[1].decision == "fails"
     # A large error that scaling does not take off is no improvement.
     left = calibration(BEFORE, after={**dict.fromkeys(BEFORE, 0.03), "lp_ft": 0.12})
-    assert verdict("L15a", left) == "contradicted"
+    assert verdict("L15a", left) == "does not hold"
+    assert means("L15d", honest) == {
+        f"{name}: LP-FT": pytest.approx(0.09, abs=1e-9) for name in ("TREC-6", "CR")
+    }
+    assert (verdict("L15d", honest), verdict("L15d", left)) == ("replicated", "does not hold")
+    assert said("L15d", left) == {"none"}
+    worse = calibration(BEFORE, after={**dict.fromkeys(BEFORE, 0.03), "lp_ft": 0.2})
+    assert said("L15d", worse) == {"fails"}

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from claim_tables import SEEDS, means, measured_by, trained, verdict, without
+from claim_tables import SEEDS, judged, means, measured_by, said, trained, verdict, without
 
 from replication.errors import UnmeasurableError
 from replication.study import Measured
@@ -32,12 +32,27 @@ def test_growth_of_probing():
     assert found["TREC-6: LP minus FT"] == pytest.approx(math.log(16 / 0.75), abs=0.05)
     assert found["CR: LP minus LoRA"] == pytest.approx(math.log(16 / 0.9), abs=0.05)
     assert verdict("L5a", honest) == "replicated"
-    assert verdict("L5a", norms(lp=0.3, ft=0.75, lora=0.7)) == "contradicted"
-    assert verdict("L5a", norms(lp=0.8, ft=0.75, lora=0.7)) == "no effect"
-    # One set in which probing shortens the head suffices against it.
-    table = honest.table.copy()
-    table.loc[(table["texts"] == "cb") & (table["method"] == "lp"), "norm"] /= 50
-    assert verdict("L5a", Measured(table, None)) == "contradicted"
+    assert verdict("L5a", norms(lp=0.3, ft=0.75, lora=0.7)) == "does not hold"
+    assert verdict("L5a", norms(lp=0.8, ft=0.75, lora=0.7)) == "does not hold"
+    # A set in which probing shortens the head is held against it, but not CB, which is too small.
+    for name, expected in (("cb", "replicated"), ("cr", "in part")):
+        table = honest.table.copy()
+        table.loc[(table["texts"] == name) & (table["method"] == "lp"), "norm"] /= 50
+        assert verdict("L5a", Measured(table, None)) == expected
+    assert {each.cell for each in judged("L5a", honest).counted} == {
+        f"{name}: LP minus {method}" for name in ("TREC-6", "CR") for method in ("FT", "LoRA")
+    }
+
+
+def test_growth_by_probing():
+    honest = norms(lp=16.0, ft=0.75)
+    assert means("L5c", honest) == {
+        f"{name}: LP": pytest.approx(math.log(16 / 0.7), abs=0.05)
+        for name in ("CB", "TREC-6", "CR")
+    }
+    assert verdict("L5c", honest) == "replicated"
+    assert said("L5c", norms(lp=0.3)) == {"fails"}
+    assert said("L5c", norms(lp=0.8)) == {"none"}
 
 
 def test_what_is_missing_is_said():
@@ -74,7 +89,8 @@ def test_growth_along_training():
     assert found["CB: FT"] == pytest.approx(math.log(1.01), abs=1e-3)
     assert len(found) == 9
     assert verdict("L5b", honest) == "replicated"
-    assert verdict("L5b", along(lp=20.0, ft=0.99, lora=1.3)) == "contradicted"
+    assert verdict("L5b", along(lp=20.0, ft=0.99, lora=1.3)) == "in part"
+    assert said("L5b", along(lp=20.0, ft=0.99, lora=1.3)) == {"holds", "fails"}
     # What diverged at the end did not grow by what it had before.
     table = honest.table
     of_last = (table["step"] == 2) & (table["seed"] == 1) & (table["method"] == "ft")
@@ -87,7 +103,7 @@ def test_growth_along_training():
         verdict("L5b", Measured(twice, None))
 
 
-@pytest.mark.parametrize(("share", "said"), [(0.97, "replicated"), (0.6, "contradicted")])
+@pytest.mark.parametrize(("share", "said"), [(0.97, "replicated"), (0.6, "does not hold")])
 def test_rows_that_grow(share, said):
     rows = [
         {"texts": name, "method": method, "step": step, "values": {"falling": value}}

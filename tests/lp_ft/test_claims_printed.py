@@ -39,30 +39,30 @@ def test_ratios_from_norms():
     for claim in ("B1a", "B1b", "B1i"):
         assert verdict(claim, printed) == "verified"
     other = changed(printed, 0.5, set="rte", method="ft", quantity="ft_ratio")
-    assert verdict("B1a", other) == verdict("B1i", other) == "contradicted"
+    assert verdict("B1a", other) == verdict("B1i", other) == "does not hold"
     norms = changed(printed, 0.139, set="rte", method="lp_lora", quantity="ft_ratio")
-    assert verdict("B1b", norms) == "contradicted"
+    assert verdict("B1b", norms) == "does not hold"
 
 
 def test_ranks():
     printed = table("table2.csv")
     found = means("E5a", printed)
-    assert (found["CB, FT"], found["RTE, LP-FT"]) == (210 - 608, 251 - 250)
-    assert verdict("E5a", printed) == "contradicted"
-    higher = changed(printed, 700, quantity="ntk_rank")
-    assert verdict("E5a", higher) == "verified"
+    assert (found["CB"], found["RTE"]) == (20 - 500, 30 - 432)
+    assert verdict("E5a", printed) == "verified"
+    higher = changed(printed, 700, set="wic", quantity="ntk_rank")
+    assert verdict("E5a", higher) == "does not hold"
     assert means("B3b", printed)["CB, LP-FT"] == pytest.approx(344 / 450)
     assert verdict("B3b", printed) == verdict("B3c", printed) == "verified"
     full = changed(printed, 300, set="rte", method="lp_ft", quantity="f_rank")
-    assert verdict("B3b", full) == "contradicted"
+    assert verdict("B3b", full) == "does not hold"
     odd = changed(printed, 19, set="cb", quantity="p_rank")
-    assert verdict("B3c", odd) == "contradicted"
+    assert verdict("B3c", odd) == "does not hold"
 
 
 def test_accuracies_of_kernels():
     """79.17 % of 56 is no whole number, 79.17 % of 168 is 133."""
     printed = table("table2.csv")
-    assert verdict("E5b", printed) == "contradicted"
+    assert verdict("E5b", printed) == "does not hold"
     assert verdict("E5c", printed) == "verified"
     assert means("E5b", printed)["CB, test"] > 100
     whole = printed.copy()
@@ -71,7 +71,7 @@ def test_accuracies_of_kernels():
     whole.loc[whole["quantity"].str.contains("logit_train"), "value"] = 88.00
     assert verdict("E5b", whole) == "verified"
     third = changed(printed, 80.00, set="cb", quantity="f_logit_test")
-    assert verdict("E5c", third) == "contradicted"
+    assert verdict("E5c", third) == "does not hold"
 
 
 def test_majorities():
@@ -81,9 +81,9 @@ def test_majorities():
         "SST-2, LoRA", "MRPC, LoRA", "WSC, LP", "WSC, FT", "WSC, LP-FT", "WSC, LP-LoRA",
     }  # fmt: skip
     assert max(map(abs, found.values())) < 0.005
-    assert verdict("E6", printed) == "contradicted"
-    better = printed.assign(value=printed["value"].where(printed["deviation"] != 0, 90.0))
-    assert verdict("E6", better) == "verified"
+    assert verdict("E6", printed) == "verified"
+    better = changed(printed, 90.0, set="mrpc", method="lora")
+    assert verdict("E6", better) == "does not hold"
 
 
 def test_growth():
@@ -97,20 +97,18 @@ def test_growth():
     assert {"WSC, LP", "WSC, LoRA", "SST-2, LP-FT"} < falling
     assert len(falling) == 11
     assert found["SST-2, LP-FT"] == pytest.approx(math.log(109 / 132))
-    assert verdict("E7", printed) == "contradicted"
+    assert verdict("E7", printed) == "does not hold"
     level = printed.assign(value=1.0)
     assert verdict("E7", level) == "verified"
 
 
 def test_what_is_printed_twice():
     printed = table("printed_twice.csv")
-    found = means("E9", printed)
-    assert found["CB, LP: norm"] == pytest.approx(math.log(33.5 / 24.8))
-    assert found["RTE, LP-FT: difference"] == pytest.approx(math.log(4.70 / 3.33))
-    assert sum(value > 0.05 for value in found.values()) == 13
-    assert verdict("E9", printed) == "contradicted"
-    same = printed.assign(value=1.0)
-    assert verdict("E9", same) == "verified"
+    assert means("E9", printed) == {
+        "CB": pytest.approx(math.log(33.5 / 24.8)), "RTE": pytest.approx(math.log(15.1 / 10.6)),
+    }  # fmt: skip
+    assert verdict("E9", printed) == "verified"
+    assert verdict("E9", changed(printed, 1.0, set="rte")) == "does not hold"
     keys = ["set", "method", "quantity"]
     for number in (1, 12, 13):
         own = printed[printed["table"] == number].set_index(keys)["value"]
@@ -121,7 +119,7 @@ def test_what_is_printed_twice():
 def test_samples_of_cb():
     """With 56 samples all five means are whole numbers of 280."""
     printed = table("table8.csv")
-    assert verdict("E10", printed) == "contradicted"
+    assert verdict("E10", printed) == "does not hold"
     own = printed[printed["set"] == "cb"]["value"] / 100 * 280
     assert (own - own.round()).abs().max() <= 280 * 0.005 / 100
     possible = printed.assign(value=lambda t: (t["value"] / 100 * 285).round() / 285 * 100)
@@ -135,7 +133,7 @@ def test_settings():
     assert rates["cb", "ft", "rate"] / rates["cb", "lp_ft", "rate"] == pytest.approx(10)
     assert rates["pubmed", "ft", "batch_size"] == rates["pubmed", "lp_ft", "batch_size"] == 8
     assert verdict("B10", printed) == "verified"
-    assert verdict("B10", changed(printed, 8, quantity="batch_size")) == "contradicted"
+    assert verdict("B10", changed(printed, 8, quantity="batch_size")) == "does not hold"
 
 
 def test_every_claim_on_a_table_is_tried_here():

@@ -312,12 +312,9 @@ def _compare(judged: Judged) -> Iterator[Numbers]:
         raise InputError(f"claim {judged.claim}: a value of its evidence is no number")
     _check_seeds(judged)
     names = judged.evidence["cell"].unique()
-    beside = {
-        name
-        for name in names
-        if isinstance(judged.test, Statistical)
-        and any(text in str(name) for text in judged.robustness)
-    }
+    # A statement of the theory is one about all cases, whatever their names.
+    texts = judged.robustness if isinstance(judged.test, Statistical) else ()
+    beside = {name for name in names if any(text in str(name) for text in texts)}
     if len(beside) == len(names):
         raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
     for cell, rows in judged.evidence.groupby("cell", sort=False):

@@ -16,6 +16,21 @@ def gain_of_adapters(accuracy: Trained) -> pd.DataFrame:
     return differences(_of(accuracy, elsewhere=False), "score", [("lp_lora", "lora")])
 
 
+def gain_over_probing(accuracy: Trained) -> pd.DataFrame:
+    """Accuracy of LP-FT minus that of LP, on test samples of the set itself."""
+    return differences(_of(accuracy, elsewhere=False), "score", [("lp_ft", "lp")])
+
+
+def gain_over_adapters(accuracy: Trained) -> pd.DataFrame:
+    """Accuracy of LP-FT minus that of LoRA, on test samples of the set itself."""
+    return differences(_of(accuracy, elsewhere=False), "score", [("lp_ft", "lora")])
+
+
+def gain_over_probing_elsewhere(accuracy: Trained) -> pd.DataFrame:
+    """Accuracy of LP-FT minus that of LP, out of distribution."""
+    return differences(_of(accuracy, elsewhere=True), "score", [("lp_ft", "lp")])
+
+
 def gain_elsewhere(accuracy: Trained) -> pd.DataFrame:
     """Accuracy of LP-FT minus that of FT, out of distribution."""
     return differences(_of(accuracy, elsewhere=True), "score", [("lp_ft", "ft")])

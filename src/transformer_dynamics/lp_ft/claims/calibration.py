@@ -3,6 +3,8 @@
 On sets with enough test samples, see `FEW`.
 """
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from replication.errors import UnmeasurableError
@@ -51,6 +53,12 @@ def equal_error_after_scaling(calibration: Trained) -> pd.DataFrame:
     return differences(_of(calibration, is_scaled=True), "ece", [("lp_ft", "ft")])
 
 
+def improvement(calibration: Trained) -> pd.DataFrame:
+    """What temperature scaling takes off the ECE of LP-FT."""
+    falls = _falls(calibration, "ece", ["lp_ft"])
+    return evidence({f"{name}: {METHODS['lp_ft']}": fall["lp_ft"] for name, fall in falls.items()})
+
+
 def larger_improvement(calibration: Trained) -> pd.DataFrame:
     """What temperature scaling takes off the ECE of LP-FT minus what it takes off the others'.
 
@@ -65,17 +73,25 @@ def larger_improvement_of_the_largest(calibration: Trained) -> pd.DataFrame:
 
 
 def _improvement(calibration: Trained, column: str) -> pd.DataFrame:
-    methods: tuple[Method, ...] = ("lp_ft", *OTHERS)
+    falls = _falls(calibration, column, ["lp_ft", *OTHERS])
+    return evidence(
+        {
+            f"{name}: over {METHODS[each]}": fall["lp_ft"] - fall[each]
+            for name, fall in falls.items()
+            for each in OTHERS
+        }
+    )
+
+
+def _falls(calibration: Trained, column: str, methods: Sequence[Method]) -> dict[str, pd.DataFrame]:
+    """[seed, method] what temperature scaling takes off an error, by place."""
     before, after = (
         dict(by_place(_of(calibration, is_scaled=is_scaled))) for is_scaled in (False, True)
     )
-    cells = {}
-    for name, own in before.items():
-        fall = of_methods(own, column, methods) - of_methods(after[name], column, methods)
-        cells.update(
-            {f"{name}: over {METHODS[each]}": fall["lp_ft"] - fall[each] for each in OTHERS}
-        )
-    return evidence(cells)
+    return {
+        name: of_methods(own, column, methods) - of_methods(after[name], column, methods)
+        for name, own in before.items()
+    }
 
 
 def _of(calibration: Trained, *, is_scaled: bool) -> pd.DataFrame:

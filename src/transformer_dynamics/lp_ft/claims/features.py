@@ -77,6 +77,12 @@ def higher_similarity(features: Trained) -> pd.DataFrame:
     return differences(rows, "cosine_similarity", [("lp_ft", "ft")])
 
 
+def higher_similarity_of_adapters(features: Trained) -> pd.DataFrame:
+    """CS(F) of LP-LoRA minus that of LoRA, on the test samples."""
+    rows = told_apart(features.table, split=TEST)
+    return differences(rows, "cosine_similarity", [("lp_lora", "lora")])
+
+
 def kept_similarity(features: Trained) -> pd.DataFrame:
     """How much further CS(F) goes from that of the untrained features in FT than in LP-FT.
 
@@ -96,6 +102,12 @@ def lower_discriminant_ratio(features: Trained) -> pd.DataFrame:
     """
     rows = _measurable(told_apart(features.table, split=TEST))
     return differences(rows, "ln_discriminant_ratio", [("ft", "lp_ft")])
+
+
+def lower_discriminant_ratio_of_adapters(features: Trained) -> pd.DataFrame:
+    """Log of FDR(F) of LoRA over that of LP-LoRA, where there are enough samples."""
+    rows = _measurable(told_apart(features.table, split=TEST))
+    return differences(rows, "ln_discriminant_ratio", [("lora", "lp_lora")])
 
 
 def higher_discriminant_ratio_elsewhere(features: Trained) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Kernels at the start of fine-tuning (Tables 2 and 9, Figures 2, 7, 8 and 9)."""
 
 from math import log
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,8 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     of_sets,
     told_apart,
 )
-from transformer_dynamics.lp_ft.figures.labels import METHODS
+from transformer_dynamics.lp_ft.figures.labels import METHODS, PRETRAINED
+from transformer_dynamics.lp_ft.figures.spectra import is_drawn
 from transformer_dynamics.lp_ft.run_settings import Method
 
 ADAPTED: dict[Method, Method] = {"lora": "ft", "lp_lora": "lp_ft"}
@@ -89,14 +91,85 @@ def distance_of_spectra(*spectra: Kernels) -> pd.DataFrame:
     for name, table in of_sets(spectra):
         rows = told_apart(table, kernel="F")
         for method, other in ADAPTED.items():
-            found = {}
-            for seed, own in rows.groupby("seed"):
-                wide = own.pivot(index="index", columns="method", values="value")
-                if not {method, other} <= {*wide}:
-                    raise UnmeasurableError(f"there is no kernel of {METHODS[method]}")
-                seen = wide[wide[other] >= SEEN].clip(lower=SMALLEST)
-                found[seed] = float(ln(seen[method] / seen[other]).abs().mean() / log(10))
-            cells[f"{name}: {METHODS[method]}"] = pd.Series(found, dtype=float)
+            cells[f"{name}: {METHODS[method]}"] = _distance(rows, method, other)
+    return evidence(cells)
+
+
+def _distance(rows: pd.DataFrame, method: str, other: str) -> Seeds:
+    """Mean |log10| of the ratio of a method's singular values to another's, where these are seen.
+
+    Raises:
+        UnmeasurableError: if one of them is not there.
+    """
+    found = {}
+    for seed, own in rows.groupby("seed"):
+        wide = own.pivot(index="index", columns="method", values="value")
+        if not {method, other} <= {*wide}:
+            raise UnmeasurableError(f"there is no kernel of {METHODS[method]}")
+        seen = wide[wide[other] >= SEEN].clip(lower=SMALLEST)
+        found[seed] = float(ln(seen[method] / seen[other]).abs().mean() / log(10))
+    return pd.Series(found, dtype=float)
+
+
+def nearer_than_p(*measured: Any) -> pd.DataFrame:
+    """Log of the part of F that no multiple of P gives over that no multiple of F^LoRA gives.
+
+    These are sines of the angles between matrices: with F^LoRA by the mean cosine over draws of A,
+    with P by the norms of P, of F and of their sum.
+
+    Args:
+        measured: `Kernels` of adapters, and sizes of kernels; sets that have both are taken.
+    """
+    sizes = dict(of_sets(each for each in measured if "frobenius" in each.table))
+    cells = {}
+    for name, table in of_sets(each for each in measured if "cosine" in each.table):
+        if name not in sizes:
+            continue
+        rows = told_apart(table, parameters="all")
+        for method, other in ADAPTED.items():
+            own = told_apart(rows, method=method)
+            cosine = own["cosine"].groupby(own["seed"]).mean()
+            p, f, both = (
+                _of(sizes[name], *which, "frobenius")
+                for which in (("all", "P"), (other, "F"), (other, "NTK"))
+            )
+            control = (both**2 - p**2 - f**2) / (2 * p * f)
+            cells[f"{name}: {METHODS[method]}"] = ln(_sine(control) / _sine(cosine))
+    return evidence(cells)
+
+
+def _sine(cosine: Seeds) -> Seeds:
+    return (1 - cosine**2).clip(lower=0) ** 0.5
+
+
+def nearer_spectra(*spectra: Kernels) -> pd.DataFrame:
+    """Log of the distance of the singular values of P to those of F over that of F^LoRA.
+
+    Distances are those of `distance_of_spectra`, at the indices that Figures 2 and 7 draw.
+    """
+    cells = {}
+    for name, table in of_sets(spectra):
+        rows = table[is_drawn(table["index"])]
+        p = told_apart(rows, kernel="P").assign(method=PRETRAINED)
+        rows = pd.concat([told_apart(rows, kernel="F"), p])
+        for method, other in ADAPTED.items():
+            far, near = (_distance(rows, each, other) for each in (PRETRAINED, method))
+            cells[f"{name}: {METHODS[method]}"] = ln(far / near)
+    return evidence(cells)
+
+
+def place_of_the_sum(*sizes: Kernels) -> pd.DataFrame:
+    """Where the rank of P + F of LP-FT lies: 0 is the rank of P, 1 that of F.
+
+    Singular values count from 1e-3 of the largest on. NaN if both have the same rank.
+    """
+    cells = {}
+    for name, table in of_sets(sizes):
+        p, f, both = (
+            _of(table, *which, "rank_coarse").astype(float)
+            for which in (("all", "P"), ("lp_ft", "F"), ("lp_ft", "NTK"))
+        )
+        cells[name] = (both - p) / (f - p).where(f != p)
     return evidence(cells)
 
 

@@ -25,6 +25,13 @@ def growth_of_probing(features: Trained) -> pd.DataFrame:
     return differences(rows, "growth", [("lp", "ft"), ("lp", "lora")])
 
 
+def growth_by_probing(features: Trained) -> pd.DataFrame:
+    """Log of ||V|| after linear probing over that of the random head."""
+    rows = told_apart(features.table, split=TEST).drop(columns="split")
+    rows = rows.assign(growth=ln(rows["norm"] / rows["start_norm"]))
+    return values(rows, "growth", ["lp"])
+
+
 def growth_along_training(norm: Trained) -> pd.DataFrame:
     """Log of ||V|| at the last step over that at the first, of LP, FT and LoRA.
 

@@ -1,6 +1,6 @@
 """Heads that are multiplied before fine-tuning (Figures 3, 10 and 11)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -83,9 +83,18 @@ def more_change_in_plain_descent(*features: Trained) -> pd.DataFrame:
 def less_change_at_equal_norm(*features: Trained) -> pd.DataFrame:
     """Log of Diff(F) of FT over that of LP-FT where both heads were equally long before, by AdamW.
 
-    At the ends and in the middle of the norms that both have, between the factors along lines
+    In the middle and at the upper end of the norms that both have, between the factors along lines
     of ln Diff(F) over ln ||V||. NaN where they have none.
     """
+    return _less_change(features, COMMON[1:])
+
+
+def less_change_at_the_least_norm(*features: Trained) -> pd.DataFrame:
+    """The same at the lower end of the norms that both have."""
+    return _less_change(features, COMMON[:1])
+
+
+def _less_change(features: Sequence[Trained], heads: Sequence[str]) -> pd.DataFrame:
     rows = _rows(*features, optimiser="adamw")
     rows = rows.assign(ln_norm=ln(rows["start_norm"]))
     cells: dict[str, Seeds] = {}
@@ -94,7 +103,7 @@ def less_change_at_equal_norm(*features: Trained) -> pd.DataFrame:
         for seed, both in own.groupby("seed"):
             found[seed] = _at_equal_norm(both)
         wide = pd.DataFrame.from_dict(found, orient="index", columns=list(COMMON))
-        cells.update({f"{name}: {which} common head": wide[which] for which in COMMON})
+        cells.update({f"{name}: {which} common head": wide[which] for which in heads})
     return evidence(cells)
 
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
+FIRST, EVERY = 10, 5
+"""Indices that are drawn by default: all of the first, and of the others every so many."""
+
+
 class Spectra(Figure):
     """Singular values over the largest against their index, a panel per set."""
 
@@ -33,9 +37,9 @@ class Spectra(Figure):
     """Which drawing."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
-    every: Count = 5
+    every: Count = EVERY
     """Of the indices beyond the first few, which ones are drawn."""
-    first: Count = 10
+    first: Count = FIRST
     """Of these all are."""
     lowest: Annotated[float, Field(gt=0, lt=1)] = 1e-6
     """End of the axis; what is lower is hardly above rounding in float32."""
@@ -62,12 +66,23 @@ def table(figure: Spectra, *measured: Measured[Any]) -> "pd.DataFrame":
         rows = spectra.table[spectra.table["kernel"] != "NTK"]
         index = rows["index"]
         is_last = index == rows.groupby(keys)["index"].transform("max")
-        shown = (index <= figure.first) | (index % figure.every == 0) | is_last
+        shown = is_drawn(index, figure.first, figure.every) | is_last
         caps = sizes.table[[*keys, "cap"]]
         tables.append(rows[shown].merge(caps, on=keys, validate="many_to_one").assign(set=name))
     found = pd.concat(tables, ignore_index=True).replace({"method": {"all": PRETRAINED}})
     median = found.groupby(["set", "method", "index"])["value"].transform("median")
     return found.assign(value_median=median)[list(figure.columns)]
+
+
+def is_drawn(index: "pd.Series[int]", first: int = FIRST, every: int = EVERY) -> "pd.Series[bool]":
+    """Whether indices are among the first, or each so many-th; the last one is drawn besides.
+
+    Args:
+        index: from 1 on.
+        first: of which all are drawn.
+        every: which of the others.
+    """
+    return (index <= first) | (index % every == 0)
 
 
 def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Drawing":

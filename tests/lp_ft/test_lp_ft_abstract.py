@@ -1,0 +1,32 @@
+"""The abstract in the registry: word for word, and what decides its sentences."""
+
+from hashlib import sha256
+
+from claim_tables import CLAIMS, REGISTRY
+
+from replication.registry import ERRATA, SHOWN, THEORY
+
+[ABSTRACT] = REGISTRY.abstracts
+DIGEST = "40f0b64f00c48dac0dce72eb225b24ad720f50ca9497df030a68a6dce90c4d2e"
+"""Of the abstract as arXiv has it."""
+WORDS = 218
+
+
+def test_the_abstract_is_whole():
+    assert sha256(ABSTRACT.text.encode()).hexdigest() == DIGEST
+    assert len(ABSTRACT.text.split()) == WORDS
+    assert ABSTRACT.text.startswith("The two-stage fine-tuning (FT) method, linear probing then")
+    assert ABSTRACT.text.endswith("available at https://github.com/tom4649/lp-ft_ntk.")
+
+
+def test_both_sides_decide_a_sentence():
+    """Accuracy has all four comparisons, calibration the direct claim and the one on LP-FT."""
+    decided = {each.words.split(" in ")[0]: each.claims for each in ABSTRACT.sentences}
+    [first] = [claims for words, claims in decided.items() if "outperforms" in words]
+    assert first == ["L16a", "L16b", "L16d", "L16e"]
+    named = {number for claims in decided.values() for number in claims}
+    # What LP-FT loses against is there, as is the proposition that fails as it is printed.
+    assert {"L16a", "L16b", "L14a", "E1a", "L12b"} <= named
+    known = {CLAIMS[number].group for number in named}
+    assert {SHOWN, THEORY, ERRATA} <= known
+    assert all(CLAIMS[number].test for number in named)
