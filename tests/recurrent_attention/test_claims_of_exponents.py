@@ -18,7 +18,8 @@ BLOCKS = {"itrsa": 48, "akorn": 4, "symmetric": 48}
 
 def measured(table, kind="itrsa", **how):
     train = SimpleNamespace(
-        model=SimpleNamespace(kind=kind, block=BLOCKS[kind]), training=SimpleNamespace(loops=8, updates=10)
+        model=SimpleNamespace(kind=kind, block=BLOCKS[kind]),
+        training=SimpleNamespace(loops=8, updates=10),
     )
     return Measured(pd.DataFrame(table), SimpleNamespace(train=train, how=SimpleNamespace(**how)))
 
@@ -213,7 +214,9 @@ def test_orders_of_two_exponents_are_compared():
     assert (exponents.order_of_means(alike)["value"] == 1).all()
     assert verdict("J33", exponents.order_of_means(unlike(alike, "leading", 1))) == "replicated"
     assert verdict("J33", exponents.order_of_means(unlike(alike, "leading", 8))) == "does not hold"
-    assert verdict("J33a", exponents.order_of_all_means(unlike(alike, "nonnull", 1))) == "replicated"
+    assert (
+        verdict("J33a", exponents.order_of_all_means(unlike(alike, "nonnull", 1))) == "replicated"
+    )
     turned = alike._replace(table=alike.table.assign(nonnull=-alike.table["max"]))
     assert (exponents.order_of_all_means(turned)["value"] == 0).all()
     infinite = alike._replace(table=alike.table.assign(nonnull=-np.inf))
@@ -364,4 +367,3 @@ def test_accuracy_without_normalisation():
     fading.table.loc[fading.table["loops"] == 16, "solved"] -= 0.3
     assert verdict("E13", exponents.without_normalisation(fading)) == "replicated"
     assert verdict("E13a", exponents.without_normalisation_as_trained(fading)) == "replicated"
-
