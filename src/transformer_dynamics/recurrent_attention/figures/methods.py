@@ -51,7 +51,7 @@ def draw(figure: Methods, table: "pd.DataFrame", published: None = None) -> "Dra
     """Left in distribution, right out of it."""
     from replication.drawing import category_styles
 
-    drawing, pairs = panels(len(SPLITS), 2.8)
+    drawing, pairs = panels(len(SPLITS), 3.2)
     for pair, split in zip(pairs, SPLITS, strict=True):
         rows = table[table["split"] == split]
         styles = category_styles(table["method"].unique())
