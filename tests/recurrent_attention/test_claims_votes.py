@@ -67,5 +67,5 @@ def drawn(gain, rule, other):
 )
 def test_less_gain_turns_the_verdict(claim, rule, other):
     assert verdict_on(claim, drawn(0.05, rule, other)) == "replicated"
-    assert verdict_on(claim, drawn(0.0, rule, other)) == "no effect"
-    assert verdict_on(claim, drawn(-0.05, rule, other)) == "contradicted"
+    assert verdict_on(claim, drawn(0.0, rule, other)) == "does not hold"
+    assert verdict_on(claim, drawn(-0.05, rule, other)) == "does not hold"

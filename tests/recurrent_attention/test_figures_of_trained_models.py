@@ -268,6 +268,9 @@ def test_every_seed_stands_beside_its_curve(module):
         for value in np.asarray(item.get_offsets())[:, 1]
     ]
     assert set(last["accuracy"]) <= set(shown)
+    if module is methods:
+        labels = [text.get_text() for text in drawing.axes[1].get_xticklabels()]
+        assert labels == ["a, $N=48$", "b, $N=4$", "c, $N=48$"]
     plt.close(drawing)
 
 

@@ -9,6 +9,7 @@ from replication.contrasts import change_along
 from replication.errors import UnmeasurableError
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
     IN,
+    OUT,
     Accuracies,
     accuracy,
     final,
@@ -85,6 +86,36 @@ def fall_beside_itrsa(*by_size: Accuracies) -> pd.DataFrame:
 def lead_of_the_first(first: Accuracies, *others: Accuracies) -> pd.DataFrame:
     """Final accuracy out of distribution of the first condition minus that of every other one."""
     return by_seed({f"over {named(each.job.train)}": final(first) - final(each) for each in others})
+
+
+def lead_at_equal_sizes(*by_size: Accuracies) -> pd.DataFrame:
+    """Final accuracy out of distribution of AKOrN minus that of ItrSA with the same N.
+
+    Args:
+        by_size: conditions of both kinds, one of each per N.
+
+    Raises:
+        UnmeasurableError: if an N has one kind only.
+    """
+    found: dict[str, dict[int, pd.Series]] = {"akorn": {}, "itrsa": {}}
+    for each in by_size:
+        found[each.job.train.model.kind][each.job.train.model.block] = final(each)
+    if found["akorn"].keys() != found["itrsa"].keys():
+        raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
+    return by_seed({f"N={n}": lead - found["itrsa"][n] for n, lead in found["akorn"].items()})
+
+
+def lead_of_normalised(normalised: Accuracies, unnormalised: Accuracies) -> pd.DataFrame:
+    """Accuracy with normalisation minus that without: as in training, and beyond it.
+
+    In distribution after the loops of training, and out of distribution after twice as many.
+    """
+    found = {}
+    for split, times in ((IN, 1), (OUT, 2)):
+        loops = times * trained_loops(normalised)
+        cell = f"{split}, {times} x T of training"
+        found[cell] = accuracy(normalised, loops, split) - accuracy(unnormalised, loops, split)
+    return by_seed(found)
 
 
 def orthogonality_beyond_penalty(

@@ -26,11 +26,10 @@ NAMES = {"itrsa": "ItrSA", "akorn": "AKOrN", "symmetric": "symmetric SA"}
 
 
 def named(train: TrainJob) -> str:
-    """What a condition is called, by what it differs in: `AKOrN, N=8, spectral`."""
+    """What a condition is called: N, and what else it differs in: `AKOrN, N=8, spectral 0.001`."""
     model, penalty = train.model, train.penalty
-    parts = [NAMES[model.kind] if model.normalised else f"{NAMES[model.kind]} without norm"]
-    if model.block != model.width:
-        parts.append(f"N={model.block}")
+    name = NAMES[model.kind] if model.normalised else f"{NAMES[model.kind]} without norm"
+    parts = [name, f"N={model.block}"]
     if model.projections != "free":
         parts.append(f"H={model.heads}, {model.projections}")
     if penalty:

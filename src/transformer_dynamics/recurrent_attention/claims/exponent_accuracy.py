@@ -1,11 +1,10 @@
-"""Mean exponents beside accuracy: over the number of heads, and over the strength of R_E."""
+"""Exponents beside accuracy: over the number of heads, and over the strength of R_E."""
 
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
-from replication.cases import Cases, by_seed, evidence
+from replication.cases import by_seed
 from replication.contrasts import change_along
 from replication.errors import UnmeasurableError
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
@@ -16,9 +15,13 @@ from transformer_dynamics.recurrent_attention.claims.contrasts import (
 )
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy
 
-LEADING, NONNULL = "leading", "nonnull"
+LARGEST, LEADING, NONNULL = "max", "leading", "nonnull"
 """Columns of the metric `exponents`: the paper does not say over which it takes the mean."""
-MEANS = {LEADING: "mean of the leading exponents", NONNULL: "mean of all non-null exponents"}
+CALLED = {
+    LARGEST: "largest exponent",
+    LEADING: "mean of the leading exponents",
+    NONNULL: "mean of all non-null exponents",
+}
 """What they are called."""
 
 
@@ -49,7 +52,38 @@ def _correlation(measured: Iterable[Accuracies | ExponentsOf], name: str) -> pd.
             exponents[heads] = _of_seeds(each)[name]
     if accuracies.keys() != exponents.keys() or len(accuracies) < 3:
         raise UnmeasurableError("accuracy and exponents of the same three or more H are needed")
-    return by_seed({MEANS[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))})
+    return by_seed({CALLED[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))})
+
+
+def distance_from_zero(normalised: ExponentsOf, unnormalised: ExponentsOf) -> pd.DataFrame:
+    """|exponent| without normalisation minus that with it, by seed: of means over boards."""
+    sizes = [_of_seeds(each).abs() for each in (unnormalised, normalised)]
+    return by_seed({CALLED[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)})
+
+
+def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
+    """Change of the largest exponent, and of the mean leading one, along ln(H).
+
+    Args:
+        by_heads: a condition per H.
+    """
+    return _change_with_heads(by_heads, LARGEST, LEADING)
+
+
+def all_exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
+    """The same of the mean of all exponents that are not null."""
+    return _change_with_heads(by_heads, NONNULL)
+
+
+def _change_with_heads(by_heads: Iterable[ExponentsOf], *names: str) -> pd.DataFrame:
+    tables = [
+        _of_seeds(each)[name].to_frame("value").assign(
+            cell=CALLED[name], heads=each.job.train.model.heads
+        )
+        for each in by_heads
+        for name in names
+    ]  # fmt: skip
+    return change_along(pd.concat(tables).reset_index(), "heads")
 
 
 def exponent_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
@@ -69,7 +103,7 @@ def all_exponents_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
 def _change(by_strength: Iterable[ExponentsOf], name: str) -> pd.DataFrame:
     tables = [
         _of_seeds(each)[name].to_frame("value").assign(
-            cell=MEANS[name], strength=each.job.train.penalty.strength
+            cell=CALLED[name], strength=each.job.train.penalty.strength
         )
         for each in by_strength
         if each.job.train.penalty
@@ -85,27 +119,9 @@ def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataF
     )
 
 
-@evidence
-def correlation_as_plotted(points: pd.DataFrame) -> Cases:
-    """Exact one-sided p of Spearman's correlation over H, of the points of v1's Figure S.1.
-
-    All orders of one quantity are as likely as any if it has nothing to do with the other.
-    """
-    for name in ("mean_exponent", "max_exponent"):
-        yield f"{name.replace('_', ' ')} and accuracy", _permutation_p(points, name, "accuracy")
-
-
-def _permutation_p(points: pd.DataFrame, first: str, second: str) -> float:
-    from itertools import permutations
-
-    one, other = (points[name].rank().to_numpy() for name in (first, second))
-    products = np.array([one @ np.array(order) for order in permutations(other)])
-    return float((products >= one @ other - 1e-9).mean())
-
-
 def _of_seeds(measured: ExponentsOf) -> pd.DataFrame:
-    """Mean over boards of the columns of `MEANS` [seed]."""
-    return measured.table.groupby("seed")[[*MEANS]].mean()
+    """Mean over boards of the columns of `CALLED` [seed]."""
+    return measured.table.groupby("seed")[[*CALLED]].mean()
 
 
 def _spearman(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:

@@ -1,5 +1,6 @@
 """Figures 2a, 3, S.1 and S.5: exponents of trained models, and what solves boards."""
 
+from collections.abc import Sequence
 from math import inf, log
 from typing import Any
 
@@ -52,7 +53,7 @@ def range_with_normalisation(normalised: PerturbedOf) -> pd.DataFrame:
     """Greatest minus least largest exponent of a seed over eta from `LEVEL_FROM` on."""
     rows = _of_eta(normalised, least=LEVEL_FROM)
     spans = rows.groupby("seed")["exponent"].agg(lambda found: found.max() - found.min())
-    return _cell(CALLED[_kind(normalised)], spans)
+    return _cell(_called(normalised), spans)
 
 
 def excess_without_normalisation(
@@ -89,7 +90,7 @@ def exponents(*trained: ExponentsOf) -> pd.DataFrame:
     """Largest exponent, and mean of the leading ones, of every model: means over boards."""
     return pd.concat(
         [
-            _cell(f"{CALLED[_kind(each)]}, {name}", _mean(each, column))
+            _cell(f"{_called(each)}, {name}", _mean(each, column))
             for each in trained
             for name, column in (("largest", "max"), ("leading", "leading"))
         ],
@@ -100,7 +101,7 @@ def exponents(*trained: ExponentsOf) -> pd.DataFrame:
 def largest(*trained: ExponentsOf) -> pd.DataFrame:
     """Largest exponent of every model, mean over boards."""
     return pd.concat(
-        [_cell(CALLED[_kind(each)], _mean(each, "max")) for each in trained], ignore_index=True
+        [_cell(_called(each), _mean(each, "max")) for each in trained], ignore_index=True
     )
 
 
@@ -108,7 +109,7 @@ def symmetric_beside_others(symmetric: ExponentsOf, *others: ExponentsOf) -> pd.
     """Largest exponent of symmetric SA minus that of each other model, by seed."""
     own = _mean(symmetric, "max")
     return pd.concat(
-        [_cell(CALLED[_kind(each)], own - _mean(each, "max")) for each in others],
+        [_cell(_called(each), own - _mean(each, "max")) for each in others],
         ignore_index=True,
     )
 
@@ -151,11 +152,61 @@ def idle_near_zero(*changed: PerturbedOf) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
+def lead_near_zero(*changed: PerturbedOf) -> pd.DataFrame:
+    """Mean accuracy of models with an exponent near zero minus that of all others, by seed.
+
+    All changes of all models of a seed are taken together; near is |exponent| <= `NEAR_ZERO`, and
+    what float64 cannot hold is not near.
+
+    Raises:
+        UnmeasurableError: if a seed has models of one kind only.
+    """
+    rows = pd.concat([each.table for each in changed], ignore_index=True)
+    found = []
+    for name, column in (("largest", "max"), ("leading", "leading")):
+        is_near = rows["finite"] & (rows[column].abs() <= NEAR_ZERO)
+        means = rows.groupby(["seed", is_near.rename("near")])["accuracy"].mean().unstack()
+        if {*means.columns} != {True, False} or means.isna().to_numpy().any():
+            raise UnmeasurableError(f"a seed has no models both near zero and not ({name})")
+        found.append(_cell(name, means[True] - means[False]))
+    return pd.concat(found, ignore_index=True)
+
+
+def order_of_means(*changed: PerturbedOf) -> pd.DataFrame:
+    """Share of pairs of models that the largest exponent and the mean leading one order alike.
+
+    All changes of all models of a seed are taken together, but those that float64 cannot hold.
+    """
+    return _order(changed, "leading")
+
+
+def order_of_all_means(*changed: PerturbedOf) -> pd.DataFrame:
+    """The same with the mean of all exponents that are not null."""
+    return _order(changed, "nonnull")
+
+
+def _order(changed: Sequence[PerturbedOf], column: str) -> pd.DataFrame:
+    rows = pd.concat([each.table for each in changed], ignore_index=True)
+    rows = rows[rows["finite"]]
+    shares = {}
+    for seed, own in rows.groupby("seed"):
+        if len(own) < 2:
+            raise UnmeasurableError(f"seed {seed} has no two models to compare")
+        above = np.triu_indices(len(own), 1)
+        # Not by differences, as two exponents may both be minus infinity.
+        first, second = (
+            [compare.outer(each, each)[above] for compare in (np.less, np.greater)]
+            for each in (own["max"].to_numpy(), own[column].to_numpy())
+        )
+        shares[seed] = float(np.equal(first, second).all(axis=0).mean())
+    return _cell("pairs of models", pd.Series(shares, dtype=np.float64))
+
+
 def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
     """Accuracy of each other model minus that of symmetric SA, by seed."""
     low = _solved(symmetric, OUT, 2)
     return pd.concat(
-        [_cell(CALLED[_kind(each)], _solved(each, OUT, 2) - low) for each in others],
+        [_cell(_called(each), _solved(each, OUT, 2) - low) for each in others],
         ignore_index=True,
     )
 
@@ -219,6 +270,11 @@ def without_normalisation(unnormalised: AccuracyOf) -> pd.DataFrame:
 def without_normalisation_as_trained(unnormalised: AccuracyOf) -> pd.DataFrame:
     """Accuracy in distribution after as many loops as in training, without normalisation."""
     return _cell(WITHOUT, _solved(unnormalised, IN, 1))
+
+
+def _called(measured: Measured[MeasureJob[Any]]) -> str:
+    """`AKOrN, N=4`, by the kind of the model and its N."""
+    return f"{CALLED[_kind(measured)]}, N={measured.job.train.model.block}"
 
 
 def _kind(measured: Measured[MeasureJob[Any]]) -> str:

@@ -80,6 +80,13 @@ def final_ratio(measured: Found) -> pd.DataFrame:
     return _evidence(ratio.iloc[-1])
 
 
+def change_of_form(measured: Found) -> pd.DataFrame:
+    """The quadratic form (95) at the last t minus that at t = 0, over |E_pseudo(0)|."""
+    means = measured.table.groupby(["seed", "t"])[["quadratic_form", "pseudo_energy"]].mean()
+    form, energy = (means[name].unstack("t") for name in means)
+    return _evidence((form.iloc[:, -1] - form.iloc[:, 0]) / energy.iloc[:, 0].abs())
+
+
 def form_over_energy(measured: Found) -> pd.DataFrame:
     """The quadratic form (95) over E_pseudo, at the last t."""
     ratio = _curves(measured, "quadratic_form") / _curves(measured, "pseudo_energy")

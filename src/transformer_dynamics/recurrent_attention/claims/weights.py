@@ -1,4 +1,6 @@
-"""Norms and symmetries of trained weights, and those that the paper prints."""
+"""Norms, symmetries and losses of trained models, and norms that the paper prints."""
+
+from math import log
 
 import pandas as pd
 
@@ -30,6 +32,16 @@ def asymmetry_left_to_heads(*measured: Measured) -> pd.DataFrame:
             for each in measured
         }
     )
+
+
+def remaining_loss(trained: Measured) -> pd.DataFrame:
+    """Training loss of the last updates over that of guessing, ln(number of digits), by seed.
+
+    Args:
+        trained: the metric `fingerprint` of a condition.
+    """
+    model = named(trained.job.train)
+    return by_seed({model: _column(trained, "loss") / log(trained.job.train.boards.digits)})
 
 
 @evidence

@@ -51,11 +51,14 @@ def draw(figure: Methods, table: "pd.DataFrame", published: None = None) -> "Dra
     """Left in distribution, right out of it."""
     from replication.drawing import category_styles
 
-    drawing, pairs = panels(len(SPLITS), 2.8)
+    drawing, pairs = panels(len(SPLITS), 3.2)
     for pair, split in zip(pairs, SPLITS, strict=True):
         rows = table[table["split"] == split]
         styles = category_styles(table["method"].unique())
-        curves = [(name, style, rows[rows["method"] == name]) for name, style in styles]
+        curves = []
+        for name, style in styles:
+            own = rows[rows["method"] == name]
+            curves.append((f"{name}, $N={own['N'].iloc[0]}$", style, own))
         panel(pair, split.capitalize(), curves)
         pair[1].tick_params(axis="x", rotation=90)
     pairs[0][0].set_ylabel("Accuracy")
