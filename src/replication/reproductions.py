@@ -1,5 +1,6 @@
 """Receipts of verifications by others: kept in git, checked against the reference, tabulated."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from replication.errors import InputError
+from replication.provenance import digest
+from replication.report.commit import git
 from replication.storage import write_text
 from replication.strict import shown, unknown_key
 from replication.verification.differences import DECIDED
@@ -91,7 +94,9 @@ def all_reproductions(root: Path) -> list[Reproduction]:
     folder = root / FOLDER
     studies = sorted(path.name for path in folder.glob("*/")) if folder.is_dir() else []
     found = [item for study in studies for item in reproductions(root, study)]
-    # Here alone, where receipts are let in: a page can be made whatever the clock says.
+    # Here alone, where receipts are let in: a page can be made whatever clock and git say.
+    for study in studies:
+        _check_earlier(root, study)
     for receipt, _ in found:
         if receipt.date > datetime.now(UTC) + CLOCKS:
             raise InputError(
@@ -131,10 +136,15 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
 
 
 def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
-    """The cells of a table with the columns `SUMMARY`; the oldest come first, as in `found`."""
+    """The cells of a table with the columns `SUMMARY`; the oldest come first, as in `found`.
+
+    Receipts of other settings are not counted: their verdicts are on something else.
+    """
     alike: dict[tuple[str, ...], list[Reproduction]] = {}
     for item in found:
         receipt = item.receipt
+        if receipt.settings != "default":
+            continue
         key = (receipt.study, item.computed_on, receipt.packages.get("torch", ""))
         alike.setdefault(key, []).append(item)
     return [
@@ -179,16 +189,16 @@ def check(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
         raise InputError(f"{path}: {wrong}; {REMEDY}")
 
 
-def record_earlier(root: Path, study: str, digest: str, earlier: ReferenceInShort) -> None:
+def record_earlier(root: Path, study: str, name: str, earlier: ReferenceInShort) -> None:
     """Keep what receipts are checked against of a reference that is replaced.
 
     Args:
         root: the project's folder.
         study: name of the study.
-        digest: of the reference.
+        name: digest of the reference.
         earlier: what is kept.
     """
-    path = root / FOLDER / study / EARLIER / f"{digest}.json"
+    path = root / FOLDER / study / EARLIER / f"{name}.json"
     write_text(path, to_lines(earlier.model_dump(mode="json")) + "\n")
 
 
@@ -211,6 +221,23 @@ def _earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
     except (OSError, ValueError) as error:
         raise InputError(f"{kept}: cannot be read ({error}); restore it with git") from error
     return ReferenceInShort.parse_json(text, str(kept))
+
+
+def _check_earlier(root: Path, study: str) -> None:
+    """Make sure that git had every earlier reference that receipts may name, as far as it says."""
+    kept = sorted((root / FOLDER / study / EARLIER).glob("*"))
+    place = (reference_folder(Path(), study) / MANIFEST).as_posix()
+    commits = git(root, "log", "--format=%H", "--", place) if kept else None
+    if not commits or git(root, "rev-parse", "--is-shallow-repository") != "false":
+        return
+    manifests = (git(root, "show", f"{commit}:{place}") or "{}" for commit in commits.split())
+    were = {digest(json.loads(text).get("files")) for text in manifests}
+    for path in kept:
+        if path.is_symlink() or path.suffix != ".json" or path.stem not in were:
+            raise InputError(
+                f"{path}: {study} never had such a reference in git; delete the file, which"
+                " `snakemake reference` alone writes"
+            )
 
 
 def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:

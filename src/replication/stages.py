@@ -14,6 +14,7 @@ from replication.digest import code
 from replication.jobs import Jobs
 from replication.order import Orders, Told
 from replication.provenance import FORMAT
+from replication.surroundings import arithmetic
 from replication.tasks import Task
 
 MADE_HERE = ("results/", "figures/")
@@ -65,12 +66,13 @@ class Stage:
 
         What made its inputs counts, too: Snakemake looks at the content of an input only if the
         file is newer, and after a clock was set back, or within one tick of a coarse one, what was
-        made anew is not.
+        made anew is not. So do variables by which libraries compute as on another processor.
         """
         own = self.program(wildcards)
         others = [item for item in self._code(wildcards) if item not in own]
         published = (path for task in self._tasks(wildcards) for path in task.published)
-        return [*others, *contents(dict.fromkeys(published)), f"format {FORMAT} of results"]
+        like = (f"{name}={value}" for name, value in arithmetic().items())
+        return [*others, *contents(dict.fromkeys(published)), f"format {FORMAT} of results", *like]
 
     def files(self, wildcards: Any, input: Any) -> str:
         """What each program reads, as words of the shell, wherever a storage provider has put it.

@@ -3,7 +3,8 @@
 A result depends on settings, seeds, code, packages and the processor. Everything else in a user's
 shell, home or working folder is kept out of a job, or counts as another processor:
 
-    import path   `FLAGS`: no module of the working folder, and none of the user's own packages
+    import path   `FLAGS`: no module of the working folder, and none of the user's own packages; of
+                  `PYTHONPATH` the folder of the project alone
     encoding      `FLAGS`: UTF-8 under any locale
     environment   `KEPT_OUT`: variables that change how Python and libraries start
     arithmetic    `ARITHMETIC`: variables that change the last digits stay, and are recorded; the
@@ -14,11 +15,15 @@ shell, home or working folder is kept out of a job, or counts as another process
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
+
+from replication.digest import SOURCE
 
 FLAGS = ("-P", "-s", "-X", "utf8")
 KEPT_OUT = (
-    "MATPLOTLIBRC", "MPLBACKEND", "PANDAS_FUTURE_INFER_STRING", "PYTHONDEVMODE", "PYTHONINSPECT",
-    "PYTHONIOENCODING", "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS", "SCIPY_ARRAY_API",
+    "FREETYPE_PROPERTIES", "MATPLOTLIBRC", "MPLBACKEND", "PANDAS_FUTURE",
+    "PANDAS_FUTURE_INFER_STRING", "PYTHONDEVMODE", "PYTHONINSPECT", "PYTHONIOENCODING",
+    "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS", "SCIPY_ARRAY_API", "SOURCE_DATE_EPOCH",
 )  # fmt: skip
 SHELL = ("BASHOPTS", "BASH_ENV", "POSIXLY_CORRECT", "SHELLOPTS")
 ARITHMETIC = (
@@ -41,9 +46,9 @@ def python(executable: str, environment: Mapping[str, str] = os.environ) -> list
     """
     changed = [word for name in KEPT_OUT if name in environment for word in ("-u", name)]
     places = environment.get("PYTHONPATH", "").split(os.pathsep)
-    if len(places) > 1 and "" in places:
-        # An empty place is the working folder.
-        changed.append(f"PYTHONPATH={os.pathsep.join(filter(None, places))}")
+    own = [place for place in places if place and Path(place).resolve() == SOURCE.resolve()]
+    if own != places and "PYTHONPATH" in environment:
+        changed += [f"PYTHONPATH={os.pathsep.join(own)}"]
     return [*(["env", *changed] if changed else []), executable, *FLAGS]
 
 

@@ -228,7 +228,8 @@ def main(
         write_receipt(receipt, told)
         click.echo(f"The receipt is {receipt}")
     if rows:
-        raise InputError(f"{len(rows)} differences from the reference; all are in {output}")
+        number = f"{len(rows)} difference{'s' * (len(rows) > 1)}"
+        raise InputError(f"{number} from the reference; all are in {output}")
 
 
 def _drawn(level: Level, seed: int | None, experiments: int | None) -> Draw:

@@ -73,13 +73,33 @@ def test_without_records_a_damaged_file_is_named(project, kind):
     assert f"{path.name}: truncated, damaged or not made by this project" in output
 
 
-@pytest.mark.parametrize("options", [("--touch",), ("--drop-metadata",), MTIME])
+OTHERWISE = [
+    ("--touch",), ("--drop-metadata",), MTIME, ("--omit-from", "runs"), ("--until", "data"),
+    ("--batch", "figure=1/2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OTHERWISE)
 @pytest.mark.parametrize("target", [FIGURE, PAGE])
 def test_what_would_serve_the_stale_is_refused(project, options, target):
     before = project.files("figures", "results")
     output = project.run(target, "--configfile", "other.yaml", *options, succeed=False)
     assert "results of other settings" in output
     assert project.files("figures", "results") == before
+
+
+def test_a_report_of_other_settings_describes_nothing(project):
+    output = project.run(
+        FIGURE, "--configfile", "other.yaml", "--report", "report.html", succeed=False
+    )
+    assert f"--report would describe {FIGURE}, which is of other settings" in output
+    assert not (project.folder / "report.html").exists()
+
+
+def test_arithmetic_of_another_processor_makes_everything_anew(project):
+    assert project.planned(FIGURE) == {}
+    project.environment["OPENBLAS_CORETYPE"] = "Nehalem"
+    assert project.planned(FIGURE) == RERUNS | {"data": 1}
 
 
 def test_a_profile_of_the_user_that_looks_at_times_alone_counts_for_nothing(project):

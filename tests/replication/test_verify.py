@@ -82,7 +82,7 @@ def test_what_is_computed_is_compared(computed):
         output = verify(computed, succeed=False)
     assert "figures/fig1.csv: columns is variances, update, " in output
     assert ", expected variance, update, " in output
-    assert "1 differences from the reference; all are in results/differences.csv" in output
+    assert "1 difference from the reference; all are in results/differences.csv" in output
     assert pd.read_csv(computed.folder / "results/differences.csv")["study"].tolist() == [STUDY]
 
 
@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_used_is_a_difference(computed):
     with content(file, file.read_bytes()[:100]):
         output = verify(computed, succeed=False)
         assert f"\n{name}: truncated, damaged" in output
-        assert "1 differences" in output
+        assert "1 difference " in output
         assert output.rstrip().endswith("are in results/differences.csv")
         assert "truncated, damaged" in verify(computed, "--write", succeed=False)
 

@@ -84,8 +84,10 @@ rule page:
 
 rule verify:
     input:
-        expand(SCORECARD, study=SELECTED),
-        [path for study in SELECTED for path in verdicts_on(study)],
+        asked(
+            *expand(SCORECARD, study=SELECTED),
+            *(path for study in SELECTED for path in verdicts_on(study)),
+        ),
     log:
         "logs/verify.log",
     localrule: True
@@ -102,7 +104,7 @@ rule verify:
 
 rule reference:
     input:
-        [path for study in SELECTED for path in JOBS.studies[study].files.all],
+        asked(*(path for study in SELECTED for path in JOBS.studies[study].files.all)),
     log:
         "logs/reference.log",
     localrule: True
@@ -131,19 +133,17 @@ rule provenance:
 
 rule verdicts:
     input:
-        expand(SCORECARD, study=SELECTED),
+        asked(*expand(SCORECARD, study=SELECTED)),
 
 
 rule figures:
     input:
-        expand(
-            "figures/{figure}.pdf", figure=[f for s in SELECTED for f in JOBS.shown(s)]
-        ),
+        asked(*(f"figures/{f}.pdf" for s in SELECTED for f in JOBS.shown(s))),
 
 
 rule report:
     input:
-        [STUDIES[study].page for study in SELECTED],
+        asked(*(STUDIES[study].page for study in SELECTED)),
 
 
 rule everything:
@@ -160,6 +160,8 @@ for name, found in STUDIES.items():
         name:
             name
         input:
-            expand("figures/{figure}.pdf", figure=JOBS.shown(name)),
-            expand(SCORECARD, study=name),
-            found.page,
+            asked(
+                *expand("figures/{figure}.pdf", figure=JOBS.shown(name)),
+                *expand(SCORECARD, study=name),
+                found.page,
+            ),

@@ -38,6 +38,7 @@ PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
 # Of all packages that compute.
 LOCK = PROJECT / "requirements-encoders.lock"
 IS_STORED = workflow.storage_settings.default_storage_provider
+IS_DESCRIBED = any(word.split("=")[0] == "--report" for word in sys.argv)
 IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_method)
 
 
@@ -141,30 +142,36 @@ def verdicts_on(study):
 @cache
 def refuse_other_answers():
     """Snakemake may be told to take what is there for what is asked."""
-    if workflow.touch:
+    dag, execution = workflow.dag_settings, workflow.execution_settings
+    given = {
+        "--touch": workflow.touch,
+        "--allowed-rules": dag.allowed_rules,
+        "--omit-from": dag.omit_from,
+        "--until": dag.until,
+        "--batch": dag.batch,
+        "--consider-ancient": workflow.workflow_settings.consider_ancient,
+        "rerun-triggers without one of Snakemake's": {*workflow.rerun_triggers}
+        != {*RerunTrigger},
+        # Commands such as `--summary` execute nothing, and have no settings of it.
+        "--drop-metadata": execution and not execution.keep_metadata,
+        "--no-hooks": execution and execution.no_hooks,
+    }
+    for option in filter(given.get, given):
         raise WorkflowError(
-            "--touch would have results of other settings count as made; leave it out: what has not"
-            " changed is not made anew, whatever its time"
+            f"{option} would have results of other settings count as made, without a word; remove it"
+            " from your command or your profile, and name what you want as targets"
         )
-    # Commands such as `--summary` execute nothing, and have no settings of it.
-    execution = workflow.execution_settings
-    if execution and not execution.keep_metadata:
-        raise WorkflowError(
-            "--drop-metadata would have results of other settings count as those of an earlier run;"
-            " leave it out"
-        )
-    alone = {"scorecard", "page", "verify", "reference"}
-    allowed = workflow.dag_settings.allowed_rules or ()
-    if any(name in alone or name.startswith("verdict_") for name in allowed):
-        raise WorkflowError(
-            "--allowed-rules would have verdicts of other settings count as current; leave it out,"
-            " and name targets instead"
-        )
-    if {*workflow.rerun_triggers} != {*RerunTrigger}:
-        raise WorkflowError(
-            "without all of Snakemake's rerun triggers, results of other settings would count as"
-            " made; remove rerun-triggers from your profile or your command"
-        )
+
+
+def asked(*paths):
+    """The inputs of a target that a user names."""
+
+    def read(wildcards):
+        if workflow.is_main_process:
+            refuse_other_answers()
+        return paths
+
+    return read
 
 
 def look(output, path=None):
@@ -184,6 +191,11 @@ def look(output, path=None):
         is_current = record is not None
     else:
         is_current = is_recorded or not JOBS.is_made_otherwise(output, path)
+    if IS_DESCRIBED and path and JOBS.is_made_otherwise(output, path):
+        raise WorkflowError(
+            f"--report would describe {output}, which is of other settings or code; make it first, by the"
+            " same command without --report"
+        )
     if not is_current:
         workflow.dag.forcefiles.add(output)
 

@@ -81,8 +81,8 @@ rule table:
     input:
         TABLE.inputs,
     output:
-        table=TABLE.pattern,
-        checksum=CHECKSUM,
+        table=kept(TABLE.pattern),
+        checksum=kept(CHECKSUM),
     log:
         "logs/figures/{figure}.csv.log",
     benchmark:

@@ -11,18 +11,28 @@ UNKNOWN = "unknown"
 def commit(project: Path, *options: str) -> str:
     """What git calls the state of a project; `unknown` if it is no repository, or without git.
 
+    Args:
+        project: its folder.
+        options: more of them for `git describe`.
+    """
+    return git(project, "describe", "--always", "--dirty", "--abbrev=7", *options) or UNKNOWN
+
+
+def git(project: Path, *words: str) -> str | None:
+    """Return what git prints of a project, none if it fails or is not there.
+
     A repository that the project merely lies in does not count.
 
     Args:
         project: its folder.
-        options: more of them for `git describe`.
+        words: of the command.
     """
     folder = project.resolve()
     # Git runs its hooks with variables that name the repository at hand, which may be another one.
     others = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=7", *options],
+        done = subprocess.run(
+            ["git", *words],
             cwd=folder,
             env=others | {"GIT_CEILING_DIRECTORIES": str(folder.parent)},
             capture_output=True,
@@ -30,5 +40,5 @@ def commit(project: Path, *options: str) -> str:
             check=False,
         )
     except OSError:
-        return UNKNOWN
-    return described.stdout.strip() or UNKNOWN
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -61,8 +61,8 @@ else."""
 STANDARD_ERRORS = 10
 """How many of their standard errors two means over seeds may be apart; a table has many such means.
 Between the same two processors they were up to 4.1 apart."""
-DECIDED = ("replicated", "does not hold")
-"""Verdicts over seeds of which a claim can have only one; the others leave something undecided."""
+DECIDED = ("verified", "reproduced", "replicated", "does not hold")
+"""Verdicts of which a claim can have only one; the others leave something undecided."""
 
 LOGARITHM_OF_P = Tolerances("logarithm of p", 0, 0, 0.05, 0.03)
 """Where all seeds nearly agree, p is 1e-25 or less and differed by half of itself."""

@@ -18,6 +18,7 @@ from replication.provenance import digest
 from replication.seeds import format_seeds, parse_seeds
 from replication.storage import write_text
 from replication.strict import Name, Strict, shown
+from replication.surroundings import ARITHMETIC
 from replication.verification.differences import Tolerance
 from replication.verification.in_short import (
     MOST,
@@ -55,6 +56,8 @@ FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 """No receipt is older."""
 LAST = datetime(2100, 1, 1, tzinfo=UTC)
 """None is younger; whether one is of the future, `replication.reproductions` looks at."""
+INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters that leave a place empty, though they count as printable."""
 RANGE = r"[0-9]{1,10}(-[0-9]{1,10})?"
 """Of seeds, or a single one."""
 REMEDY = "write it anew with `python -m replication.verify --receipt`"
@@ -84,7 +87,8 @@ def is_plain(text: str) -> bool:
     Marks that direct or hide what follows are not printable.
     """
     marks = "".join("m" if unicodedata.category(letter)[0] == "M" else " " for letter in text)
-    return text.isprintable() and "m" * (MOST_MARKS + 1) not in marks
+    is_seen = text.isprintable() and not INVISIBLE.intersection(text)
+    return is_seen and "m" * (MOST_MARKS + 1) not in marks
 
 
 def _plain(text: str) -> str:
@@ -117,6 +121,12 @@ def _seeds(text: str) -> str:
     return text
 
 
+def _of_arithmetic(name: str) -> str:
+    if name not in ARITHMETIC:
+        raise ValueError("is no variable that changes arithmetic")
+    return name
+
+
 def _within_years(date: datetime) -> datetime:
     if not FIRST <= date < LAST:
         raise ValueError(f"must be of the years {FIRST.year} to {LAST.year - 1}")
@@ -132,8 +142,8 @@ Word = Annotated[
 """What people write of themselves: in any script, without marks of HTML and Markdown."""
 Part = Annotated[Text, Field(max_length=LONGEST_PART, pattern=f"^[{PLAIN_LETTERS}]*$")]
 """Of a machine. In plain letters, and shown as code, it is no markup anywhere."""
-Variable = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-"""Name of an environment variable."""
+Variable = Annotated[str, AfterValidator(_of_arithmetic)]
+"""Name of an environment variable by which libraries compute as another processor would."""
 Package = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Name of a package."""
 Version = Annotated[str, Field(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
