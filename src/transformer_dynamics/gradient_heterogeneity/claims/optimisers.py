@@ -31,6 +31,20 @@ def gaps(*measured: Of) -> pd.DataFrame:
     )
 
 
+def gaps_on_cola(measured: Of) -> pd.DataFrame:
+    """The same of CoLA alone, clipped and not."""
+    return _gaps_on("cola", measured)
+
+
+def gaps_on_trec6(measured: Of) -> pd.DataFrame:
+    """The same of TREC-6 alone."""
+    return _gaps_on("trec6", measured)
+
+
+def _gaps_on(task: str, measured: Of) -> pd.DataFrame:
+    return gaps(measured._replace(table=measured.table[measured.table["task"] == task]))
+
+
 def gaps_at_full_batch(full_batch: Of) -> pd.DataFrame:
     """The same where a batch is all samples.
 
@@ -137,18 +151,32 @@ def schedules(linear: Of, others: Of) -> pd.DataFrame:
 
 def sensitivity(reparametrised: Of) -> pd.DataFrame:
     """Slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
+    slopes = _slopes(reparametrised)
+    if {*slopes} != {"sgd", "signsgd"}:
+        raise UnmeasurableError("both SGD and SignSGD are needed")
+    return by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
+
+
+def slowing(reparametrised: Of) -> pd.DataFrame:
+    """Slope of the endpoint of SGD alone in q."""
+    slopes = _slopes(reparametrised)
+    if "sgd" not in slopes:
+        raise UnmeasurableError("SGD is needed")
+    return by_seed({"SGD": slopes["sgd"]})
+
+
+def _slopes(reparametrised: Of) -> dict[str, "pd.Series[float]"]:
+    """By optimiser and seed."""
     ends = _ends(reparametrised)
     ends = ends[~ends["block_rates"]]
-    slopes = {}
+    slopes: dict[str, pd.Series[float]] = {}
     for optimiser, own in ends.groupby("optimiser"):
         wide = own.pivot(index="seed", columns="exponent", values="value")
         if wide.shape[1] < 2 or wide.isna().to_numpy().any():
             raise UnmeasurableError(f"{optimiser}: a slope in q needs two q, the same of all seeds")
         q = wide.columns.to_numpy(np.float64)
-        slopes[optimiser] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
-    if {*slopes} != {"sgd", "signsgd"}:
-        raise UnmeasurableError("both SGD and SignSGD are needed")
-    return by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
+        slopes[str(optimiser)] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
+    return slopes
 
 
 def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
