@@ -37,6 +37,12 @@ def verdict(number: str, tables: Tables) -> str:
     return judge([Judged(number, CLAIMS[number].test, evidence(number, tables))])[number].verdict
 
 
+def said(number: str, tables: Tables) -> set[str]:
+    """What its comparisons say, each in a family of its own."""
+    judged = judge([Judged(number, CLAIMS[number].test, evidence(number, tables))])[number]
+    return {item.decision for item in judged.comparisons}
+
+
 def means(found: pd.DataFrame) -> dict[str, float]:
     """Over seeds, by cell."""
     return found.groupby("cell", sort=False)["value"].mean().round(9).to_dict()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from declared import SEEDS, evidence, means, noise, verdict
+from declared import SEEDS, evidence, means, noise, said, verdict
 
 from replication.errors import UnmeasurableError
 
@@ -45,12 +45,12 @@ def test_drift_and_norms():
     assert means(evidence("H9c", {OF: table})) == dict.fromkeys(SMALL, pytest.approx(-0.3))
     verdicts = {number: verdict(number, {OF: table}) for number in ("H9a", "H9b", "H9c", "H9d")}
     assert verdicts == {
-        "H9a": "replicated", "H9b": "replicated", "H9c": "contradicted", "H9d": "replicated"
+        "H9a": "replicated", "H9b": "replicated", "H9c": "does not hold", "H9d": "replicated"
     }  # fmt: skip
     other = heads(SIGNUM, SIGN, other=SIGN)
     verdicts = {number: verdict(number, {OF: other}) for number in verdicts}
     assert verdicts == {
-        "H9a": "contradicted", "H9b": "contradicted", "H9c": "replicated", "H9d": "contradicted"
+        "H9a": "does not hold", "H9b": "does not hold", "H9c": "replicated", "H9d": "does not hold"
     }  # fmt: skip
     # Drift upwards is growth as well.
     up = table.assign(drift=table["drift"].abs())
@@ -66,7 +66,7 @@ def test_controls():
     moved = table.copy()
     last = (moved["optimiser"] == "sgd_momentum") & (moved["step"] > 0) & (moved["seed"] == 2)
     moved.loc[last & (moved["classes"] == 77), "drift"] = 1e-6
-    assert verdict("H9e", {OF: moved}) == "contradicted"
+    assert "fails" in said("H9e", {OF: moved})
     with pytest.raises(UnmeasurableError, match="two classes"):
         evidence("H9e", {OF: table[table["classes"] > 2]})
 
@@ -80,7 +80,7 @@ def test_absent_classes():
     equal["drift"] = -0.3 + 0.01 * (equal["drift"] + 0.3)
     assert verdict("H9f", {OF: equal}) == "replicated"
     above = heads(SIGN | {"drift": -0.2}, SIGNUM)
-    assert verdict("H9f", {OF: above}) == "contradicted"
+    assert "fails" in said("H9f", {OF: above})
 
 
 def whole(sign, signum):
@@ -101,7 +101,7 @@ def test_whole_networks():
     found = means(evidence("H9g", tables))
     assert found == {"rate 1e-05": pytest.approx(0.5), "rate 0.0001": pytest.approx(0.5)}
     assert verdict("H9g", tables) == "replicated"
-    assert verdict("H9h", tables) == "contradicted"
+    assert "fails" in said("H9h", tables)
     other = {WHOLE: whole(SIGNUM, SIGN)}
-    assert verdict("H9g", other) == "contradicted"
+    assert "fails" in said("H9g", other)
     assert verdict("H9h", other) == "replicated"

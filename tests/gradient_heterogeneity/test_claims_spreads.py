@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from declared import evidence, means, spread, verdict
+from declared import CLAIMS, evidence, means, said, spread, verdict
+from scipy.special import stdtr
 
 from replication.errors import UnmeasurableError
 
@@ -45,12 +46,30 @@ def test_transformers_beside_a_cnn(number, metric, other):
     with pytest.raises(UnmeasurableError, match="one row per seed"):
         evidence(number, {OF: swapped})
     reverse = spread(networks(metric, 0.3, 0.5))
-    assert verdict(number, {OF: reverse}) == "contradicted"
-    assert verdict(number, {OF: spread(networks(metric, 0.31, 0.33))}) == "no effect"
+    assert "fails" in said(number, {OF: reverse})
+    assert said(number, {OF: spread(networks(metric, 0.31, 0.33))}) == {"none"}
     # One network of three the other way.
     mixed = spread(networks(metric, 0.5, 0.3))
     mixed.loc[mixed["net"] == "vit_s", "value"] -= 0.4
-    assert verdict(number, {OF: mixed}) == "contradicted"
+    assert said(number, {OF: mixed}) == {"holds", "fails"}
+
+
+@pytest.mark.parametrize(
+    ("number", "metric", "other"),
+    [("H1c", "gini_norm", "gini_density"), ("H1d", "gini_density", "gini_norm")],
+)
+def test_all_tensors_beside_a_cnn(number, metric, other):
+    # The other definition, matrices and networks after fine-tuning have the opposite order.
+    rows = networks(metric, 0.5, 0.3, set="all")
+    against = networks(other, 0.2, 0.6, set="all") + networks(metric, 0.2, 0.6)
+    after = [row | {"value": 0.8 - row["value"]} for row in rows if row["state"] == "tuned"]
+    before = [row for row in rows if row["state"] == "pretrained"]
+    table = spread(before + after + against)
+    assert [*means(evidence(number, {OF: table}))] == [
+        "minilm on trec6, pretrained", "vit_s on fashion_mnist, pretrained",
+    ]  # fmt: skip
+    assert verdict(number, {OF: table}) == "replicated"
+    assert said(number, {OF: spread(networks(metric, 0.3, 0.5, set="all"))}) == {"fails"}
 
 
 def test_ratios_and_advantages():
@@ -67,20 +86,22 @@ def test_ratios_and_advantages():
         "minilm on trec6, pretrained, matrices": pytest.approx(np.log(2), abs=0.001),
     }
     assert verdict("H3a", tables) == "replicated"
-    assert verdict("H3b", tables) == "contradicted"
-    assert means(evidence("H12", tables)) == {
+    assert "fails" in said("H3b", tables)
+    assert means(evidence("H3d", tables)) == {
         "vit_s on fashion_mnist, pretrained, matrices": pytest.approx(np.log(5), abs=0.001)
     }
-    assert verdict("H12", tables) == "replicated"
+    assert verdict("H3d", tables) == "replicated"
     # Over all tensors, and in the CNN, signs gain more.
     assert means(evidence("H4b", tables)) == {
-        "minilm on trec6, pretrained, matrices": pytest.approx(np.log(0.4), abs=0.01)
+        "minilm on trec6, pretrained, matrices": pytest.approx(np.log(0.4), abs=0.01),
+        "efficientnet on fashion_mnist, pretrained, matrices": pytest.approx(np.log(3), abs=0.01),
     }
-    assert verdict("H4b", tables) == "replicated"
+    assert said("H4b", tables) == {"holds", "fails"}
+    assert verdict("H4b", tables) == "in part"
     more = tables[OF].assign(value=4 * tables[OF]["value"])
-    assert verdict("H4b", {OF: more}) == "contradicted"
+    assert said("H4b", {OF: more}) == {"fails"}
     with pytest.raises(UnmeasurableError, match="no condition"):
-        evidence("H12", {OF: spread(both)})
+        evidence("H3d", {OF: spread(both)})
 
 
 PAIR_CLAIMS = {
@@ -128,12 +149,43 @@ def test_pairs(number):
     assert all(value == pytest.approx(expected, abs=0.01) for value in found.values())
     assert verdict(number, {PAIRS: table}) == "replicated"
     swapped = table.assign(ln=table["ln"].map({"post": "pre", "pre": "post"}))
-    assert verdict(number, {PAIRS: swapped}) == "contradicted"
+    assert said(number, {PAIRS: swapped}) == {"fails"}
     deep = table.copy()
-    deep.loc[deep["depth"] == 12, "value"] = 1 + 0.001 * deep["seed"]
-    assert verdict(number, {PAIRS: deep}) not in {"replicated", "contradicted"}
+    deep.loc[deep["depth"] == 12, "value"] = 1 + 0.001 * deep["seed"] * (deep["ln"] == "post")
+    assert said(number, {PAIRS: deep}) == {"holds", "none"}
+    assert verdict(number, {PAIRS: deep}) == "in part"
     with pytest.raises(UnmeasurableError, match="one row per seed"):
         evidence(number, {PAIRS: table[table["ln"] == "post"]})
     lost = table[(table["ln"] == "post") | (table["seed"] > 1)]
     with pytest.raises(UnmeasurableError, match="different seeds"):
         evidence(number, {PAIRS: lost})
+
+
+@pytest.mark.parametrize(("number", "metric"), [("H2j", "gini_norm"), ("H2k", "log_spread")])
+def test_pairs_in_either_direction(number, metric):
+    table = spread(pair(metric, "adam", 2.0, 1.0) + pair(metric, "masked", 1.5, 1.5))
+    swapped = table.assign(ln=table["ln"].map({"post": "pre", "pre": "post"}))
+    for either in (table, swapped):
+        found = means(evidence(number, {PAIRS: either}))
+        assert [*found.values()] == [pytest.approx(1, abs=0.01)] * 2
+        assert verdict(number, {PAIRS: either}) == "replicated"
+    equal = spread(pair(metric, "adam", 1.0, 1.0))
+    assert said(number, {PAIRS: equal}) == {"none"}
+    # Some seeds one way and some the other is no direction.
+    mixed = table.copy()
+    turned = (mixed["ln"] == "post") & mixed["seed"].isin([2, 4])
+    mixed.loc[turned, "value"] -= 2
+    assert "holds" not in said(number, {PAIRS: mixed})
+
+
+def test_directions_of_other_seeds_keep_the_level():
+    """Where the true difference is none or the smallest that matters, few samples of seeds pass."""
+    test, seeds, draws = CLAIMS["H2j"].test, 7, 20_000
+    random = np.random.default_rng(0)
+    for mean in (0.0, -test.smallest_effect):
+        for deviation in (0.01, 0.05, 0.2):
+            values = mean + deviation * random.normal(size=(draws, seeds))
+            turned = values * np.sign(values.sum(axis=1, keepdims=True) - values)
+            error = turned.std(axis=1, ddof=1) / np.sqrt(seeds)
+            t = (turned.mean(axis=1) - test.smallest_effect) / error
+            assert (stdtr(seeds - 1, -t) <= test.level).mean() <= 0.05

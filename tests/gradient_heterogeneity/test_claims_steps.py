@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from declared import SEEDS, evidence, means, noise, verdict
+from declared import SEEDS, evidence, means, noise, said, verdict
 
 from replication.errors import UnmeasurableError
 from transformer_dynamics.gradient_heterogeneity.claims.steps import best_rates
@@ -50,7 +50,7 @@ def test_best_rates():
 def test_promises():
     assert means(evidence("H7d", {OF: steps()})) == {"gradient": 1.0, "sign": 1.0}
     assert verdict("H7d", {OF: steps()}) == "verified"
-    assert verdict("H7d", {OF: steps(share=0.5)}) == "contradicted"
+    assert "fails" in said("H7d", {OF: steps(share=0.5)})
     # At larger rates a promise may be broken, and rates by block promise nothing.
     table = steps()
     other = (table["factor"] > 1) | (table["method"] == "block_rates")
@@ -62,7 +62,7 @@ def test_scaling():
     found = evidence("H8b", {OF: steps()})
     assert found["value"].mean() == pytest.approx(1, abs=0.05)
     assert verdict("H8b", {OF: steps()}) == "replicated"
-    assert verdict("H8b", {OF: steps(power=0.5)}) == "contradicted"
+    assert "fails" in said("H8b", {OF: steps(power=0.5)})
     # Only signs count.
     table = steps()
     table.loc[table["method"] == "gradient", "rate"] = 1.0
@@ -75,5 +75,5 @@ def test_gain_of_block_rates():
     found = evidence("H13b", {OF: steps()})
     assert found["value"].mean() == pytest.approx(np.log(1.5))
     assert verdict("H13b", {OF: steps()}) == "replicated"
-    assert verdict("H13b", {OF: steps(block=0.5)}) == "contradicted"
-    assert verdict("H13b", {OF: steps(block=1.02)}) == "no effect"
+    assert "fails" in said("H13b", {OF: steps(block=0.5)})
+    assert said("H13b", {OF: steps(block=1.02)}) == {"none"}

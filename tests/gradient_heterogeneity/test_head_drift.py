@@ -57,6 +57,30 @@ def test_unequal_classes_lower_the_bound():
         assert unequal < drift.absence_bound(uniform(77), batch)
 
 
+def test_batches_from_a_permutation_miss_fewer_classes():
+    from scipy.stats import hypergeom
+
+    counts = generator(6, "counts").integers(1, 40, 20)
+    for batch in (1, 4, 13, 64):
+        absent = hypergeom.pmf(0, counts.sum(), counts, batch)
+        bound = drift.permuted_absence_bound(counts, batch)
+        assert bound == pytest.approx(1 - 2 * absent.mean(), rel=1e-9)
+        replaced = drift.absence_bound(counts / counts.sum(), batch)
+        assert bound >= replaced - 1e-12
+    # A whole epoch has all classes that there are, and so has more than one.
+    for batch in (counts.sum(), 2 * counts.sum()):
+        assert drift.permuted_absence_bound(counts, int(batch)) == 1
+    assert drift.permuted_absence_bound([3, 0], 2) == 0
+
+
+def test_a_batch_over_the_end_of_an_epoch_keeps_the_bound():
+    from scipy.stats import hypergeom
+
+    for part in range(1, 8):
+        two = hypergeom.pmf(0, 50, 5, part) * hypergeom.pmf(0, 50, 5, 8 - part)
+        assert two >= hypergeom.pmf(0, 50, 5, 8)
+
+
 @pytest.mark.parametrize(("classes", "batch"), [(150, 32), (150, 160), (6, 8)])
 def test_without_average_draws_give_the_sawtooth(classes, batch):
     found = drift.simulated_drift(classes, batch, 0.0, generator(2, "draws"), 20, 100)

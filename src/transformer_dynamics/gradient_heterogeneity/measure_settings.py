@@ -1,6 +1,7 @@
 """What a metric is given."""
 
 from replication.strict import Strict
+from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob
 
@@ -18,3 +19,8 @@ class MeasureHeads(Strict):
     runs: dict[str, HeadsJob]
     """What they were made by; the name of a run is one of these, a hyphen and its seeds. A name
     has no hyphen itself."""
+
+    @property
+    def texts(self) -> tuple[TextName, ...]:
+        """The sets that they are trained on, each once."""
+        return tuple(dict.fromkeys(job.texts for job in self.runs.values()))

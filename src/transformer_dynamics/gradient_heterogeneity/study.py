@@ -249,7 +249,9 @@ def _heads(settings: Settings, heads: Heads, computation: Computation) -> Experi
             for part, seeds in parts.items()
         },
         metrics={
-            "heads": Job("measures.head_drift", measured),
+            "heads": Job(
+                "measures.head_drift", measured, reads=tuple(f"tokens-{n}" for n in measured.texts)
+            ),
             "fingerprint": Job("measures.head_fingerprint", measured),
         },
     )

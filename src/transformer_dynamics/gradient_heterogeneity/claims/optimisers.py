@@ -20,9 +20,19 @@ CHANCE = 1.0
 """Loss over ln C of a run that was lost, as of a network that knows nothing."""
 
 
-def gaps(*measured: Of) -> pd.DataFrame:
-    """SGD-m minus Adam, of every case."""
-    ends = _ends(*measured)
+def gaps_on_cola(measured: Of) -> pd.DataFrame:
+    """SGD-m minus Adam on CoLA, clipped and not."""
+    return _gaps(measured.table[measured.table["task"] == "cola"])
+
+
+def gaps_on_trec6(measured: Of) -> pd.DataFrame:
+    """The same on TREC-6."""
+    return _gaps(measured.table[measured.table["task"] == "trec6"])
+
+
+def _gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """Of every case."""
+    ends = _ends(table)
     return by_seed(
         {
             str(case): _end(own, "sgd_momentum") - _end(own, "adam")
@@ -39,7 +49,7 @@ def gaps_at_full_batch(full_batch: Of) -> pd.DataFrame:
     """
     if (full_batch.table["batch"] != 0).any():
         raise UnmeasurableError("batches are not all samples")
-    return gaps(full_batch)
+    return _gaps(full_batch.table)
 
 
 def signum_beside_adam(measured: Of) -> pd.DataFrame:
@@ -54,7 +64,7 @@ def sign_beside_adam(measured: Of) -> pd.DataFrame:
 
 def _beside_adam(measured: Of, optimiser: str) -> pd.DataFrame:
     cells: dict[str, pd.Series[float]] = {}
-    for case, own in _ends(measured).groupby("case", sort=False):
+    for case, own in _ends(measured.table).groupby("case", sort=False):
         adam = _end(own, "adam")
         half = (_end(own, "sgd_momentum") - adam) / 2
         beside = _end(own, optimiser) - adam
@@ -68,14 +78,14 @@ def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
     Raises:
         UnmeasurableError: if there are several ways of training the CNN.
     """
-    cnn = _ends(on_images)
+    cnn = _ends(on_images.table)
     if len({*cnn["case"]}) != 1:
         raise UnmeasurableError("needs one case of the CNN to compare with")
     alike = _end(cnn, "sgd_momentum") - _end(cnn, "adam")
     return by_seed(
         {
             str(case): _end(own, "sgd_momentum") - _end(own, "adam") - alike
-            for case, own in _ends(on_texts).groupby("case", sort=False)
+            for case, own in _ends(on_texts.table).groupby("case", sort=False)
             if own["clip"].iloc[0] == cnn["clip"].iloc[0]
         }
     )
@@ -102,7 +112,7 @@ def likeness_lost(usual: Of, changed: Of) -> pd.DataFrame:
 
 def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
     """Endpoint of Adam with the largest epsilon minus that with the usual one."""
-    ends, known = _ends(changed), _ends(usual)
+    ends, known = _ends(changed.table), _ends(usual.table)
     own = ends[ends["epsilon"] == ends["epsilon"].max()]
     beside = known[_alike(known, own)]
     return by_seed({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
@@ -126,7 +136,7 @@ def _likeness(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
 
 def schedules(linear: Of, others: Of) -> pd.DataFrame:
     """The gap of SGD-m to Signum under a schedule minus that under the linear one."""
-    ends, known = _ends(others), _ends(linear)
+    ends, known = _ends(others.table), _ends(linear.table)
     cells = {}
     for (case, schedule), own in ends.groupby(["case", "schedule"], sort=False):
         beside = known[known["case"] == case]
@@ -137,31 +147,44 @@ def schedules(linear: Of, others: Of) -> pd.DataFrame:
 
 def sensitivity(reparametrised: Of) -> pd.DataFrame:
     """Slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
-    ends = _ends(reparametrised)
-    ends = ends[~ends["block_rates"]]
-    slopes = {}
-    for optimiser, own in ends.groupby("optimiser"):
-        wide = own.pivot(index="seed", columns="exponent", values="value")
-        if wide.shape[1] < 2 or wide.isna().to_numpy().any():
-            raise UnmeasurableError(f"{optimiser}: a slope in q needs two q, the same of all seeds")
-        q = wide.columns.to_numpy(np.float64)
-        slopes[optimiser] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
+    slopes = _slopes(reparametrised)
     if {*slopes} != {"sgd", "signsgd"}:
         raise UnmeasurableError("both SGD and SignSGD are needed")
     return by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
 
 
+def slowing(reparametrised: Of) -> pd.DataFrame:
+    """Slope of the endpoint of SGD alone in q."""
+    slopes = _slopes(reparametrised)
+    if "sgd" not in slopes:
+        raise UnmeasurableError("SGD is needed")
+    return by_seed({"SGD": slopes["sgd"]})
+
+
+def _slopes(reparametrised: Of) -> dict[str, "pd.Series[float]"]:
+    """By optimiser and seed."""
+    ends = _ends(reparametrised.table)
+    ends = ends[~ends["block_rates"]]
+    slopes: dict[str, pd.Series[float]] = {}
+    for optimiser, own in ends.groupby("optimiser"):
+        wide = own.pivot(index="seed", columns="exponent", values="value")
+        if wide.shape[1] < 2 or wide.isna().to_numpy().any():
+            raise UnmeasurableError(f"{optimiser}: a slope in q needs two q, the same of all seeds")
+        q = wide.columns.to_numpy(np.float64)
+        slopes[str(optimiser)] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
+    return slopes
+
+
 def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
     """Endpoint of SGD with one rate minus that with a rate by block."""
-    ends = _ends(reparametrised)
+    ends = _ends(reparametrised.table)
     ends = ends[ends["exponent"] == 0]
     one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
     return by_seed({"one rate minus a rate by block": one - many})
 
 
-def _ends(*measured: Of) -> pd.DataFrame:
+def _ends(rows: pd.DataFrame) -> pd.DataFrame:
     """Last points, with the endpoint over ln C as `value`; training that was lost is at chance."""
-    rows = pd.concat([each.table for each in measured], ignore_index=True)
     rows = rows[rows["is_last"]]
     return rows.assign(value=(rows["endpoint"] / np.log(rows["classes"])).fillna(CHANCE))
 

@@ -36,6 +36,12 @@ SPREADS = (0.25, 0.5, 0.75)
 """Sigma of lognormal r_b."""
 SLOPES = (0.0, 0.25, 0.5, 1.0, 1.5)
 """a of h_b ~ r_b^a."""
+CURVED = {"curvature follows gradients": 1, "equal curvature": 0, "curvature opposes them": -1}
+"""a, whether curvature follows the gradient's density."""
+OTHERS = 200
+"""Directions beside a method's own, of Gaussian entries, and as many of their signs."""
+LENGTHS: dict[Method, float] = {"gradient": 2, "sign": np.inf}
+"""Orders of norms."""
 BLOCKS, ENTRIES = 100_001, 3
 """B and P_b of the lognormal family."""
 
@@ -127,6 +133,44 @@ def lognormal_advantages() -> Cases:
             )
             expected = heterogeneity.lognormal_advantage(1.0, sigma, slope)
             yield f"sigma = {sigma:g}, a = {slope:g}", found / expected
+
+
+@evidence
+def cost_of_unequal_gradients() -> Cases:
+    """Best sure step by gradients of unequal blocks over that of blocks with equal r_b.
+
+    Curvatures, sizes and ||g|| are the same: h_b = r_b^a of the unequal ones, a lognormal family.
+    """
+    from scipy.stats import norm
+
+    quantiles = norm.ppf((np.arange(BLOCKS) + 0.5) / BLOCKS)
+    for name, slope in CURVED.items():
+        for sigma in SPREADS:
+            density = np.exp(sigma * quantiles)
+            curvatures = density**slope
+            equal, unequal = (
+                heterogeneity.gradient_weighted(norms, curvatures)
+                for norms in (np.ones(BLOCKS), density)
+            )
+            yield f"{name}, sigma = {sigma:g}", equal / unequal
+
+
+@evidence
+def steepest_directions() -> Cases:
+    """Decrease per length of the method's direction over the most of all others that are tried.
+
+    Lengths are Euclidean for gradients, and the largest entry's for signs.
+    """
+    for number in range(100):
+        quadratic = drawn(number)
+        g = quadratic.gradient
+        random = generator(number, "directions")
+        others = random.normal(size=(OTHERS, len(g)))
+        others = np.concatenate([others, np.sign(others), [g, np.sign(g)]])
+        for method, order in LENGTHS.items():
+            d = quadratic.direction(method)
+            most = (others @ g / np.linalg.norm(others, ord=order, axis=1)).max()
+            yield f"draw {number}, {method}", g @ d / np.linalg.norm(d, ord=order) / most
 
 
 @evidence

@@ -26,17 +26,36 @@ IMAGES = "fashion_mnist"
 
 def norms_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
     """Gini of ||g_b|| over matrices, of every transformer minus that of the CNN."""
-    return _beside_cnn(spread, "gini_norm")
+    return _beside_cnn(_matrices(spread), "gini_norm")
 
 
 def densities_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
     """Gini of r_b over matrices, of every transformer minus that of the CNN."""
-    return _beside_cnn(spread, "gini_density")
+    return _beside_cnn(_matrices(spread), "gini_density")
 
 
-def _beside_cnn(spread: SpreadOf, metric: str) -> pd.DataFrame:
+def norms_of_all_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
+    """The same of ||g_b|| over all tensors but biases, before fine-tuning."""
+    return _beside_cnn(_all_before(spread), "gini_norm")
+
+
+def densities_of_all_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
+    """The same of r_b over all tensors but biases, before fine-tuning."""
+    return _beside_cnn(_all_before(spread), "gini_density")
+
+
+def _matrices(spread: SpreadOf) -> pd.DataFrame:
+    return spread.table[spread.table["set"] == "matrices"]
+
+
+def _all_before(spread: SpreadOf) -> pd.DataFrame:
+    rows = spread.table
+    return rows[(rows["set"] == "all") & (rows["state"] == PRETRAINED)]
+
+
+def _beside_cnn(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Both with B/(B - 1), as networks differ in B; before and after fine-tuning, if both were."""
-    rows = spread.table[(spread.table["set"] == "matrices") & (spread.table["metric"] == metric)]
+    rows = rows[rows["metric"] == metric]
     rows = rows.assign(corrected=rows["value"] * rows["blocks"] / (rows["blocks"] - 1))
     cnn = {
         state: of_seeds(own, "corrected", f"CNN, {state}")
@@ -69,9 +88,8 @@ def ratios_of_cnn(spread: SpreadOf) -> pd.DataFrame:
 
 
 def advantages_of_matrices(spread: SpreadOf) -> pd.DataFrame:
-    """Log of kappa Lambda_G/Lambda_P of all transformers, over matrices."""
-    rows = spread.table
-    return _logs(rows[(rows["ln"] != "none") & (rows["set"] == "matrices")], "advantage")
+    """Log of kappa Lambda_G/Lambda_P of all networks, over matrices."""
+    return _logs(_matrices(spread), "advantage")
 
 
 def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -117,6 +135,25 @@ def ratios_by_placement(spread: SpreadOf) -> pd.DataFrame:
     """Log Lambda_G/Lambda_P over all tensors after fine-tuning, Post-LN minus Pre-LN."""
     rows = _tuned(spread)
     return _by_placement(rows.assign(value=np.log(rows["value"])), "ratio")
+
+
+def norms_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """As `norms_by_placement`, in the direction of the other seeds."""
+    return _in_direction_of_others(norms_by_placement(spread))
+
+
+def densities_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
+    """As `densities_by_placement`, in the direction of the other seeds."""
+    return _in_direction_of_others(densities_by_placement(spread))
+
+
+def _in_direction_of_others(found: pd.DataFrame) -> pd.DataFrame:
+    """Values times the sign of the sum of all other seeds of the same cell.
+
+    Whichever way a difference goes, its mean is positive then; where there is none, it is not.
+    """
+    others = found.groupby("cell")["value"].transform("sum") - found["value"]
+    return found.assign(value=found["value"] * np.sign(others))
 
 
 def norms_at_random_weights(spread: SpreadOf) -> pd.DataFrame:

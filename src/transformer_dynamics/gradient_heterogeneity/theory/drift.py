@@ -31,13 +31,35 @@ from replication.errors import InputError
 def absence_bound(shares: ArrayLike, batch: int) -> float:
     """1 - 2 mean_k (1 - pi_k)^m in units of the rate, which is (1) if pi_k = 1/C for all k.
 
-    It is never more than (1), as (1 - pi)^m is convex.
+    It is never more than (1), as (1 - pi)^m is convex. Samples are drawn independently here, see
+    `permuted_absence_bound` for batches from a permutation.
 
     Args:
         shares: [C] pi_k, how probable each class is.
         batch: m.
     """
     return float(1 - 2 * np.mean((1 - np.asarray(shares)) ** batch))
+
+
+def permuted_absence_bound(counts: ArrayLike, batch: int) -> float:
+    """The same for batches from a permutation of the samples, where none is drawn twice.
+
+    Class k is absent from a batch with probability prod_(i<m) (N - N_k - i)/(N - i), which is less
+    than (1 - N_k/N)^m. A batch that goes over the end of an epoch has two such parts, whose product
+    is more, so that the bound holds for it, too.
+
+    Args:
+        counts: [C] N_k, samples of each class, N in all.
+        batch: m.
+
+    Returns:
+        1 - 2 mean_k of these probabilities, in units of the rate.
+    """
+    known = np.asarray(counts, dtype=np.float64)
+    total = known.sum()
+    before = np.arange(min(batch, int(total)))
+    left = np.maximum(total - known[:, None] - before, 0) / (total - before)
+    return float(1 - 2 * left.prod(axis=1).mean())
 
 
 def balanced_batch(classes: int) -> float:
