@@ -37,4 +37,4 @@ print("the second form, over C_0 = rho_0^4/K so that it is 1 at t = 0 (E6):")
 for name, time, z in zip(("1/4 t_0'", "1/2 t_0'", "t_0'"), times, flow.y[3], strict=True):
     bound = dominant**2 / 2 * np.log1p(2 * ETA_Y * ETA_Z * time**2 * common**4)
     print(f"  t = {name}: {2 * z:.3g}; {bound:.3g}")
-print("K stands for the K - 1 other classes, eta_Y t/K for gamma, which is less: no lower bound.")
+print("It has K for K - 1, f_n.f_n' for beta_nn', eta_Y t/K for gamma: too large, no lower bound.")

@@ -155,7 +155,7 @@ def gain_identity() -> Cases:
 
 @evidence
 def deviation_of_the_gain_of_population() -> Cases:
-    """Largest distance of (r(t)/r(0) - 1)/(chi(t) - 1) from 1, at a fast Y over that at a slower one."""
+    """Distance of (r(t)/r(0) - 1)/(chi(t) - 1) from 1, at a fast Y over that at a slower one."""
     yield from _with_a_faster_decoder(lambda flow: abs(_gain_over_growth(flow) - 1))
 
 
