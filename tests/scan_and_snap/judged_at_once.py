@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from replication.registry import Equivalence, Interval, Statistical
-from replication.verification.judgement import FEWEST_SEEDS
+from replication.verification.judgement import FEWEST_SEEDS, QUESTIONS
 
 Floats = NDArray[np.float64]
 Samples = dict[str, Floats]
@@ -35,37 +35,54 @@ class Found(NamedTuple):
     """[replications]."""
 
 
-def judge_at_once(family: Sequence[tuple[Statistical, Samples]]) -> list[Found]:
+class Asked(NamedTuple):
+    """One claim of a family."""
+
+    test: Statistical
+    """How it is judged."""
+    samples: Samples
+    """Its seeds."""
+    counted: NDArray[np.bool_]
+    """[cells] which of them count; the others are for robustness."""
+
+
+def judge_at_once(family: Sequence[Asked]) -> list[Found]:
     """Of every claim whose p values are corrected together."""
     raw = [
         _equivalence(test, samples) if isinstance(test, Equivalence) else _interval(test, samples)
-        for test, samples in family
+        for test, samples, _ in family
     ]
-    corrected: list[dict[str, Floats]] = [{} for _ in raw]
-    for name in ("p", "p_against", "p_none"):
-        having = [index for index, claim in enumerate(raw) if name in claim]
-        if having:
-            ends = np.cumsum([raw[index][name].shape[1] for index in having])[:-1]
-            together = _holm(np.concatenate([raw[index][name] for index in having], axis=1))
-            for index, part in zip(having, np.split(together, ends, axis=1), strict=True):
-                corrected[index][name] = part
-    return [_found(test, samples, p) for (test, samples), p in zip(family, corrected, strict=True)]
+    corrected = [{name: np.ones_like(p) for name, p in claim.items()} for claim in raw]
+    for name in QUESTIONS:
+        groups = [[(index, claim.counted) for index, claim in enumerate(family)]]
+        groups += [[(index, ~claim.counted)] for index, claim in enumerate(family)]
+        for group in groups:
+            asked = [(i, cells) for i, cells in group if name in raw[i] and cells.any()]
+            found = _corrected(
+                [raw[i][name][:, cells] for i, cells in asked],
+                [family[i].test.level for i, _ in asked],
+            )
+            for (i, cells), p in zip(asked, found, strict=True):
+                corrected[i][name][:, cells] = p
+    return [_found(claim, p) for claim, p in zip(family, corrected, strict=True)]
 
 
-def _found(test: Statistical, samples: Samples, p: dict[str, Floats]) -> Found:
-    small = {name: values <= test.level for name, values in p.items()}
-    none = small.get("p_none", np.zeros_like(small["p"]))
+def _found(claim: Asked, p: dict[str, Floats]) -> Found:
+    test, samples, counted = claim
+    names = [name for name in QUESTIONS if name in p]
     decisions = np.select(
-        [small["p"], small["p_against"], none], ["holds", "fails", "none"], "open"
+        [p[name] <= test.level for name in names], [QUESTIONS[name] for name in names], "open"
     )
-    named = [("fails", "contradicted"), ("none", "no effect"), ("open", "inconclusive")]
+    said = decisions[:, counted]
+    holding, undecided = ((said == decision).sum(axis=1) for decision in ("holds", "open"))
+    size = said.shape[1]
     verdicts = np.select(
-        [(decisions == decision).any(axis=1) for decision, _ in named],
-        [verdict for _, verdict in named],
-        "replicated",
-    )
+        [holding == size, holding > 0, undecided < size],
+        ["replicated", "in part", "does not hold"],
+        "open",
+    ).astype(object)
     few = min(values.shape[-1] for values in samples.values()) < FEWEST_SEEDS
-    verdicts[few | _alike(test, samples).any(axis=1)] = "not tested"
+    verdicts[few | _alike(test, samples)[:, counted].any(axis=1)] = "not tested"
     return Found(decisions, p, verdicts.tolist())
 
 
@@ -100,6 +117,8 @@ def _interval(test: Interval, samples: Samples) -> dict[str, Floats]:
     if matters:
         bound = _bound(test)
         p["p_none"] = np.maximum(_above(mean, bound - matters), _below(mean, bound + matters))
+        is_low = test.lower is not None
+        p["p_less"] = _below(mean, bound + matters) if is_low else _above(mean, bound - matters)
     return p
 
 
@@ -143,10 +162,27 @@ def _tail(excess: Floats, estimate: Estimate) -> Floats:
     return np.where(estimate.error == 0, np.where(excess > 0, 0.0, 1.0), tail)
 
 
-def _holm(p: Floats) -> Floats:
+def _corrected(claims: Sequence[Floats], levels: Sequence[float]) -> list[Floats]:
+    """`statistics.corrected` of every replication: [replications, cells] of each claim."""
+    if not claims:
+        return []
+    worst = np.array([p.max(axis=1) for p in claims])
+    order = np.argsort(worst, axis=0, kind="stable")
+    place = np.argsort(order, axis=0)
+    left = len(claims) - np.arange(len(claims))[:, None]
+    fails = np.take_along_axis(worst, order, axis=0) * left > np.array(levels)[order]
+    stop = np.where(fails.any(axis=0), fails.argmax(axis=0), len(claims))
+    factors = len(claims) - np.minimum(place, stop)
+    return [
+        np.minimum(factor[:, None] * _hochberg(p), 1)
+        for factor, p in zip(factors, claims, strict=True)
+    ]
+
+
+def _hochberg(p: Floats) -> Floats:
     """Of every row."""
-    order = np.argsort(p, axis=1)
+    order = np.argsort(-p, axis=1)
+    steps = np.take_along_axis(p, order, axis=1) * np.arange(1, p.shape[1] + 1)
     adjusted = np.empty_like(p)
-    steps = np.take_along_axis(p, order, axis=1) * np.arange(p.shape[1], 0, -1)
-    np.put_along_axis(adjusted, order, np.maximum.accumulate(steps, axis=1), axis=1)
-    return np.minimum(adjusted, 1)
+    np.put_along_axis(adjusted, order, np.minimum.accumulate(steps, axis=1), axis=1)
+    return adjusted

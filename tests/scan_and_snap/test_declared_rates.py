@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import JOBS
-from judged_at_once import Found, Samples, judge_at_once
+from judged_at_once import Asked, Found, Samples, judge_at_once
 
 from replication.registry import Equivalence, Statistical, Test
 from replication.verification import judgement
@@ -38,8 +38,23 @@ EVIDENCE_OF = {
     for study, reference in REFERENCES.items()
     for claim, table in reference.tables[EVIDENCE].groupby("claim")
 }
+ROBUSTNESS = {
+    study: [each.cells for each in STUDIES[study].registry.robustness] for study in REFERENCES
+}
+
+
+def is_counted(key: Key) -> np.ndarray:
+    """[cells], in the order of their names."""
+    names = sorted(EVIDENCE_OF[key]["cell"].unique())
+    return np.array([not any(text in name for text in ROBUSTNESS[key[0]]) for name in names])
+
+
 # Claims that the runs of the reference are not in the regime of have no evidence.
-STATISTICAL = [key for key in EVIDENCE_OF if isinstance(CLAIMS[key].test, Statistical)]
+STATISTICAL = [
+    key
+    for key in EVIDENCE_OF
+    if key in CLAIMS and isinstance(CLAIMS[key].test, Statistical) and is_counted(key).any()
+]
 FAMILIES = [
     [key for key in STATISTICAL if key[0] == study and key[1] in family]
     for study, family in sorted(
@@ -119,7 +134,8 @@ def resampled(rng: np.random.Generator) -> Draw:
 
 def judged(samples: dict[Key, Samples]) -> dict[Key, Found]:
     """What is found of a family."""
-    found = judge_at_once([(CLAIMS[key].test, each) for key, each in samples.items()])
+    family = [Asked(CLAIMS[key].test, each, is_counted(key)) for key, each in samples.items()]
+    found = judge_at_once(family)
     return dict(zip(samples, found, strict=True))
 
 
@@ -137,15 +153,19 @@ def test_judgements_at_once_are_those_of_judge(draw, null, monkeypatch):
     for family in FAMILIES:
         samples = drawn(family, draw(rng), 1, null)
         one_by_one = judge(
-            [Judged(key[1], CLAIMS[key].test, table_of(key, samples[key], 0)) for key in family]
+            [
+                Judged(key[1], CLAIMS[key].test, table_of(key, samples[key], 0), ROBUSTNESS[key[0]])
+                for key in family
+            ]
         )
         for key, at_once in judged(samples).items():
             expected = one_by_one[key[1]]
             assert at_once.verdicts == [expected.verdict], key
-            decisions = [item.decision for item in expected.comparisons]
+            comparisons = sorted(expected.comparisons, key=lambda item: item.cell)
+            decisions = [item.decision for item in comparisons]
             assert at_once.decisions[0].tolist() == decisions, key
             for name, p in at_once.p.items():
-                expected_p = [getattr(item, name) for item in expected.comparisons]
+                expected_p = [getattr(item, name) for item in comparisons]
                 np.testing.assert_allclose(p[0], expected_p, rtol=1e-6, atol=1e-300)
 
 
@@ -163,7 +183,7 @@ def replications() -> dict[Key, list[str]]:
 @of_claims
 def test_honest_replications_do_not_alarm(key):
     """A verdict on the paper turns into its opposite no more often than the level says."""
-    opposite = {"replicated": "contradicted", "contradicted": "replicated"}
+    opposite = {"replicated": "does not hold", "does not hold": "replicated"}
     before = REFERENCES[key[0]].verdicts[key[1]].verdict
     alarms = sum(verdict == opposite.get(before) for verdict in replications()[key])
     assert alarms <= CLAIMS[key].test.level * REPLICATIONS

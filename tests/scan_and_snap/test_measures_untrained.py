@@ -17,7 +17,7 @@ from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 CLAIMS = {claim.id: claim for claim in REGISTRY.claims}
 MODULES = {"fig4": fig4, "fig5": fig5, "fig6": fig6, "recall": recall, "trajectory": trajectory}
 SEEDS = list(range(1, 11))
-NOT_REPLICATED = {"contradicted", "inconclusive", "no effect"}
+NOT_REPLICATED = {"does not hold", "open"}
 RECORDED = [0, 20, 40, 160, 320, 500]
 
 # Left out, because a model that does not move satisfies or cannot show them: T20b (attention does

@@ -164,7 +164,7 @@ def test_entropy_in_bits_fails_verification_from_end_to_end(at_scale: Project):
     )
     at_scale.run("results/scan_and_snap/verdicts/T22d.json", quick=False)
     output = at_scale.verify("--study", "scan_and_snap", succeed=False)
-    assert "results: verdict on T22d is contradicted (" in output
+    assert re.search(r"verdict on T22d.* does not hold", output)
     listed = pd.read_csv(at_scale.folder / "results/differences.csv")
     code = listed.loc[listed["place"] == "code", "quantity"]
     assert code.tolist() == ["transformer_dynamics.scan_and_snap.metrics"]

@@ -5,9 +5,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from settings_of_the_paper import REGISTRY
 from theory_objective import gradients
 
 from replication.errors import InputError
+from transformer_dynamics.scan_and_snap.claims import attention_flow as claims
 from transformer_dynamics.scan_and_snap.claims.attention_flow import (
     BOTH,
     EQUATION_10,
@@ -349,6 +351,21 @@ def test_bounds_12_in_the_population_flow_are_a_limit_of_fast_decoders(name):
         missing.append((np.log(lower / chi) / np.log(upper / lower)).max())
     assert 0 < missing[0] < 0.1
     assert 0 < missing[1] < missing[0] / 5
+
+
+@pytest.mark.parametrize("claim", ["T14b", "T15d"])
+def test_limits_of_fast_decoders_need_a_trend(claim, monkeypatch):
+    """At a ratio that is no larger a deviation stays, and where there was none one may not come."""
+    (found,) = (each for each in REGISTRY.claims if each.id == claim)
+    measure = getattr(claims, found.measure.partition(".")[2])
+    assert (measure()["value"] < found.test.upper).all()
+
+    def decoders(*ratios):
+        monkeypatch.setattr(claims, "within", lambda kinds, names: within(kinds, names, ratios))
+        return measure()["value"]
+
+    assert (decoders(100.0, 100.0) == 1).all()
+    assert (decoders(100.0, 50.0) > found.test.upper).all()
 
 
 def test_scanning_order_less_frequent_tokens_are_overtaken_first():

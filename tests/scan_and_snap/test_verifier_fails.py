@@ -90,13 +90,13 @@ def test_honest_runs_are_reproduced(honest):
 def test_learning_rate_off_by_ten_per_cent():
     off = changed(eta_z=[1.1 * eta_z for eta_z in JOB.training.eta_z])
     verdict = against_print(entropies(trained(off)))
-    assert verdict.verdict == "contradicted"
+    assert verdict.verdict == "does not hold"
     assert "expected at least -0.001 and at most 0.001" in verdict.summary
 
 
 def test_dropped_seed(honest):
     nine = Measured(honest.table[honest.table["seed"] != 7], JOB)
-    assert against_print(nine).verdict == "contradicted"
+    assert against_print(nine).verdict == "does not hold"
 
 
 def test_shifted_class(runs):
@@ -106,13 +106,13 @@ def test_shifted_class(runs):
         wrong = SequenceClasses(**vars(classes) | {"support": classes.support + 1})
         return entropy_on_distinct(wrong, z)
 
-    assert against_print(entropies(runs, shifted)).verdict == "contradicted"
+    assert against_print(entropies(runs, shifted)).verdict == "does not hold"
 
 
 def test_entropy_in_bits(honest):
     bits = honest.table.assign(entropy=honest.table["entropy"] / np.log(2))
     verdict = against_print(Measured(bits, JOB))
-    assert verdict.verdict == "contradicted"
+    assert verdict.verdict == "does not hold"
     assert "the least favourable value, in 'mean, num_last 1" in verdict.summary
 
 
@@ -121,7 +121,7 @@ def test_standard_error_in_place_of_standard_deviation(honest):
     spread = evidence["cell"].str.startswith("std")
     evidence.loc[spread, "value"] /= np.sqrt(len(SEEDS))
     verdict = judge([Judged("T22d", TESTS["T22d"], evidence)])["T22d"]
-    assert verdict.verdict == "contradicted"
+    assert verdict.verdict == "does not hold"
     assert "'std, num_last 1" in verdict.summary
     assert all(item.decision == "holds" for item in verdict.comparisons if "mean" in item.cell)
 
@@ -131,4 +131,4 @@ def test_swapped_learning_rates(monkeypatch):
     """Z is trained with Y's rate and the other way about."""
     swapped = [(eta_z * ratio, 1 / ratio) for eta_z, ratio in CELLS]
     monkeypatch.setattr(type(JOB.training), "cells", swapped)
-    assert against_print(entropies(trained(JOB))).verdict == "contradicted"
+    assert against_print(entropies(trained(JOB))).verdict == "does not hold"

@@ -48,6 +48,7 @@ def trained() -> Measured:
     [
         (dynamics.change_of_entropy, [-0.75, -0.5]),
         (dynamics.late_change, [0.25, 1.5]),
+        (dynamics.remaining_entropy, [0.25, 0.5]),
         (dynamics.distinct_words, [0.5, -0.5]),
         (dynamics.change_of_rare_words, [-2, 2]),
     ],

@@ -17,7 +17,7 @@ from replication.jobs import Jobs
 from replication.testing import Small
 
 FIGURES = ("fig7", "fig10", "wikitext_dynamics", "wikitext_switches", "wikitext_sensitivity")
-CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T25a", "T25c")
+CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T24h", "T25a", "T25c")
 TABLES = ("figures/fig7.csv", "figures/fig10.csv", "figures/wikitext_dynamics.csv")
 SMALL = {"width": 8, "hidden": 8}
 STUDY = "scan_and_snap_text"
@@ -151,6 +151,7 @@ def test_evidence_is_read_off_the_dynamics(made: Path):
         "T24b": ends.loc[20]["change"] / ends.loc[10]["change"],
         "T24c": ends.loc[20]["distinctness"],
         "T24d": change["rare_words"] - change["function_words"],
+        "T24h": ends.loc[20]["entropy_share"],
     }
     for claim, values in expected.items():
         file = made / f"{VERDICTS}/{claim}.json"

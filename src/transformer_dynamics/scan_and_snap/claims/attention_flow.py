@@ -6,7 +6,7 @@ with nothing approximated. Both start at zero and last until 1,000 t_0. The pape
 judged where its assumptions hold (`WITHIN`); what is seen elsewhere is robustness.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -154,10 +154,9 @@ def gain_identity() -> Cases:
 
 
 @evidence
-def gain_over_growth_of_population() -> Cases:
-    """(r(t)/r(0) - 1)/(chi(t) - 1) of the pair and time where it is furthest from 1."""
-    for name, flow in within([POPULATION]):
-        yield name, _gain_over_growth(flow)
+def deviation_of_the_gain_of_population() -> Cases:
+    """Distance of (r(t)/r(0) - 1)/(chi(t) - 1) from 1, at a fast Y over that at a slower one."""
+    yield from _with_a_faster_decoder(lambda flow: abs(_gain_over_growth(flow) - 1))
 
 
 @evidence
@@ -193,10 +192,9 @@ def growth_between_bounds() -> Cases:
 
 
 @evidence
-def growth_between_bounds_of_population() -> Cases:
-    """Place of ln chi_l0 between the bounds (12) where it is furthest out, population flow."""
-    for name, flow in within([POPULATION]):
-        yield name, _furthest_out(flow)
+def growth_outside_bounds_of_population() -> Cases:
+    """How far ln chi_l0 is outside the bounds (12), at a fast Y over that at a slower one."""
+    yield from _with_a_faster_decoder(lambda flow: abs(_furthest_out(flow) - 0.5) - 0.5)
 
 
 @evidence
@@ -284,6 +282,19 @@ def within(
                     f"{name}, {kind}, eta_Y/eta_Z {ratio:g}",
                     _flow(mixture, VOCABULARY_SIZE, ratio, kind),
                 )
+
+
+def _with_a_faster_decoder(deviation: Callable[[Flow], float]) -> Cases:
+    """A deviation from the theory at the largest ratio over that at the smaller one, `FAST`.
+
+    Along the population flow; 0 where there is none at either, and all of it is left where it
+    appears at the larger ratio only.
+    """
+    slow, fast = FAST
+    for name in WITHIN:
+        before, after = (max(0.0, deviation(flow)) for _, flow in within([POPULATION], [name]))
+        left = after / before if before else float(after > 0)
+        yield f"{name}, eta_Y/eta_Z from {slow:g} to {fast:g}", left
 
 
 def _elsewhere(

@@ -79,6 +79,21 @@ def small_corrections() -> Cases:
 
 
 @evidence
+def diagonal_of_e_prime() -> Cases:
+    """Largest E'_nn over the largest |E'_nn'| (Lemma 16)."""
+    cases = {
+        _name(num_classes, size): similar_correlations(num_classes, rho)
+        for num_classes, size, rho in ALLOWED
+    }
+    for num_classes, size in OVERLAPPING:
+        e = correlations(example_features(size, num_classes))
+        cases[f"{_name(num_classes, size)}, unequal"] = e
+    for name, e in cases.items():
+        prime = e_prime(e)
+        yield name, np.diagonal(prime).max() / np.abs(prime).max()
+
+
+@evidence
 def small_correlations() -> Cases:
     """Largest |E' - E| over |lambda_1|^2/(1 - |lambda_1|) (Lemma 17)."""
     for num_classes, size, rho in ALLOWED:

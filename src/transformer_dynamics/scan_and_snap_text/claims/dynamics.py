@@ -26,6 +26,11 @@ def late_change(*dynamics: Measured[Any]) -> pd.DataFrame:
     return _evidence(_ends(dynamics)[1]["change"] / before)
 
 
+def remaining_entropy(*dynamics: Measured[Any]) -> pd.DataFrame:
+    """Entropy over that of uniform attention, after training."""
+    return _evidence(_ends(dynamics)[1]["entropy_share"])
+
+
 def distinct_words(*dynamics: Measured[Any]) -> pd.DataFrame:
     """Rank correlation of attention and distinctness of the key, after training."""
     return _evidence(_ends(dynamics)[1]["distinctness"])
