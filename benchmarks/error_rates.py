@@ -1,11 +1,11 @@
 """How often verdicts are wrong: `python -m benchmarks.error_rates` writes error_rates.csv.
 
 A family has three claims of four comparisons. Every comparison of the second claim, and all but one
-of the third, lie where an answer is just not true; the other comparisons hold far from their bound.
-Seeds are drawn with equal spreads, with spreads up to ten times as large, or skewed; comparisons
-of a claim share half of their variance, as those of one seed do. Of each question the table says how
-often some comparison of a family got a wrong yes, and how often the claim none of whose comparisons
-holds was called replicated.
+of the third, lie where an answer is just not true; the others hold far from their bound. Seeds are
+drawn with equal spreads, with spreads up to ten times as large, or skewed. Comparisons of a claim
+share half of their variance, as those of one seed do. For each question the table says how often
+some comparison of a family got a wrong yes, and how often the claim none of whose comparisons holds
+was called replicated.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def signs_above(values: Floats, bound: float) -> Floats:
     return np.where(above > 0, bdtrc(above - 1, values.shape[-1], 0.5), 1.0)
 
 
-# Where a question's answer is just not true, and the p of a yes, for claims that a value is above 0.
+# Where an answer is just not true, and the p of a yes, for claims that a value is above 0.
 QUESTIONS: dict[str, tuple[float, Callable[[Callable[..., Floats], Floats], Floats]]] = {
     "holds": (MATTERS, lambda above, values: above(values, MATTERS)),
     "the opposite": (-MATTERS, lambda above, values: above(-values, MATTERS)),
@@ -76,7 +76,7 @@ def rates() -> Iterator[dict[str, object]]:
             values = values * scale[:, None]
             for question, (edge, p_of) in QUESTIONS.items():
                 yes = -FAR if question in {"the opposite", "less than claimed"} else FAR
-                centres = np.array([[yes] * COMPARISONS, [edge] * COMPARISONS, [edge] * COMPARISONS])
+                centres = np.repeat([[yes], [edge], [edge]], COMPARISONS, axis=1)
                 centres[2, 0] = 0 if question == "no effect" else yes
                 if question == "no effect":
                     centres[0] = 0

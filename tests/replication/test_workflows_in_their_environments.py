@@ -155,7 +155,13 @@ def run(runner: Runner, made: str | None, job: Job) -> None:
     if is_whole:
         job.environment["PYTEST_ADDOPTS"] = "--collect-only --quiet"
     print(job.where, flush=True)
+    # What jobs upload, and others download.
+    artifacts = Path(runner.environment["RUNNER_TEMP"]) / "artifacts"
+    if ".github/record" in text:
+        shutil.copytree(artifacts, folder / "found")
     runner.run(job)
+    if ".github/verify" in text:
+        shutil.copytree(folder / "found", artifacts / job.where.replace(" ", "-"))
     if made:
         listed = [str(folder / ".venv/bin/python"), "-m", "pip", "list", "--format=json"]
         found = subprocess.run(listed, capture_output=True, text=True, check=True).stdout
