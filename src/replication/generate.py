@@ -293,7 +293,13 @@ def _not_holding(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
         if verdict and claim.group in (SHOWN, THEORY) and verdict.verdict in NOT_HOLDING
     ]
     return (
-        ["Not all of these claims of the paper holds:", "", *_with_numbers(found)] if found else []
+        [
+            "These claims of the paper hold in part, do not hold, or are open:",
+            "",
+            *_with_numbers(found),
+        ]
+        if found
+        else []
     )
 
 
