@@ -104,10 +104,13 @@ def _strong(found: Marked) -> str:
 
 
 def decided_by(found: Marked) -> str:
-    """Return the claims that decide a sentence and how much of each holds, or why none does."""
+    """Return the claims that decide a sentence, and how much of each holds, or why none does."""
     if found.sentence.why:
         return found.sentence.why
-    told = (f"{each.claim} ({said(each)})" for each in found.verdicts)
+    told = (
+        each.claim if each.verdict in HOLDING else f"{each.claim} ({said(each)})"
+        for each in found.verdicts
+    )
     return ", ".join([*told, *([found.sentence.study] if found.sentence.study else [])])
 
 

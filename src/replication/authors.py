@@ -6,13 +6,13 @@ folder `authors` of the study, with its output beside it. For a claim over seeds
 with the values of the seeds.
 """
 
-import io
 from collections.abc import Iterator
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+import scipy
 
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
@@ -122,23 +122,36 @@ def script(told: Told, claim: Claim) -> Script | None:
 def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataFrame) -> Script:
     against = [item for item in verdict.counted if item.decision != "holds"]
     shown = (against or verdict.counted)[:MOST_CELLS]
-    seeds = []
-    for item in shown:
-        values = evidence.loc[evidence["cell"] == item.cell, "value"]
-        written = ", ".join(f"{value:.{DIGITS}g}" for value in values)
-        seeds.append(f"    {item.cell!r}: [{written}],")
+    seeds = {
+        item.cell: [
+            float(f"{value:.{DIGITS}g}")
+            for value in evidence.loc[evidence["cell"] == item.cell, "value"]
+        ]
+        for item in shown
+    }
+    needed = _needed(shown[0])
     text = _SCRIPT.format(
         claim=claim.id,
         center=test.center,
-        needed=_needed(shown[0]),
+        needed=needed,
         quantity=claim.quantity,
-        seeds="\n".join(seeds),
+        seeds="\n".join(f"    {cell!r}: {values}," for cell, values in seeds.items()),
         interval=_INTERVALS[test.center],
     )
-    printed = io.StringIO()
-    with redirect_stdout(printed):
-        exec(compile(text, f"{claim.id}.py", "exec"), {"__name__": "__main__"})
-    return Script(text, printed.getvalue())
+    lines = (_line(cell, values, test.center) for cell, values in seeds.items())
+    return Script(text, "\n".join([f"needed: {needed}", *lines]) + "\n")
+
+
+def _line(cell: str, values: list[float], center: str) -> str:
+    """What the script prints of a comparison: a test runs the script itself."""
+    n = len(values)
+    if center == "mean":
+        found, error = np.mean(values), np.std(values, ddof=1) / n**0.5
+        low, high = scipy.stats.t.interval(0.95, n - 1, found, error)
+    else:
+        found, k = np.median(values), int(scipy.stats.binom.ppf(0.025, n, 0.5))
+        low, high = np.sort(values)[k], np.sort(values)[n - 1 - k]
+    return f"{cell}: {found:.3g}, 95 % from {low:.3g} to {high:.3g}, {n} seeds"
 
 
 def _needed(item: Comparison) -> str:

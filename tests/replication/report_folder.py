@@ -57,7 +57,7 @@ CLAIMS = [
         [comparison("a", 0.002, low=-0.004, high=0.008, lower=-0.03, upper=0.03, p=0.01)],
     ),
     (
-        "T4", "direction", "fig1", "does not hold",
+        "T4", "direction", "fig1", "in part",
         [comparison("one common token, a cell whose name is far too long for its row, 7", -0.0125,
                     "none", low=-0.0151, high=-0.00983, upper=-0.02)],
     ),

@@ -71,7 +71,7 @@ def test_every_sentence_is_marked_in_order():
     marks = [each.mark for each in found]
     assert marks == ["no empirical statement", "in part", None, "not tested"]
     assert [decided_by(each) for each in found] == [
-        "Scene.", "A1 (replicated), A2 (in part, 1 of 2)", "other", "B1 (not tested)"
+        "Scene.", "A1, A2 (in part, 1 of 2)", "other", "B1 (not tested)"
     ]  # fmt: skip
     assert ABSTRACT.text == "Much is known. A holds, on text, too. B was seen."
 
@@ -113,7 +113,6 @@ def test_a_sentence_that_nothing_decides_is_refused(sentence, message):
 def test_every_paper_begins_with_its_abstract(registry):
     assert registry.abstracts
     for abstract in registry.abstracts:
-        assert abstract.text.endswith((".", "}"))
         assert "  " not in abstract.text
         judged = [sentence for sentence in abstract.sentences if sentence.mark is None]
         assert judged
@@ -123,5 +122,5 @@ def test_every_paper_begins_with_its_abstract(registry):
 def test_the_abstract_is_a_table():
     lines = to_lines(JOBS.studies["example"].registry, {"C1": verdict("C1", "reproduced", 1)})
     assert lines[0] == "| the abstract of invented |  | decided by |"
-    assert "| **in part** | C1 (reproduced), C2 (not tested) |" in lines[3]
+    assert "| **in part** | C1, C2 (not tested) |" in lines[3]
     assert "| no empirical statement | It says why" in lines[2]

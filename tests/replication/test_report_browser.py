@@ -59,7 +59,7 @@ def test_page_loads_whole(visit):
     assert [head.split()[-1] for head in heads[1:]] == [name.split()[-1] for name in OUTCOMES]
     table = [row.split("\t")[1:] for row in page.locator(".counts tbody tr").all_inner_texts()]
     counts = [[int(cell or 0) for cell in row] for row in table]
-    assert counts == [[1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 0, 0], [0, 1, 1, 2, 1, 1, 1]]
+    assert counts == [[1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0, 0], [0, 1, 1, 1, 2, 1, 1]]
     rows = page.locator("#list tbody tr").all_inner_texts()
     assert rows[3].split("\t")[-1] == "−0.75 (−0.8 to −0.7)"
 

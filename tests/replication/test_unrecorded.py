@@ -75,12 +75,13 @@ def test_without_records_a_damaged_file_is_named(project, kind):
 
 OTHERWISE = [
     ("--touch",), ("--drop-metadata",), MTIME, ("--omit-from", "runs"), ("--until", "data"),
-    ("--batch", "figure=1/2"),
+    ("--batch", "figure=1/2"), ("--allowed-rules", "figure", "page"), ("--no-hooks",),
+    ("--consider-ancient", "page=figures"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", OTHERWISE)
-@pytest.mark.parametrize("target", [FIGURE, PAGE])
+@pytest.mark.parametrize("target", [FIGURE, PAGE, "verdicts"])
 def test_what_would_serve_the_stale_is_refused(project, options, target):
     before = project.files("figures", "results")
     output = project.run(target, "--configfile", "other.yaml", *options, succeed=False)
@@ -107,24 +108,6 @@ def test_a_profile_of_the_user_that_looks_at_times_alone_counts_for_nothing(proj
     (project.folder / "mine/config.yaml").write_text("rerun-triggers: [mtime]\n")
     planned = project.planned(FIGURE, "--configfile", "other.yaml", "--profile", "mine")
     assert planned == RERUNS
-
-
-def test_a_table_of_other_settings_is_not_drawn(project):
-    """Where all rules but one are left out, it counts as given."""
-    drawn = project.folder / FIGURE
-    before = drawn.read_bytes()
-    options = ("--configfile", "other.yaml", "--allowed-rules", "figure", "--forcerun", "figure")
-    output = project.run(FIGURE, *options, succeed=False)
-    assert f"{Path(FIGURE).with_suffix('.csv')}: made by another configuration" in output
-    assert drawn.read_bytes() == before
-
-
-def test_verdicts_of_other_settings_are_not_collected(project):
-    before = project.files("results")
-    options = ("--configfile", "other.yaml", "--allowed-rules", "page", "--forcerun", "page")
-    output = project.run(PAGE, *options, succeed=False)
-    assert "verdicts of other settings count as current" in output
-    assert project.files("results") == before
 
 
 def test_every_profile_names_all_triggers():

@@ -6,11 +6,12 @@ seeds] of each sample. `test_declared_rates` checks that the decisions are the s
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
+from scipy.special import bdtrc, stdtr
 
 from replication.registry import Equivalence, Interval, Statistical
 from replication.verification.judgement import FEWEST_SEEDS, QUESTIONS
@@ -100,25 +101,33 @@ def _bound(test: Interval) -> float:
     return float((test.lower if test.lower is not None else test.upper) or 0)
 
 
+def _by_signs(values: Floats, sign: int, bound: float) -> Floats:
+    beyond = np.count_nonzero(sign * (values - bound) > 0, axis=-1)
+    return np.where(beyond > 0, bdtrc(beyond - 1, values.shape[-1], 0.5), 1.0)
+
+
 def _interval(test: Interval, samples: Samples) -> dict[str, Floats]:
-    mean = _mean(samples[""])
     matters = test.smallest_effect or 0
+    if test.center == "mean":
+        mean = _mean(samples[""])
+        above, below = partial(_above, mean), partial(_below, mean)
+    else:
+        above, below = (partial(_by_signs, samples[""], sign) for sign in (1, -1))
     inside, outside = [], []
     if test.lower is not None:
-        inside.append(_above(mean, test.lower + matters))
-        outside.append(_below(mean, test.lower - matters))
+        inside.append(above(test.lower + matters))
+        outside.append(below(test.lower - matters))
     if test.upper is not None:
-        inside.append(_below(mean, test.upper - matters))
-        outside.append(_above(mean, test.upper + matters))
+        inside.append(below(test.upper - matters))
+        outside.append(above(test.upper + matters))
     p = {
         "p": np.max(inside, axis=0),
         "p_against": np.minimum(1, len(outside) * np.min(outside, axis=0)),
     }
     if matters:
         bound = _bound(test)
-        p["p_none"] = np.maximum(_above(mean, bound - matters), _below(mean, bound + matters))
-        is_low = test.lower is not None
-        p["p_less"] = _below(mean, bound + matters) if is_low else _above(mean, bound - matters)
+        p["p_none"] = np.maximum(above(bound - matters), below(bound + matters))
+        p["p_less"] = below(bound + matters) if test.lower is not None else above(bound - matters)
     return p
 
 

@@ -27,6 +27,7 @@ from replication.registry import (
 )
 from replication.run import main
 from replication.study import find_studies
+from replication.verification.judgement import Verdict
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
 from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
@@ -108,7 +109,13 @@ def test_claims_of_the_paper_stand_in_one_registry_only():
 
 @pytest.mark.parametrize("registry", REGISTRIES.values(), ids=REGISTRIES)
 def test_table_has_every_claim(registry):
-    judged = {claim.id: "does not hold: 0 of 1 hold" for claim in registry.claims if claim.test}
+    judged = {
+        claim.id: Verdict(
+            claim=claim.id, verdict="does not hold", summary="0 of 1 hold", seeds=0, comparisons=[]
+        )
+        for claim in registry.claims
+        if claim.test
+    }
     lines = to_markdown(registry, judged).splitlines()
     assert any(line.startswith(AT_SCALE) for line in lines) == bool(registry.scale)
     for claim in registry.claims:

@@ -99,6 +99,7 @@ def render(
         claims=claims,
         abstracts=[(each.version, marked(each, judged)) for each in registry.abstracts],
         marks=MARKS,
+        not_holding=OUTCOMES.keys() - {*HOLDING},
         outcomes=OUTCOMES,
         decisions=DECISIONS,
         group_names=GROUPS,

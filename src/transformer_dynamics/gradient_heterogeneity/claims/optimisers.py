@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from replication.cases import by_seed
-from replication.errors import UnmeasurableError
+from replication.errors import OutOfRegimeError, UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
@@ -22,12 +22,24 @@ CHANCE = 1.0
 
 def gaps_on_cola(measured: Of) -> pd.DataFrame:
     """SGD-m minus Adam on CoLA, clipped and not."""
-    return _gaps(measured.table[measured.table["task"] == "cola"])
+    return _gaps_on("cola", measured.table)
 
 
 def gaps_on_trec6(measured: Of) -> pd.DataFrame:
     """The same on TREC-6."""
-    return _gaps(measured.table[measured.table["task"] == "trec6"])
+    return _gaps_on("trec6", measured.table)
+
+
+def _gaps_on(task: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Of the cases of one task.
+
+    Raises:
+        OutOfRegimeError: if there is none.
+    """
+    own = table[table["task"] == task]
+    if own.empty:
+        raise OutOfRegimeError(f"nothing is trained on {task}")
+    return _gaps(own)
 
 
 def _gaps(table: pd.DataFrame) -> pd.DataFrame:
