@@ -326,7 +326,7 @@ def rewritten(**changes):
         (rewritten(host="vm"), "unknown key 'host'"),
         (rewritten(machine__processor="<b>"), "machine > processor: String should match"),
         (rewritten(machine__processor="e" + "\u0301" * 99), "letters, each with few accents"),
-        (rewritten(machine__emulated={"@name": "1"}), "emulated > @name > [key]: is no variable that changes"),
+        (rewritten(machine__emulated={"@name": "1"}), "@name > [key]: is no variable that"),
         (rewritten(machine__emulated={"MKL_CBWR": "*b*"}), "emulated > MKL_CBWR: String should"),
         (rewritten(machine__gpu="[a](b)"), "machine > gpu: String should match pattern"),
         (rewritten(machine__system="a\u202eb"), "system: must be one line of printable letters"),
