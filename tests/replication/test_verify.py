@@ -98,7 +98,8 @@ def test_a_text_among_numbers_is_the_only_difference(computed, is_found):
         output = verify(computed, succeed=False)
     said = "abc, expected a number" if is_found else "a number, expected abc"
     assert f"\nfigures/fig1.csv: error_mean in row 1 is {said}\n" in output
-    assert f"Error: {1 if is_found else 2} differences" in output, "the other is the edit"
+    number = "1 difference " if is_found else "2 differences "
+    assert f"Error: {number}" in output, "the other is the edit"
 
 
 def test_a_file_that_cannot_be_used_is_a_difference(computed):
@@ -199,9 +200,9 @@ def test_settings_of_an_overlay_are_named_by_their_keys(computed):
 def test_what_fails_a_verification_is_printed_once(computed):
     computed.edit(f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6")
     output = computed.run("verify", "--config", f"study={STUDY}", succeed=False)
-    for said in ("claim C1 is not as it was", "verdict on C1 is", "Error: 3 differences"):
+    for said in ("claim C1 is not as it was", "verdict on C1:", "Error: 3 differences"):
         assert output.count(said) == 1, output
-    assert "reference, judged again; results: verdict on C1 is" in output
+    assert "reference, judged again; results: verdict on C1:" in output
 
 
 def test_a_wrong_measure_fails_from_end_to_end(computed):
