@@ -110,6 +110,16 @@ def test_a_profile_of_the_user_that_looks_at_times_alone_counts_for_nothing(proj
     assert planned == RERUNS
 
 
+def test_a_table_of_other_settings_is_not_drawn(project):
+    """Where all rules but one are left out, it counts as given."""
+    drawn = project.folder / FIGURE
+    before = drawn.read_bytes()
+    options = ("--configfile", "other.yaml", "--allowed-rules", "figure", "--forcerun", "figure")
+    output = project.run(FIGURE, *options, succeed=False)
+    assert f"{Path(FIGURE).with_suffix('.csv')}: made by another configuration" in output
+    assert drawn.read_bytes() == before
+
+
 def test_every_profile_names_all_triggers():
     root = Path(__file__).parents[2]
     for profile in root.glob("profiles/*/config.yaml"):

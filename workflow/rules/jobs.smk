@@ -145,7 +145,8 @@ def refuse_other_answers():
     dag, execution = workflow.dag_settings, workflow.execution_settings
     given = {
         "--touch": workflow.touch,
-        "--allowed-rules": dag.allowed_rules,
+        # Programs of stages look at what made their inputs; those that collect do not.
+        "--allowed-rules": {*(dag.allowed_rules or ())} - {"table", "figure", *MADE_BY_STUDY},
         "--omit-from": dag.omit_from,
         "--until": dag.until,
         "--batch": dag.batch,
