@@ -93,7 +93,9 @@ def write_reference(folder: Path, reference: Reference) -> None:
         path: table.to_csv(index=False, lineterminator="\n")
         for path, table in reference.tables.items()
     }
-    verdicts = _Verdicts(verdicts=list(reference.verdicts.values())).model_dump(mode="json")
+    verdicts = _Verdicts(verdicts=list(reference.verdicts.values())).model_dump(
+        mode="json", exclude_defaults=True
+    )
     files[VERDICTS] = json.dumps(verdicts, indent=1) + "\n"
     digests = {path: _digest(text.encode()) for path, text in sorted(files.items())}
     manifest = Manifest.model_validate({**reference.depends, "files": digests})
