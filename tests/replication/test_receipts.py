@@ -37,6 +37,7 @@ from replication.reproductions import (
     compared,
     record_earlier,
     reproductions,
+    summary,
 )
 from replication.study import find_studies
 from replication.verification import issue as issuing
@@ -475,6 +476,27 @@ def test_a_record_of_an_earlier_reference_that_is_damaged_is_named(root):
             reproductions(root, STUDY)
 
 
+def test_an_earlier_reference_that_git_never_had_is_refused(root):
+    def git(*words):
+        identity = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *identity, *words], cwd=root, check=True, capture_output=True)
+
+    record_earlier(root, STUDY, *read_in_short(reference_folder(root, STUDY)))
+    git("init", "-q")
+    git("add", "results/reference")
+    git("commit", "-q", "-m", "The reference")
+    assert len(all_reproductions(root)) == 1
+    (record,) = (root / FOLDER / STUDY / EARLIER).iterdir()
+    invented = record.with_name(f"{'0' * 16}.json")
+    shutil.copy(record, invented)
+    with pytest.raises(InputError, match=f"{invented.name}: {STUDY} never had such a reference"):
+        all_reproductions(root)
+    invented.unlink()
+    invented.symlink_to(record)
+    with pytest.raises(InputError, match="never had such a reference"):
+        all_reproductions(root)
+
+
 def test_every_record_of_an_earlier_reference_can_be_read():
     for record in (ROOT / FOLDER).glob(f"*/{EARLIER}/*.json"):
         text = record.read_text("utf-8")
@@ -600,6 +622,14 @@ def test_the_page_shows_those_of_its_study(tmp_path, monkeypatch):
     cells = re.findall(r"<td>(.*?)</td>", html.split('id="reproductions"')[1])
     assert cells[: len(COLUMNS)][-3:] == ["3 of 3 agree", "15 bit for bit", BY]
     assert "None has been sent in yet." not in html
+
+
+def test_receipts_of_other_settings_are_not_summed_up(root):
+    other = told().model_copy(update={"settings": "0" * 16})
+    write_receipt(root / FOLDER / STUDY / "2026-02-01-other.json", other)
+    found = reproductions(root, STUDY)
+    assert len(found) == 2
+    assert [row[3] for row in summary(found)] == ["1"]
 
 
 def test_verdicts_of_others_are_counted_by_machine_and_version(root):
