@@ -262,7 +262,7 @@ def test_the_readme_counts_every_claim_once_and_shows_the_headlines(home):
     claims = [claim for study in home for claim in study.registry.claims]
     assert sum(numbers) == len(claims)
     headed = [claim.headline for claim in claims if claim.headline]
-    assert len(headed) == len(headlines.splitlines()) - 2 == 6
+    assert len(headed) == len(headlines.splitlines()) - 2 == 5
     assert all(words in headlines for words in headed)
     assert not any(claim.headline for claim in claims if claim.group not in (SHOWN, THEORY))
     verdicts: dict[str, Verdict] = {}
