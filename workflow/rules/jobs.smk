@@ -146,7 +146,8 @@ def refuse_other_answers():
     given = {
         "--touch": workflow.touch,
         # Programs of stages look at what made their inputs; those that collect do not.
-        "--allowed-rules": {*(dag.allowed_rules or ())} - {"table", "figure", *MADE_BY_STUDY},
+        "--allowed-rules": {*(dag.allowed_rules or ())}
+        - {"table", "figure", *MADE_BY_STUDY},
         "--omit-from": dag.omit_from,
         "--until": dag.until,
         "--batch": dag.batch,
