@@ -1,6 +1,6 @@
 """Does what an abstract says hold? Its sentences, with marks that follow from their claims."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -82,6 +82,23 @@ def _marked(
     return Marked(sentence, sentence.mark or mark([each.verdict for each in deciding]), deciding)
 
 
+def decided_elsewhere(
+    papers: Iterable[tuple[Registry, Mapping[str, Verdict]]],
+) -> dict[Words, Marked]:
+    """Return what came of the sentences that studies decide themselves, for those that name them.
+
+    Args:
+        papers: registry and verdicts of every study.
+    """
+    return {
+        found.sentence.words: found
+        for registry, verdicts in papers
+        for abstract in registry.abstracts
+        for found in marked(abstract, verdicts)
+        if found.sentence.claims
+    }
+
+
 def to_lines(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
@@ -115,8 +132,8 @@ def decided_by(found: Marked) -> str:
 
 
 def said(verdict: Verdict) -> str:
-    """Return a verdict in two or three words: in part, 4 of 6."""
+    """Return a verdict in a few words: in part, 4 of 6 hold."""
     counted = verdict.counted
     if len(counted) < 2 or verdict.verdict in HOLDING:
         return verdict.verdict
-    return f"{verdict.verdict}, {verdict.holding} of {len(counted)}"
+    return f"{verdict.verdict}, {verdict.holding} of {len(counted)} hold"

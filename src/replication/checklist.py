@@ -8,7 +8,7 @@ registry, too.
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from replication.digest import SOURCE
 from replication.errors import InputError
 from replication.jobs import StudyJobs
 from replication.registry import Checklist
+from replication.verification.judgement import Verdict
 from replication.verification.reference import FINGERPRINTS, Reference, reference_folder
 
 Data = dict[str, Any]
@@ -39,6 +40,11 @@ class Told(NamedTuple):
     def name(self) -> str:
         """Of the study."""
         return self.jobs.study.name
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Its verdicts, as far as they are kept, by number of the claim."""
+        return self.reference.verdicts if self.reference else {}
 
     @property
     def says(self) -> Checklist:

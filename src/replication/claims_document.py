@@ -1,7 +1,9 @@
 """What every paper claims and what came of it, as one document."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from replication.abstract import Marked, decided_elsewhere
 from replication.abstract import to_lines as abstract_lines
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
@@ -11,7 +13,8 @@ from replication.verification.judgement import Verdict
 
 def claims_document(studies: Sequence[Told]) -> str:
     """The claims and assumptions of all studies, with their verdicts, as Markdown."""
-    return "\n".join([_contents(studies), *map(_claims, studies)])
+    elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
+    return "\n".join([_contents(studies), *(_claims(told, elsewhere) for told in studies)])
 
 
 def _contents(studies: Sequence[Told]) -> str:
@@ -24,9 +27,8 @@ def _contents(studies: Sequence[Told]) -> str:
     return "\n".join([*table(("study", "paper", "claims"), rows), ""])
 
 
-def _claims(told: Told) -> str:
-    verdicts = told.reference.verdicts if told.reference else {}
-    claims = to_markdown(told.jobs.registry, verdicts)
+def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
+    claims = to_markdown(told.jobs.registry, told.verdicts, elsewhere)
     return f'<a id="claims-of-{told.jobs.study.name}"></a>\n\n{claims}'
 
 
@@ -43,12 +45,17 @@ def _in_words(test: Test) -> str:
     return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
 
 
-def to_markdown(registry: Registry, verdicts: Mapping[str, Verdict]) -> str:
+def to_markdown(
+    registry: Registry,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[str, Marked] = MappingProxyType({}),
+) -> str:
     """The registry as tables: the abstract, claims and assumptions.
 
     Args:
         registry: the claims and assumptions.
         verdicts: what came of each claim, by its number, as far as judged.
+        elsewhere: what came of sentences of the abstract that another study decides.
     """
     results = {name: _result(found) for name, found in verdicts.items()}
     claims = [
@@ -85,7 +92,7 @@ def to_markdown(registry: Registry, verdicts: Mapping[str, Verdict]) -> str:
         "",
         *((inert(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((inert(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
-        *abstract_lines(registry, verdicts),
+        *abstract_lines(registry, verdicts, elsewhere),
         "## Claims",
         "",
         *table(header, claims),

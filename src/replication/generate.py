@@ -15,7 +15,7 @@ import click
 import pandas as pd
 import yaml
 
-from replication.abstract import Marked, marked
+from replication.abstract import decided_elsewhere
 from replication.abstract import to_lines as abstract_lines
 from replication.authors import FOLDER as FOR_AUTHORS
 from replication.authors import pages as pages_for_authors
@@ -145,8 +145,8 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
     def abstract(study: str) -> str:
         """The abstract of a study's paper, with marks."""
         own = _named(studies, study)
-        verdicts = own.reference.verdicts if own.reference else {}
-        return "\n".join(abstract_lines(own.jobs.registry, verdicts, _decided(studies, study)))
+        elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
+        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere))
 
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""
@@ -174,18 +174,6 @@ def _named(studies: list[Told], name: str) -> Told:
     if found is None:
         raise LookupError(f"there is no study {name}")
     return found
-
-
-def _decided(studies: list[Told], but: str) -> dict[str, Marked]:
-    """What came of the sentences of abstracts that other studies decide, by their words."""
-    return {
-        found.sentence.words: found
-        for told in studies
-        if told.reference and told.jobs.study.name != but
-        for abstract in told.jobs.registry.abstracts
-        for found in marked(abstract, told.reference.verdicts)
-        if found.sentence.claims
-    }
 
 
 def check_texts(studies: Iterable[Told]) -> None:

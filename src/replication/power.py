@@ -33,7 +33,7 @@ MOST = 1000
 """Seeds beyond which none are planned."""
 SIZES = np.arange(FEWEST_SEEDS, MOST + 1)
 HEADER = (
-    "study", "claim", "verdict", "comparison", "spread", "seeds", "would say", "seeds needed",
+    "study", "claim", "verdict", "comparison", "spread", "seeds", "it would say", "seeds needed",
     "processor minutes",
 )  # fmt: skip
 

@@ -454,7 +454,8 @@ class Registry(Strict):
         if not claim.scale and claim.group != SHOWN:
             return ""
         ours, *_ = (claim.scale or self.scale or "").rstrip(".").split("; ")
-        return ", ".join(filter(None, [ours, f"{seeds} seeds" if seeds else ""]))
+        own = f"{seeds} seeds" if seeds and "seeds" not in ours else ""
+        return ", ".join(filter(None, [ours, own]))
 
     @property
     def author_names(self) -> list[str]:

@@ -71,7 +71,7 @@ def test_every_sentence_is_marked_in_order():
     marks = [each.mark for each in found]
     assert marks == ["no empirical statement", "in part", None, "not tested"]
     assert [decided_by(each) for each in found] == [
-        "Scene.", "A1, A2 (in part, 1 of 2)", "other", "B1 (not tested)"
+        "Scene.", "A1, A2 (in part, 1 of 2 hold)", "other", "B1 (not tested)"
     ]  # fmt: skip
     assert ABSTRACT.text == "Much is known. A holds, on text, too. B was seen."
 
@@ -81,13 +81,13 @@ def test_a_sentence_of_the_other_study_has_the_mark_that_it_has_there():
     there = Abstract(version="v1", sentences=[Sentence(words=words, claims=["W1"])])
     elsewhere = {words: marked(there, {"W1": verdict("W1", "open", 0, 3)})[0]}
     found = marked(ABSTRACT, {}, elsewhere)[2]
-    assert (found.mark, decided_by(found)) == ("open", "W1 (open, 0 of 3), other")
+    assert (found.mark, decided_by(found)) == ("open", "W1 (open, 0 of 3 hold), other")
 
 
 def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
     assert said(verdict("A", "replicated", 3)) == "replicated"
     assert said(verdict("A", "open", 0, 1)) == "open"
-    assert said(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2"
+    assert said(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2 hold"
 
 
 @pytest.mark.parametrize(
