@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scripts_for_authors import imported
 
 from replication.authors import MOST_LINES, disputed, pages, script
 from replication.checklist import Told
@@ -67,12 +68,7 @@ def test_every_program_is_short_and_stands_alone(programs):
         assert len(program.text.splitlines()) <= MOST_LINES, name
         tree = ast.parse(program.text)
         assert ast.get_docstring(tree), name
-        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-        names = {
-            alias.name for node in nodes for alias in node.names if isinstance(node, ast.Import)
-        }
-        names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
-        assert {each.partition(".")[0] for each in names} <= ALLOWED, name
+        assert {each.partition(".")[0] for each in imported(tree)} <= ALLOWED, name
         assert 1 < len(program.output.splitlines()) <= 12, name
 
 
