@@ -17,7 +17,7 @@ import scipy
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
 from replication.registry import ERRATA, SHOWN, THEORY, Claim, Interval
-from replication.verification.judgement import Comparison, Verdict
+from replication.verification.judgement import Verdict, found_and_needed
 from replication.verification.reference import EVIDENCE
 
 FOLDER = Path("docs/authors")
@@ -131,7 +131,7 @@ def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataF
         ]
         for item in shown
     }
-    needed = _needed(shown[0])
+    _, needed = found_and_needed(shown[:1], "{:.3g}".format)
     text = _SCRIPT.format(
         claim=claim.id,
         center=test.center,
@@ -154,11 +154,6 @@ def _line(cell: str, values: list[float], center: str) -> str:
         found, k = np.median(values), int(scipy.stats.binom.ppf(0.025, n, 0.5))
         low, high = np.sort(values)[k], np.sort(values)[n - 1 - k]
     return f"{cell}: {found:.3g}, 95 % from {low:.3g} to {high:.3g}, {n} seeds"
-
-
-def _needed(item: Comparison) -> str:
-    ends = (("at least", item.lower), ("at most", item.upper))
-    return " and ".join(f"{name} {end:.3g}" for name, end in ends if end is not None)
 
 
 def _page(told: Told, claim: Claim) -> str:
