@@ -1,15 +1,20 @@
 """Does what an abstract says hold? Its sentences, with marks that follow from their claims."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from replication.markdown import Markdown, table
+from replication.markdown import Markdown, inert, table
 from replication.registry import UNJUDGED, Abstract, Mark, Registry, Sentence
 from replication.verification.judgement import HOLDING, Outcome, Verdict, sum_up
 
 Words = str
 """Of a sentence."""
+Link = Callable[[str, str | None], str]
+"""Makes Markdown of a claim's number, and of the study that judges it if that is another one."""
+OTHER_WORDS = ", where its words are others"
+"""After a version of which only those sentences are shown that no earlier one has."""
 
 
 class Marked(NamedTuple):
@@ -21,6 +26,8 @@ class Marked(NamedTuple):
     """Whether it holds; none if another study decides it whose verdicts are not at hand."""
     verdicts: list[Verdict]
     """On the claims that decide it, in their order."""
+    scales: list[str]
+    """At which those about training are judged, each once."""
 
 
 MARKS: dict[Mark, str] = {
@@ -55,6 +62,7 @@ def mark(verdicts: Sequence[Outcome]) -> Mark:
 
 
 def marked(
+    registry: Registry,
     abstract: Abstract,
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
@@ -62,24 +70,34 @@ def marked(
     """Return the sentences of an abstract, in order, with their marks.
 
     Args:
-        abstract: of a registry.
+        registry: of the paper.
+        abstract: one of the registry's.
         verdicts: by number of the claim; claims without one are not tested.
         elsewhere: what came of sentences that the paper's other study decides.
     """
-    return [_marked(sentence, verdicts, elsewhere) for sentence in abstract.sentences]
+    return [_marked(registry, sentence, verdicts, elsewhere) for sentence in abstract.sentences]
 
 
 def _marked(
-    sentence: Sentence, verdicts: Mapping[str, Verdict], elsewhere: Mapping[Words, Marked]
+    registry: Registry,
+    sentence: Sentence,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[Words, Marked],
 ) -> Marked:
     if sentence.study is not None:
-        found = elsewhere.get(sentence.words)
-        return Marked(sentence, found.mark if found else None, found.verdicts if found else [])
-    deciding = [
-        verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
+        found = elsewhere.get(sentence.words, Marked(sentence, None, [], []))
+        return found._replace(sentence=sentence)
+    deciding = {
+        claim: verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
         for claim in sentence.claims
-    ]
-    return Marked(sentence, sentence.mark or mark([each.verdict for each in deciding]), deciding)
+    }
+    scales = dict.fromkeys(
+        registry.scale_of(claim, deciding[claim.id].seeds)
+        for claim in registry.claims
+        if claim.id in deciding
+    )
+    found_mark = sentence.mark or mark([each.verdict for each in deciding.values()])
+    return Marked(sentence, found_mark, [*deciding.values()], [*filter(None, scales)])
 
 
 def decided_elsewhere(
@@ -94,7 +112,7 @@ def decided_elsewhere(
         found.sentence.words: found
         for registry, verdicts in papers
         for abstract in registry.abstracts
-        for found in marked(abstract, verdicts)
+        for found in marked(registry, abstract, verdicts)
         if found.sentence.claims
     }
 
@@ -103,32 +121,71 @@ def to_lines(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+    link: Link = lambda claim, _: inert(claim),
 ) -> list[str]:
-    """Return a paper's abstract as Markdown, a table for every version; arguments as `marked`."""
+    """Return a paper's abstract as Markdown, a table for every version, see `by_version`.
+
+    Marks on training have the number of the scale at which they were judged, which is told below.
+
+    Args:
+        registry: of the paper.
+        verdicts: as `marked` takes them.
+        elsewhere: likewise.
+        link: makes of a claim what is shown.
+    """
     lines: list[str] = []
-    for abstract in registry.abstracts:
+    for version, found in by_version(registry, verdicts, elsewhere).items():
+        scales = [*dict.fromkeys(scale for each in found for scale in each.scales)]
         rows = [
-            (each.sentence.words, _strong(each), decided_by(each))
-            for each in marked(abstract, verdicts, elsewhere)
+            (each.sentence.words, _strong(each, scales), decided_by(each, link)) for each in found
         ]
-        lines += [*table((f"the abstract of {abstract.version}", "", "decided by"), rows), ""]
+        lines += [*table((f"the abstract of {version}", "", "decided by"), rows), ""]
+        lines += _below(scales)
     return lines
 
 
-def _strong(found: Marked) -> str:
+def by_version(
+    registry: Registry,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+) -> dict[str, list[Marked]]:
+    """Return what came of the sentences of each version that no earlier one has.
+
+    Arguments as `to_lines`; where a version repeats sentences, its name says so.
+    """
+    parts: dict[str, list[Marked]] = {}
+    seen: set[Words] = set()
+    for abstract in registry.abstracts:
+        found = marked(registry, abstract, verdicts, elsewhere)
+        new = [each for each in found if each.sentence.words not in seen]
+        parts[abstract.version + OTHER_WORDS * (len(new) < len(found))] = new
+        seen |= {each.sentence.words for each in found}
+    return parts
+
+
+def _strong(found: Marked, scales: list[str]) -> str:
     word = found.mark or f"see {found.sentence.study}"
-    return Markdown(f"**{word}**" if word not in UNJUDGED else word)
+    numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
+    strong = f"**{word}**" if word not in UNJUDGED else word
+    return Markdown(strong + (f" <sup>{numbers}</sup>" if numbers else ""))
 
 
-def decided_by(found: Marked) -> str:
+def _below(scales: list[str]) -> list[str]:
+    """What the numbers at the marks say."""
+    told = "; ".join(f"<sup>{at}</sup> {inert(scale)}" for at, scale in enumerate(scales, 1))
+    return [f"Judged at this scale: {told}.", ""] if told else []
+
+
+def decided_by(found: Marked, link: Link) -> str:
     """Return the claims that decide a sentence, and how much of each holds, or why none does."""
     if found.sentence.why:
         return found.sentence.why
+    study = found.sentence.study
     told = (
-        each.claim if each.verdict in HOLDING else f"{each.claim} ({said(each)})"
+        link(each.claim, study) + ("" if each.verdict in HOLDING else f" ({inert(said(each))})")
         for each in found.verdicts
     )
-    return ", ".join([*told, *([found.sentence.study] if found.sentence.study else [])])
+    return Markdown(", ".join([*told, *([inert(study)] if study else [])]))
 
 
 def said(verdict: Verdict) -> str:
@@ -137,3 +194,16 @@ def said(verdict: Verdict) -> str:
     if len(counted) < 2 or verdict.verdict in HOLDING:
         return verdict.verdict
     return f"{verdict.verdict}, {verdict.holding} of {len(counted)} hold"
+
+
+def in_short(
+    registry: Registry,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+) -> dict[str, dict[Mark, int]]:
+    """Return how many sentences of each version have each mark; arguments as `to_lines`."""
+    found = {}
+    for abstract in registry.abstracts:
+        marks = Counter(each.mark for each in marked(registry, abstract, verdicts, elsewhere))
+        found[abstract.version] = {name: marks[name] for name in MARKS}
+    return found

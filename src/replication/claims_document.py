@@ -1,14 +1,34 @@
 """What every paper claims and what came of it, as one document."""
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
-from replication.abstract import Marked, decided_elsewhere
+from replication.abstract import Link, Marked, decided_elsewhere
 from replication.abstract import to_lines as abstract_lines
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
 from replication.registry import AT_SCALE, Registry, Test
 from replication.verification.judgement import Verdict
+
+PATH = "docs/claims.md"
+"""Where it stands in a project."""
+
+
+def links(document: str, study: str) -> Link:
+    """Return what makes links to claims.
+
+    Args:
+        document: path of the file that has them, relative to the project's folder.
+        study: which judges the claims that are not of another one.
+    """
+    here = "" if document == PATH else os.path.relpath(PATH, Path(document).parent)
+    return lambda claim, other: Markdown(f"[{claim}]({here}#{_anchor(other or study, claim)})")
+
+
+def _anchor(study: str, claim: str) -> str:
+    return f"{study}-{claim}"
 
 
 def claims_document(studies: Sequence[Told]) -> str:
@@ -28,8 +48,9 @@ def _contents(studies: Sequence[Told]) -> str:
 
 
 def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
-    claims = to_markdown(told.jobs.registry, told.verdicts, elsewhere)
-    return f'<a id="claims-of-{told.jobs.study.name}"></a>\n\n{claims}'
+    name = told.jobs.study.name
+    claims = to_markdown(name, told.jobs.registry, told.verdicts, elsewhere)
+    return f'<a id="claims-of-{name}"></a>\n\n{claims}'
 
 
 def _result(verdict: Verdict) -> str:
@@ -46,6 +67,7 @@ def _in_words(test: Test) -> str:
 
 
 def to_markdown(
+    study: str,
     registry: Registry,
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[str, Marked] = MappingProxyType({}),
@@ -53,6 +75,7 @@ def to_markdown(
     """The registry as tables: the abstract, claims and assumptions.
 
     Args:
+        study: name of the study.
         registry: the claims and assumptions.
         verdicts: what came of each claim, by its number, as far as judged.
         elsewhere: what came of sentences of the abstract that another study decides.
@@ -60,7 +83,7 @@ def to_markdown(
     results = {name: _result(found) for name, found in verdicts.items()}
     claims = [
         (
-            claim.id,
+            Markdown(f'<a id="{_anchor(study, claim.id)}"></a>{claim.id}'),
             claim.group,
             claim.where,
             claim.statement,
@@ -92,7 +115,7 @@ def to_markdown(
         "",
         *((inert(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((inert(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
-        *abstract_lines(registry, verdicts, elsewhere),
+        *abstract_lines(registry, verdicts, elsewhere, links(PATH, study)),
         "## Claims",
         "",
         *table(header, claims),

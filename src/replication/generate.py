@@ -7,21 +7,21 @@ what it says is refused.
 
 import json
 from collections import ChainMap, Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pandas as pd
 import yaml
 
-from replication.abstract import decided_elsewhere
+from replication.abstract import MARKS, Marked, decided_elsewhere, in_short
 from replication.abstract import to_lines as abstract_lines
 from replication.authors import FOLDER as FOR_AUTHORS
 from replication.authors import pages as pages_for_authors
 from replication.checklist import Told, checklist, codecheck
 from replication.citation import Shown, cited_document, verdict_finder
-from replication.claims_document import claims_document
+from replication.claims_document import claims_document, links
 from replication.configuration import configuration_type, configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
@@ -119,14 +119,15 @@ def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
         with_scorecard(texts[str(README)], home), all_reproductions(Path())
     )
     return {
-        path: cited_document(text, path, _citable(places.get(path, []) + studies))
+        path: cited_document(text, path, _citable(places.get(path, []) + studies, path))
         for path, text in texts.items()
         if "<!-- cited:" in text or path == str(README)
     }
 
 
-def _citable(studies: list[Told]) -> dict[str, Any]:
+def _citable(studies: list[Told], document: str) -> dict[str, Any]:
     """What a document can cite, by name; of equal names those of the first study count."""
+    elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
     kept = [(told.jobs, told.reference) for told in studies if told.reference]
     verdicts = ChainMap(*(reference.verdicts for _, reference in kept))
     shown = {
@@ -145,8 +146,12 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
     def abstract(study: str) -> str:
         """The abstract of a study's paper, with marks."""
         own = _named(studies, study)
-        elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
-        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere))
+        link = links(document, study)
+        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere, link))
+
+    def abstracts() -> str:
+        """How many sentences of every paper's abstract have which mark."""
+        return "\n".join(_abstracts(studies, elsewhere))
 
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""
@@ -160,6 +165,7 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
         "caption": caption,
         "abstract": abstract,
+        "abstracts": abstracts,
         "counts": counts,
         "verdict": verdict_finder(verdicts.get),
         "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
@@ -167,6 +173,21 @@ def _citable(studies: list[Told]) -> dict[str, Any]:
         "fewest_seeds": FEWEST_SEEDS,
         "probability": PROBABILITY,
     }
+
+
+def _abstracts(studies: list[Told], elsewhere: Mapping[str, Marked]) -> list[str]:
+    """Marks by paper and version, as the lines of a table."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for told in studies:
+        registry = told.jobs.registry
+        paper = Markdown(
+            f"[{inert(registry.title)}]({told.place}/README.md#does-the-abstract-hold)"
+        )
+        for version, marks in in_short(registry, told.verdicts, elsewhere).items():
+            # A paper's other study has the same abstract.
+            if registry.url and version not in rows:
+                rows[version] = (paper, version, *(str(count or "") for count in marks.values()))
+    return table(("paper", "version", *MARKS), rows.values())
 
 
 def _named(studies: list[Told], name: str) -> Told:
@@ -244,55 +265,55 @@ def _between(marks: tuple[str, str], readme: str, lines: list[str]) -> str:
     return "\n".join([before + begin, *lines, end + after])
 
 
-def _verdicts(studies: Iterable[Told]) -> list[tuple[Claim, Verdict | None]]:
+class _Judged(NamedTuple):
+    """A claim with what came of it."""
+
+    study: str
+    claim: Claim
+    verdict: Verdict | None
+
+
+def _verdicts(studies: Iterable[Told]) -> list[_Judged]:
     """All claims of studies that have a reference, with its verdicts."""
     return [
-        (claim, told.reference.verdicts.get(claim.id))
+        _Judged(told.name, claim, told.reference.verdicts.get(claim.id))
         for told in studies
         if told.reference
         for claim in told.jobs.registry.claims
     ]
 
 
-def _counts(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
+def _counts(verdicts: list[_Judged]) -> list[str]:
     """Number of claims by group and verdict, as the lines of a table."""
     found = Counter(
-        (claim.group, verdict.verdict if verdict else "not tested") for claim, verdict in verdicts
+        (each.claim.group, each.verdict.verdict if each.verdict else "not tested")
+        for each in verdicts
     )
     counts = ((group, [found[group, outcome] for outcome in OUTCOMES]) for group in GROUPS)
     rows = ((group, *(str(number or "") for number in row)) for group, row in counts if any(row))
     return table(("", *OUTCOMES), rows)
 
 
-def _headlines(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
+def _headlines(verdicts: list[_Judged]) -> list[str]:
     """The claims that stand for the others, as the lines of a table."""
-    return _with_numbers(
-        (claim.headline, claim, verdict)
-        for claim, verdict in verdicts
-        if claim.headline and verdict
-    )
+    return _with_numbers((each, each.claim.headline) for each in verdicts if each.claim.headline)
 
 
-def _not_holding(verdicts: list[tuple[Claim, Verdict | None]]) -> list[str]:
+def _not_holding(verdicts: list[_Judged]) -> list[str]:
     """The claims of the paper that were judged and do not hold, if any, as lines."""
     found = [
-        (claim.statement, claim, verdict)
-        for claim, verdict in verdicts
-        if verdict and claim.group in (SHOWN, THEORY) and verdict.verdict in NOT_HOLDING
+        (each, each.claim.statement)
+        for each in verdicts
+        if each.claim.group in (SHOWN, THEORY)
+        and each.verdict
+        and each.verdict.verdict in NOT_HOLDING
     ]
-    return (
-        [
-            "These claims of the paper hold in part, do not hold, or are open:",
-            "",
-            *_with_numbers(found),
-        ]
-        if found
-        else []
-    )
+    before = "These claims of the paper hold in part, do not hold, or are open:"
+    return [before, "", *_with_numbers(found)] if found else []
 
 
-def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:
-    """Claims, each with its words, as the lines of a table."""
+def _with_numbers(claims: Iterable[tuple[_Judged, str]]) -> list[str]:
+    """Claims that were judged, each with its words, as the lines of a table."""
     rows = (
         (
             " ".join(filter(None, [words, f"The authors: {claim.answer}" if claim.answer else ""])),
@@ -300,9 +321,10 @@ def _with_numbers(claims: Iterable[tuple[str, Claim, Verdict]]) -> list[str]:
             how_much(verdict.comparisons),
             *found_and_needed(verdict.comparisons, "{:.3g}".format),
             str(claim.quantity),
-            claim.id,
+            links(str(README), study)(claim.id, None),
         )
-        for words, claim, verdict in claims
+        for (study, claim, verdict), words in claims
+        if verdict
     )
     return table(
         ("claim", "verdict", "how much", "found", "needed", "what is measured", "id"), rows

@@ -4,6 +4,8 @@ The mean and the spread of the seeds at hand count as the truth. Then the first 
 seeds answer (does it hold, is it the opposite, is there no effect, is it less than claimed) is
 answered with a probability of 90 % by the number of seeds that is told. Each question is asked at
 the level that is left if no other claim of its family passes.
+
+A second table has the sentences of the abstracts whose marks such seeds would change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +18,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from replication.abstract import marked
 from replication.configuration import configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
@@ -25,7 +28,13 @@ from replication.report.typeset import number
 from replication.seconds import expected, read_recorded
 from replication.statistics import pooled_std
 from replication.study import find_studies
-from replication.verification.judgement import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
+from replication.verification.judgement import (
+    FEWEST_SEEDS,
+    PROBABILITY,
+    Decision,
+    Verdict,
+    outcome,
+)
 from replication.verification.reference import EVIDENCE, read_reference, reference_folder
 
 Floats = NDArray[np.float64]
@@ -36,6 +45,7 @@ HEADER = (
     "study", "claim", "verdict", "comparison", "spread", "seeds", "it would say", "seeds needed",
     "processor minutes",
 )  # fmt: skip
+SENTENCES = ("study", "sentence of the abstract", "mark", "it would have", "by claims")
 
 
 class Edge(NamedTuple):
@@ -159,22 +169,17 @@ def _by_signs(sample: Sample, edge: Edge, level: float) -> Floats:
     return np.asarray(scipy.stats.binom.sf(needed - 1, SIZES, share))
 
 
-def rows(
-    study: StudyJobs,
-    evidence: pd.DataFrame,
-    verdicts: Mapping[str, Verdict],
-    recorded: Mapping[str, float],
-) -> Iterator[tuple[str, ...]]:
-    """Yield one row of `HEADER` per claim that is open, as a whole or in part.
-
-    The comparison that needs most seeds stands for the claim.
+def plans(
+    study: StudyJobs, evidence: pd.DataFrame, verdicts: Mapping[str, Verdict]
+) -> dict[str, list[Plan]]:
+    """Return what would decide each comparison that is open, by number of the claim.
 
     Args:
         study: whose claims.
         evidence: of its reference.
         verdicts: of its reference, by number of the claim.
-        recorded: seconds of jobs, see `read_recorded`.
     """
+    found = {}
     for name, claim in study.claims.items():
         verdict, test = verdicts.get(name), claim.test
         if verdict is None or not isinstance(test, Statistical):
@@ -184,13 +189,68 @@ def rows(
             continue
         own = evidence[evidence["claim"] == name]
         family = sum(1 for other in study.family(name) if other in verdicts)
-        plans = [plan(test, own[own["cell"] == cell], cell, family) for cell in undecided]
-        worst = max(plans, key=lambda each: each.seeds)
+        found[name] = [plan(test, own[own["cell"] == cell], cell, family) for cell in undecided]
+    return found
+
+
+def rows(
+    study: StudyJobs,
+    planned: Mapping[str, list[Plan]],
+    verdicts: Mapping[str, Verdict],
+    recorded: Mapping[str, float],
+) -> Iterator[tuple[str, ...]]:
+    """Yield one row of `HEADER` per claim that is open, as a whole or in part.
+
+    The comparison that needs most seeds stands for the claim.
+
+    Args:
+        study: whose claims.
+        planned: what `plans` returned.
+        verdicts: of its reference, by number of the claim.
+        recorded: seconds of jobs, see `read_recorded`.
+    """
+    for name, each in planned.items():
+        verdict, worst = verdicts[name], max(each, key=lambda one: one.seeds)
         minutes = (worst.seeds - verdict.seeds) * _seconds_of_a_seed(study, name, recorded) / 60
         yield (
             study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
             str(verdict.seeds), *_told(worst, minutes),
         )  # fmt: skip
+
+
+def sentences(
+    study: StudyJobs, planned: Mapping[str, list[Plan]], verdicts: Mapping[str, Verdict]
+) -> Iterator[tuple[str, ...]]:
+    """Yield one row of `SENTENCES` per sentence of an abstract that gets another mark by seeds.
+
+    Args:
+        study: whose abstract.
+        planned: what `plans` returned.
+        verdicts: of its reference, by number of the claim.
+    """
+    decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
+    registry = study.registry
+    for abstract in registry.abstracts:
+        now = marked(registry, abstract, verdicts)
+        then = marked(registry, abstract, {**verdicts, **decided})
+        for before, after in zip(now, then, strict=True):
+            if before.mark != after.mark:
+                by = ", ".join(name for name in before.sentence.claims if name in planned)
+                words = before.sentence.words
+                yield study.study.name, words, str(before.mark), str(after.mark), by
+
+
+def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
+    """The verdict on a claim once its open comparisons have said what seeds would make of them."""
+    said = {each.comparison: each.decision for each in planned}
+    comparisons = [
+        item.model_copy(update={"decision": said.get(item.cell, item.decision)})
+        for item in verdict.comparisons
+    ]
+    test = study.claims[verdict.claim].test
+    assert test is not None
+    changes = {"comparisons": comparisons, "verdict": outcome(test, comparisons)}
+    return verdict.model_copy(update=changes)
 
 
 def _told(found: Plan, minutes: float) -> tuple[str, str, str]:
@@ -215,18 +275,21 @@ def _seconds_of_a_seed(study: StudyJobs, claim: str, recorded: Mapping[str, floa
 @click.option("--study", "names", multiple=True, help="Which; all with a reference if left out.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
 def main(names: tuple[str, ...], root: Path) -> None:
-    """Print the table as Markdown."""
+    """Print the tables as Markdown."""
     studies = find_studies()
     jobs = Jobs.of(configure({}, studies), studies)
     recorded = read_recorded(root / "config/seconds.csv")
     found: list[tuple[str, ...]] = []
+    changed: list[tuple[str, ...]] = []
     for name in names or tuple(jobs.studies):
         if name not in jobs.studies:
             raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
+        study = jobs.studies[name]
         reference, _ = read_reference(reference_folder(root, name))
-        evidence = reference.tables[EVIDENCE]
-        found += rows(jobs.studies[name], evidence, reference.verdicts, recorded)
-    for line in table(HEADER, found):
+        planned = plans(study, reference.tables[EVIDENCE], reference.verdicts)
+        found += rows(study, planned, reference.verdicts, recorded)
+        changed += sentences(study, planned, reference.verdicts)
+    for line in (*table(HEADER, found), "", *table(SENTENCES, changed)):
         click.echo(line)
 
 

@@ -32,6 +32,8 @@ LONGEST_QUOTE = 25
 """Words."""
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
 """Before what `Registry.scale` says."""
+LATE = "Declared after its seeds had been seen."
+"""Of a claim with `declared_late`."""
 GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
     "the paper's claims about its figures and training",
     "the paper's theory",
@@ -230,6 +232,8 @@ class Claim(Statement):
     an overlay is `own`, see `OwnClaim`."""
     headline: Text | None = None
     """In plain words, if it is one of the few that stand at the head of a summary."""
+    declared_late: bool = False
+    """Whether it was declared, or restated, after the seeds that judge it had been seen."""
     sensitivity: bool = False
     """Whether it is also judged under every variant of the experiments."""
     checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
@@ -243,9 +247,9 @@ class Claim(Statement):
 
     @property
     def remarks(self) -> str:
-        """Its note, and what the authors say."""
+        """Its note, when it was declared if that was late, and what the authors say."""
         answer = f"The authors: {self.answer}" if self.answer else ""
-        return " ".join(filter(None, [self.note, answer]))
+        return " ".join(filter(None, [self.note, LATE * self.declared_late, answer]))
 
     @property
     def group(self) -> str:
@@ -438,11 +442,26 @@ class Registry(Strict):
                 raise ValueError(f"{claim.id}: {unknown_key(claim.figure, list(self.figures))}")
             if claim.kind == "own":
                 raise ValueError(f"{claim.id}: claims of kind own stand in an overlay")
+        return self
+
+    @model_validator(mode="after")
+    def _check_abstracts(self) -> Self:
+        groups = {claim.id: claim.group for claim in self.claims}
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
             for name in sentence.claims:
-                if name not in ids:
-                    raise ValueError(f"abstracts: {unknown_key(name, ids)}")
+                if name not in groups:
+                    raise ValueError(f"abstracts: {unknown_key(name, list(groups))}")
+                if groups[name] not in (SHOWN, THEORY):
+                    raise ValueError(
+                        f"abstracts: {name} is one of the {groups[name]}; only claims of the paper,"
+                        f" which have a quote, decide a sentence of it: {sentence.words}"
+                    )
         return self
+
+    @property
+    def beside(self) -> list[str]:
+        """Texts in the names of cells that are shown beside a claim and do not count."""
+        return [each.cells for each in self.robustness]
 
     def scale_of(self, claim: Claim, seeds: int) -> str:
         """Return the scale at which a claim was judged; empty if it is not about training.

@@ -170,8 +170,8 @@ class Tasks:
         }
         reads = tuple(self._jobs.evidence(name, variant) for name in family)
         settings: dict[str, Any] = {"claim": claim, "tests": tests}
-        if beside := self._jobs.registry.robustness:
-            settings["robustness"] = [each.cells for each in beside]
+        if beside := self._jobs.registry.beside:
+            settings["robustness"] = beside
         task = self._small("verdict", JUDGE, "verdict", settings, reads)
         alone = len(family) == 1
         own = self._jobs.batch(claim) if alone else self._jobs.claims[claim].family

@@ -317,8 +317,8 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
         current, due = _known(current, reference), _also_of(due, expected(default))
     if keep:
         _write_found(keep, current)
-    robustness = [each.cells for each in default.registry.robustness]
-    again = judge_again(reference.tables[EVIDENCE], families(default), robustness)
+    beside = default.registry.beside
+    again = judge_again(reference.tables[EVIDENCE], families(default), beside)
     texts = list(texts_among_numbers(current, reference))
     tables = {
         name: table

@@ -5,11 +5,21 @@ import re
 
 import pytest
 
-from replication.abstract import MARKS, decided_by, mark, marked, said, to_lines
+from replication.abstract import (
+    MARKS,
+    OTHER_WORDS,
+    by_version,
+    decided_by,
+    in_short,
+    mark,
+    marked,
+    said,
+    to_lines,
+)
 from replication.configuration import configure
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.registry import Abstract, Registry, Sentence
+from replication.registry import Registry
 from replication.study import find_studies
 from replication.verification.judgement import Comparison, Verdict
 
@@ -47,41 +57,90 @@ def test_a_mark_follows_from_the_verdicts(verdicts, expected):
     assert expected in MARKS
 
 
-ABSTRACT = Abstract.parse(
-    {
-        "version": "v1",
-        "sentences": [
-            {
-                "words": "Much is known.",
-                "mark": "no empirical statement",
-                "why": "Scene.",
-            },
-            {"words": "A holds,", "claims": ["A1", "A2"]},
-            {"words": "on text, too.", "study": "other"},
-            {"words": "B was seen.", "claims": ["B1"]},
-        ],
-    },
-    "abstract",
-)
+TEST = {"kind": "interval", "lower": 0}
+SHOWN = {
+    "where": "Figure 1",
+    "statement": "It rises.",
+    "quote": {"words": "It rises.", "place": "Section 1"},
+    "quantity": "rise",
+    "expected": "above 0",
+    "measure": "learning.rise",
+    "data": [{"experiment": "main", "metric": "error"}],
+    "test": TEST,
+    "why": "It is a direction.",
+}
+SENTENCES = [
+    {"words": "Much is known.", "mark": "no empirical statement", "why": "Scene."},
+    {"words": "A holds,", "claims": ["A1", "A2"]},
+    {"words": "on text, too.", "study": "other"},
+    {"words": "B was seen.", "claims": ["B1"]},
+]
+
+
+def registry(*abstracts: dict, **keys: object) -> Registry:
+    """One with the claims A1, A2 of a scale of its own, and B1."""
+    claims = [SHOWN | {"id": "A1"}, SHOWN | {"id": "A2", "scale": "a toy"}, SHOWN | {"id": "B1"}]
+    return Registry.parse(
+        {
+            "abstracts": [*abstracts] or [{"version": "v1", "sentences": SENTENCES}],
+            "title": "T",
+            "authors": "A",
+            "venue": "V",
+            "figures": {},
+            "claims": claims,
+            "assumptions": [],
+            **keys,
+        },
+        "registry",
+    )
+
+
+def linked(claim: str, study: str | None) -> str:
+    return f"[{claim}](#{study or 'own'})"
 
 
 def test_every_sentence_is_marked_in_order():
     verdicts = {"A1": verdict("A1", "replicated", 2), "A2": verdict("A2", "in part", 1, 1)}
-    found = marked(ABSTRACT, verdicts)
+    paper = registry()
+    found = marked(paper, paper.abstracts[0], verdicts)
     marks = [each.mark for each in found]
     assert marks == ["no empirical statement", "in part", None, "not tested"]
-    assert [decided_by(each) for each in found] == [
-        "Scene.", "A1, A2 (in part, 1 of 2 hold)", "other", "B1 (not tested)"
-    ]  # fmt: skip
-    assert ABSTRACT.text == "Much is known. A holds, on text, too. B was seen."
+    assert [decided_by(each, linked) for each in found] == [
+        "Scene.",
+        "[A1](#own), [A2](#own) (in part, 1 of 2 hold)",
+        "other",
+        "[B1](#own) (not tested)",
+    ]
+    assert [each.scales for each in found] == [[], ["5 seeds", "a toy, 5 seeds"], [], []]
+    assert paper.abstracts[0].text == "Much is known. A holds, on text, too. B was seen."
 
 
 def test_a_sentence_of_the_other_study_has_the_mark_that_it_has_there():
     words = "on text, too."
-    there = Abstract(version="v1", sentences=[Sentence(words=words, claims=["W1"])])
-    elsewhere = {words: marked(there, {"W1": verdict("W1", "open", 0, 3)})[0]}
-    found = marked(ABSTRACT, {}, elsewhere)[2]
-    assert (found.mark, decided_by(found)) == ("open", "W1 (open, 0 of 3 hold), other")
+    there = registry({"version": "v1", "sentences": [{"words": words, "claims": ["A1"]}]})
+    elsewhere = {words: marked(there, there.abstracts[0], {"A1": verdict("A1", "open", 0, 3)})[0]}
+    paper = registry()
+    found = marked(paper, paper.abstracts[0], {}, elsewhere)[2]
+    assert found.mark == "open"
+    assert decided_by(found, linked) == "[A1](#other) (open, 0 of 3 hold), other"
+
+
+def test_a_later_version_has_only_what_no_earlier_one_says():
+    second = [{"words": "Much is known.", "mark": "no empirical statement", "why": "Scene."}]
+    second += [{"words": "B was shown.", "claims": ["B1"]}]
+    first = {"version": "v1", "sentences": SENTENCES}
+    paper = registry(first, {"version": "v2", "sentences": second})
+    found = by_version(paper, {"B1": verdict("B1", "replicated", 1)})
+    assert list(found) == ["v1", f"v2{OTHER_WORDS}"]
+    assert [each.sentence.words for each in found[f"v2{OTHER_WORDS}"]] == ["B was shown."]
+    counts = in_short(paper, {"B1": verdict("B1", "replicated", 1)})
+    assert list(counts) == ["v1", "v2"]
+    # A sentence that another study decides whose verdicts are not at hand has no mark.
+    assert {name: count for name, count in counts["v1"].items() if count} == {
+        "holds": 1,
+        "not tested": 1,
+        "no empirical statement": 1,
+    }
 
 
 def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
@@ -99,14 +158,16 @@ def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
         ({"words": "A.", "claims": ["C1"], "why": "so"}, "has a mark and says why"),
         ({"words": "A.", "claims": ["C1", "C1"]}, "C1 is repeated"),
         ({"words": "A.", "claims": ["C9"]}, "abstracts: unknown key 'C9'"),
+        ({"words": "A.", "claims": ["F1"]}, "F1 is one of the further statements, tried here"),
+        ({"words": "A.", "claims": ["E1"]}, "E1 is one of the errata of the paper; only claims"),
         ({"words": "A.", "mark": "holds", "why": "I say so"}, "'not tested' or 'no empirical"),
     ],
 )
 def test_a_sentence_that_nothing_decides_is_refused(sentence, message):
-    data = JOBS.studies["example"].registry.model_dump(mode="json", exclude={"abstracts"})
-    abstract = {"version": "v1", "sentences": [sentence]}
+    claims = [{**SHOWN, "id": "C1"}]
+    claims += [{**SHOWN, "id": "F1", "quote": None}, {**SHOWN, "id": "E1", "kind": "erratum"}]
     with pytest.raises(InputError, match=re.escape(message)):
-        Registry.parse(data | {"abstracts": [abstract]}, "registry.yaml")
+        registry({"version": "v1", "sentences": [sentence]}, claims=claims)
 
 
 @pytest.mark.parametrize("registry", PAPERS, ids=[paper.title for paper in PAPERS])
@@ -119,8 +180,17 @@ def test_every_paper_begins_with_its_abstract(registry):
     assert next(iter(json.loads(registry.model_dump_json()))) == "abstracts"
 
 
-def test_the_abstract_is_a_table():
-    lines = to_lines(JOBS.studies["example"].registry, {"C1": verdict("C1", "reproduced", 1)})
-    assert lines[0] == "| the abstract of invented |  | decided by |"
-    assert "| **in part** | C1, C2 (not tested) |" in lines[3]
-    assert "| no empirical statement | It says why" in lines[2]
+def test_the_abstract_is_a_table_with_its_scales_below():
+    verdicts = {name: verdict(name, "replicated", 1) for name in ("A1", "A2", "B1")}
+    lines = to_lines(registry(), verdicts, link=linked)
+    assert lines[0] == "| the abstract of v1 |  | decided by |"
+    assert lines[3] == "| A holds, | **holds** <sup>1, 2</sup> | [A1](#own), [A2](#own) |"
+    assert lines[4] == "| on text, too. | **see other** | other |"
+    assert lines[5] == "| B was seen. | **holds** <sup>1</sup> | [B1](#own) |"
+    assert lines[7] == "Judged at this scale: <sup>1</sup> 5 seeds; <sup>2</sup> a toy, 5 seeds."
+
+
+def test_a_scale_is_told_as_text():
+    paper = registry(scale="<b>tiny</b>; the paper's are large")
+    lines = to_lines(paper, {"A1": verdict("A1", "replicated", 1)})
+    assert "<sup>1</sup> &lt;b>tiny&lt;/b>, 5 seeds" in lines[-2]

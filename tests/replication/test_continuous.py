@@ -27,7 +27,7 @@ from replication.verification.reference import (
 from replication.verify import _write_found
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
-SUMMARY = "1 of 1 hold; the least favourable value, in its one comparison, is -1"
+SUMMARY = "1 of 1 hold; the value is -1"
 VERDICT = Verdict(
     claim="C1",
     verdict="replicated",

@@ -67,7 +67,10 @@ def documents(registry: Registry) -> Iterator[str]:
     yield claims_document([told(registry)])
     yield scorecard_as_markdown(registry, [])
     yield with_scorecard("\n".join(_SCORECARD), [told(registry)])
-    yield str(_citable([told(registry)])["caption"]("example/fig2"))
+    known = _citable([told(registry)], "README.md")
+    yield str(known["caption"]("example/fig2"))
+    yield str(known["abstract"]("example"))
+    yield str(known["abstracts"]())
 
 
 def test_nothing_that_a_registry_says_is_live():

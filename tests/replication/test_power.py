@@ -10,7 +10,7 @@ from statsmodels.stats.power import TTestPower
 
 from replication.configuration import configure
 from replication.jobs import Jobs
-from replication.power import MOST, main, plan, rows
+from replication.power import MOST, SENTENCES, Plan, main, plan, plans, rows, sentences
 from replication.registry import Equivalence, Interval
 from replication.study import find_studies
 from replication.verification.judgement import Judged, judge
@@ -97,7 +97,7 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
     table["value"] += study.claims[claim].test.lower
     verdicts = judge([Judged(claim, study.claims[claim].test, table)])
     evidence = table.assign(claim=claim)
-    found = list(rows(study, evidence, verdicts, {}))
+    found = list(rows(study, plans(study, evidence, verdicts), verdicts, {}))
     if verdicts[claim].verdict == "replicated":
         assert found == []
     else:
@@ -109,9 +109,38 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
 def test_the_command_prints_a_table_and_refuses_what_is_no_study():
     done = CliRunner().invoke(main, ["--root", str(ROOT), "--study", "lp_ft"])
     assert done.exit_code == 0, done.output
-    header, _, *lines = done.output.splitlines()
+    claims, abstract = done.output.split("\n\n")
+    header, _, *lines = claims.splitlines()
     assert header.startswith("| study | claim | verdict | comparison | spread | seeds |")
     assert lines
     assert all(line.startswith("| lp_ft | ") for line in lines)
+    assert abstract.startswith(f"| {' | '.join(SENTENCES)} |")
     refused = CliRunner().invoke(main, ["--study", "lpft"])
     assert refused.exit_code == 1
+
+
+def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():
+    studies = find_studies()
+    study = Jobs.of(configure({}, studies), studies).studies["example"]
+    tests = {name: claim.test for name, claim in study.claims.items()}
+    table = pd.concat([seeds(1.0), seeds(1.5, 3).assign(cell="b")])
+    found = {
+        name: judge([Judged(name, tests[name], table.assign(value=table["value"] + shift))])[name]
+        for name, shift in (("C2", tests["C2"].lower), ("C3", tests["C3"].lower))
+    }
+    is_open = {
+        name: verdict.model_copy(
+            update={
+                "verdict": "open",
+                "comparisons": [
+                    each.model_copy(update={"decision": "open"}) for each in verdict.comparisons
+                ],
+            }
+        )
+        for name, verdict in found.items()
+    }
+    planned = {"C3": [Plan("a", 1.0, "fails", 7), Plan("b", 1.0, "open", MOST + 1)]}
+    ((_, words, *said),) = sentences(study, planned, is_open)
+    assert words == "All directions are learned at the same speed in the end."
+    assert said == ["open", "does not hold", "C3"]
+    assert not list(sentences(study, {}, is_open))

@@ -110,7 +110,7 @@ def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(ref
     (row,) = rows(changed(reference, verdicts={}), read)
     assert row["quantity"] == "verdict on T1"
     assert row["reference"].startswith("does not hold by 5 seeds")
-    assert row["found"].startswith("replicated by 5 seeds (1 of 1 holds; the least favourable")
+    assert row["found"].startswith("replicated by 5 seeds (1 of 1 holds; the value is")
 
 
 def test_sentence_and_numbers_of_a_verdict_are_kept_too(reference):

@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from replication.abstract import MARKS, marked, said
+from replication.abstract import MARKS, by_version, said
 from replication.citation import Shown
 from replication.errors import InputError
 from replication.frames import read_csv
@@ -97,7 +97,7 @@ def render(
         explorer=added.panel,
         registry=registry,
         claims=claims,
-        abstracts=[(each.version, marked(each, judged)) for each in registry.abstracts],
+        abstracts=by_version(registry, judged),
         marks=MARKS,
         not_holding=OUTCOMES.keys() - {*HOLDING},
         outcomes=OUTCOMES,

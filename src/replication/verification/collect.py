@@ -128,10 +128,10 @@ def settings(jobs: Jobs, study: str) -> dict[str, str]:
         for kind, paths in kinds.items()
         for name, path in paths.items()
     }
-    robustness = [each.cells for each in jobs.studies[study].registry.robustness]
+    beside = jobs.studies[study].registry.beside
     for name, claim in jobs.studies[study].claims.items():
         judged = claim.model_dump(mode="json", include={"test", "measure"})
-        judged |= {"family": claim.family, "robustness": robustness}
+        judged |= {"family": claim.family, "robustness": beside}
         digests[f"claim {name}"] = digest([digests[f"claim {name}"], judged])
     return digests
 

@@ -261,7 +261,7 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
     comparisons = [_comparison(judged.test, cell) for cell in cells]
     verdict = Verdict(
         claim=judged.claim,
-        verdict=_outcome(judged.test, comparisons),
+        verdict=outcome(judged.test, comparisons),
         summary=_summary(comparisons),
         seeds=seeds,
         comparisons=comparisons,
@@ -447,7 +447,13 @@ def _decision(test: Statistical, cell: Numbers) -> Decision:
     return next(answered, "open")
 
 
-def _outcome(test: Test, comparisons: list[Comparison]) -> Outcome:
+def outcome(test: Test, comparisons: Sequence[Comparison]) -> Outcome:
+    """Return the verdict that comparisons make.
+
+    Args:
+        test: by which they were decided.
+        comparisons: of one claim, at least one that counts.
+    """
     decisions = [item.decision for item in comparisons if not item.is_robustness]
     if not isinstance(test, Statistical) and "fails" in decisions:
         return "does not hold"
@@ -511,8 +517,8 @@ def _how_much(comparisons: Sequence[Comparison]) -> str:
 
 def _in_words(item: Comparison) -> str:
     """What a comparison says that does not hold."""
-    has_two_ends = item.lower is not None and item.upper is not None
-    is_opposite = item.p_against is not None and not has_two_ends
+    # Without a smallest effect only a bound of zero parts a direction from the opposite one.
+    is_opposite = item.p_none is not None or {item.lower, item.upper} == {None, 0}
     return {
         "fails": "the opposite" if is_opposite else "outside the range",
         "none": "no effect",
@@ -523,15 +529,9 @@ def _in_words(item: Comparison) -> str:
 def _summary(comparisons: list[Comparison]) -> str:
     """How much holds, and the comparison that is worst off."""
     counted = [item for item in comparisons if not item.is_robustness]
-    worst = least_favourable(counted)
-    interval = "" if worst.low is None else f" ({worst.low:.3g} to {worst.high:.3g})"
-    least = "" if worst.lower is None else f" at least {worst.lower:.3g}"
-    most = "" if worst.upper is None else f" at most {worst.upper:.3g}"
-    place = f"in '{worst.cell}'" if len(counted) > 1 else "in its one comparison"
-    return (
-        f"{how_much(comparisons)}; the least favourable value, {place}, is"
-        f" {worst.estimate:.3g}{interval}, expected{least}{' and' * bool(least and most)}{most}"
-    )
+    found, needed = found_and_needed(counted, "{:.3g}".format)
+    which = f"least favourable value, in '{least_favourable(counted).cell}'," * (len(counted) > 1)
+    return f"{how_much(comparisons)}; the {which or 'value'} is {found}, expected {needed}"
 
 
 def least_favourable(comparisons: Sequence[Comparison]) -> Comparison:
