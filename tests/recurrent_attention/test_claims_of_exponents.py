@@ -212,11 +212,15 @@ def test_orders_of_two_exponents_are_compared():
     alike = changed(lambda eta: eta)
     alike.table["nonnull"] = alike.table["leading"]
     assert (exponents.order_of_means(alike)["value"] == 1).all()
-    assert verdict("J33", exponents.order_of_means(unlike(alike, "leading", 1))) == "replicated"
-    assert verdict("J33", exponents.order_of_means(unlike(alike, "leading", 8))) == "does not hold"
-    assert (
-        verdict("J33a", exponents.order_of_all_means(unlike(alike, "nonnull", 1))) == "replicated"
-    )
+    for turned, expected in (
+        ([2], ("replicated", "replicated")),
+        ([2, 3] * 4, ("replicated", "does not hold")),
+        ([4, 5] * 4, ("does not hold", "does not hold")),
+    ):
+        found = exponents.order_of_means(unlike(alike, "leading", turned))
+        assert (verdict("J33", found), verdict("J33b", found)) == expected
+        found = exponents.order_of_all_means(unlike(alike, "nonnull", turned))
+        assert verdict("J33a", found) == expected[0]
     turned = alike._replace(table=alike.table.assign(nonnull=-alike.table["max"]))
     assert (exponents.order_of_all_means(turned)["value"] == 0).all()
     infinite = alike._replace(table=alike.table.assign(nonnull=-np.inf))
@@ -227,15 +231,15 @@ def test_orders_of_two_exponents_are_compared():
         exponents.order_of_means(changed(lambda eta: eta, etas=(1.0,)))
 
 
-def unlike(table, column, seeds):
-    """The same with the order of two models turned in so many seeds, or of more in all but one."""
+def unlike(table, column, turned):
+    """The same with the order of some models turned: of two, three, four, five in a seed.
+
+    These are one, three, six and all of ten pairs.
+    """
     table = table._replace(table=table.table.copy())
-    for seed in range(1, seeds + 1):
-        own = table.table.index[table.table["seed"] == seed]
-        # 1 of 10 pairs where few seeds are turned, 6 or 10 where all are.
-        count = 2 if seeds == 1 else 4 + seed % 2
-        values = table.table.loc[own[:count], column].to_numpy()
-        table.table.loc[own[:count], column] = values[::-1]
+    for seed, models in enumerate(turned, 1):
+        own = table.table.index[table.table["seed"] == seed][:models]
+        table.table.loc[own, column] = table.table.loc[own, column].to_numpy()[::-1]
     return table
 
 

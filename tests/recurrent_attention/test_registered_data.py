@@ -86,7 +86,7 @@ READ = {
     "itrsa": "J8a J25a J25b",
     "itrsa itrsa_unnormalised": "J8b J8c J9 J30 J31",
     "itrsa akorn": "J10a J11a J11b",
-    "akorn itrsa itrsa_unnormalised symmetric": "J10b J10c J10d J33 J33a",
+    "akorn itrsa itrsa_unnormalised symmetric": "J10b J10c J10d J33 J33a J33b",
     "symmetric": "J12a",
     "symmetric itrsa akorn": "J12b J12c",
     "itrsa_n4 itrsa_n8 itrsa_n12 itrsa_n16 itrsa_n24 itrsa": "J13 J13a J15",
