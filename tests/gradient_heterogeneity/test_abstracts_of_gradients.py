@@ -41,3 +41,9 @@ def test_the_papers_claims_of_an_abstract_decide_a_sentence():
         if claim.kind == "claim" and claim.quote and claim.quote.place.startswith("abstract")
     }
     assert quoted <= named
+
+
+def test_no_finding_of_ours_decides_a_sentence():
+    for sentence in (each for abstract in (FIRST, LATER) for each in abstract.sentences):
+        for number in sentence.claims:
+            assert (CLAIMS[number].kind, CLAIMS[number].quote is None) == ("claim", False), number
