@@ -218,3 +218,17 @@ def test_impossible_times_are_refused():
         growth.late_exponent(FIG_3, 0.0)
     with pytest.raises(InputError, match="Lemma 8"):
         growth.phase_times(FIG_3._replace(vocabulary_size=3, num_classes=1))
+
+
+def test_theorem_4_rises_less_past_the_transition_than_before():
+    """B_n from t_0 to update 6,400, over that up to t_0, with C_0 and rates of the claim T20c."""
+    rises = []
+    correlation, num_classes, size = 0.722, 2, 33
+    for eta_z, ratio in ((0.2, 1.0), (0.2, 10.0), (3.0, 1.0)):
+        c0 = correlation**-2 / num_classes
+        setting = Setting(eta_z * ratio, eta_z, size, num_classes, c0)
+        _, start = growth.phase_times(setting)
+        before, end = growth.exponent(setting, np.array([start, 6400.0]))
+        rises.append((end - before) / before)
+    assert max(rises) == pytest.approx(0.68, abs=0.02)
+    assert sorted(rise > 0.5 for rise in rises) == [False, False, True]

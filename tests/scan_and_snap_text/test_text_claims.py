@@ -11,7 +11,7 @@ from replication.study import Measured
 from transformer_dynamics.scan_and_snap_text.claims import dynamics
 
 NAMES = ("entropy", "entropy_share", "change", "distinctness", "rare_words", "function_words")
-CELL = "wikitext2, one_layer, rate 5"
+CELL = "wikitext2, one layer, rate 5"
 
 
 def measured(runs: dict) -> Measured:
@@ -97,5 +97,5 @@ def test_cells_are_corpus_model_and_rate(trained):
     other = trained.table.assign(model="three_layers", learning_rate=2.0)
     both = Measured(pd.concat([trained.table, other]), None)
     cells = dynamics.distinct_words(both)[["cell", "seed"]]
-    expected = product((CELL, "wikitext2, three_layers, rate 2"), (1, 2))
+    expected = product((CELL, "wikitext2, three layers, rate 2"), (1, 2))
     assert sorted(cells.itertuples(index=False, name=None)) == sorted(expected)

@@ -162,8 +162,10 @@ def modified_drive() -> Cases:
         true, modified = (
             frozen_flow(e, size, 1.0, times, modified=flag)[:, 0] for flag in (False, True)
         )
-        for time, value in zip(("K/(2 eta_Y)", "t_0'"), true / modified, strict=True):
-            yield f"lambda_1 = {(num_classes - 1) * rho:.3g}, K = {num_classes}, t = {time}", value
+        lambda_1 = f"lambda_1 = {(num_classes - 1) * rho:.3g}"
+        parts = ("at t = K/(2 eta_Y)", "at the end of scanning")
+        for part, value in zip(parts, true / modified, strict=True):
+            yield f"{lambda_1}, K = {num_classes}, {part}", value
 
 
 @evidence

@@ -59,8 +59,8 @@ def branches() -> Cases:
     for name, setting in _figure_3(min(C0)):
         early, late = phase_times(setting)
         for phase, form, times in (
-            ("t <= t_0'", early_exponent, early * np.linspace(0, 1, 100)),
-            ("t >= t_0", late_exponent, late * np.logspace(0, 5, 100)),
+            ("while scanning", early_exponent, early * np.linspace(0, 1, 100)),
+            ("while snapping", late_exponent, late * np.logspace(0, 5, 100)),
         ):
             gap = form(setting, times) - exponent(setting, times, printed=True)
             yield f"{name}, {phase}", np.exp(2 * gap[np.abs(gap).argmax()])
@@ -185,8 +185,9 @@ def growth_while_scanning() -> Cases:
         times = early * np.array([0.25, 0.5, 1])
         flow = attention_flow(classes, ETA_Y, eta_z, times).attention_logits
         bound = f[dominant] ** 2 / 2 * np.log1p(2 * ETA_Y * eta_z * times**2 * f[common] ** 4)
-        for part, value in zip((0.25, 0.5, 1), 2 * flow[:, 0, dominant] / bound, strict=True):
-            yield f"eta_Y/eta_Z {ratio:g}, t = {part:g} t_0'", value
+        parts = ("a quarter of the scanning", "half of the scanning", "the scanning")
+        for part, value in zip(parts, 2 * flow[:, 0, dominant] / bound, strict=True):
+            yield f"eta_Y/eta_Z {ratio:g}, after {part}", value
 
 
 def _figure_3(c0: float = 1.0) -> Iterator[tuple[str, Setting]]:

@@ -78,5 +78,6 @@ def _evidence(values: pd.Series) -> pd.DataFrame:
     """A cell per corpus, model and rate: the value of each seed."""
     rows = values.rename("value").reset_index()
     rates = rows["learning_rate"].map("{:g}".format)
-    cells = rows["corpus"] + ", " + rows["model"] + ", rate " + rates
+    models = rows["model"].str.replace("_", " ")
+    cells = rows["corpus"] + ", " + models + ", rate " + rates
     return rows.assign(cell=cells)[["cell", "seed", "value"]]
