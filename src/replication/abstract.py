@@ -173,7 +173,11 @@ def _strong(found: Marked, scales: list[str]) -> str:
 def _below(scales: list[str]) -> list[str]:
     """What the numbers at the marks say."""
     told = "; ".join(f"<sup>{at}</sup> {inert(scale)}" for at, scale in enumerate(scales, 1))
-    return [f"Judged at this scale: {told}.", ""] if told else []
+    return (
+        [f"Judged at this scale, which is the paper's where none is named: {told}.", ""]
+        if told
+        else []
+    )
 
 
 def decided_by(found: Marked, link: Link) -> str:

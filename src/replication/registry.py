@@ -451,10 +451,10 @@ class Registry(Strict):
             for name in sentence.claims:
                 if name not in groups:
                     raise ValueError(f"abstracts: {unknown_key(name, list(groups))}")
-                if groups[name] not in (SHOWN, THEORY):
+                if groups[name] == BEYOND:
                     raise ValueError(
-                        f"abstracts: {name} is one of the {groups[name]}; only claims of the paper,"
-                        f" which have a quote, decide a sentence of it: {sentence.words}"
+                        f"abstracts: {name} is a finding or has no quote; only what the paper says"
+                        f" decides a sentence of its abstract: {sentence.words}"
                     )
         return self
 

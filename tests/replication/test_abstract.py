@@ -158,14 +158,14 @@ def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
         ({"words": "A.", "claims": ["C1"], "why": "so"}, "has a mark and says why"),
         ({"words": "A.", "claims": ["C1", "C1"]}, "C1 is repeated"),
         ({"words": "A.", "claims": ["C9"]}, "abstracts: unknown key 'C9'"),
-        ({"words": "A.", "claims": ["F1"]}, "F1 is one of the further statements, tried here"),
-        ({"words": "A.", "claims": ["E1"]}, "E1 is one of the errata of the paper; only claims"),
+        ({"words": "A.", "claims": ["F1"]}, "F1 is a finding or has no quote; only what"),
+        ({"words": "A.", "claims": ["F2"]}, "F2 is a finding or has no quote; only what"),
         ({"words": "A.", "mark": "holds", "why": "I say so"}, "'not tested' or 'no empirical"),
     ],
 )
 def test_a_sentence_that_nothing_decides_is_refused(sentence, message):
     claims = [{**SHOWN, "id": "C1"}]
-    claims += [{**SHOWN, "id": "F1", "quote": None}, {**SHOWN, "id": "E1", "kind": "erratum"}]
+    claims += [{**SHOWN, "id": "F1", "quote": None}, {**SHOWN, "id": "F2", "kind": "finding"}]
     with pytest.raises(InputError, match=re.escape(message)):
         registry({"version": "v1", "sentences": [sentence]}, claims=claims)
 
@@ -187,7 +187,8 @@ def test_the_abstract_is_a_table_with_its_scales_below():
     assert lines[3] == "| A holds, | **holds** <sup>1, 2</sup> | [A1](#own), [A2](#own) |"
     assert lines[4] == "| on text, too. | **see other** | other |"
     assert lines[5] == "| B was seen. | **holds** <sup>1</sup> | [B1](#own) |"
-    assert lines[7] == "Judged at this scale: <sup>1</sup> 5 seeds; <sup>2</sup> a toy, 5 seeds."
+    assert lines[7].startswith("Judged at this scale, which is the paper's where none is named: ")
+    assert lines[7].endswith(": <sup>1</sup> 5 seeds; <sup>2</sup> a toy, 5 seeds.")
 
 
 def test_a_scale_is_told_as_text():

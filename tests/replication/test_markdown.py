@@ -67,7 +67,7 @@ def documents(registry: Registry) -> Iterator[str]:
     yield claims_document([told(registry)])
     yield scorecard_as_markdown(registry, [])
     yield with_scorecard("\n".join(_SCORECARD), [told(registry)])
-    known = _citable([told(registry)], "README.md")
+    known = _citable([told(registry.model_copy(update={"url": "https://a.org"}))], "README.md")
     yield str(known["caption"]("example/fig2"))
     yield str(known["abstract"]("example"))
     yield str(known["abstracts"]())
