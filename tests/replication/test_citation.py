@@ -307,7 +307,7 @@ def test_a_document_is_written_anew_where_it_cites():
 def test_a_study_whose_claims_are_to_be_counted_must_be_there():
     block = '<!-- cited:\n{{ counts("nobody") }}\n-->\n<!-- end of cited -->\n'
     with pytest.raises(InputError, match=r"^README.md: cannot be cited: there is no study nobody;"):
-        cited_document(block, "README.md", generate._citable([]))
+        cited_document(block, "README.md", generate._citable([], "README.md"))
 
 
 @pytest.mark.parametrize(
