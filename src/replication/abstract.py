@@ -1,12 +1,13 @@
 """Does what an abstract says hold? Its sentences, with marks that follow from their claims."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from replication.markdown import Markdown, inert, table
-from replication.registry import UNJUDGED, Abstract, Mark, Registry, Sentence
+from replication.registry import UNJUDGED, Abstract, Claim, Mark, Registry, Sentence
 from replication.verification.judgement import HOLDING, Outcome, Verdict, sum_up
 
 Words = str
@@ -28,6 +29,16 @@ class Marked(NamedTuple):
     """On the claims that decide it, in their order."""
     scales: list[str]
     """At which those about training are judged, each once."""
+    notes: Mapping[str, str] = MappingProxyType({})
+    """What else is said of a claim beside its number."""
+
+    @property
+    def told(self) -> list[tuple[str, str]]:
+        """Each claim with what is said of it, nothing of one that simply holds."""
+        return [
+            (each.claim, "; ".join(filter(None, [_unless_holding(each), self.notes[each.claim]])))
+            for each in self.verdicts
+        ]
 
 
 MARKS: dict[Mark, str] = {
@@ -91,13 +102,24 @@ def _marked(
         claim: verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
         for claim in sentence.claims
     }
+    claims = [claim for claim in registry.claims if claim.id in deciding]
     scales = dict.fromkeys(
         registry.scale_of(claim, deciding[claim.id].seeds)
-        for claim in registry.claims
-        if claim.id in deciding
+        for claim in claims
+        if deciding[claim.id].comparisons
     )
-    found_mark = sentence.mark or mark([each.verdict for each in deciding.values()])
-    return Marked(sentence, found_mark, [*deciding.values()], [*filter(None, scales)])
+    return Marked(
+        sentence,
+        sentence.mark or mark([each.verdict for each in deciding.values()]),
+        [*deciding.values()],
+        [*filter(None, scales)],
+        {claim.id: _note(claim) for claim in claims},
+    )
+
+
+def _note(claim: Claim) -> str:
+    said = ("declared late" * claim.declared_late, "the authors answer" * bool(claim.answer))
+    return "; ".join(filter(None, said))
 
 
 def decided_elsewhere(
@@ -137,10 +159,11 @@ def to_lines(
     for version, found in by_version(registry, verdicts, elsewhere).items():
         scales = [*dict.fromkeys(scale for each in found for scale in each.scales)]
         rows = [
-            (each.sentence.words, _strong(each, scales), decided_by(each, link)) for each in found
+            (plain(each.sentence.words), _strong(each, scales), decided_by(each, link))
+            for each in found
         ]
         lines += [*table((f"the abstract of {version}", "", "decided by"), rows), ""]
-        lines += _below(scales)
+        lines += _below(scales, registry.scale_of_paper)
     return lines
 
 
@@ -164,20 +187,32 @@ def by_version(
 
 
 def _strong(found: Marked, scales: list[str]) -> str:
-    word = found.mark or f"see {found.sentence.study}"
+    word = found.mark or "judged there"
     numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
     strong = f"**{word}**" if word not in UNJUDGED else word
     return Markdown(strong + (f" <sup>{numbers}</sup>" if numbers else ""))
 
 
-def _below(scales: list[str]) -> list[str]:
-    """What the numbers at the marks say."""
+def plain(words: Words) -> str:
+    """Return the words of a sentence without the marks of LaTeX around some of them."""
+    return re.sub(r"\\(?:emph|url){([^{}]*)}", r"\1", words)
+
+
+def _below(scales: list[str], of_paper: str) -> list[str]:
+    """What the numbers at the marks say.
+
+    Args:
+        scales: in the order of their numbers.
+        of_paper: that of the paper, if others are smaller.
+    """
+    if not scales:
+        return []
     told = "; ".join(f"<sup>{at}</sup> {inert(scale)}" for at, scale in enumerate(scales, 1))
-    return (
-        [f"Judged at this scale, which is the paper's where none is named: {told}.", ""]
-        if told
-        else []
-    )
+    return [f"Judged at this scale: {told}. {inert(_capital(of_paper))}".strip(), ""]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def decided_by(found: Marked, link: Link) -> str:
@@ -185,11 +220,18 @@ def decided_by(found: Marked, link: Link) -> str:
     if found.sentence.why:
         return found.sentence.why
     study = found.sentence.study
-    told = (
-        link(each.claim, study) + ("" if each.verdict in HOLDING else f" ({inert(said(each))})")
-        for each in found.verdicts
+    if not found.verdicts:
+        return f"see {study}"
+    return Markdown(
+        ", ".join(
+            link(claim, study) + (f" ({inert(words)})" if words else "")
+            for claim, words in found.told
+        )
     )
-    return Markdown(", ".join([*told, *([inert(study)] if study else [])]))
+
+
+def _unless_holding(verdict: Verdict) -> str:
+    return "" if verdict.verdict in HOLDING else said(verdict)
 
 
 def said(verdict: Verdict) -> str:

@@ -188,8 +188,8 @@ def _found(told: Told, claim: Claim) -> Iterator[str]:
         yield f"Scale: {inert(scale)}."
     if claim.not_tested:
         yield f"Not computed by the workflow: {inert(claim.not_tested)}"
-    if claim.note:
-        yield inert(claim.note)
+    if claim.remarks:
+        yield inert(claim.remarks)
 
 
 def _shown(found: Script | None) -> list[str]:

@@ -14,6 +14,7 @@ and every text knows
     0.123 | number(2)                two significant digits; 0.123 | percent(2) is 12 %
     [2, 3] | numbers(2)              2, 3; and with span(2) the least and the greatest, 2 to 3
     3 | words                        a small number as a word
+    verdict("T1") | said             a verdict with how much holds: in part, 4 of 6 hold
 
 so that another configuration gets its own numbers. Of what pandas and numpy can do, texts can do
 what `sandbox` lists, on copies of the tables that are theirs alone; a column with the name of a
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from replication.abstract import said
 from replication.errors import InputError
 from replication.registry import FigureText
 from replication.report import typeset
@@ -227,6 +229,7 @@ ENVIRONMENT.filters |= {
     "number": number,
     "numbers": numbers,
     "percent": percent,
+    "said": said,
     "span": span,
     "words": words,
 }

@@ -1,12 +1,13 @@
 """What every paper claims and what came of it, as one document."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from replication.abstract import Link, Marked, decided_elsewhere
 from replication.abstract import to_lines as abstract_lines
+from replication.authors import disputed
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
 from replication.registry import AT_SCALE, Registry, Test
@@ -49,7 +50,8 @@ def _contents(studies: Sequence[Told]) -> str:
 
 def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
     name = told.jobs.study.name
-    claims = to_markdown(name, told.jobs.registry, told.verdicts, elsewhere)
+    pages = {claim.id for claim in disputed(told)} if told.jobs.registry.url else set()
+    claims = to_markdown(name, told.jobs.registry, told.verdicts, elsewhere, pages)
     return f'<a id="claims-of-{name}"></a>\n\n{claims}'
 
 
@@ -71,6 +73,7 @@ def to_markdown(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[str, Marked] = MappingProxyType({}),
+    for_authors: Collection[str] = (),
 ) -> str:
     """The registry as tables: the abstract, claims and assumptions.
 
@@ -79,6 +82,7 @@ def to_markdown(
         registry: the claims and assumptions.
         verdicts: what came of each claim, by its number, as far as judged.
         elsewhere: what came of sentences of the abstract that another study decides.
+        for_authors: numbers of the claims that have a page for the paper's authors.
     """
     results = {name: _result(found) for name, found in verdicts.items()}
     claims = [
@@ -88,7 +92,10 @@ def to_markdown(
             claim.where,
             claim.statement,
             f"“{claim.quote.words}” ({claim.quote.place})" if claim.quote else "",
-            results.get(claim.id, f"not tested: {claim.not_tested or 'not judged yet'}"),
+            Markdown(
+                inert(results.get(claim.id, f"not tested: {claim.not_tested or 'not judged yet'}"))
+                + f" [For the authors](authors/{study}/{claim.id}.md)" * (claim.id in for_authors)
+            ),
             registry.scale_of(claim, verdicts[claim.id].seeds if claim.id in verdicts else 0),
             f"{claim.quantity}: {claim.expected}" if claim.test else "",
             f"{_in_words(claim.test)}: {claim.why}" if claim.test else "",

@@ -23,9 +23,9 @@ from replication.configuration import configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
-from replication.registry import Equivalence, Interval, Statistical
+from replication.registry import Equivalence, Interval, Sentence, Statistical
 from replication.report.typeset import number
-from replication.seconds import expected, read_recorded
+from replication.seconds import foreseen, read_recorded
 from replication.statistics import pooled_std
 from replication.study import find_studies
 from replication.verification.judgement import (
@@ -45,7 +45,10 @@ HEADER = (
     "study", "claim", "verdict", "comparison", "spread", "seeds", "it would say", "seeds needed",
     "processor minutes",
 )  # fmt: skip
-SENTENCES = ("study", "sentence of the abstract", "mark", "it would have", "by claims")
+SENTENCES = (
+    "study", "sentence of the abstract", "mark", "it would have", "by claims", "seeds needed",
+    "processor minutes",
+)  # fmt: skip
 
 
 class Edge(NamedTuple):
@@ -210,16 +213,23 @@ def rows(
         recorded: seconds of jobs, see `read_recorded`.
     """
     for name, each in planned.items():
-        verdict, worst = verdicts[name], max(each, key=lambda one: one.seeds)
-        minutes = (worst.seeds - verdict.seeds) * _seconds_of_a_seed(study, name, recorded) / 60
+        verdict, worst = verdicts[name], _worst(each)
         yield (
             study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
-            str(verdict.seeds), *_told(worst, minutes),
+            str(verdict.seeds), *_told(worst, _minutes(study, verdict, worst.seeds, recorded)),
         )  # fmt: skip
 
 
+def _worst(planned: list[Plan]) -> Plan:
+    """The comparison of a claim that needs most seeds."""
+    return max(planned, key=lambda each: each.seeds)
+
+
 def sentences(
-    study: StudyJobs, planned: Mapping[str, list[Plan]], verdicts: Mapping[str, Verdict]
+    study: StudyJobs,
+    planned: Mapping[str, list[Plan]],
+    verdicts: Mapping[str, Verdict],
+    recorded: Mapping[str, float],
 ) -> Iterator[tuple[str, ...]]:
     """Yield one row of `SENTENCES` per sentence of an abstract that gets another mark by seeds.
 
@@ -227,6 +237,7 @@ def sentences(
         study: whose abstract.
         planned: what `plans` returned.
         verdicts: of its reference, by number of the claim.
+        recorded: seconds of jobs, see `read_recorded`.
     """
     decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
     registry = study.registry
@@ -235,9 +246,30 @@ def sentences(
         then = marked(registry, abstract, {**verdicts, **decided})
         for before, after in zip(now, then, strict=True):
             if before.mark != after.mark:
-                by = ", ".join(name for name in before.sentence.claims if name in planned)
-                words = before.sentence.words
-                yield study.study.name, words, str(before.mark), str(after.mark), by
+                yield (
+                    study.study.name, before.sentence.words, str(before.mark), str(after.mark),
+                    *_of_all(study, before.sentence, planned, verdicts, recorded),
+                )  # fmt: skip
+
+
+def _of_all(
+    study: StudyJobs,
+    sentence: Sentence,
+    planned: Mapping[str, list[Plan]],
+    verdicts: Mapping[str, Verdict],
+    recorded: Mapping[str, float],
+) -> tuple[str, ...]:
+    """The claims of a sentence that seeds would decide, and what each takes."""
+    worst = {
+        name: found
+        for name in sentence.claims
+        if name in planned and (found := _worst(planned[name])).seeds <= MOST
+    }
+    needs = (
+        _told(found, _minutes(study, verdicts[name], found.seeds, recorded))[1:]
+        for name, found in worst.items()
+    )
+    return ", ".join(worst), *(", ".join(parts) for parts in zip(*needs, strict=True))
 
 
 def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
@@ -253,22 +285,29 @@ def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict
     return verdict.model_copy(update=changes)
 
 
-def _told(found: Plan, minutes: float) -> tuple[str, str, str]:
+def _told(found: Plan, minutes: float | None) -> tuple[str, str, str]:
     if found.spread == 0:
         return "open", "none: its seeds do not differ", ""
     if found.decision == "open":
         return "open", f"none up to {MOST}: their mean lies at the edge of what is asked", ""
-    return found.decision, str(found.seeds), number(max(minutes, 0), 2)
+    told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
+    return found.decision, str(found.seeds), told
 
 
-def _seconds_of_a_seed(study: StudyJobs, claim: str, recorded: Mapping[str, float]) -> float:
-    """Seconds of a processor that one more seed of all experiments behind a claim takes."""
+def _minutes(
+    study: StudyJobs, verdict: Verdict, seeds: int, recorded: Mapping[str, float]
+) -> float | None:
+    """Minutes of a processor that the missing seeds of all experiments behind a claim take."""
     total = 0.0
-    for name in dict.fromkeys(experiment for experiment, _ in study.sources(claim)):
+    for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
+        folder = f"logs/{study.study.name}/runs/{name}"
         runs = study.experiments[name].runs
-        logs = (f"logs/{study.study.name}/runs/{name}/{run}.benchmark.tsv" for run in runs)
-        total += sum(expected(log, recorded) for log in logs) / len(study.seeds(name))
-    return total
+        took = [foreseen(f"{folder}/{run}.benchmark.tsv", recorded) for run in runs]
+        known = [each for each in took if each is not None]
+        if len(known) < len(took):
+            return None
+        total += sum(known) / len(study.seeds(name))
+    return (seeds - verdict.seeds) * total / 60
 
 
 @click.command(help=__doc__)
@@ -288,7 +327,7 @@ def main(names: tuple[str, ...], root: Path) -> None:
         reference, _ = read_reference(reference_folder(root, name))
         planned = plans(study, reference.tables[EVIDENCE], reference.verdicts)
         found += rows(study, planned, reference.verdicts, recorded)
-        changed += sentences(study, planned, reference.verdicts)
+        changed += sentences(study, planned, reference.verdicts, recorded)
     for line in (*table(HEADER, found), "", *table(SENTENCES, changed)):
         click.echo(line)
 

@@ -32,6 +32,8 @@ LONGEST_QUOTE = 25
 """Words."""
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
 """Before what `Registry.scale` says."""
+PAPERS_OWN = "the paper's own"
+"""The scale of claims if no other is told."""
 LATE = "Declared after its seeds had been seen."
 """Of a claim with `declared_late`."""
 GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
@@ -472,9 +474,14 @@ class Registry(Strict):
         """
         if not claim.scale and claim.group != SHOWN:
             return ""
-        ours, *_ = (claim.scale or self.scale or "").rstrip(".").split("; ")
+        ours, *_ = (claim.scale or self.scale or PAPERS_OWN).rstrip(".").split("; ")
         own = f"{seeds} seeds" if seeds and "seeds" not in ours else ""
         return ", ".join(filter(None, [ours, own]))
+
+    @property
+    def scale_of_paper(self) -> str:
+        """That of the paper, as a sentence; empty if claims are judged at it."""
+        return (self.scale or "").partition("; ")[2]
 
     @property
     def author_names(self) -> list[str]:

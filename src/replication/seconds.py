@@ -43,8 +43,15 @@ def known(benchmark: str, recorded: Mapping[str, float]) -> float | None:
 
 
 def expected(benchmark: str, recorded: Mapping[str, float]) -> float:
-    """Seconds that a job will take: as `known`, or else as those beside it; arguments as there."""
+    """Seconds that a job will take: as `foreseen`, or else `UNKNOWN`; arguments as there."""
+    seconds = foreseen(benchmark, recorded)
+    return UNKNOWN if seconds is None else seconds
+
+
+def foreseen(benchmark: str, recorded: Mapping[str, float]) -> float | None:
+    """Seconds of a job as `known`, or else as of those beside it, if any; arguments as there."""
     if (seconds := known(benchmark, recorded)) is not None:
         return seconds
     folder = f"{Path(benchmark).parent}/"
-    return mean([each for name, each in recorded.items() if name.startswith(folder)] or [UNKNOWN])
+    beside = [each for name, each in recorded.items() if name.startswith(folder)]
+    return mean(beside) if beside else None

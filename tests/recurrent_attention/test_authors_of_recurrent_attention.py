@@ -27,8 +27,9 @@ def test_every_erratum_and_every_refuted_theorem_has_a_script():
         if claim.group == ERRATA
         or (claim.group == THEORY and verdicts[number].verdict == "does not hold")
     ]
-    assert sorted(wanted) == [path.stem for path in SCRIPTS]
     assert wanted == ["J1", "J2", "J5", "E1", "E2", "E3", "E4", "E6"]
+    # Of what the workflow does not compute, these are matters of arithmetic all the same.
+    assert sorted([*wanted, "E8", "E11", "E15"]) == [path.stem for path in SCRIPTS]
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)

@@ -13,13 +13,14 @@ from replication.abstract import (
     in_short,
     mark,
     marked,
+    plain,
     said,
     to_lines,
 )
 from replication.configuration import configure
 from replication.errors import InputError
 from replication.jobs import Jobs
-from replication.registry import Registry
+from replication.registry import LATE, Registry
 from replication.study import find_studies
 from replication.verification.judgement import Comparison, Verdict
 
@@ -108,10 +109,12 @@ def test_every_sentence_is_marked_in_order():
     assert [decided_by(each, linked) for each in found] == [
         "Scene.",
         "[A1](#own), [A2](#own) (in part, 1 of 2 hold)",
-        "other",
+        "see other",
         "[B1](#own) (not tested)",
     ]
-    assert [each.scales for each in found] == [[], ["5 seeds", "a toy, 5 seeds"], [], []]
+    assert [each.scales for each in found] == [
+        [], ["the paper's own, 5 seeds", "a toy, 5 seeds"], [], []
+    ]  # fmt: skip
     assert paper.abstracts[0].text == "Much is known. A holds, on text, too. B was seen."
 
 
@@ -122,7 +125,7 @@ def test_a_sentence_of_the_other_study_has_the_mark_that_it_has_there():
     paper = registry()
     found = marked(paper, paper.abstracts[0], {}, elsewhere)[2]
     assert found.mark == "open"
-    assert decided_by(found, linked) == "[A1](#other) (open, 0 of 3 hold), other"
+    assert decided_by(found, linked) == "[A1](#other) (open, 0 of 3 hold)"
 
 
 def test_a_later_version_has_only_what_no_earlier_one_says():
@@ -185,10 +188,35 @@ def test_the_abstract_is_a_table_with_its_scales_below():
     lines = to_lines(registry(), verdicts, link=linked)
     assert lines[0] == "| the abstract of v1 |  | decided by |"
     assert lines[3] == "| A holds, | **holds** <sup>1, 2</sup> | [A1](#own), [A2](#own) |"
-    assert lines[4] == "| on text, too. | **see other** | other |"
+    assert lines[4] == "| on text, too. | **judged there** | see other |"
     assert lines[5] == "| B was seen. | **holds** <sup>1</sup> | [B1](#own) |"
-    assert lines[7].startswith("Judged at this scale, which is the paper's where none is named: ")
-    assert lines[7].endswith(": <sup>1</sup> 5 seeds; <sup>2</sup> a toy, 5 seeds.")
+    scales = "<sup>1</sup> the paper's own, 5 seeds; <sup>2</sup> a toy, 5 seeds"
+    assert lines[7] == f"Judged at this scale: {scales}."
+
+
+def test_the_scale_of_the_paper_is_told_where_ours_is_smaller():
+    paper = registry(scale="tiny; the paper's models are large.")
+    lines = to_lines(paper, {"A1": verdict("A1", "replicated", 1)})
+    assert lines[-2] == (
+        "Judged at this scale: <sup>1</sup> tiny, 5 seeds. The paper's models are large."
+    )
+
+
+def test_what_was_declared_late_or_answered_is_told_beside_its_number():
+    late = {**SHOWN, "id": "A1", "declared_late": True}
+    answered = {**SHOWN, "id": "A2", "answer": "We disagree.", "declared_late": True}
+    paper = registry(claims=[late, answered, {**SHOWN, "id": "B1"}])
+    verdicts = {"A1": verdict("A1", "replicated", 1), "A2": verdict("A2", "open", 0, 2)}
+    lines = to_lines(paper, verdicts)
+    assert (
+        "A1 (declared late), A2 (open, 0 of 2 hold; declared late; the authors answer)" in lines[3]
+    )
+    assert paper.claims[1].remarks == f"{LATE} The authors: We disagree."
+
+
+def test_marks_of_latex_are_not_shown():
+    words = r"By \emph{this} and that, \url{https://a.org/b}."
+    assert plain(words) == "By this and that, https://a.org/b."
 
 
 def test_a_scale_is_told_as_text():

@@ -108,7 +108,7 @@ UNKNOWN = seeds(-0.9, cell="unknown")
     [
         ([HOLDS], "replicated", "1 of 1 holds"),
         ([HOLDS, OPPOSITE], "in part", "1 of 2 hold; the opposite in 'bad one'"),
-        ([HOLDS, NOTHING], "in part", "1 of 2 hold; no effect in 'a'"),
+        ([HOLDS, NOTHING], "in part", "1 of 2 hold; too small to matter in 'a'"),
         ([HOLDS, UNKNOWN], "in part", "1 of 2 hold; open in 'unknown'"),
         ([OPPOSITE, UNKNOWN], "does not hold", "0 of 2 hold; the opposite in 'bad one'; open in"),
         (

@@ -139,8 +139,9 @@ def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():
         )
         for name, verdict in found.items()
     }
-    planned = {"C3": [Plan("a", 1.0, "fails", 7), Plan("b", 1.0, "open", MOST + 1)]}
-    ((_, words, *said),) = sentences(study, planned, is_open)
+    planned = {"C3": [Plan("a", 1.0, "fails", 7)]}
+    ((_, words, *said),) = sentences(study, planned, is_open, {})
     assert words == "All directions are learned at the same speed in the end."
-    assert said == ["open", "does not hold", "C3"]
-    assert not list(sentences(study, {}, is_open))
+    assert said[:3] == ["open", "does not hold", "C3"]
+    assert said[3:] == ["7", "not recorded"]
+    assert not list(sentences(study, {}, is_open, {}))

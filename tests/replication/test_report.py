@@ -97,7 +97,7 @@ def test_a_study_of_the_same_paper_counts_beside_it(folder):
     assert html.count('<span class="elsewhere">+ 2</span>') == 1
     assert "+ is on the page of On text (<code>python it</code>)." in html
     assert html.count("X9</span>") == 3
-    assert "2 claims, 1 of the paper's did not pass" in html
+    assert "2 claims, 1 of the paper's hold in part, do not hold, or are open" in html
     assert html.count('class="pointer none" data-search="figure 7"') == 2
 
 

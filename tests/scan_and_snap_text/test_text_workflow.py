@@ -159,7 +159,9 @@ def test_evidence_is_read_off_the_dynamics(made: Path):
             part["cell"]: part["estimate"] for part in json.loads(file.read_text())["comparisons"]
         }
         means = values.groupby("model").mean()
-        cells = {f"wikitext2, {model}, rate 5": mean for model, mean in means.items()}
+        cells = {
+            f"wikitext2, {model.replace('_', ' ')}, rate 5": mean for model, mean in means.items()
+        }
         assert found == pytest.approx(cells)
 
 

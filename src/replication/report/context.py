@@ -77,6 +77,11 @@ class ClaimView(NamedTuple):
     """What a search looks through."""
 
     @property
+    def how_much(self) -> str:
+        """How much of it holds."""
+        return how_much(self.verdict.comparisons)
+
+    @property
     def plot(self) -> Plot | None:
         """Its evidence, drawn anew each time."""
         comparisons = self.verdict.comparisons
@@ -108,13 +113,13 @@ def claim_views(
 
 
 def contested(claims: Sequence[ClaimView]) -> list[Contested]:
-    """The paper's own claims that did not pass."""
+    """The paper's own claims that hold in part, do not hold, or are open."""
     return [
         Contested(
             id=view.claim.id,
             verdict=view.verdict.verdict,
             statement=view.claim.statement,
-            how_much=how_much(view.verdict.comparisons),
+            how_much=view.how_much,
             found=view.found,
             needed=view.needed,
         )

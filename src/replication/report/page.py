@@ -13,7 +13,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from replication.abstract import MARKS, by_version, said
+from replication.abstract import MARKS, by_version, plain
 from replication.citation import Shown
 from replication.errors import InputError
 from replication.frames import read_csv
@@ -199,7 +199,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": number,
-        "said": said,
+        "plain": plain,
         "typeset": typeset,
         "typeset_svg": typeset_svg,
     }

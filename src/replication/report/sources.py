@@ -69,7 +69,7 @@ class MissingFigure(Strict):
 
 
 class Contested(Strict):
-    """A claim of a paper that did not pass."""
+    """A claim of a paper that holds in part, does not hold, or is open."""
 
     id: str
     """Its number."""
@@ -99,7 +99,7 @@ class OtherPage(Strict):
     counts: dict[int, dict[Outcome, int]] = {}
     """Number of its claims by place in `GROUPS` and verdict, as far as they are known."""
     contested: list[Contested] = []
-    """Those of the paper that did not pass."""
+    """Those of the paper that hold in part, do not hold, or are open."""
     search: str = ""
     """What a search looks through."""
 

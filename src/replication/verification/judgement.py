@@ -521,7 +521,7 @@ def _in_words(item: Comparison) -> str:
     is_opposite = item.p_none is not None or {item.lower, item.upper} == {None, 0}
     return {
         "fails": "the opposite" if is_opposite else "outside the range",
-        "none": "no effect",
+        "none": "too small to matter",
         "less": "less than claimed",
     }.get(item.decision, item.decision)
 
