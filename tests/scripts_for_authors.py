@@ -7,7 +7,7 @@ from pathlib import Path
 
 from replication.authors import MOST_LINES
 
-ALLOWED = {"numpy", "scipy", "torch"}
+ALLOWED = {"math", "numpy", "scipy", "torch"}
 
 
 def printed_alone(script: Path, folder: Path) -> list[str]:
