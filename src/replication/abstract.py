@@ -135,7 +135,7 @@ def decided_elsewhere(
         for registry, verdicts in papers
         for abstract in registry.abstracts
         for found in marked(registry, abstract, verdicts)
-        if found.sentence.claims
+        if found.sentence.study is None
     }
 
 
@@ -177,12 +177,12 @@ def by_version(
     Arguments as `to_lines`; where a version repeats sentences, its name says so.
     """
     parts: dict[str, list[Marked]] = {}
-    seen: set[Words] = set()
+    seen: list[Sentence] = []
     for abstract in registry.abstracts:
         found = marked(registry, abstract, verdicts, elsewhere)
-        new = [each for each in found if each.sentence.words not in seen]
+        new = [each for each in found if each.sentence not in seen]
         parts[abstract.version + OTHER_WORDS * (len(new) < len(found))] = new
-        seen |= {each.sentence.words for each in found}
+        seen += abstract.sentences
     return parts
 
 

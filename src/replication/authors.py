@@ -17,7 +17,7 @@ import scipy
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
 from replication.registry import ERRATA, SHOWN, THEORY, Claim, Interval
-from replication.verification.judgement import Verdict, found_and_needed
+from replication.verification.judgement import HOLDING, Verdict, found_and_needed
 from replication.verification.reference import EVIDENCE
 
 FOLDER = Path("docs/authors")
@@ -34,7 +34,7 @@ _SCRIPT = '''\
 import numpy as np
 from scipy import stats
 
-# {quantity}, one value per seed.
+# By seed: {quantity}.
 seeds = {{
 {seeds}
 }}
@@ -75,11 +75,12 @@ def pages(studies: list[Told]) -> dict[str, str]:
             told.jobs.registry.title,
             claim.where,
             claim.statement,
+            told.verdicts[claim.id].verdict if claim.id in told.verdicts else "not computed",
             claim.answer or "none yet",
         )
         for told, claim in found
     ]
-    header = ("claim", "paper", "where", "what is printed or claimed", "the authors' answer")
+    header = ("claim", "paper", "where", "printed or claimed", "verdict", "the authors' answer")
     listed = [
         "# For the authors",
         "",
@@ -99,12 +100,12 @@ def pages(studies: list[Told]) -> dict[str, str]:
 
 
 def disputed(told: Told) -> Iterator[Claim]:
-    """Yield a study's errata, and the claims of its paper that do not hold."""
+    """Yield a study's errata, but for those that hold, and the claims of its paper that do not."""
     verdicts = told.reference.verdicts if told.reference else {}
     for claim in told.jobs.registry.claims:
-        verdict = verdicts.get(claim.id)
-        does_not_hold = verdict is not None and verdict.verdict == "does not hold"
-        if claim.group == ERRATA or (claim.group in (SHOWN, THEORY) and does_not_hold):
+        outcome = verdicts[claim.id].verdict if claim.id in verdicts else "not tested"
+        is_wrong = claim.group in (SHOWN, THEORY) and outcome == "does not hold"
+        if is_wrong or (claim.group == ERRATA and outcome not in HOLDING):
             yield claim
 
 

@@ -122,6 +122,7 @@ def to_markdown(
         "",
         *((inert(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((inert(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
+        *(line for each in registry.robustness for line in (inert(each.told), "")),
         *abstract_lines(registry, verdicts, elsewhere, links(PATH, study)),
         "## Claims",
         "",

@@ -27,7 +27,7 @@ from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import Markdown, inert, table
 from replication.numerals import typed_in_template
-from replication.registry import GROUPS, SHOWN, THEORY, Claim, Statistical
+from replication.registry import GROUPS, SHOWN, THEORY, Claim, Registry, Statistical
 from replication.reproductions import SUMMARY, Reproduction, all_reproductions, summary
 from replication.rulegraph import rulegraph
 from replication.schema import Schema, described
@@ -92,6 +92,7 @@ def generated_files() -> dict[str, str]:
     """Path, relative to the project's root, and content of every generated file."""
     found = find_studies()
     jobs = Jobs.of(configure({}, found), found)
+    check_sentences({name: study.registry for name, study in jobs.studies.items()})
     studies = [_told(study) for study in jobs.studies.values()]
     home = [told for told in studies if told.jobs.study.is_home]
     schema = described(configuration_type(found))
@@ -214,6 +215,33 @@ def check_texts(studies: Iterable[Told]) -> None:
                 if typed := typed_in_template(part):
                     where = f"{told.jobs.study.name}: figure {name}"
                     raise InputError(f"{where}: the number in '{typed[0]}' is typed; cite it")
+
+
+def check_sentences(registries: Mapping[str, Registry]) -> None:
+    """Refuse a sentence that another study is said to decide and does not.
+
+    Args:
+        registries: of all studies, by name.
+
+    Raises:
+        InputError: if there is such a sentence.
+    """
+    for name, registry in registries.items():
+        for sentence in (each for part in registry.abstracts for each in part.sentences):
+            if sentence.study is None:
+                continue
+            there = registries.get(sentence.study)
+            decided = {
+                each.words
+                for part in (there.abstracts if there else ())
+                for each in part.sentences
+                if each.study is None
+            }
+            if sentence.words not in decided:
+                raise InputError(
+                    f"{name}: abstracts: {sentence.study} does not decide '{sentence.words}'; name"
+                    " the study whose abstract has these words with claims or a mark"
+                )
 
 
 def _told(study: StudyJobs) -> Told:

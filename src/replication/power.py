@@ -18,12 +18,12 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from replication.abstract import marked
+from replication.abstract import marked, plain
 from replication.configuration import configure
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
-from replication.registry import Equivalence, Interval, Sentence, Statistical
+from replication.registry import Equivalence, Interval, Statistical
 from replication.report.typeset import number
 from replication.seconds import foreseen, read_recorded
 from replication.statistics import pooled_std
@@ -35,14 +35,20 @@ from replication.verification.judgement import (
     Verdict,
     outcome,
 )
-from replication.verification.reference import EVIDENCE, read_reference, reference_folder
+from replication.verification.reference import (
+    EVIDENCE,
+    MANIFEST,
+    read_reference,
+    reference_folder,
+)
 
 Floats = NDArray[np.float64]
 MOST = 1000
 """Seeds beyond which none are planned."""
 SIZES = np.arange(FEWEST_SEEDS, MOST + 1)
 HEADER = (
-    "study", "claim", "verdict", "comparison", "spread", "seeds", "it would say", "seeds needed",
+    "study", "claim", "verdict", "comparison", "spread", "seeds", "that one would say",
+    "seeds needed",
     "processor minutes",
 )  # fmt: skip
 SENTENCES = (
@@ -246,30 +252,19 @@ def sentences(
         then = marked(registry, abstract, {**verdicts, **decided})
         for before, after in zip(now, then, strict=True):
             if before.mark != after.mark:
+                changed = {
+                    name: _worst(planned[name])
+                    for name in before.sentence.claims
+                    if name in decided and decided[name].verdict != verdicts[name].verdict
+                }
+                needs = [
+                    _told(each, _minutes(study, verdicts[name], each.seeds, recorded))[1:]
+                    for name, each in changed.items()
+                ]
                 yield (
-                    study.study.name, before.sentence.words, str(before.mark), str(after.mark),
-                    *_of_all(study, before.sentence, planned, verdicts, recorded),
+                    study.study.name, plain(before.sentence.words), str(before.mark),
+                    str(after.mark), ", ".join(changed), *map(", ".join, zip(*needs, strict=True)),
                 )  # fmt: skip
-
-
-def _of_all(
-    study: StudyJobs,
-    sentence: Sentence,
-    planned: Mapping[str, list[Plan]],
-    verdicts: Mapping[str, Verdict],
-    recorded: Mapping[str, float],
-) -> tuple[str, ...]:
-    """The claims of a sentence that seeds would decide, and what each takes."""
-    worst = {
-        name: found
-        for name in sentence.claims
-        if name in planned and (found := _worst(planned[name])).seeds <= MOST
-    }
-    needs = (
-        _told(found, _minutes(study, verdicts[name], found.seeds, recorded))[1:]
-        for name, found in worst.items()
-    )
-    return ", ".join(worst), *(", ".join(parts) for parts in zip(*needs, strict=True))
 
 
 def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
@@ -289,7 +284,7 @@ def _told(found: Plan, minutes: float | None) -> tuple[str, str, str]:
     if found.spread == 0:
         return "open", "none: its seeds do not differ", ""
     if found.decision == "open":
-        return "open", f"none up to {MOST}: their mean lies at the edge of what is asked", ""
+        return "open", f"more than {MOST}: their mean lies near the edge of what is asked", ""
     told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
     return found.decision, str(found.seeds), told
 
@@ -310,6 +305,10 @@ def _minutes(
     return (seeds - verdict.seeds) * total / 60
 
 
+def _with_reference(jobs: Jobs, root: Path) -> list[str]:
+    return [name for name in jobs.studies if (reference_folder(root, name) / MANIFEST).is_file()]
+
+
 @click.command(help=__doc__)
 @click.option("--study", "names", multiple=True, help="Which; all with a reference if left out.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
@@ -320,7 +319,7 @@ def main(names: tuple[str, ...], root: Path) -> None:
     recorded = read_recorded(root / "config/seconds.csv")
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
-    for name in names or tuple(jobs.studies):
+    for name in names or _with_reference(jobs, root):
         if name not in jobs.studies:
             raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
         study = jobs.studies[name]

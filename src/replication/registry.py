@@ -395,6 +395,12 @@ class Robustness(Strict):
     why: Text
     """The rule that leaves them out, which must not look at outcomes."""
 
+    @property
+    def told(self) -> str:
+        """What a reader has to know."""
+        cells = f"comparisons with {self.cells} in their name"
+        return f"For robustness, not counted: {cells}. {self.why}"
+
 
 class Registry(Strict):
     """One paper."""
@@ -448,6 +454,7 @@ class Registry(Strict):
 
     @model_validator(mode="after")
     def _check_abstracts(self) -> Self:
+        distinct([abstract.version for abstract in self.abstracts])
         groups = {claim.id: claim.group for claim in self.claims}
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
             for name in sentence.claims:
@@ -472,7 +479,7 @@ class Registry(Strict):
             claim: the claim.
             seeds: behind its verdict.
         """
-        if not claim.scale and claim.group != SHOWN:
+        if not claim.scale and claim.group != SHOWN and not isinstance(claim.test, Statistical):
             return ""
         ours, *_ = (claim.scale or self.scale or PAPERS_OWN).rstrip(".").split("; ")
         own = f"{seeds} seeds" if seeds and "seeds" not in ours else ""

@@ -19,6 +19,7 @@ from replication.abstract import (
 )
 from replication.configuration import configure
 from replication.errors import InputError
+from replication.generate import check_sentences
 from replication.jobs import Jobs
 from replication.registry import LATE, Registry
 from replication.study import find_studies
@@ -223,3 +224,32 @@ def test_a_scale_is_told_as_text():
     paper = registry(scale="<b>tiny</b>; the paper's are large")
     lines = to_lines(paper, {"A1": verdict("A1", "replicated", 1)})
     assert "<sup>1</sup> &lt;b>tiny&lt;/b>, 5 seeds" in lines[-2]
+
+
+def test_a_version_that_is_there_twice_is_refused():
+    twice = [{"version": "v1", "sentences": SENTENCES[:1]}] * 2
+    with pytest.raises(InputError, match="v1 is repeated"):
+        registry(*twice)
+
+
+def test_a_sentence_that_a_later_version_decides_otherwise_is_shown_again():
+    again = [SENTENCES[0], {**SENTENCES[1], "claims": ["B1"]}]
+    paper = registry(
+        {"version": "v1", "sentences": SENTENCES}, {"version": "v2", "sentences": again}
+    )
+    (_, (name, rows)) = by_version(paper, {}).items()
+    assert name == f"v2{OTHER_WORDS}"
+    assert [each.sentence.claims for each in rows] == [["B1"]]
+
+
+@pytest.mark.parametrize("study", ["nowhere", "own", "undecided"])
+def test_a_sentence_that_the_other_study_does_not_decide_is_refused(study):
+    elsewhere = [{"words": "on text, too.", "study": study}]
+    own = registry({"version": "v1", "sentences": elsewhere})
+    other = registry({"version": "v1", "sentences": [{"words": "on text, too.", "claims": ["A1"]}]})
+    papers = {"own": own, "undecided": registry(), "other": other}
+    words = f"own: abstracts: {study} does not decide 'on text, too.'; name the study"
+    with pytest.raises(InputError, match=re.escape(words)):
+        check_sentences(papers)
+    moved = {"version": "v1", "sentences": [{"words": "on text, too.", "study": "other"}]}
+    check_sentences({"own": registry(moved), "other": other})

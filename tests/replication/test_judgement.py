@@ -128,6 +128,17 @@ def test_a_verdict_says_how_much_holds_and_names_the_rest(cells, verdict, how_mu
     assert found.holding == sum(cell is HOLDS for cell in cells)
 
 
+def test_less_than_claimed_says_so_where_the_sign_is_the_opposite():
+    test = {"kind": "interval", "lower": 0, "smallest_effect": 1}
+    of_either_sign = judge([judged(seeds(-0.5, 1.0), **test)])["T1"]
+    assert how_much(of_either_sign.comparisons) == "0 of 1 holds; less than claimed"
+    opposite = judge([judged(seeds(-0.8, 0.4), **test)])["T1"]
+    assert opposite.comparisons[0].high < 0
+    assert how_much(opposite.comparisons) == (
+        "0 of 1 holds; less than claimed, of the opposite sign"
+    )
+
+
 @pytest.mark.parametrize(
     ("test", "words"),
     [

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -99,7 +99,7 @@ def render(
         claims=claims,
         abstracts=by_version(registry, judged),
         marks=MARKS,
-        not_holding=OUTCOMES.keys() - {*HOLDING},
+        marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
         outcomes=OUTCOMES,
         decisions=DECISIONS,
         group_names=GROUPS,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from replication.abstract import decided_elsewhere
 from replication.citation import Shown
 from replication.configuration import configure
 from replication.errors import InputError
@@ -138,6 +139,9 @@ def _other(root: Path, name: str, registry: Registry, page: Path | None) -> Othe
     told = {
         "counts": counts(claims),
         "contested": contested(claims),
+        "marks": {
+            words: found.mark for words, found in decided_elsewhere([(registry, verdicts)]).items()
+        },
         "search": "\n".join([*titles, *(view.search for view in claims)]),
     }
     return known.model_copy(update=told)

@@ -12,6 +12,7 @@ from xml.etree import ElementTree as Xml
 from PIL import Image
 
 from replication.frames import read_csv
+from replication.registry import Mark
 from replication.run import refuse_changed
 from replication.seconds import known
 from replication.storage import unreadable
@@ -100,6 +101,8 @@ class OtherPage(Strict):
     """Number of its claims by place in `GROUPS` and verdict, as far as they are known."""
     contested: list[Contested] = []
     """Those of the paper that hold in part, do not hold, or are open."""
+    marks: dict[str, Mark] = {}
+    """Marks of the sentences of its paper's abstract that it decides, by their words."""
     search: str = ""
     """What a search looks through."""
 

@@ -106,6 +106,9 @@ class Comparison(Strict):
     """Where the claim's range begins, moved by the smallest effect that matters."""
     upper: float | None = None
     """Where the claim's range ends, moved likewise."""
+    bound: float | None = None
+    """The only bound of the claim's range, if it has one alone, which the smallest effect does not
+    move."""
     effect: float | None = None
     """In standard deviations of one seed: the estimate, or its distance from the claim's bound
     (the lower one if there are two), which the smallest effect does not move."""
@@ -383,6 +386,7 @@ def _interval(test: Interval, rows: pd.DataFrame) -> Numbers:
         "ends": len(inside),
         "lower": lower,
         "upper": upper,
+        "bound": bound if len(inside) == 1 else None,
         "effect": _standardised(values - bound),
         "p": max(inside),
         "p_against": min(1, len(outside) * min(outside)),
@@ -518,12 +522,19 @@ def _how_much(comparisons: Sequence[Comparison]) -> str:
 def _in_words(item: Comparison) -> str:
     """What a comparison says that does not hold."""
     # Without a smallest effect only a bound of zero parts a direction from the opposite one.
-    is_opposite = item.p_none is not None or {item.lower, item.upper} == {None, 0}
+    is_direction = item.bound is not None and (item.p_none is not None or item.bound == 0)
     return {
-        "fails": "the opposite" if is_opposite else "outside the range",
+        "fails": "the opposite" if is_direction else "outside the range",
         "none": "too small to matter",
-        "less": "less than claimed",
+        "less": f"less than claimed{', of the opposite sign' * _is_of_opposite_sign(item)}",
     }.get(item.decision, item.decision)
+
+
+def _is_of_opposite_sign(item: Comparison) -> bool:
+    """Whether zero is the claim's only bound, and the interval lies on its other side."""
+    if item.bound != 0 or item.low is None or item.high is None:
+        return False
+    return item.high < 0 if item.upper is None else item.low > 0
 
 
 def _summary(comparisons: list[Comparison]) -> str:
