@@ -395,12 +395,6 @@ class Robustness(Strict):
     why: Text
     """The rule that leaves them out, which must not look at outcomes."""
 
-    @property
-    def told(self) -> str:
-        """What a reader has to know."""
-        cells = f"comparisons with {self.cells} in their name"
-        return f"For robustness, not counted: {cells}. {self.why}"
-
 
 class Registry(Strict):
     """One paper."""
@@ -466,6 +460,15 @@ class Registry(Strict):
                         f" decides a sentence of its abstract: {sentence.words}"
                     )
         return self
+
+    @property
+    def rules_of_robustness(self) -> list[str]:
+        """What a reader has to know of these, a paragraph for each rule."""
+        cells: dict[str, list[str]] = {}
+        for each in self.robustness:
+            cells.setdefault(each.why, []).append(each.cells)
+        told = "For robustness, not counted: comparisons with {} in their name. {}"
+        return [told.format(" or ".join(named), why) for why, named in cells.items()]
 
     @property
     def beside(self) -> list[str]:
