@@ -324,3 +324,6 @@ def test_lead_of_the_initial_winner():
     without = {key: {0: run[0], 9: run[9]} for key, run in without.items()}
     left = trajectory.lead_of_the_initial_winner(on_classes("attention", without))
     assert sorted(set(left["seed"])) == [3]
+    none = {key: run for key, run in without.items() if key[0] == 7}
+    with pytest.raises(UnmeasurableError, match="reverses no pair of tokens; add seeds"):
+        trajectory.lead_of_the_initial_winner(on_classes("attention", none))

@@ -177,6 +177,9 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     Of each two distinct tokens that are neighbours in P(l|n) and whose order the random start has
     reversed: ln c_{l|n} of the token that starts ahead minus that of the other one, at the end
     minus at the start. Mean over these pairs of a seed; seeds without such a pair are left out.
+
+    Raises:
+        UnmeasurableError: if no seed has such a pair.
     """
     found = runs(attention)
     lead = -np.diff(np.log(found.distinct()), axis=-1)
@@ -186,6 +189,8 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     growth = np.where(reversed_pairs, end - start, 0).sum((-2, -1)) / np.maximum(number, 1)
     # Every cell of a seed has the same start.
     some = number[:, 0] > 0
+    if not some.any():
+        raise UnmeasurableError("the random start reverses no pair of tokens; add seeds")
     seeds = [seed for seed, has_pairs in zip(found.seeds, some, strict=True) if has_pairs]
     return labelled(evidence(growth[some], seeds, found.cells), ratio="eta_Y/eta_Z")
 
