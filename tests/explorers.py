@@ -10,7 +10,7 @@ from replication.report.sources import FigureSources
 
 PARTS = {
     "title": "A paper", "authors": "A. Author", "venue": "Somewhere 2025", "claims": [],
-    "assumptions": [],
+    "methods": [],
 }  # fmt: skip
 ORIGIN = {
     "commit": "abc1234", "configuration": "results/config.yaml", "digest": "unknown",

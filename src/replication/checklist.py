@@ -80,7 +80,7 @@ def checklist(studies: Sequence[Told]) -> Data:
         settings=[str(told.place / "config.yaml") for told in studies],
         data={told.name: told.jobs.study.datasets(told.jobs.settings) for told in studies},
         ranges={told.name: _ranges(told.jobs.settings) for told in studies},
-        assumptions=sum(len(told.jobs.registry.assumptions) for told in studies),
+        methods=sum(len(told.jobs.registry.methods) for told in studies),
         claims=len(claims),
         claims_of_the_theory=sum(bool(claim.test and not claim.data) for claim in claims),
         tests=sorted({claim.test.kind for claim in claims if claim.test}),

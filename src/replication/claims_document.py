@@ -10,6 +10,7 @@ from replication.abstract import to_lines as abstract_lines
 from replication.authors import disputed
 from replication.checklist import Told
 from replication.markdown import Markdown, inert, table
+from replication.methods import table_of
 from replication.registry import AT_SCALE, Registry, Test
 from replication.verification.judgement import Verdict
 
@@ -33,7 +34,7 @@ def _anchor(study: str, claim: str) -> str:
 
 
 def claims_document(studies: Sequence[Told]) -> str:
-    """The claims and assumptions of all studies, with their verdicts, as Markdown."""
+    """The claims and methods of all studies, with their verdicts, as Markdown."""
     elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
     return "\n".join([_contents(studies), *(_claims(told, elsewhere) for told in studies)])
 
@@ -50,9 +51,12 @@ def _contents(studies: Sequence[Told]) -> str:
 
 def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
     name = told.jobs.study.name
-    pages = {claim.id for claim in disputed(told)} if told.jobs.registry.url else set()
-    claims = to_markdown(name, told.jobs.registry, told.verdicts, elsewhere, pages)
-    return f'<a id="claims-of-{name}"></a>\n\n{claims}'
+    registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
+    pages = {claim.id for claim in disputed(told)} if registry.url else set()
+    claims = to_markdown(name, registry, told.verdicts, elsewhere, pages)
+    methods = "\n".join(table_of(registry, settings))
+    parts = (f'<a id="claims-of-{name}"></a>', claims, f'<a id="methods-of-{name}"></a>', methods)
+    return "\n\n".join(parts)
 
 
 def _result(verdict: Verdict) -> str:
@@ -75,11 +79,11 @@ def to_markdown(
     elsewhere: Mapping[str, Marked] = MappingProxyType({}),
     for_authors: Collection[str] = (),
 ) -> str:
-    """The registry as tables: the abstract, claims and assumptions.
+    """The registry as tables: the abstract and claims.
 
     Args:
         study: name of the study.
-        registry: the claims and assumptions.
+        registry: of it.
         verdicts: what came of each claim, by its number, as far as judged.
         elsewhere: what came of sentences of the abstract that another study decides.
         for_authors: numbers of the claims that have a page for the paper's authors.
@@ -104,10 +108,6 @@ def to_markdown(
         )
         for claim in registry.claims
     ]
-    assumptions = [
-        (", ".join(assumption.figures) or "all", assumption.text, assumption.why)
-        for assumption in registry.assumptions
-    ]
     header = (
         "id", "about", "paper", "claim", "in its words", "verdict", "scale", "measured: expected",
         "test", "note", "checks",
@@ -127,10 +127,6 @@ def to_markdown(
         "## Claims",
         "",
         *table(header, claims),
-        "",
-        "## Assumptions",
-        "",
-        *table(("figures", "choice", "why"), assumptions),
         "",
     ]
     return "\n".join(lines)

@@ -293,15 +293,20 @@ class FigureText(Strict):
     """What one must know to read it."""
 
 
-class Assumption(Strict):
-    """A choice that the paper leaves open."""
+class Method(Strict):
+    """A choice that a re-implementation needs."""
 
-    figures: list[str]
-    """Figures that rest on it; none if it is general."""
     text: Text
     """The choice."""
+    settings: list[Text] = []
+    """Those of the study's section of the configuration that hold it, such as `training.updates`;
+    `*` stands for any name, and a setting for all below it."""
+    paper: Text = "not stated"
+    """What the paper has."""
     why: Text
-    """What it rests on."""
+    """What it rests on, where it is not the paper's."""
+    figures: list[str] = []
+    """Figures that rest on it; none if it is general."""
 
 
 class Checklist(Strict):
@@ -415,8 +420,8 @@ class Registry(Strict):
     """Its figures and ours, by drawing."""
     claims: list[Claim]
     """Its statements."""
-    assumptions: list[Assumption]
-    """What had to be assumed."""
+    methods: list[Method]
+    """Choices, those that the paper leaves open among them."""
     scale: Text | None = None
     """At which scale claims about training are judged, if it is smaller than the paper's: models,
     data and updates, and after a semicolon those of the paper."""

@@ -454,7 +454,7 @@ def check_no_seed_is_dropped(small: Small) -> None:
 
 @_check
 def check_everything_is_described(small: Small) -> None:
-    """Figures have texts, claims and assumptions name figures that exist, and there is a README."""
+    """Figures have texts, claims and methods name figures that exist, and there is a README."""
     registry = small.parts.registry
     drawings = {figure.drawing for figure in small.parts.figures.values()}
     for name, figure in small.parts.figures.items():
@@ -464,9 +464,9 @@ def check_everything_is_described(small: Small) -> None:
         assert type(figure).title, f"figure {name}: has no title"
     for name in registry.figures:
         assert name in drawings, f"registry.yaml describes '{name}', which is not drawn"
-    for assumption in registry.assumptions:
-        unknown = {*assumption.figures} - {*registry.figures}
-        assert not unknown, f"an assumption names {', '.join(unknown)}, which is no figure"
+    for method in registry.methods:
+        unknown = {*method.figures} - {*registry.figures}
+        assert not unknown, f"methods: {', '.join(unknown)} is no figure"
     readme = small.study.folder / "README.md"
     assert readme.is_file(), f"{readme}: is missing"
     assert readme.read_text(encoding="utf-8").startswith("# "), f"{readme}: has no title"

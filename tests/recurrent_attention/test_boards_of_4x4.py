@@ -57,7 +57,7 @@ def test_boards_that_are_the_same_but_for_names_are_as_many_as_is_said():
         f" names, and {shared('test_out', 'valid_out')} of the latter are such a validation board."
     )
     registry = read_registry(STUDY.folder / "registry.yaml")
-    assert sum(said in each.text for each in registry.assumptions) == 1
+    assert sum(said in each.text for each in registry.methods) == 1
 
 
 def test_there_are_288_grids():

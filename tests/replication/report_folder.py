@@ -98,7 +98,7 @@ REGISTRY = {
     "authors": "A. Author",
     "venue": "Somewhere 2023",
     "claims": [claim(*row) for row in CLAIMS],
-    "assumptions": [{"figures": ["fig6"], "text": "Momentum 0.9", "why": "From the log."}],
+    "methods": [{"figures": ["fig6"], "text": "Momentum 0.9", "why": "From the log."}],
 }
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="300pt" height="99pt"><path d="M0 0h9"/></svg>'
 TEXT = {"label": "L", "title": "Title", "drawn": "Two curves that fall.", "caption": "Of eta_Y."}

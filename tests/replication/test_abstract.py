@@ -90,7 +90,7 @@ def registry(*abstracts: dict, **keys: object) -> Registry:
             "venue": "V",
             "figures": {},
             "claims": claims,
-            "assumptions": [],
+            "methods": [],
             **keys,
         },
         "registry",

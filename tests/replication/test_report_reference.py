@@ -275,7 +275,7 @@ def test_published_numbers_stand_beside_ours(tmp_path):
 def paper(authors: str) -> Registry:
     told = {
         "title": "On Falling", "authors": authors, "venue": "Somewhere 2023",
-        "url": "https://arxiv.org/abs/2301.00001", "figures": {}, "claims": [], "assumptions": [],
+        "url": "https://arxiv.org/abs/2301.00001", "figures": {}, "claims": [], "methods": [],
     }  # fmt: skip
     return Registry.parse(told, "registry.yaml")
 

@@ -107,8 +107,9 @@ def test_claims_of_the_paper_stand_in_one_registry_only():
     assert len({*claims}) == len(claims)
 
 
-@pytest.mark.parametrize("registry", REGISTRIES.values(), ids=REGISTRIES)
-def test_table_has_every_claim(registry):
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_table_has_every_claim(name):
+    registry = REGISTRIES[name]
     judged = {
         claim.id: Verdict(
             claim=claim.id, verdict="does not hold", summary="0 of 1 hold", seeds=0, comparisons=[]
@@ -116,7 +117,7 @@ def test_table_has_every_claim(registry):
         for claim in registry.claims
         if claim.test
     }
-    lines = to_markdown("own", registry, judged).splitlines()
+    lines = to_markdown(name, registry, judged).splitlines()
     assert any(line.startswith(AT_SCALE) for line in lines) == bool(registry.scale)
     for claim in registry.claims:
         (line,) = (line for line in lines if f"</a>{claim.id} |" in line)

@@ -17,6 +17,7 @@ from replication.abstract import MARKS, by_version, plain
 from replication.citation import Shown
 from replication.errors import InputError
 from replication.frames import read_csv
+from replication.methods import value_of
 from replication.registry import GROUPS, SHOWN, THEORY, Registry, read_registry
 from replication.report.behind import beside, overlay
 from replication.report.citing import citing
@@ -100,6 +101,7 @@ def render(
         abstracts=by_version(registry, judged),
         marks=MARKS,
         marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
+        methods=[(each, value_of(each, shown.settings)) for each in registry.methods],
         outcomes=OUTCOMES,
         decisions=DECISIONS,
         group_names=GROUPS,

@@ -1,0 +1,122 @@
+"""Methods: every choice that a re-implementation needs, with its value and the paper's.
+
+A registry lists the choices of a study; what the configuration holds of each is told by its keys,
+so that the table shows the values by which the reference was made. `untold` names the settings of
+which no choice tells.
+"""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any
+
+from replication.errors import InputError
+from replication.markdown import Markdown, inert, table
+from replication.registry import Method, Registry
+
+NAMED = 4
+"""Names that are told of those whose value is the same."""
+NOT_METHODS = ("figures", "claims", "texts")
+"""Parts of a study's section that change no number: drawings, and what a user adds."""
+Path = tuple[str, ...]
+"""Names of the keys that lead to a value."""
+Settings = Mapping[str, Any]
+"""A study's section of the configuration, as plain data."""
+BEFORE = (
+    "Every choice that a re-implementation needs, with its value in the configuration. Names in"
+    " brackets are those whose value it is."
+)
+HEADER = ("choice", "value", "the paper", "why", "settings", "figures")
+
+
+def table_of(registry: Registry, settings: Settings) -> list[str]:
+    """Return the choices of a study as lines of Markdown, a heading and a table.
+
+    Args:
+        registry: of the study.
+        settings: of the study.
+
+    Raises:
+        InputError: if a choice names a key that the settings lack.
+    """
+    rows = (_row(method, settings) for method in registry.methods)
+    return ["## Methods", "", BEFORE, "", *table(HEADER, rows), ""]
+
+
+def _row(method: Method, settings: Settings) -> tuple[str, ...]:
+    keys = Markdown("<br>".join(f"`{inert(key)}`" for key in method.settings))
+    figures = ", ".join(method.figures) or "all"
+    return method.text, value_of(method, settings), method.paper, method.why, keys, figures
+
+
+def value_of(method: Method, settings: Settings) -> str:
+    """Return what the configuration holds of a choice; empty if it names no key.
+
+    Raises:
+        InputError: if it names a key that the settings lack.
+    """
+    return "; ".join(filter(None, (_held(key, settings) for key in method.settings)))
+
+
+def untold(registry: Registry, settings: Settings) -> list[str]:
+    """Return the paths of all settings that no choice of a registry names.
+
+    Args:
+        registry: of the study.
+        settings: of the study.
+    """
+    keys = [key for method in registry.methods for key in method.settings]
+    return [
+        ".".join(path)
+        for path, _ in leaves(settings)
+        if path[0] not in NOT_METHODS and not any(_is_of(key, path) for key in keys)
+    ]
+
+
+def leaves(settings: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield path and value of everything that is no mapping with something in it."""
+    if not isinstance(settings, Mapping) or not settings:
+        yield path, settings
+        return
+    for name, value in settings.items():
+        yield from leaves(value, (*path, str(name)))
+
+
+def _is_of(key: str, path: Path) -> bool:
+    """Whether a key is that of a value, or of something above it."""
+    asked = key.split(".")
+    return len(asked) <= len(path) and all(map(fnmatchcase, path, asked))
+
+
+def _held(key: str, settings: Settings) -> str:
+    """The values of a key, each with the names whose value it is if there are several."""
+    found: dict[str, dict[str, list[str]]] = {}
+    asked = key.split(".")
+    for path, value in leaves(settings):
+        if _is_of(key, path):
+            part = ".".join(path[len(asked) :])
+            names = (step for pattern, step in zip(asked, path, strict=False) if "*" in pattern)
+            found.setdefault(part, {}).setdefault(_told(value), []).append(".".join(names))
+    if not found:
+        raise InputError(f"methods: the configuration has no {key}; name a key that it has")
+    return "; ".join(f"{part} {_by_value(values)}".strip() for part, values in found.items())
+
+
+def _by_value(values: Mapping[str, list[str]]) -> str:
+    if len(values) == 1:
+        return next(iter(values))
+    return ", ".join(f"{value} ({_some(names)})" for value, names in values.items())
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(_told, value)) if value else "none"
+    return "none" if value is None or value == {} else str(value)
