@@ -63,6 +63,7 @@ from replication.verification.reference import (
     run_keys,
     write_reference,
 )
+from replication.verification.renewal import renew
 from replication.verification.scorecard import counts as totals
 from replication.verification.scorecard import scorecard
 from replication.verification.sentences import READABLE, sentences
@@ -180,6 +181,7 @@ class Draw(NamedTuple):
 @click.option("--receipt", type=click.Path(path_type=Path), help="New file that tells the outcome.")
 @click.option("--by", help="Name, ORCID or URL of yours that the receipt may tell.")
 @click.option("--write", is_flag=True, help="Keep what is computed as the reference instead.")
+@click.option("--partly", is_flag=True, help="With --write: keep of the reference the rest.")
 def main(
     names: tuple[str, ...],
     level: Level,
@@ -193,11 +195,13 @@ def main(
     receipt: Path | None,
     by: str | None,
     write: bool,
+    partly: bool,
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
-    for new in (found, receipt):
-        if new:
-            _check_new(new)
+    for new in filter(None, (found, receipt)):
+        _check_new(new)
+    if partly and not write:
+        raise InputError("--partly: says how a reference is written; add --write")
     if profile and (write or level == "hash"):
         raise InputError("--workflow-profile: nothing is computed here; name a --level above hash")
     signature = Signature.parse({"by": by}, "--by")
@@ -213,7 +217,7 @@ def main(
         raise InputError("--receipt: tells the verification of one study; name it with --study")
     if write:
         for name in chosen:
-            write_results(project, name)
+            write_results(project, name, partly)
         return
     drawn = _drawn(level, draw, experiments)
     rows: list[tuple[Any, ...]] = []
@@ -256,28 +260,53 @@ def _check_new(path: Path) -> None:
         raise InputError(f"{path}: cannot be written; name a file that can")
 
 
-def write_results(project: Project, study: str) -> None:
+def write_results(project: Project, study: str, partly: bool = False) -> None:
     """Keep what is computed of a study in the current folder as its reference.
 
+    Args:
+        project: whose study it is.
+        study: its name.
+        partly: whether the reference that is there keeps what is not computed, see `renew`.
+
     Raises:
-        InputError: if something is not computed yet, or not with the default configuration.
+        InputError: if something is neither computed nor kept, or not of the default configuration,
+            or the reference that is to keep its part was changed by hand.
     """
     if not project.is_default(study):
         raise InputError(
             "only results of the default configuration become the reference; leave out overlays"
         )
+    folder = reference_folder(project.root, study)
+    found = _renewed(project, study, folder) if partly else _whole(project, study)
+    earlier = _in_short(folder)
+    write_reference(folder, found)
+    if earlier and earlier[0] != reference_digest(folder):
+        record_earlier(project.root, study, *earlier)
+    click.echo(f"The results are kept in {folder}")
+
+
+def _whole(project: Project, study: str) -> Reference:
     absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
     if absent:
         raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
     found, refused = collect(project.jobs, study, Path())
     for reason in refused.values():
         raise InputError(reason)
-    folder = reference_folder(project.root, study)
-    earlier = _in_short(folder)
-    write_reference(folder, found)
-    if earlier and earlier[0] != reference_digest(folder):
-        record_earlier(project.root, study, *earlier)
-    click.echo(f"The results are kept in {folder}")
+    return found
+
+
+def _renewed(project: Project, study: str, folder: Path) -> Reference:
+    kept, changed = read_reference(folder)
+    if changed:
+        raise InputError(
+            f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
+        )
+    found, refused = collect(project.jobs, study, Path())
+    renewal = renew(project.jobs.studies[study], found, kept)
+    for reason in refused.values():
+        click.echo(f"Left as it was: {reason}")
+    click.echo(f"Computed here: {', '.join(renewal.renewed) or 'nothing'}; all was judged anew")
+    return renewal.reference
 
 
 def _in_short(folder: Path) -> tuple[str, ReferenceInShort] | None:
@@ -409,8 +438,8 @@ def _known(current: Reference, reference: Reference) -> Reference:
     """Without what an overlay adds, as the reference has nothing of it."""
     digests = current.depends["settings"]
     added = [name for name in digests if name not in reference.depends["settings"]]
-    if added:
-        click.echo(f"Not in the reference: {', '.join(added)}")
+    if shown := [name for name in added if not name.startswith("test ")]:
+        click.echo(f"Not in the reference: {', '.join(shown)}")
     known = {name: digest for name, digest in digests.items() if name not in added}
     tables = {name: table for name, table in current.tables.items() if name in reference.tables}
     for name, kind in ((FINGERPRINTS, "experiment"), (EVIDENCE, "claim")):

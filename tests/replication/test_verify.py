@@ -73,6 +73,16 @@ def test_in_a_fresh_clone_the_verdicts_follow_from_the_reference(clone):
     assert f"did you mean '{STUDY}'?" in clone.verify("--study", f"{STUDY}s", succeed=False)
 
 
+def test_a_reference_is_renewed_in_part(clone):
+    assert "--partly: says how a reference is written" in verify(clone, "--partly", succeed=False)
+    folder = reference_folder(clone.folder, STUDY)
+    before = (folder / "verdicts.json").read_bytes()
+    output = verify(clone, "--write", "--partly")
+    assert "Computed here: nothing; all was judged anew" in output
+    assert (folder / "verdicts.json").read_bytes() == before
+    assert "Nothing is computed here; the reference itself is whole." in verify(clone)
+
+
 def test_what_is_computed_is_compared(computed):
     assert EQUAL in verify(computed)
     figure = computed.folder / FIGURE.replace(".pdf", ".csv")
@@ -129,7 +139,7 @@ EDITS = [
         f"{SOURCE}/published/fig1.csv",
         "0.368",
         "0.468",
-        "claim C1 is not as it was when the reference was made: its entry in the registry",
+        "test C1 is not as it was when the reference was made: its entry in the registry",
     ),
     (f"{SOURCE}/config.yaml", "updates: 200", "updates: 300", "figure fig2 is not as it was"),
     (
@@ -138,7 +148,7 @@ EDITS = [
         "count: 9",
         "experiment replication is not as it was when the reference was made: its settings or its",
     ),
-    (f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6", "claim C1 is not as it was"),
+    (f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6", "test C1 is not as it was"),
     (
         f"{SOURCE}/data.py",
         '"noise").normal(0,',
@@ -200,7 +210,7 @@ def test_settings_of_an_overlay_are_named_by_their_keys(computed):
 def test_what_fails_a_verification_is_printed_once(computed):
     computed.edit(f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6")
     output = computed.run("verify", "--config", f"study={STUDY}", succeed=False)
-    for said in ("claim C1 is not as it was", "verdict on C1:", "Error: 3 differences"):
+    for said in ("test C1 is not as it was", "verdict on C1:", "Error: 3 differences"):
         assert output.count(said) == 1, output
     assert "reference, judged again; results: verdict on C1:" in output
 

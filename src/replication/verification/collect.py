@@ -117,9 +117,10 @@ def depends(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
 
 
 def settings(jobs: Jobs, study: str) -> dict[str, str]:
-    """Digest of the settings of every figure, claim and experiment of a study.
+    """Digest of the settings of every figure, claim and experiment of a study, and of tests.
 
-    A claim's include how it is judged, and its table of published values.
+    A claim's are those of its evidence, its table of published values among them, a test's say how
+    that is judged.
     """
     files = jobs.studies[study].files
     kinds = {"figure": files.tables, "claim": files.evidence, "experiment": files.fingerprints}
@@ -130,9 +131,9 @@ def settings(jobs: Jobs, study: str) -> dict[str, str]:
     }
     beside = jobs.studies[study].registry.beside
     for name, claim in jobs.studies[study].claims.items():
-        judged = claim.model_dump(mode="json", include={"test", "measure"})
+        judged = claim.model_dump(mode="json", include={"test"})
         judged |= {"family": claim.family, "robustness": beside}
-        digests[f"claim {name}"] = digest([digests[f"claim {name}"], judged])
+        digests[f"test {name}"] = digest(judged)
     return digests
 
 

@@ -8,8 +8,9 @@ from replication.verification.differences import Difference
 READABLE = "readable"
 """What a file should be; of one that cannot be used, the reason is what was found."""
 _DEPENDS_ON = {
-    "claim": "its entry in the registry, its published values, or the settings or seeds of what it"
-    " is measured on",
+    "claim": "its measure, its published values, or the settings or seeds of what it is measured"
+    " on",
+    "test": "its entry in the registry, or what counts for robustness,",
     "figure": "its settings, its published values, or the settings or seeds of what it shows",
     "experiment": "its settings or its seeds",
 }
