@@ -139,7 +139,7 @@ EDITS = [
         f"{SOURCE}/published/fig1.csv",
         "0.368",
         "0.468",
-        "test C1 is not as it was when the reference was made: its entry in the registry",
+        "claim C1 is not as it was when the reference was made: its measure, its published values",
     ),
     (f"{SOURCE}/config.yaml", "updates: 200", "updates: 300", "figure fig2 is not as it was"),
     (
