@@ -13,7 +13,7 @@ from replication.errors import InputError
 from replication.markdown import Markdown, inert, table
 from replication.registry import Method, Registry
 
-NAMED = 4
+NAMED = 8
 """Names that are told of those whose value is the same."""
 NOT_METHODS = ("figures", "claims", "texts")
 """Parts of a study's section that change no number: drawings, and what a user adds."""
@@ -54,7 +54,15 @@ def value_of(method: Method, settings: Settings) -> str:
     Raises:
         InputError: if it names a key that the settings lack.
     """
-    return "; ".join(filter(None, (_held(key, settings) for key in method.settings)))
+    held = [(key, _held(key, settings)) for key in method.settings]
+    if len(held) == 1:
+        return held[0][1]
+    return "; ".join(f"{_label(key)} {value}".strip() for key, value in held)
+
+
+def _label(key: str) -> str:
+    """What a value is called beside others: the last step of its key that is a name."""
+    return next((step for step in reversed(key.split(".")) if "*" not in step), "")
 
 
 def untold(registry: Registry, settings: Settings) -> list[str]:
@@ -119,4 +127,6 @@ def _told(value: Any) -> str:
         return f"{value:.6g}"
     if isinstance(value, list):
         return ", ".join(map(_told, value)) if value else "none"
+    if isinstance(value, Mapping) and value:
+        return f"({', '.join(f'{name} {_told(each)}' for name, each in value.items())})"
     return "none" if value is None or value == {} else str(value)

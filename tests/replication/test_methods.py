@@ -44,10 +44,13 @@ def test_a_choice_shows_what_the_configuration_holds(key, value):
 
 
 def test_values_of_several_keys_stand_side_by_side_and_many_names_are_not_all_told():
-    assert value_of(method("width", "experiments.slow.rate"), SETTINGS) == "48; 0.001"
+    assert value_of(method("width", "experiments.slow.rate"), SETTINGS) == "width 48; rate 0.001"
     assert value_of(method(), SETTINGS) == ""
-    many = {"rates": {f"n{number}": 1 + number // 6 for number in range(7)}}
-    assert value_of(method("rates.*"), many) == "1 (n0, n1, n2, n3 and 2 more), 2 (n6)"
+    many = {"rates": {f"n{number}": 1 + number // 10 for number in range(11)}}
+    named = ", ".join(f"n{number}" for number in range(8))
+    assert value_of(method("rates.*"), many) == f"1 ({named} and 2 more), 2 (n10)"
+    listed = {"panels": [{"size": 1, "kinds": ["a", "b"]}, {"size": 2, "kinds": []}]}
+    assert value_of(method("panels"), listed) == "(size 1, kinds a, b), (size 2, kinds none)"
 
 
 @pytest.mark.parametrize("key", ["experiment.*.rate", "experiments.*.rates", "width.x"])
