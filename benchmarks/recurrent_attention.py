@@ -1,16 +1,19 @@
 """`python -m benchmarks.recurrent_attention`: what an update of all seeds at once costs.
 
 Against the same updates of one seed after the other, each as a process of its own would do them,
-both measured by turns in one process on one thread; starting the processes is not counted.
+both measured by turns in one process on one thread; starting the processes is not counted. Both
+have the same losses, to the bit.
 """
 
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import click
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
+from benchmarks.turns import ROUNDS, Compared, compared, printed
 from replication.configuration import configure
-from replication.markdown import table
 from replication.study import find_studies
 from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
@@ -18,37 +21,61 @@ from transformer_dynamics.recurrent_attention.training import State, train
 
 CONDITIONS = ("itrsa", "akorn")
 UPDATES = 5
-ROUNDS = 3
+"""Of one timing."""
 
 
-def main() -> None:
-    """Print the table."""
-    torch.set_num_threads(1)
+def jobs(conditions: Sequence[str] = CONDITIONS) -> Iterator[tuple[str, TrainJob, list[int]]]:
+    """Names of conditions, and their default settings and seeds."""
     study = find_studies()["recurrent_attention"]
     configuration = configure({}, {study.name: study})
     experiments = study.experiments(configuration.section(study.name), configuration.computation)
-    rows = []
-    for condition in CONDITIONS:
+    for condition in conditions:
         (run,) = experiments[condition].runs.values()
-        job = TrainJob.parse(run.settings.model_dump(), condition)
-        boards = sample(job.boards, [], [])
-        together = train(job, list(run.seeds), boards)
-        alone = [train(job, [seed], boards) for seed in run.seeds]
-        rounds = [(_seconds([together]), _seconds(alone)) for _ in range(ROUNDS)]
-        best = [min(seconds) for seconds in zip(*rounds, strict=True)]
-        for name, seconds in zip(("all at once", "one after the other"), best, strict=True):
-            ratio = f"{best[1] / seconds:.2f}"
-            rows.append((condition, str(len(run.seeds)), name, f"{1e3 * seconds:.0f} ms", ratio))
-    print("\n".join(table(("condition", "seeds", "trained", "an update of all", "ratio"), rows)))
+        yield condition, TrainJob.parse(run.settings.model_dump(), condition), list(run.seeds)
 
 
-def _seconds(runs: list[Iterator[State]]) -> float:
-    """Of one update of every run, over several."""
-    begin = time.perf_counter()
-    for _ in range(UPDATES):
-        for updates in runs:
-            next(updates)
-    return (time.perf_counter() - begin) / UPDATES
+def seeds_together(
+    condition: str, job: TrainJob, seeds: list[int], updates: int = UPDATES, rounds: int = ROUNDS
+) -> Compared:
+    """Some updates of a condition.
+
+    Args:
+        condition: its name.
+        job: its settings.
+        seeds: of its runs.
+        updates: of every timing; training goes on from one to the next.
+        rounds: how often each way is timed.
+    """
+    boards = sample(job.boards, [], [])
+    together, alone = train(job, seeds, boards), [train(job, [seed], boards) for seed in seeds]
+    return compared(
+        f"{updates} updates of {len(seeds)} seeds, {condition}",
+        (
+            "one seed after the other",
+            lambda: np.concatenate([_losses(run, updates) for run in alone], axis=1),
+            lambda: _losses(together, updates),
+        ),
+        0.0,
+        rounds,
+    )
+
+
+def _losses(run: Iterator[State], updates: int) -> NDArray[np.float32]:
+    """[update, seed] of the next updates."""
+    return np.array([next(run).losses[-1] for _ in range(updates)])
+
+
+def compare(rounds: int = ROUNDS) -> Iterator[Compared]:
+    """All conditions."""
+    for job in jobs():
+        yield seeds_together(*job, rounds=rounds)
+
+
+@click.command(help=__doc__)
+def main() -> None:
+    """Print the table."""
+    torch.set_num_threads(1)
+    click.echo(printed(compare()))
 
 
 if __name__ == "__main__":
