@@ -2,20 +2,21 @@
 
 Against the plain loop: torch.nn.TransformerEncoder, a linear layer over the vocabulary,
 torch.nn.CrossEntropyLoss, clip_grad_norm_ and torch.optim.SGD with dense gradients, with the same
-batches, dropout and number of threads, both measured by turns in one process.
+batches, dropout and number of threads, both measured by turns in one process. Without dropout,
+which each draws in its own way, both have the same losses from the same start; this is tried first.
 """
 
 import math
 import resource
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+import click
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from replication.markdown import table
-from transformer_dynamics.scan_and_snap_text.model import positions
+from benchmarks.turns import ROUNDS, Compared, check, compared, printed
+from transformer_dynamics.scan_and_snap_text.model import Layer, Parameters, positions
 from transformer_dynamics.scan_and_snap_text.settings import (
     Evaluation,
     TextModel,
@@ -24,12 +25,14 @@ from transformer_dynamics.scan_and_snap_text.settings import (
     TokenJob,
 )
 from transformer_dynamics.scan_and_snap_text.tokens import Corpus, columns
-from transformer_dynamics.scan_and_snap_text.training import train
+from transformer_dynamics.scan_and_snap_text.training import Progress, train
 
 VOCABULARY = 28_782
 """Words of WikiText-2."""
 UPDATES = 12
-ROUNDS = 3
+"""Of one timing."""
+AGREED = 3
+"""Updates whose losses are compared."""
 
 
 class PlainModel(nn.Module):
@@ -50,13 +53,53 @@ class PlainModel(nn.Module):
     def forward(self, words: Tensor) -> Tensor:
         """[T, B] ids to [T, B, V] logits."""
         embedded = self.embedding(words) * math.sqrt(self.embedding.embedding_dim)
-        return self.output(self.encoder(self.dropout(embedded + self.positions), self.mask))
+        hidden = self.encoder(self.dropout(embedded + self.positions), self.mask)
+        logits: Tensor = self.output(hidden)
+        return logits
+
+    @torch.no_grad()
+    def take(self, parameters: Parameters) -> None:
+        """Copy parameters of this project's model."""
+        for theirs, ours in zip(self.encoder.layers, parameters.layers, strict=True):
+            named = dict(theirs.named_parameters())
+            for name, tensor in zip(NAMES, _tensors(ours), strict=True):
+                named[name].copy_(tensor)
+        self.embedding.weight.copy_(parameters.embedding)
+        self.output.weight.copy_(parameters.output.weight)
+        self.output.bias.copy_(parameters.output.bias)
 
 
-def plain_updates(job: TextTrainJob, corpus: Corpus) -> Iterator[None]:
-    """The plain loop, one update at a time."""
+NAMES = (
+    "self_attn.in_proj_weight", "self_attn.in_proj_bias", "self_attn.out_proj.weight",
+    "self_attn.out_proj.bias", "norm1.weight", "norm1.bias", "linear1.weight", "linear1.bias",
+    "linear2.weight", "linear2.bias", "norm2.weight", "norm2.bias",
+)  # fmt: skip
+"""Of PyTorch's layer, in the order of `Layer`."""
+
+
+def _tensors(layer: Layer) -> list[Tensor]:
+    """One layer's parameters in the order of `NAMES`."""
+    return [
+        part
+        for name, tensor in layer._asdict().items()
+        for part in (tensor if name.endswith("norm") else [tensor])
+    ]
+
+
+def plain_updates(
+    job: TextTrainJob, corpus: Corpus, start: Parameters | None = None
+) -> Iterator[float]:
+    """The plain loop: the loss of one update after another.
+
+    Args:
+        job: model and training.
+        corpus: the text.
+        start: parameters that it starts from; those of PyTorch if left out.
+    """
     training = job.training
     model = PlainModel(job.model, training.chunk_length, training.dropout).train()
+    if start:
+        model.take(start)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=job.learning_rate)
     text = columns(corpus.train, training.batch_size)
@@ -64,46 +107,83 @@ def plain_updates(job: TextTrainJob, corpus: Corpus) -> Iterator[None]:
         chunk = text.chunk(index, training.chunk_length)
         words, targets = (torch.from_numpy(part.T.astype(np.int64)) for part in chunk)
         optimizer.zero_grad()
-        criterion(model(words).view(-1, VOCABULARY), targets.flatten()).backward()
+        loss = criterion(model(words).view(-1, VOCABULARY), targets.flatten())
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), training.clip)
         optimizer.step()
-        yield
+        yield float(loss.detach())
 
 
+def agree(layers: int) -> None:
+    """Compare the losses of both loops without dropout.
+
+    Args:
+        layers: of the model.
+
+    Raises:
+        ClickException: if they differ by more than rounding.
+    """
+    job, corpus = _job(layers, dropout=0.0), _corpus()
+    ours = train(job, 1, corpus)
+    # Yielded once before the first update, and changed in place after it.
+    plain = plain_updates(job, corpus, next(ours).parameters)
+    exact, found = [next(plain) for _ in range(AGREED)], _losses(ours, AGREED)
+    check(f"{layers} layer(s) of text", exact, found, 1e-4)
+
+
+def _losses(updates: Iterator[Progress], number: int) -> list[float]:
+    return [next(updates).losses[-1] for _ in range(number)]
+
+
+def updates(layers: int, rounds: int = ROUNDS) -> Compared:
+    """Updates with dropout.
+
+    Args:
+        layers: of the model.
+        rounds: how often each way is timed.
+    """
+    agree(layers)
+    job, corpus = _job(layers), _corpus()
+    plain, ours = plain_updates(job, corpus), train(job, 1, corpus)
+    next(ours)
+
+    # Dropout and starts differ, so that the number of losses is all that they have in common.
+    def number(losses: list[float]) -> int:
+        return len(losses)
+
+    return compared(
+        f"{UPDATES} updates on text, {layers} layer(s)",
+        (
+            "plain loop",
+            lambda: number([next(plain) for _ in range(UPDATES)]),
+            lambda: number(_losses(ours, UPDATES)),
+        ),
+        0.0,
+        rounds,
+    )
+
+
+def compare(rounds: int = ROUNDS) -> Iterator[Compared]:
+    """Both depths of the paper."""
+    for layers in (1, 3):
+        yield updates(layers, rounds)
+
+
+@click.command(help=__doc__)
 def main() -> None:
     """Print the table."""
-    rows = []
-    for layers in (1, 3):
-        job, corpus = _job(layers), _corpus()
-        plain, ours = plain_updates(job, corpus), train(job, 1, corpus)
-        next(plain), next(ours), next(ours)
-        seconds: dict[str, list[float]] = {"plain": [], "ours": []}
-        for _ in range(ROUNDS):
-            for name, updates in (("plain", plain), ("ours", ours)):
-                seconds[name].append(_time(lambda updates=updates: next(updates)))
-        best = {name: min(values) for name, values in seconds.items()}
-        rows.append((f"plain loop, {layers} layer(s)", f"{best['plain']:.3f} s", "1"))
-        ratio = f"{best['plain'] / best['ours']:.2f}"
-        rows.append((f"this project, {layers} layer(s)", f"{best['ours']:.3f} s", ratio))
+    torch.set_num_threads(1)
+    click.echo(printed(compare()))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print("\n".join(table(("an update, one thread", "best of 3", "ratio"), rows)))
-    print(f"\npeak memory of both together: {memory:.0f} MiB")
+    click.echo(f"\npeak memory of both together: {memory:.0f} MiB")
 
 
-def _time(update: Callable[[], object]) -> float:
-    """Seconds of one update, over several."""
-    begin = time.perf_counter()
-    for _ in range(UPDATES):
-        update()
-    return (time.perf_counter() - begin) / UPDATES
-
-
-def _job(layers: int) -> TextTrainJob:
+def _job(layers: int, dropout: float = 0.3) -> TextTrainJob:
     return TextTrainJob(
         tokens=TokenJob(train="0" * 64, valid="0" * 64),
         model=TextModel(layers=layers),
         learning_rate=5.0,
-        training=TextTraining(epochs=1, dropout=0.3),
+        training=TextTraining(epochs=1, dropout=dropout),
         evaluation=Evaluation(shown_chunk=0, sampled_chunks=1),
         device="cpu",
     )
