@@ -103,8 +103,10 @@ format: $(TOOLS)
 	$(RUN) ruff format
 	$(RUN) snakefmt Snakefile workflow
 
+# What users type, then each study's costliest steps against the literal ways.
 benchmark: $(TOOLS)
 	$(RUN) python -m benchmarks
+	$(RUN) python -m benchmarks.steps
 
 # Previews for the README, from the same tables as the figures. Some take hours where their runs are
 # not there yet; `make gallery PICTURES=figures/fig6.png` draws one.
