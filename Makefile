@@ -47,7 +47,7 @@ tools: $(TOOLS)
 cluster: $(READY)
 	$(call install,requirements-cluster.lock)
 
-# The environment with what reads pretrained encoders.
+# The environment with what reads pretrained encoders, in whatever format.
 encoders: $(READY)
 	$(call install,requirements-encoders.lock)
 
@@ -124,7 +124,7 @@ lock:
 	.lock-venv/bin/python -m pip install --quiet pip-tools
 	$(RESOLVE) --upgrade --extra dev -o requirements-dev.lock
 	$(RESOLVE) --constraint requirements-dev.lock --extra cluster -o requirements-cluster.lock
-	$(RESOLVE) --constraint requirements-dev.lock --extra encoders -o requirements-encoders.lock
+	$(RESOLVE) --constraint requirements-dev.lock --extra onnx -o requirements-encoders.lock
 	$(RESOLVE) --constraint requirements-dev.lock -o requirements.lock
 	sed -i 's/^\(torch==[^+]*\)+.*/\1/' requirements*.lock
 	.lock-venv/bin/python .github/hashes requirements*.lock > requirements.hashes
