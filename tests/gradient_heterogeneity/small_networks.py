@@ -3,14 +3,10 @@
 import gzip
 
 import numpy as np
-import torch
 
 from replication.generators import generator
-from transformer_dynamics.gradient_heterogeneity import efficientnet
-from transformer_dynamics.gradient_heterogeneity.efficientnet import Stage
 from transformer_dynamics.gradient_heterogeneity.net_settings import SOURCES, Shape
 
-STAGES = (Stage(1, 3, 1, 1, 4), Stage(2, 5, 2, 6, 6))
 TEXT = """
  = A heading =
 
@@ -57,23 +53,3 @@ def write_images(folder, train=40, test=12):
 def idx(values):
     head = bytes((0, 0, 8, values.ndim)) + np.array(values.shape, ">u4").tobytes()
     return head + values.tobytes()
-
-
-def convolutional(seed=0):
-    """Weights of a small EfficientNet as they are published."""
-    module = efficientnet.EfficientNet(8, STAGES, 16)
-    random = torch.Generator().manual_seed(seed)
-    names = {new: old for old, new in efficientnet.PARTS.items()}
-    inside = {new: old for old, new in efficientnet.INSIDE.items()}
-    published = {"_fc.weight": torch.zeros(3, 16), "_fc.bias": torch.zeros(3)}
-    for name, tensor in module.state_dict().items():
-        part, _, last = name.rpartition(".")
-        if part.startswith("blocks."):
-            _, number, *inner = part.split(".")
-            part = f"_blocks.{number}.{inside['.'.join(inner)]}"
-        else:
-            part = names[part]
-        value = torch.randn(tensor.shape, generator=random) if tensor.dim() else tensor
-        positive = last in {"weight", "running_var"} and tensor.dim() == 1
-        published[f"{part}.{last}"] = value.abs() + 0.5 if positive else value
-    return published

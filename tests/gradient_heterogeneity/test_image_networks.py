@@ -1,24 +1,30 @@
 """Images and networks for them, from their files to features."""
 
 import gzip
+import sys
 
 import numpy as np
 import pytest
 import torch
-from small_networks import convolutional, idx, write_images
+from small_networks import idx, write_images
 
 from replication.errors import InputError
 from transformer_dynamics.gradient_heterogeneity import (
     efficientnet,
     image_files,
     images,
-    onnx_file,
     vit,
+    vit_file,
 )
 from transformer_dynamics.gradient_heterogeneity.build import build
 from transformer_dynamics.gradient_heterogeneity.data import images as images_data
 from transformer_dynamics.gradient_heterogeneity.data import network as network_data
-from transformer_dynamics.gradient_heterogeneity.made_up import VIT, entry, onnx, vit_file
+from transformer_dynamics.gradient_heterogeneity.made_up import (
+    VIT,
+    efficientnet_file,
+    onnx_file,
+    published_vit,
+)
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
     ImageNet,
     ImagesJob,
@@ -64,7 +70,7 @@ def test_a_vision_transformer_is_read_from_its_file(tmp_path):
     module = small_vit()
     weights = {name: value.numpy() for name, value in module.state_dict().items()}
     path = tmp_path / "vit_s_focus.onnx"
-    path.write_bytes(vit_file(weights))
+    path.write_bytes(published_vit(weights))
     found = network_data.sample(NetworkJob(network="vit_s"), [], [path])
     assert found.keys() == weights.keys()
     assert all(np.array_equal(found[name], weights[name]) for name in weights)
@@ -76,21 +82,34 @@ def test_a_vision_transformer_is_read_from_its_file(tmp_path):
 
 
 def test_what_is_no_onnx_file_is_refused():
-    whole = onnx([("a", np.arange(6.0).reshape(2, 3), "raw")], [("n", "MatMul", ["x", "a"])])
-    graph = onnx_file.read(whole)
-    assert graph.nodes == {"n": onnx_file.Node("MatMul", ["x", "a"])}
-    assert graph.tensors["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
-    for content in (b"", b"no such thing", whole[:-20], whole[3:], entry(7, 3)):
+    values = np.arange(6.0).reshape(2, 3)
+    whole = onnx_file([("a", values, "raw")], [("n", "MatMul", ["x", "a"])])
+    for content in (b"no such thing", whole[:-20], whole[3:]):
         with pytest.raises(InputError, match="no ONNX file"):
-            onnx_file.read(content)
-    with pytest.raises(InputError, match="onnx::Concat_1957"):
-        vit.weights(graph)
+            vit_file.weights(content)
+    for content in (b"", whole):
+        with pytest.raises(InputError, match="onnx::Concat_1957"):
+            vit_file.weights(content)
     with pytest.raises(InputError, match="no weights of a vision transformer"):
-        vit.build({"a": graph.tensors["a"]})
+        vit.build({"a": values})
+
+
+def test_no_other_file_is_read(tmp_path, monkeypatch):
+    """A tensor may name a file beside that of its network."""
+    import onnx
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret").write_bytes(np.zeros(6, "<f4").tobytes())
+    model = onnx.load_model_from_string(onnx_file([("a", np.zeros(6), "raw")], []))
+    tensor = model.graph.initializer[0]
+    onnx.external_data_helper.set_external_data(tensor, "secret")
+    tensor.ClearField("raw_data")
+    with pytest.raises(InputError, match="is in another file"):
+        vit_file.weights(model.SerializeToString())
 
 
 def test_a_convolutional_network_computes_what_its_weights_say():
-    published = convolutional()
+    published = efficientnet_file(4, 16)
     module = efficientnet.build(efficientnet.weights(published))
     pixels = random(2, 3, 64, 64, seed=1)
 
@@ -111,24 +130,43 @@ def test_a_convolutional_network_computes_what_its_weights_say():
         return state.clamp(0, 6) if cut else state
 
     state = layer(pixels, "_conv_stem", "_bn0", stride=2)
-    for number, (stride, expands) in enumerate([(1, False), (2, True), (1, True)]):
-        name, inner = f"_blocks.{number}", state
-        if expands:
-            inner = layer(inner, f"{name}._expand_conv", f"{name}._bn0")
-        inner = layer(inner, f"{name}._depthwise_conv", f"{name}._bn1", stride=stride)
-        inner = layer(inner, f"{name}._project_conv", f"{name}._bn2", cut=False)
-        state = inner + state if number == 2 else inner
+    # By stage: blocks, stride, edge of the kernel and width; a narrow network has all of them.
+    stages = [
+        (1, 1, 3, 2),
+        (2, 2, 3, 3),
+        (2, 2, 5, 5),
+        (3, 2, 3, 10),
+        (3, 1, 5, 14),
+        (4, 2, 5, 24),
+        (1, 1, 3, 40),
+    ]
+    number = 0
+    for blocks, stride, edge, width in stages:
+        for place in range(blocks):
+            name, inner = f"_blocks.{number}", state
+            if number:
+                inner = layer(inner, f"{name}._expand_conv", f"{name}._bn0")
+                assert inner.shape[1] == 6 * state.shape[1]
+            assert published[f"{name}._depthwise_conv.weight"].shape[-1] == edge
+            inner = layer(
+                inner, f"{name}._depthwise_conv", f"{name}._bn1", stride=1 if place else stride
+            )
+            inner = layer(inner, f"{name}._project_conv", f"{name}._bn2", cut=False)
+            assert inner.shape[1] == width
+            state = inner + state if place else inner
+            number += 1
+    assert number == 16
     expected = layer(state, "_conv_head", "_bn1").mean(dim=(2, 3))
     with torch.no_grad():
         found = module(pixels)
-    assert found.shape == (2, 16)
+    assert found.shape == (2, 160)
     assert (found - expected).abs().max() < 1e-4 * expected.abs().max()
 
 
 def test_weights_are_read_as_tensors_alone(tmp_path):
     path = tmp_path / "efficientnet-lite0.pth"
     job = NetworkJob(network="efficientnet")
-    torch.save(convolutional(), path)
+    torch.save(efficientnet_file(), path)
     assert "blocks.1.depthwise.convolution.weight" in network_data.sample(job, [], [path])
     torch.save({"_conv_stem.weight": torch.nn.Linear(1, 1)}, path)
     with pytest.raises(InputError, match="holds no weights"):
@@ -145,7 +183,7 @@ def test_weights_are_read_as_tensors_alone(tmp_path):
 def test_a_file_with_other_weights_is_named(tmp_path):
     path = tmp_path / "efficientnet-lite0.pth"
     job = NetworkJob(network="efficientnet")
-    whole = convolutional()
+    whole = efficientnet_file()
     name = "_blocks.1._depthwise_conv.weight"
     for content, said in (
         (b"<html>", "holds no weights"),
@@ -166,23 +204,32 @@ def test_a_file_with_another_vision_transformer_is_named(tmp_path):
     whole = {name: value.numpy() for name, value in small_vit().state_dict().items()}
     positions = "embeddings.position_embeddings"
     without = {name: value for name, value in whole.items() if not name.startswith("layernorm")}
-    path.write_bytes(vit_file(whole))
+    path.write_bytes(published_vit(whole))
     job = NetworkJob(network="vit_s")
     assert network_data.sample(job, [], [path]).keys() == whole.keys()
     for content, said in (
         (b"<html>", "no ONNX file"),
-        (vit_file(without), "'layernorm.weight'"),
-        (vit_file(whole | {"layernorm.weight": np.zeros(0)}), "division"),
-        (vit_file(whole | {"layernorm.weight": np.zeros(())}), "vision transformer"),
-        (vit_file(whole | {positions: whole[positions][:, :0]}), "vision transformer"),
-        (vit_file(whole | {positions: whole[positions][0]}), "are no positions"),
-        (vit_file(whole | {positions: whole[positions][:, :-1]}), "vision transformer"),
-        (vit_file(whole | {"layernorm.bias": whole["layernorm.bias"] * np.inf}), "not finite"),
-        (onnx([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", [])]), "onnx::Concat"),
+        (published_vit(without), "'layernorm.weight'"),
+        (published_vit(whole | {"layernorm.weight": np.zeros(0)}), "division"),
+        (published_vit(whole | {"layernorm.weight": np.zeros(())}), "vision transformer"),
+        (published_vit(whole | {positions: whole[positions][:, :0]}), "vision transformer"),
+        (published_vit(whole | {positions: whole[positions][0]}), "are no positions"),
+        (published_vit(whole | {positions: whole[positions][:, :-1]}), "vision transformer"),
+        (published_vit(whole | {"layernorm.bias": whole["layernorm.bias"] * np.inf}), "not finite"),
+        (onnx_file([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", [])]), "onnx::Concat"),
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=f"{path.name}: .*{said}"):
             network_data.sample(job, [], [path])
+
+
+def test_a_missing_package_is_no_damaged_file(tmp_path, monkeypatch):
+    path = tmp_path / "weights"
+    torch.save(efficientnet_file(), path)
+    for package, network in (("transformers", "efficientnet"), ("onnx", "vit_s")):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(InputError, match=f"^the package {package} is needed.*make encoders"):
+            network_data.sample(NetworkJob(network=network), [], [path])
 
 
 def test_images_are_read_and_drawn(folder):
@@ -241,7 +288,7 @@ def test_pixels_are_enlarged_and_normalised():
 
 
 def test_a_network_with_a_head(folder):
-    weights = efficientnet.weights(convolutional())
+    weights = efficientnet.weights(efficientnet_file())
     net = build(CHOICE, 1, [data(folder), weights])
     kinds = {name: (block.layer, block.kind) for name, block in net.blocks.items()}
     assert kinds["body.stem.convolution.weight"] == (0, "embedding")

@@ -10,7 +10,7 @@ cut off at 0 and 6. Padding is TensorFlow's: of an odd number of pixels the larg
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,41 +30,16 @@ EPSILON = 1e-3
 FORGOTTEN = 0.1
 """Share of a running statistic that a batch replaces: PyTorch's, as in the paper's ResNet18. By the
 0.01 that this network was trained with, statistics lag far behind in some hundred steps."""
-
-
-class Stage(NamedTuple):
-    """Some blocks in a row."""
-
-    blocks: int
-    """How many; all but the first keep width and size."""
-    kernel: int
-    """Edge of the kernel."""
-    stride: int
-    """Of the first."""
-    expansion: int
-    """Channels within, over those that come in."""
-    width: int
-    """Channels that go out."""
-
-
 STEM = 32
-"""Channels after the stem."""
-STAGES = (
-    Stage(1, 3, 1, 1, 16),
-    Stage(2, 3, 2, 6, 24),
-    Stage(2, 5, 2, 6, 40),
-    Stage(3, 3, 2, 6, 80),
-    Stage(3, 5, 1, 6, 112),
-    Stage(4, 5, 2, 6, 192),
-    Stage(1, 3, 1, 6, 320),
-)
-"""As published."""
-STRIDES = tuple(
-    stage.stride if place == 0 else 1 for stage in STAGES for place in range(stage.blocks)
-)
-"""Of all blocks."""
+"""Channels after the stem, and what all widths are in proportion to."""
 TOP = 1280
 """Features."""
+BLOCKS = 16
+"""As published."""
+BY_STAGE = (
+    "in_channels", "out_channels", "kernel_sizes", "strides", "expand_ratios", "num_block_repeats",
+)  # fmt: skip
+"""What transformers' defaults say of each of seven stages of blocks of one width."""
 PARTS = {
     "_conv_stem": "stem.convolution", "_bn0": "stem.normalisation",
     "_conv_head": "top.convolution", "_bn1": "top.normalisation",
@@ -78,77 +53,72 @@ INSIDE = {
 """The same within a block."""
 
 
-class Convolution(nn.Module):
-    """A convolution, its normalisation and perhaps a cut-off."""
+class EfficientNet(nn.Module):
+    """All of it but the linear layer on top: transformers' EfficientNet under the names used here.
 
-    def __init__(
-        self, inputs: int, outputs: int, kernel: int, stride: int, groups: int, *, cut: bool
-    ) -> None:
-        """With weights that are to be loaded.
+    In float64 its values, gradients and Hessian-vector products at the published weights are, to
+    the last bit, those of a module written for these weights alone; in float32 one gradient
+    differs, by 2e-7 of its largest entry. transformers always weighs channels by their means
+    ("squeeze and excitation"), which lite networks do not: an identity takes that place. timm has
+    the network as it is, but imports torchvision, and of this PyPI has only a build that fails with
+    the build of torch for processors alone.
+    """
+
+    def __init__(self, stem: int = STEM, blocks: int = BLOCKS) -> None:
+        """With random weights.
 
         Args:
-            inputs: channels.
-            outputs: channels.
-            kernel: its edge.
-            stride: pixels from one place to the next.
-            groups: 1, or as many as channels, so that each is on its own.
-            cut: whether values are cut off at 0 and 6.
+            stem: channels after the stem; others are in proportion.
+            blocks: how many there are; further ones, to the end of a stage, are added.
+
+        Raises:
+            ImportError: if the package is missing.
         """
+        from transformers import EfficientNetConfig, EfficientNetModel
+
         super().__init__()
-        self.convolution = nn.Conv2d(inputs, outputs, kernel, stride, groups=groups, bias=False)
-        self.normalisation = nn.BatchNorm2d(outputs, EPSILON, FORGOTTEN)
-        before, after = (kernel - stride) // 2, (kernel - stride + 1) // 2
-        self.padding = (before, after, before, after)
-        self.cut = cut
-
-    def forward(self, state: Tensor) -> Tensor:
-        """[n, inputs, H, W] to [n, outputs, H/stride, W/stride]."""
-        padded = nn.functional.pad(state, self.padding)
-        found: Tensor = self.normalisation(self.convolution(padded))
-        return nn.functional.relu6(found) if self.cut else found
-
-
-class Block(nn.Module):
-    """One of the blocks."""
-
-    def __init__(self, inputs: int, stage: Stage, stride: int) -> None:
-        """Channels that come in, what the stage says, and a stride of its own."""
-        super().__init__()
-        inner = inputs * stage.expansion
-        if stage.expansion > 1:
-            self.expand = Convolution(inputs, inner, 1, 1, 1, cut=True)
-        self.depthwise = Convolution(inner, inner, stage.kernel, stride, inner, cut=True)
-        self.project = Convolution(inner, stage.width, 1, 1, 1, cut=False)
-        self.is_residual = stride == 1 and inputs == stage.width
-
-    def forward(self, state: Tensor) -> Tensor:
-        """[n, inputs, H, W] to [n, width, H/stride, W/stride]."""
-        inner: Tensor = self.expand(state) if hasattr(self, "expand") else state
-        found: Tensor = self.project(self.depthwise(inner))
-        return found + state if self.is_residual else found
-
-
-class EfficientNet(nn.Module):
-    """All of it but the linear layer on top."""
-
-    def __init__(
-        self, stem: int = STEM, stages: tuple[Stage, ...] = STAGES, top: int = TOP
-    ) -> None:
-        """Of the published widths, or of others for a small model."""
-        super().__init__()
-        self.stem = Convolution(3, stem, 3, 2, 1, cut=True)
-        blocks, width = [], stem
-        for stage in stages:
-            for place in range(stage.blocks):
-                blocks.append(Block(width, stage, stage.stride if place == 0 else 1))
-                width = stage.width
-        self.blocks = nn.Sequential(*blocks)
-        self.top = Convolution(width, top, 1, 1, 1, cut=True)
+        published = EfficientNetConfig()
+        stages = int(np.searchsorted(np.cumsum(published.num_block_repeats), blocks)) + 1
+        config = EfficientNetConfig(
+            width_coefficient=stem / STEM,
+            depth_coefficient=1.0,
+            depth_divisor=1,
+            hidden_dim=TOP * stem // STEM,
+            hidden_act="relu6",
+            batch_norm_eps=EPSILON,
+            batch_norm_momentum=FORGOTTEN,
+            drop_connect_rate=0.0,
+            **{name: getattr(published, name)[:stages] for name in BY_STAGE},
+        )
+        network = EfficientNetModel(config).eval()
+        encoder = network.encoder
+        for block in encoder.blocks:
+            block.squeeze_excite = nn.Identity()
+        # The network itself is no part of this module, as its tensors would have two names.
+        self.run = network.__call__
+        self.stem = _pair(network.embeddings.convolution, network.embeddings.batchnorm)
+        self.blocks = nn.ModuleList(map(_parts, encoder.blocks))
+        self.top = _pair(encoder.top_conv, encoder.top_bn)
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Features [n, 1280] of normalised pixels [n, 3, H, W]."""
-        found: Tensor = self.top(self.blocks(self.stem(pixels)))
+        found: Tensor = self.run(pixels).last_hidden_state
         return found.mean(dim=(2, 3))
+
+
+def _parts(block: Any) -> nn.ModuleDict:
+    """Convolutions of one of transformers' blocks."""
+    found = {}
+    if block.expand:
+        found["expand"] = _pair(block.expansion.expand_conv, block.expansion.expand_bn)
+    depthwise, project = block.depthwise_conv, block.projection
+    found["depthwise"] = _pair(depthwise.depthwise_conv, depthwise.depthwise_norm)
+    found["project"] = _pair(project.project_conv, project.project_bn)
+    return nn.ModuleDict(found)
+
+
+def _pair(convolution: nn.Module, normalisation: nn.Module) -> nn.ModuleDict:
+    return nn.ModuleDict({"convolution": convolution, "normalisation": normalisation})
 
 
 def weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.float32]]:
@@ -181,50 +151,28 @@ def weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.float32]]:
     return found
 
 
-def sizes(given: Mapping[str, NDArray[np.float32]]) -> tuple[int, tuple[Stage, ...], int]:
-    """What `EfficientNet` takes, from the shapes of weights; strides are the published ones.
-
-    Args:
-        given: as `weights` gives them, perhaps of a smaller network with fewer blocks.
-
-    Raises:
-        InputError: if a tensor is missing.
-    """
-    try:
-        stem = width = len(given["stem.normalisation.weight"])
-        stages: list[Stage] = []
-        while f"blocks.{len(stages)}.depthwise.convolution.weight" in given:
-            block = f"blocks.{len(stages)}"
-            inner, _, kernel, _ = given[f"{block}.depthwise.convolution.weight"].shape
-            expansion = inner // width
-            width = len(given[f"{block}.project.convolution.weight"])
-            stages.append(Stage(1, kernel, STRIDES[len(stages)], expansion, width))
-        return stem, tuple(stages), len(given["top.normalisation.weight"])
-    except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise InputError(f"these are no weights of EfficientNet-lite0: {error}") from error
-
-
 def build(given: Mapping[str, NDArray[np.float32]]) -> EfficientNet:
     """The network in eval mode.
 
     Args:
-        given: as `weights` gives them.
+        given: as `weights` gives them, perhaps of a narrower network with fewer stages.
 
     Raises:
-        InputError: if the weights do not fit.
+        InputError: if the package is missing, or the weights do not fit.
     """
-    stem, stages, top = sizes(given)
+    blocks = {name.split(".")[1] for name in given if name.startswith("blocks.")}
     try:
-        return _loaded(EfficientNet(stem, stages, top), given)
-    except (RuntimeError, ValueError, ZeroDivisionError) as error:
+        module = EfficientNet(len(given["stem.normalisation.weight"]), len(blocks))
+        # How many batches were averaged was published, too, but is of no use with a fixed share.
+        counted = {
+            name: value for name, value in module.state_dict().items() if name.endswith("_tracked")
+        }
+        tensors = {name: torch.from_numpy(np.array(value)) for name, value in given.items()}
+        module.load_state_dict(counted | tensors)
+    except ImportError as error:
+        raise InputError(
+            f"the package {error.name} is needed; install what encoders need with `make encoders`"
+        ) from error
+    except (KeyError, TypeError, RuntimeError, ValueError) as error:
         raise InputError(f"these are no weights of EfficientNet-lite0: {error}") from error
-
-
-def _loaded(module: EfficientNet, given: Mapping[str, NDArray[np.float32]]) -> EfficientNet:
-    # How many batches were averaged was published, too, but is of no use with a fixed share.
-    counted = {
-        name: value for name, value in module.state_dict().items() if name.endswith("_tracked")
-    }
-    tensors = {name: torch.from_numpy(np.array(value)) for name, value in given.items()}
-    module.load_state_dict(counted | tensors)
     return module.eval()

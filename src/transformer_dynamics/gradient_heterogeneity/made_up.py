@@ -1,7 +1,7 @@
 """Made-up files with which the study takes seconds: images, weights and running text."""
 
 import gzip
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,27 +74,38 @@ def write_efficientnet(folder: Path) -> str:
     """
     import torch
 
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.save(efficientnet_file(), folder / SOURCES["efficientnet_lite0"][0])
+    return str(folder)
+
+
+def efficientnet_file(stem: int = 8, blocks: int = 3) -> dict[str, Any]:
+    """Random weights of a small EfficientNet as they are published, tensors by name.
+
+    Args:
+        stem: see `EfficientNet`.
+        blocks: see `EfficientNet`.
+    """
+    import torch
+
     from transformer_dynamics.gradient_heterogeneity import efficientnet
 
-    folder.mkdir(parents=True, exist_ok=True)
     outside = {new: old for old, new in efficientnet.PARTS.items()}
     inside = {new: old for old, new in efficientnet.INSIDE.items()}
     random = generator(0, "made-up EfficientNet")
-    published = {}
-    stages = (efficientnet.Stage(1, 3, 1, 1, 4), efficientnet.Stage(2, 5, 2, 6, 6))
-    for name, tensor in efficientnet.EfficientNet(8, stages, 16).state_dict().items():
+    published = {"_fc.weight": torch.zeros(3, 40 * stem), "_fc.bias": torch.zeros(3)}
+    for name, tensor in efficientnet.EfficientNet(stem, blocks).state_dict().items():
         part, _, last = name.rpartition(".")
         if part.startswith("blocks."):
             _, number, inner = part.split(".", 2)
             part = f"_blocks.{number}.{inside[inner]}"
         else:
             part = outside[part]
-        value = np.full(tensor.shape, float(last in {"weight", "running_var"}))
-        if tensor.dim() > 1:
-            value = random.normal(0, np.prod(tensor.shape[1:]) ** -0.5, tensor.shape)
-        published[f"{part}.{last}"] = torch.from_numpy(value).to(tensor.dtype)
-    torch.save(published, folder / SOURCES["efficientnet_lite0"][0])
-    return str(folder)
+        value = random.normal(0, np.prod(tensor.shape[1:]) ** -0.5, tensor.shape)
+        if tensor.dim() == 1 and last in {"weight", "running_var"}:
+            value = abs(value) + 0.5
+        published[f"{part}.{last}"] = torch.from_numpy(np.array(value)).to(tensor.dtype)
+    return published
 
 
 def write_running(folder: Path) -> str:
@@ -153,11 +164,11 @@ def write_vit(folder: Path) -> str:
         name: random.normal(0, 0.3, tuple(tensor.shape))
         for name, tensor in Dinov2Model(Dinov2Config(**VIT)).state_dict().items()
     }
-    (folder / SOURCES["vit_s"][0]).write_bytes(vit_file(weights))
+    (folder / SOURCES["vit_s"][0]).write_bytes(published_vit(weights))
     return str(folder)
 
 
-def vit_file(weights: Mapping[str, NDArray[np.floating[Any]]]) -> bytes:
+def published_vit(weights: Mapping[str, NDArray[np.floating[Any]]]) -> bytes:
     """Weights of a vision transformer as an ONNX file.
 
     Args:
@@ -181,12 +192,12 @@ def vit_file(weights: Mapping[str, NDArray[np.floating[Any]]]) -> bytes:
         else:
             tensors.append((f"backbone.{published}", values, how))
     nodes.append(("/backbone/encoder/layer.0/attention/attention/MatMul", "MatMul", ["a", "b"]))
-    return onnx(tensors, nodes)
+    return onnx_file(tensors, nodes)
 
 
-def onnx(
+def onnx_file(
     tensors: Iterable[Tensor],
-    nodes: Iterable[tuple[str, str, Iterable[str]]],
+    nodes: Iterable[tuple[str, str, Sequence[str]]],
 ) -> bytes:
     """An ONNX file.
 
@@ -195,32 +206,22 @@ def onnx(
             numbers of four bytes, `integers`.
         nodes: name, operation and inputs.
     """
-    graph = b"".join(entry(5, _tensor(*each)) for each in tensors)
-    for name, operation, inputs in nodes:
-        node = b"".join(entry(1, each) for each in inputs) + entry(3, name) + entry(4, operation)
-        graph += entry(1, node)
-    # A version, a name and a number of eight bytes, which do not matter, stand around the graph.
-    return entry(1, 7) + entry(2, "pytorch") + entry(7, graph) + _varint(9 << 3 | 1) + bytes(8)
+    from onnx import TensorProto, helper
 
-
-def entry(number: int, content: int | str | bytes) -> bytes:
-    """One field of a protocol buffer, see `onnx_file`."""
-    if isinstance(content, int):
-        return _varint(number << 3) + _varint(content)
-    given = content.encode() if isinstance(content, str) else content
-    return _varint(number << 3 | 2) + _varint(len(given)) + given
-
-
-def _varint(value: int) -> bytes:
-    found = b""
-    while value > 127:
-        found, value = found + bytes([value & 127 | 128]), value >> 7
-    return found + bytes([value])
-
-
-def _tensor(name: str, values: NDArray[np.floating[Any]], how: str) -> bytes:
-    packed = b"".join(_varint(size) for size in values.shape)
-    shape = entry(1, packed) if how == "packed" else b"".join(entry(1, n) for n in values.shape)
-    content = values.astype("<f4").tobytes()
-    kind = 7 if how == "integers" else 1
-    return shape + entry(2, kind) + entry(4 if how == "packed" else 9, content) + entry(8, name)
+    initializers = [
+        helper.make_tensor(
+            name,
+            TensorProto.INT64 if how == "integers" else TensorProto.FLOAT,
+            values.shape,
+            values.astype("<f4").tobytes() if how == "raw" else values.flatten(),
+            raw=how == "raw",
+        )
+        for name, values, how in tensors
+    ]
+    made = [
+        helper.make_node(operation, inputs, [f"{name}_output"], name=name)
+        for name, operation, inputs in nodes
+    ]
+    graph = helper.make_graph(made, "main_graph", [], [], initializers)
+    content: bytes = helper.make_model(graph, producer_name="pytorch").SerializeToString()
+    return content

@@ -1,8 +1,7 @@
 """ViT-S/14, a vision transformer of 12 layers of width 384, as a module with its published weights.
 
 It is a DINOv2, Pre-LN with a scale on every branch, and was fine-tuned to find what is important in
-an image. It was published as an ONNX file, whose linear maps are second inputs of nodes `MatMul`,
-transposed, and whose positions are constants; all else has its name.
+an image.
 """
 
 import re
@@ -15,10 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from replication.errors import InputError
-from transformer_dynamics.gradient_heterogeneity.onnx_file import Graph
 
-POSITIONS = ("onnx::Concat_1957", "onnx::Reshape_1962")
-"""Embeddings of the class token's place, and of 37 times 37 patches."""
 PATCH = 14
 """Pixels along an edge of a patch."""
 MEAN = (0.485, 0.456, 0.406)
@@ -27,58 +23,15 @@ DEVIATION = (0.229, 0.224, 0.225)
 """Standard deviation of the same."""
 HEAD = 64
 """Channels of a head of attention; a narrower network has one head."""
-LINEAR = {
-    "attention.attention.query": "attention.q_proj",
-    "attention.attention.key": "attention.k_proj",
-    "attention.attention.value": "attention.v_proj",
-    "attention.output.dense": "attention.o_proj",
-}
-"""Names of linear maps in the file that are others now."""
 LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 """Of a name, the number of a layer from 0."""
-
-
-def weights(graph: Graph) -> dict[str, NDArray[np.float32]]:
-    """All weights of the encoder by the names that they have in the module.
-
-    Args:
-        graph: of the file.
-
-    Raises:
-        InputError: if a constant is missing or has another shape.
-    """
-    found = {}
-    for name, values in graph.tensors.items():
-        if name.startswith("backbone."):
-            found[_named(name.removeprefix("backbone."))] = values
-    for name, node in graph.nodes.items():
-        given = re.fullmatch(r"/backbone/(encoder/layer\.\d+/.+)/MatMul", name)
-        constants = [graph.tensors[each] for each in node.inputs[1:] if each in graph.tensors]
-        if given and node.operation == "MatMul" and constants:
-            found[_named(given[1].replace("/", ".") + ".weight")] = np.ascontiguousarray(
-                constants[0].T
-            )
-    missing = [name for name in POSITIONS if name not in graph.tensors]
-    if missing:
-        raise InputError(f"the file has no constant {missing[0]}")
-    parts = [graph.tensors[name] for name in POSITIONS]
-    if any(part.ndim != 3 or part.shape[::2] != parts[0].shape[::2] for part in parts):
-        raise InputError(f"the constants {' and '.join(POSITIONS)} are no positions")
-    found["embeddings.position_embeddings"] = np.concatenate(parts, axis=1)
-    return found
-
-
-def _named(name: str) -> str:
-    for old, new in LINEAR.items():
-        name = name.replace(f".{old}.", f".{new}.")
-    return name
 
 
 def sizes(given: Mapping[str, NDArray[np.float32]]) -> dict[str, int]:
     """What the shapes of weights say of a network, as DINOv2 calls it.
 
     Args:
-        given: weights as `weights` gives them.
+        given: weights as `vit_file` gives them.
 
     Raises:
         InputError: if they are others.
@@ -103,7 +56,7 @@ def build(given: Mapping[str, NDArray[np.float32]]) -> nn.Module:
     """The encoder in eval mode, in float32, with attention that has second derivatives.
 
     Args:
-        given: weights as `weights` gives them.
+        given: weights as `vit_file` gives them.
 
     Raises:
         InputError: if the package is missing, or the weights do not fit.

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from replication.errors import InputError
-from transformer_dynamics.gradient_heterogeneity import efficientnet, onnx_file, vit
+from transformer_dynamics.gradient_heterogeneity import efficientnet, vit, vit_file
 from transformer_dynamics.gradient_heterogeneity.net_settings import NETWORKS, NetworkJob
 
 
@@ -47,7 +47,7 @@ def sample(job: NetworkJob, seeds: list[int], sources: Sequence[Path]) -> dict[s
 
 
 def _vit(content: bytes) -> dict[str, NDArray[Any]]:
-    found = vit.weights(onnx_file.read(content))
+    found = vit_file.weights(content)
     # Where weights do not fit, an error can name their file only here.
     vit.build(found)
     return dict(found)
