@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from replication.errors import InputError
 from replication.markdown import Markdown, inert, table
 from replication.registry import Method, Registry
 
 NAMED = 8
 """Names that are told of those whose value is the same."""
+LEFT_OUT = "left out"
+"""The value of a setting that an overlay removes."""
 NOT_METHODS = ("figures", "claims", "texts")
 """Parts of a study's section that change no number: drawings, and what a user adds."""
 Path = tuple[str, ...]
@@ -34,9 +35,6 @@ def table_of(registry: Registry, settings: Settings) -> list[str]:
     Args:
         registry: of the study.
         settings: of the study.
-
-    Raises:
-        InputError: if a choice names a key that the settings lack.
     """
     rows = (_row(method, settings) for method in registry.methods)
     return ["## Methods", "", BEFORE, "", *table(HEADER, rows), ""]
@@ -49,11 +47,7 @@ def _row(method: Method, settings: Settings) -> tuple[str, ...]:
 
 
 def value_of(method: Method, settings: Settings) -> str:
-    """Return what the configuration holds of a choice; empty if it names no key.
-
-    Raises:
-        InputError: if it names a key that the settings lack.
-    """
+    """Return what the configuration holds of a choice; empty if it names no key."""
     held = [(key, _held(key, settings)) for key in method.settings]
     if len(held) == 1:
         return held[0][1]
@@ -78,6 +72,17 @@ def untold(registry: Registry, settings: Settings) -> list[str]:
         for path, _ in leaves(settings)
         if path[0] not in NOT_METHODS and not any(_is_of(key, path) for key in keys)
     ]
+
+
+def unknown_settings(registry: Registry, settings: Settings) -> list[str]:
+    """Return the settings that a registry's choices name and that are not there.
+
+    Args:
+        registry: of the study.
+        settings: of the study, as an overlay may leave out some.
+    """
+    keys = (key for method in registry.methods for key in method.settings)
+    return [key for key in keys if _held(key, settings) == LEFT_OUT]
 
 
 def leaves(settings: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -105,7 +110,7 @@ def _held(key: str, settings: Settings) -> str:
             names = (step for pattern, step in zip(asked, path, strict=False) if "*" in pattern)
             found.setdefault(part, {}).setdefault(_told(value), []).append(".".join(names))
     if not found:
-        raise InputError(f"methods: the configuration has no {key}; name a key that it has")
+        return LEFT_OUT
     return "; ".join(f"{part} {_by_value(values)}".strip() for part, values in found.items())
 
 

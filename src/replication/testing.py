@@ -32,6 +32,7 @@ from replication.errors import OUT_OF_REGIME, InputError
 from replication.frames import read_csv, read_table
 from replication.jobs import Jobs, StudyJobs
 from replication.marks import unknown_marks
+from replication.methods import unknown_settings, untold
 from replication.numerals import typed_in_template
 from replication.order import TOLD, Order, Orders, Told
 from replication.readable import refuse_unreadable
@@ -470,6 +471,17 @@ def check_everything_is_described(small: Small) -> None:
     readme = small.study.folder / "README.md"
     assert readme.is_file(), f"{readme}: is missing"
     assert readme.read_text(encoding="utf-8").startswith("# "), f"{readme}: has no title"
+
+
+@_check
+def check_methods_tell_every_setting(small: Small) -> None:
+    """Nobody has to guess what stands in the configuration, or why."""
+    registry = small.parts.registry
+    settings = configure({}, {small.study.name: small.study}).section(small.study.name)
+    found = settings.model_dump(mode="json")
+    silent, unknown = untold(registry, found), unknown_settings(registry, found)
+    assert not silent, f"registry.yaml: no entry of methods names {', '.join(silent)}"
+    assert not unknown, f"registry.yaml: methods: there is no setting {', '.join(unknown)}"
 
 
 @_check

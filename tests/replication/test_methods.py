@@ -1,11 +1,8 @@
 """Methods show what the configuration holds, and tell of all of it."""
 
-import re
-
 import pytest
 
-from replication.errors import InputError
-from replication.methods import table_of, untold, value_of
+from replication.methods import table_of, unknown_settings, untold, value_of
 from replication.registry import Method, Registry
 
 SETTINGS = {
@@ -53,11 +50,10 @@ def test_values_of_several_keys_stand_side_by_side_and_many_names_are_not_all_to
     assert value_of(method("panels"), listed) == "(size 1, kinds a, b), (size 2, kinds none)"
 
 
-@pytest.mark.parametrize("key", ["experiment.*.rate", "experiments.*.rates", "width.x"])
-def test_a_key_that_is_not_there_is_refused(key):
-    words = f"methods: the configuration has no {key}; name a key that it has"
-    with pytest.raises(InputError, match=f"^{re.escape(words)}$"):
-        value_of(method(key), SETTINGS)
+def test_a_setting_that_is_not_there_is_left_out_and_found():
+    keys = ["experiment.*.rate", "experiments.*.rates", "width.x"]
+    assert {value_of(method(key), SETTINGS) for key in keys} == {"left out"}
+    assert unknown_settings(registry(method(*keys, "width")), SETTINGS) == keys
 
 
 def test_settings_that_no_choice_names_are_found_and_drawings_are_none():
