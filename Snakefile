@@ -59,6 +59,13 @@ for study in JOBS.studies.values():
 # Only here are all rules known.
 checked(refuse_unknown_targets)
 
+logger.addHandler(
+    TimePlanned(
+        lambda: [f"{job.benchmark or ''}" for job in workflow.dag.needrun_jobs()],
+        read_recorded(PROJECT / "config/seconds.csv"),
+    )
+)
+
 
 onstart:
     checked(prepare_run, Path.cwd(), workflow.executor_plugin)

@@ -6,7 +6,7 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from replication import progress
-from replication.progress import TimeLeft
+from replication.progress import TimeLeft, TimePlanned
 from replication.seconds import UNKNOWN, expected, read_recorded
 
 RECORDED = {"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0}
@@ -46,6 +46,25 @@ def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
     finish(2, 20)
     finish(3, 60)
     assert said == ["about 01:20 left", "about 01:00 left"]
+
+
+def test_a_plan_tells_its_time_and_what_nobody_has_measured(monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(progress.logger, "info", lambda message, extra: said.append(message))
+    planned = ["logs/a/runs/x/1-5", "logs/a/runs/x/11-15", "logs/b/runs/x/1"]
+    jobs = [*(f"{path}.benchmark.tsv" for path in planned), ""]
+    handler = TimePlanned(lambda: jobs, RECORDED)
+    handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
+    assert said == []
+    for _ in range(2):
+        handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
+    jobs.pop(2)
+    handler = TimePlanned(lambda: jobs, RECORDED)
+    handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
+    assert said == [
+        "about 00:30 of one processor; jobs that are not recorded: 1",
+        "about 00:30 of one processor",
+    ]
 
 
 def test_what_was_recorded_is_readable():

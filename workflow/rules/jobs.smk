@@ -14,7 +14,7 @@ try:
     from replication.configuration import configure, read_overlay
     from replication.errors import InputError
     from replication.jobs import Jobs
-    from replication.progress import TimeLeft
+    from replication.progress import TimeLeft, TimePlanned
     from replication.report.captions import Captions
     from replication.seconds import read_recorded
     from replication.slurm import prepare_run
