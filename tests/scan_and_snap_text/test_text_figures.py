@@ -20,16 +20,35 @@ LEGIBLE = 6.5
 
 
 def maps() -> Any:
-    """Four words; from the second query on all attention is on the first key, at first even."""
+    """Four words; from the second query on all attention is on the first key, at first even.
+
+    Of two seeds the second one has even attention at all times.
+    """
     rows = [
-        (1, 1, iteration, query, key, attention, "abcd"[query], "abcd"[key])
+        ("one_layer", 1, seed, iteration, query, key, attention, "abcd"[query], "abcd"[key])
+        for seed in (1, 2)
         for iteration in FIGURES["fig7"].iterations
         for query in range(4)
         for key in range(4)
-        for attention in [(key <= query) / (query + 1) if iteration == 0 else float(key == 0)]
+        for attention in [
+            (key <= query) / (query + 1) if iteration == 0 or seed == 2 else float(key == 0)
+        ]
     ]
-    names = ["layers", "seed", "iteration", "query_position", "key_position", "attention"]
+    names = ["model", "layers", "seed", "iteration", "query_position", "key_position", "attention"]
     return SimpleNamespace(table=pd.DataFrame(rows, columns=[*names, "query_word", "key_word"]))
+
+
+def entropies(last: dict[tuple[str, int], float]) -> Any:
+    """The metric `dynamics`, of which only the entropy counts; {(model, seed): the last one}."""
+    rows = [
+        {"model": model, "seed": seed, "iteration": iteration, "entropy": entropy}
+        for (model, seed), value in last.items()
+        for iteration, entropy in ((0, 2.5 - value), (FIGURES["fig7"].iterations[-1], value))
+    ]
+    return SimpleNamespace(table=pd.DataFrame(rows))
+
+
+TYPICAL = entropies({("one_layer", 1): 0.2, ("one_layer", 2): 0.5, ("one_layer", 3): 0.1})
 
 
 def trained() -> Any:
@@ -64,15 +83,15 @@ def dynamics() -> Any:
 @pytest.mark.parametrize(
     ("module", "name", "found"),
     [
-        (fig7, "fig7", maps()),
-        (fig10, "fig10", trained()),
-        (wikitext_dynamics, "wikitext_dynamics", dynamics()),
-        (wikitext_dynamics, "wikitext_switches", dynamics()),
+        (fig7, "fig7", [maps(), TYPICAL]),
+        (fig10, "fig10", [trained()]),
+        (wikitext_dynamics, "wikitext_dynamics", [dynamics()]),
+        (wikitext_dynamics, "wikitext_switches", [dynamics()]),
     ],
 )
 def test_a_figure_is_legible_in_print_and_shows_its_table_only(module, name, found):
     figure = FIGURES[name]
-    table = module.table(figure, found)
+    table = module.table(figure, *found)
     assert list(table) == list(figure.columns)
     with plt.rc_context():
         set_style()
@@ -86,7 +105,7 @@ def test_a_figure_is_legible_in_print_and_shows_its_table_only(module, name, fou
 
 
 def test_figure_7_names_the_keys_of_stripes():
-    table = fig7.table(FIGURES["fig7"], maps())
+    table = fig7.table(FIGURES["fig7"], maps(), TYPICAL)
     stripes = table.drop_duplicates(["iteration", "key_position"])
     assert stripes[stripes["iteration"] == 0]["stripe"].tolist() == [1, 0, 0, 0]
     assert stripes[stripes["iteration"] > 0]["stripe"].tolist() == [4, 0, 0, 0] * 3
@@ -96,6 +115,16 @@ def test_figure_7_names_the_keys_of_stripes():
     hidden = drawing.axes[0].images[0].get_array()
     np.testing.assert_array_equal(np.ma.getmaskarray(hidden), np.triu(np.ones((4, 4)), 1) == 1)
     plt.close(drawing)
+
+
+def test_figure_7_shows_the_seed_of_the_median_or_the_one_that_is_named():
+    last = {("a", 4): 0.3, ("a", 2): 0.1, ("a", 3): 0.9, ("b", 7): 2.0, ("b", 5): 1.0}
+    update = FIGURES["fig7"].iterations[-1]
+    assert fig7.typical_seeds(entropies(last).table, update) == {"a": 4, "b": 5}
+    assert fig7.table(FIGURES["fig7"], maps(), TYPICAL)["seed"].unique() == [1]
+    second = FIGURES["fig7"].model_copy(update={"seed": 2})
+    table = fig7.table(second, maps(), TYPICAL)
+    assert (table["seed"].unique(), table["stripe"].max()) == ([2], 1)
 
 
 def test_figure_10_has_means_over_seeds_and_uniform_attention():

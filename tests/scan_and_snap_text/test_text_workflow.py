@@ -167,11 +167,12 @@ def test_evidence_is_read_off_the_dynamics(made: Path):
 
 def test_table_of_figure_7(made: Path):
     table = pd.read_csv(made / TABLES[0])
-    assert list(table.columns[:5]) == [
-        "layers", "iteration", "query_position", "key_position", "attention"
+    assert list(table.columns[:6]) == [
+        "layers", "seed", "iteration", "query_position", "key_position", "attention"
     ]  # fmt: skip
     assert len(table) == 2 * 3 * 20 * 20
     assert set(table["iteration"]) == {0, 10, 20}
+    assert table.groupby("layers")["seed"].nunique().tolist() == [1, 1]
     rows = table.groupby(["layers", "iteration", "query_position"])["attention"].sum()
     assert rows.to_numpy() == pytest.approx(1, abs=1e-5)
     assert (table.loc[table["key_position"] > table["query_position"], "attention"] == 0).all()

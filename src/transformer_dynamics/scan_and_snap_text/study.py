@@ -136,7 +136,7 @@ class Settings(StudySettings):
         if len({*depths}) < len(depths):
             raise ValueError(f"{where}: two models have the same number of layers, one row each")
         for name, experiment in shown.items():
-            if figure.seed not in experiment.seeds:
+            if figure.seed not in ("typical", *experiment.seeds):
                 raise ValueError(f"{where}: experiment '{name}' has no seed {figure.seed}")
             if max(len(experiment.corpora), len(experiment.learning_rates)) > 1:
                 raise ValueError(f"{where}: experiment '{name}' must have one corpus and one rate")

@@ -27,7 +27,7 @@ class Fig7(Figure):
 
     title: ClassVar[str] = "Scan and Snap, Figure 7: attention of the lowest layer on WikiText-2"
     columns: ClassVar[tuple[str, ...]] = (
-        "layers", "iteration", "query_position", "key_position", "attention", "query_word",
+        "layers", "seed", "iteration", "query_position", "key_position", "attention", "query_word",
         "key_word", "stripe",
     )  # fmt: skip
     picture: ClassVar[str] = "png"
@@ -35,16 +35,16 @@ class Fig7(Figure):
     """Which drawing."""
     experiments: Names
     """Names of the experiments that are drawn."""
-    seed: int
-    """The seed that is drawn."""
+    seed: int | Literal["typical"]
+    """The seed that is drawn; `typical` is, of each model, that of the median entropy."""
     iterations: Annotated[Updates, Field(min_length=1)]
     """Numbers of updates that are drawn."""
     words: int = Field(default=2, ge=0)
     """How many of the longest stripes of each map have their word written beside them."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The maps of each experiment."""
-        return [(name, "maps") for name in self.experiments]
+        """The maps of each experiment, and by which its seeds are chosen."""
+        return [(name, metric) for name in self.experiments for metric in ("maps", "dynamics")]
 
 
 def table(figure: Fig7, *measured: "Measured[Any]") -> "pd.DataFrame":
@@ -54,13 +54,37 @@ def table(figure: Fig7, *measured: "Measured[Any]") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    maps = pd.concat([item.table for item in measured], ignore_index=True)
-    shown = maps["iteration"].isin(figure.iterations) & (maps["seed"] == figure.seed)
+    maps, dynamics = (
+        pd.concat([item.table for item in measured[metric::2]], ignore_index=True)
+        for metric in (0, 1)
+    )
+    if figure.seed == "typical":
+        seeds = typical_seeds(dynamics, figure.iterations[-1])
+    else:
+        seeds = {str(model): figure.seed for model in maps["model"].unique()}
+    drawn = maps["seed"] == maps["model"].map(seeds)
+    shown = maps["iteration"].isin(figure.iterations) & drawn
     order = ["layers", "iteration", "query_position", "key_position"]
     rows = maps[shown].sort_values(order, ignore_index=True)
     keys = [rows[name] for name in ("layers", "iteration", "key_position")]
     stripe = (rows["attention"] > 0.5).groupby(keys).transform("sum")
     return rows.assign(stripe=stripe)[list(figure.columns)]
+
+
+def typical_seeds(dynamics: "pd.DataFrame", update: int) -> dict[str, int]:
+    """Return, by model, the seed whose entropy on the validation text is nearest to the median.
+
+    Of two that are as near it is the smaller one.
+
+    Args:
+        dynamics: the metric `dynamics` of all seeds.
+        update: after which the entropy is compared.
+    """
+    found = {}
+    for model, runs in dynamics[dynamics["iteration"] == update].groupby("model", sort=False):
+        entropy = runs.set_index("seed")["entropy"].sort_index()
+        found[str(model)] = int(str((entropy - entropy.median()).abs().idxmin()))
+    return found
 
 
 def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawing":
