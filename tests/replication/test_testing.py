@@ -132,6 +132,15 @@ def test_that_everything_is_described(small):
         testing.check_everything_is_described(silent)
 
 
+def test_that_methods_tell_every_setting(small):
+    first, *others = small.parts.registry.methods
+    with pytest.raises(AssertionError, match=r"no entry of methods names experiments\.printed\.tr"):
+        testing.check_methods_tell_every_setting(with_registry(small, methods=others))
+    wrong = first.model_copy(update={"settings": [*first.settings, "experiments.other"]})
+    with pytest.raises(AssertionError, match=r"methods: there is no setting experiments\.other$"):
+        testing.check_methods_tell_every_setting(with_registry(small, methods=[wrong, *others]))
+
+
 @pytest.mark.parametrize(
     ("caption", "error", "message"),
     [
