@@ -61,8 +61,9 @@ checked(refuse_unknown_targets)
 
 logger.addHandler(
     TimePlanned(
-        lambda: [f"{job.benchmark or ''}" for job in workflow.dag.needrun_jobs()],
+        lambda: [planned(job) for job in workflow.dag.needrun_jobs()],
         read_recorded(PROJECT / "config/seconds.csv"),
+        "" if IS_DEFAULT else "; records are of the default settings",
     )
 )
 

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from replication.configuration import Computation, Configuration, configure, read_overlay
+from replication.cost import refuse_without_gpu
 from replication.digest import code
 from replication.errors import InputError
 from replication.order import Input, Order, made_by
@@ -413,11 +414,14 @@ def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
 def _parts(study: Study, configuration: Configuration) -> StudyJobs:
     settings = configuration.section(study.name)
     registry = read_registry(study.folder / "registry.yaml")
-    _check_own(settings, registry, f"configuration: {study.name}")
+    where = f"configuration: {study.name}"
+    _check_own(settings, registry, where)
+    experiments = study.experiments(settings, configuration.computation)
+    refuse_without_gpu(where, experiments.values(), configuration.computation)
     return StudyJobs(
         study,
         settings,
-        study.experiments(settings, configuration.computation),
+        experiments,
         study.variants(settings),
         registry.with_own(settings.claims),
     )

@@ -3,12 +3,14 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from snakemake.logging import logger
 from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
+from replication.cost import CORE, GPU
 from replication.seconds import expected, foreseen
 
 
@@ -39,22 +41,34 @@ class TimeLeft(logging.Handler):
             logger.info(told, extra={"quietness": Quietness.PROGRESS})
 
 
+class Planned(NamedTuple):
+    """One job of a plan."""
+
+    benchmark: str
+    """Path of the file in which Snakemake writes down what it takes, or ""."""
+    operations: float
+    """Floating-point operations of its training; 0 if nobody has counted."""
+    is_on_gpu: bool
+    """Whether a GPU makes them."""
+
+
 class TimePlanned(logging.Handler):
-    """Says how long what is planned will take one processor."""
+    """Says how long what is planned will take one processor, and one GPU."""
 
     def __init__(
-        self, benchmarks: Callable[[], Iterable[str]], recorded: Mapping[str, float]
+        self, jobs: Callable[[], Iterable[Planned]], recorded: Mapping[str, float], note: str
     ) -> None:
         """Wait until the jobs are known.
 
         Args:
-            benchmarks: returns the path of each job's benchmark, or "" for one that measures
-                nothing.
+            jobs: returns all of them.
             recorded: see `replication.seconds.read_recorded`.
+            note: is added.
         """
         super().__init__()
-        self.benchmarks = benchmarks
+        self.jobs = jobs
         self.recorded = recorded
+        self.note = note
         self.has_spoken = False
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -62,9 +76,34 @@ class TimePlanned(logging.Handler):
         if getattr(record, "event", None) != LogEvent.RUN_INFO or self.has_spoken:
             return
         self.has_spoken = True
-        took = [foreseen(path, self.recorded) for path in self.benchmarks() if path]
-        known = [seconds for seconds in took if seconds is not None]
-        unknown = len(took) - len(known)
-        rest = f"; jobs that are not recorded: {unknown}" if unknown else ""
-        told = f"about {tqdm.format_interval(sum(known))} of one processor{rest}"
+        told = planned_time(self.jobs(), self.recorded) + self.note
         logger.info(told, extra={"quietness": Quietness.PROGRESS})
+
+
+def planned_time(jobs: Iterable[Planned], recorded: Mapping[str, float]) -> str:
+    """Return the time of all jobs in words.
+
+    A job takes as long as it took; where that is not known, its operations say it.
+
+    Args:
+        jobs: what is planned.
+        recorded: see `replication.seconds.read_recorded`.
+    """
+    on_core = on_gpu = 0.0
+    unknown = 0
+    for job in jobs:
+        if job.is_on_gpu and job.operations:
+            on_gpu += job.operations / GPU
+        elif (seconds := _on_core(job, recorded)) is not None:
+            on_core += seconds
+        else:
+            unknown += bool(job.benchmark)
+    told = f"about {tqdm.format_interval(on_core)} of one processor"
+    if on_gpu:
+        told += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
+    return f"{told}; jobs that are not recorded: {unknown}" if unknown else told
+
+
+def _on_core(job: Planned, recorded: Mapping[str, float]) -> float | None:
+    found = foreseen(job.benchmark, recorded) if job.benchmark else None
+    return job.operations / CORE if found is None and job.operations else found

@@ -80,6 +80,8 @@ class Job(NamedTuple):
     """In MB."""
     minutes: int = 30
     """The longest that it takes."""
+    operations: float = 0.0
+    """Of training, floating-point operations of its matrix products; 0 if nobody has counted."""
     gaps: tuple[str, ...] = ()
     """Of runs, patterns of the names of arrays that may hold what is not finite: what a training
     that diverged leaves, or what is not known. Metrics say so; any other array is refused then."""

@@ -52,6 +52,8 @@ class Task(NamedTuple):
     """In MB."""
     minutes: int = 30
     """The longest that it takes."""
+    operations: float = 0.0
+    """Floating-point operations, see `Job`."""
     gaps: tuple[str, ...] = ()
     """Patterns of the names of arrays that may hold what is not finite."""
     batch: str = ""
@@ -130,7 +132,7 @@ class Tasks:
         plain, settings = self._dumped(job.settings)
         return Task(
             stage, program, function, plain, settings, job.seeds, reads,
-            memory=job.memory, minutes=job.minutes, gaps=job.gaps,
+            memory=job.memory, minutes=job.minutes, operations=job.operations, gaps=job.gaps,
         )  # fmt: skip
 
     def _evidence(self, claim: str, variant: str) -> Task:

@@ -6,7 +6,8 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from replication import progress
-from replication.progress import TimeLeft, TimePlanned
+from replication.cost import CORE, GPU
+from replication.progress import Planned, TimeLeft, TimePlanned, planned_time
 from replication.seconds import UNKNOWN, expected, read_recorded
 
 RECORDED = {"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0}
@@ -51,20 +52,31 @@ def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
 def test_a_plan_tells_its_time_and_what_nobody_has_measured(monkeypatch):
     said: list[str] = []
     monkeypatch.setattr(progress.logger, "info", lambda message, extra: said.append(message))
-    planned = ["logs/a/runs/x/1-5", "logs/a/runs/x/11-15", "logs/b/runs/x/1"]
-    jobs = [*(f"{path}.benchmark.tsv" for path in planned), ""]
-    handler = TimePlanned(lambda: jobs, RECORDED)
+    paths = ["logs/a/runs/x/1-5", "logs/a/runs/x/11-15", "logs/b/runs/x/1"]
+    jobs = [Planned(f"{path}.benchmark.tsv", 0, is_on_gpu=False) for path in paths]
+    jobs.append(Planned("", 0, is_on_gpu=False))
+    handler = TimePlanned(lambda: jobs, RECORDED, "")
     handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
     assert said == []
     for _ in range(2):
         handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
     jobs.pop(2)
-    handler = TimePlanned(lambda: jobs, RECORDED)
+    handler = TimePlanned(lambda: jobs, RECORDED, "; of others")
     handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
     assert said == [
         "about 00:30 of one processor; jobs that are not recorded: 1",
-        "about 00:30 of one processor",
+        "about 00:30 of one processor; of others",
     ]
+
+
+def test_operations_tell_the_time_of_a_gpu_and_of_what_is_not_recorded():
+    known = Planned("logs/a/runs/x/1-5.benchmark.tsv", 100 * CORE, is_on_gpu=False)
+    new = Planned("logs/b/runs/x/1.benchmark.tsv", 40 * CORE, is_on_gpu=False)
+    assert planned_time([known, new], RECORDED) == "about 00:50 of one processor"
+    on_gpu = known._replace(operations=5400 * GPU, is_on_gpu=True)
+    assert planned_time([new, on_gpu], RECORDED) == (
+        "about 00:40 of one processor and 1.5 hours of one GPU at 2e+13 operations a second"
+    )
 
 
 def test_what_was_recorded_is_readable():

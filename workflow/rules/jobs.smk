@@ -14,7 +14,7 @@ try:
     from replication.configuration import configure, read_overlay
     from replication.errors import InputError
     from replication.jobs import Jobs
-    from replication.progress import TimeLeft, TimePlanned
+    from replication.progress import Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions
     from replication.seconds import read_recorded
     from replication.slurm import prepare_run
@@ -63,6 +63,7 @@ if workflow.modifier.is_main_snakefile():
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)
+IS_DEFAULT = CONFIGURATION == checked(configure, {}, STUDIES)
 JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
 # A caption of Snakemake's report sees nothing of the workflow but `config` and the job's wildcards.
 config["captions"] = Captions(JOBS)
@@ -125,6 +126,13 @@ def kept(pattern):
 
 def category(wildcards):
     return JOBS.figures[wildcards.figure][0].registry.title
+
+
+def planned(job):
+    """What is known of a job before it begins."""
+    task = JOBS.tasks.get(next(iter(job.output), None))
+    operations = task.operations if task else 0.0
+    return Planned(f"{job.benchmark or ''}", operations, bool(job.resources.get("gpu")))
 
 
 def registry(wildcards):

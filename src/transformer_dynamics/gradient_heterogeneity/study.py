@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from replication.configuration import Computation
-from replication.errors import InputError
 from replication.seeds import Seeds, batches, listed
 from replication.study import Experiment, Job
+from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderJob,
     TextJob,
@@ -60,12 +60,6 @@ METRICS = ("curves", "endpoint", "accuracy", "heads", "step_directions", "finger
 COORDINATES = "coordinates"
 """Metric of those whose blocks have coordinates or rates of their own."""
 ENCODERS = "transformer_dynamics.encoders.data"
-NEEDS_GPU = "roberta"
-"""The paper's encoder."""
-PARAMETERS = 8.5e7
-"""Of its layers, all of which every token passes."""
-OPERATIONS = 6e10
-"""A second, of one core on matrices of this size."""
 GAPS = ("*",)
 """Arrays of runs: a training that is lost goes on as NaN, and so does what is not known. Metrics
 count the one and leave out the other."""
@@ -84,17 +78,7 @@ MADE_UP: dict[TextName, TextName] = {
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """Trained networks, heads on features that stay, and measured networks.
-
-    Raises:
-        InputError: if the encoder is too large to be trained without a GPU.
-    """
-    if settings.encoder.name == NEEDS_GPU and computation.device == "cpu":
-        raise InputError(
-            f"configuration: gradient_heterogeneity > encoder > name: {NEEDS_GPU} would take one"
-            f" core about {core_days(settings):,.0f} days to train, curvatures not counted; it"
-            " needs a GPU: where there is one, set computation > device: cuda"
-        )
+    """Trained networks, heads on features that stay, and measured networks."""
     known = settings.known(computation)
     measured = measured_arms(settings.heterogeneity, known)
     pairs = pair_arms(settings.pairs, known)
@@ -109,22 +93,12 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     }
 
 
-def core_days(settings: Settings) -> float:
-    """Days of one core that fine-tuning takes, from the multiplications of its matrix products.
-
-    Args:
-        settings: the study's, of an encoder with `PARAMETERS`.
-    """
-    known, operations = settings.known(Computation()), 0.0
-    for grid in settings.experiments.values():
-        seeds = len(settings.seeds_of(grid.seeds))
-        for job in arms(grid, known).values():
-            net, training = job.net, job.training
-            if isinstance(net, TextNet) and training.batch_size != "full":
-                tokens = training.steps * training.batch_size * net.texts.length
-                # Forward, and twice as much backward.
-                operations += seeds * tokens * 3 * 2 * PARAMETERS
-    return operations / OPERATIONS / 86_400
+def operations(job: RunJob) -> float:
+    """Floating-point operations of fine-tuning an encoder on batches; 0 of anything else."""
+    net, training = job.net, job.training
+    if not isinstance(net, TextNet) or training.batch_size == "full":
+        return 0.0
+    return training_operations(net.net, training.steps * training.batch_size * net.texts.length)
 
 
 def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
@@ -136,7 +110,14 @@ def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experim
         data=_data_of(settings, jobs),
         runs={
             f"{arm}-{seed}": Job(
-                "runs", job, (seed,), job.net.reads, memory=2500, minutes=1440, gaps=GAPS
+                "runs",
+                job,
+                (seed,),
+                job.net.reads,
+                memory=2500,
+                minutes=1440,
+                gaps=GAPS,
+                operations=operations(job),
             )
             for arm, job in jobs.items()
             for seed in seeds

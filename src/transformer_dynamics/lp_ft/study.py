@@ -7,10 +7,10 @@ from typing import Annotated, Any, Self
 from pydantic import model_validator
 
 from replication.configuration import Computation
-from replication.errors import InputError
 from replication.seeds import Seeds, listed
 from replication.strict import REMOVABLE, Name, unknown_key
 from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
+from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
     EncoderJob,
@@ -43,12 +43,6 @@ METRICS = (
 )  # fmt: skip
 """Of every experiment with trained runs."""
 DATA = "transformer_dynamics.encoders.data"
-NEEDS_GPU = "roberta"
-"""The paper's encoder."""
-PARAMETERS = 8.5e7
-"""Of its layers, all of which every token passes."""
-OPERATIONS = 6e10
-"""A second, of one core on matrices of this size."""
 GAPS = ("*",)
 """Arrays of runs: what a fine-tuning that diverged leaves is counted by metrics."""
 PUBLISHED: dict[TextName, int] = {
@@ -134,17 +128,7 @@ class Settings(StudySettings):
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The experiments with trained runs, and those at the start of fine-tuning.
-
-    Raises:
-        InputError: if the encoder is too large to be trained without a GPU.
-    """
-    if settings.encoder.name == NEEDS_GPU and computation.device == "cpu":
-        raise InputError(
-            f"configuration: lp_ft > encoder > name: {NEEDS_GPU} would take one core about"
-            f" {core_days(settings):,.0f} days to train, kernels not counted; it needs a GPU: where"
-            " there is one, set computation > device: cuda"
-        )
+    """The experiments with trained runs, and those at the start of fine-tuning."""
     shared = settings.shared(computation)
     trained = {
         name: _trained(settings, grid, arms(grid, shared))
@@ -153,25 +137,15 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     return trained | _at_start(settings, shared)
 
 
-def core_days(settings: Settings) -> float:
-    """Days of one core that fine-tuning takes, from the multiplications of its matrix products.
-
-    Args:
-        settings: the study's, of an encoder with `PARAMETERS`.
-    """
-    shared = settings.shared(Computation())
-    operations = 0.0
-    for grid in settings.experiments.values():
-        seeds = len(listed(settings.seeds if grid.seeds is None else grid.seeds))
-        for job in arms(grid, shared).values():
-            if job.tuning is None:
-                continue
-            texts, schedule = job.texts, job.tuning.schedule
-            samples = texts.train or int(texts.kept * PUBLISHED[texts.name])
-            tokens = schedule.total(samples) * schedule.batch_size * texts.length
-            # Forward, and twice as much backward.
-            operations += seeds * tokens * 3 * 2 * PARAMETERS
-    return operations / OPERATIONS / 86_400
+def operations(job: RunJob) -> float:
+    """Floating-point operations of fine-tuning, from the multiplications of its matrix products."""
+    if job.tuning is None:
+        return 0.0
+    texts, schedule = job.texts, job.tuning.schedule
+    samples = texts.train or int(texts.kept * PUBLISHED[texts.name])
+    return training_operations(
+        job.encoder, schedule.total(samples) * schedule.batch_size * texts.length
+    )
 
 
 def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
@@ -185,7 +159,14 @@ def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experim
         data=data(settings, sets),
         runs={
             f"{arm}-{seed}": Job(
-                "runs", job, (seed,), reads(job), memory=2500, minutes=1440, gaps=GAPS
+                "runs",
+                job,
+                (seed,),
+                reads(job),
+                memory=2500,
+                minutes=1440,
+                gaps=GAPS,
+                operations=operations(job),
             )
             for arm, job in jobs.items()
             for seed in seeds

@@ -5,7 +5,6 @@ from random import Random
 from typing import Any
 
 from replication.configuration import Computation
-from replication.errors import InputError
 from replication.seeds import SeedRange, batches, listed
 from replication.study import Experiment, Job
 from transformer_dynamics.recurrent_attention.configuration import (
@@ -24,24 +23,10 @@ from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, 
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
-LARGEST_ON_PROCESSORS = 36
-"""Cells of a board; larger ones would take a processor weeks."""
-OPERATIONS = 3e10
-"""A second, of one core on matrices of this size."""
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The conditions, and what was tried to choose their rates and strengths.
-
-    Raises:
-        InputError: if boards are too large to be trained on without a GPU.
-    """
-    if settings.boards.cells > LARGEST_ON_PROCESSORS and computation.device == "cpu":
-        raise InputError(
-            f"configuration: recurrent_attention > boards > size: {settings.boards.size} would take"
-            f" one core about {_core_days(settings):,.1f} days to train, measures not counted; it"
-            " needs a GPU: where there is one, set computation > device: cuda"
-        )
+    """The conditions, and what was tried to choose their rates and strengths."""
     conditions = {
         name: settings.train_job(condition, computation)
         for name, condition in settings.experiments.items()
@@ -53,13 +38,12 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     }
 
 
-def _core_days(settings: Settings) -> float:
-    """Training of all seeds and conditions, from the multiplications of its matrix products."""
-    training, cells, width = settings.training, settings.boards.cells, settings.width
+def operations(job: TrainJob) -> float:
+    """Floating-point operations of the training of one seed, those of its matrix products."""
+    training, width, cells = job.training, job.model.width, job.boards.cells
     # Four projections and two products with P; forward, and twice as much backward.
     step = 3 * 2 * cells * (4 * width**2 + 2 * cells * width)
-    updates = len(settings.experiments) * settings.seeds.count * training.updates
-    return updates * training.batch_size * training.loops * step / OPERATIONS / 86_400
+    return training.updates * training.batch_size * training.loops * step
 
 
 def _condition(
@@ -78,7 +62,15 @@ def _condition(
     return Experiment(
         data={BOARDS: _boards(settings)},
         runs={
-            part: Job("runs", job, seeds, (BOARDS,), memory=2500, minutes=1440)
+            part: Job(
+                "runs",
+                job,
+                seeds,
+                (BOARDS,),
+                memory=2500,
+                minutes=1440,
+                operations=len(seeds) * operations(job),
+            )
             for part, seeds in parts.items()
         },
         metrics=metrics
@@ -120,7 +112,15 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
         data={BOARDS: _boards(settings)},
         runs={
             # A rate at which a training diverges solves no board.
-            name: Job("runs", job, (seed,), (BOARDS,), minutes=1440, gaps=("*",))
+            name: Job(
+                "runs",
+                job,
+                (seed,),
+                (BOARDS,),
+                minutes=1440,
+                operations=operations(job),
+                gaps=("*",),
+            )
             for name, job in runs.items()
         },
         metrics={
