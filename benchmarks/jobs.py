@@ -4,21 +4,35 @@ After `snakemake everything`, or the target of a study, in a fresh folder; write
 `config/seconds.csv`, in which jobs that were not run there stay as they are.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from replication.frames import write_csv
-from replication.seconds import SUFFIX, job, measured, read_recorded
+from replication.seconds import RECORD, SUFFIX, job, measured, read_memory, read_recorded
 
-RECORD = Path("config/seconds.csv")
+COLUMNS = ["job", "seconds", "mib"]
 
 
 def main() -> None:
     """Write the table."""
-    seconds = {job(path): measured(path) for path in Path("logs").rglob(f"*{SUFFIX}")}
-    rows = sorted((job, round(each, 1)) for job, each in (read_recorded(RECORD) | seconds).items())
-    write_csv(RECORD, pd.DataFrame(rows, columns=["job", "seconds"]))
+    kept = pd.DataFrame(_kept(), columns=COLUMNS)
+    here = pd.DataFrame(_here(), columns=COLUMNS)
+    rows = pd.concat([kept[~kept.job.isin(here.job)], here]).sort_values("job")
+    write_csv(RECORD, rows.round({"seconds": 1, "mib": 0}).astype({"mib": "Int64"}))
+
+
+def _kept() -> Iterator[tuple[str, float, float | None]]:
+    memory = read_memory(RECORD)
+    for name, seconds in read_recorded(RECORD).items():
+        yield name, seconds, memory.get(name)
+
+
+def _here() -> Iterator[tuple[str, float, float]]:
+    for path in Path("logs").rglob(f"*{SUFFIX}"):
+        most = pd.read_csv(path, sep="\t")["max_rss"].max()
+        yield job(path), measured(path), most
 
 
 if __name__ == "__main__":

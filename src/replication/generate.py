@@ -23,6 +23,7 @@ from replication.checklist import Told, checklist, codecheck
 from replication.citation import Shown, cited_document, verdict_finder
 from replication.claims_document import claims_document, links
 from replication.configuration import configuration_type, configure
+from replication.cost import HEADER, Records, cost_rows, costs
 from replication.errors import InputError
 from replication.jobs import Jobs, StudyJobs
 from replication.markdown import Markdown, inert, table
@@ -31,6 +32,7 @@ from replication.registry import GROUPS, SHOWN, THEORY, Claim, Registry, Statist
 from replication.reproductions import SUMMARY, Reproduction, all_reproductions, summary
 from replication.rulegraph import rulegraph
 from replication.schema import Schema, described
+from replication.seconds import RECORD
 from replication.storage import write_text
 from replication.study import StudySettings, find_studies
 from replication.verification.judgement import (
@@ -154,6 +156,11 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
         """How many sentences of every paper's abstract have which mark."""
         return "\n".join(_abstracts(studies, elsewhere))
 
+    def cost(study: str) -> str:
+        """What every experiment of a study takes, as recorded."""
+        found = costs(_named(studies, study).jobs, Records.read(RECORD))
+        return "\n".join(table(HEADER, cost_rows(found)))
+
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""
         return "\n".join(_counts(_verdicts([_named(studies, study)])))
@@ -167,6 +174,7 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
         "caption": caption,
         "abstract": abstract,
         "abstracts": abstracts,
+        "cost": cost,
         "counts": counts,
         "verdict": verdict_finder(verdicts.get),
         "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),

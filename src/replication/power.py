@@ -25,7 +25,7 @@ from replication.jobs import Jobs, StudyJobs
 from replication.markdown import table
 from replication.registry import Equivalence, Interval, Statistical
 from replication.report.typeset import number
-from replication.seconds import foreseen, read_recorded
+from replication.seconds import RECORD, foreseen, read_recorded
 from replication.statistics import pooled_std
 from replication.study import find_studies
 from replication.verification.judgement import (
@@ -316,7 +316,7 @@ def main(names: tuple[str, ...], root: Path) -> None:
     """Print the tables as Markdown."""
     studies = find_studies()
     jobs = Jobs.of(configure({}, studies), studies)
-    recorded = read_recorded(root / "config/seconds.csv")
+    recorded = read_recorded(root / RECORD)
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
     for name in names or _with_reference(jobs, root):

@@ -10,8 +10,8 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
-from replication.cost import CORE, GPU
-from replication.seconds import expected, foreseen
+from replication.cost import GPU, seconds_on_core
+from replication.seconds import expected
 
 
 class TimeLeft(logging.Handler):
@@ -94,7 +94,7 @@ def planned_time(jobs: Iterable[Planned], recorded: Mapping[str, float]) -> str:
     for job in jobs:
         if job.is_on_gpu and job.operations:
             on_gpu += job.operations / GPU
-        elif (seconds := _on_core(job, recorded)) is not None:
+        elif (seconds := seconds_on_core(job.benchmark, job.operations, recorded)) is not None:
             on_core += seconds
         else:
             unknown += bool(job.benchmark)
@@ -102,8 +102,3 @@ def planned_time(jobs: Iterable[Planned], recorded: Mapping[str, float]) -> str:
     if on_gpu:
         told += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
     return f"{told}; jobs that are not recorded: {unknown}" if unknown else told
-
-
-def _on_core(job: Planned, recorded: Mapping[str, float]) -> float | None:
-    found = foreseen(job.benchmark, recorded) if job.benchmark else None
-    return job.operations / CORE if found is None and job.operations else found

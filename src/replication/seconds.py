@@ -6,6 +6,8 @@ from pathlib import Path
 from statistics import mean
 
 SUFFIX = ".benchmark.tsv"
+RECORD = Path("config/seconds.csv")
+"""What `benchmarks.jobs` wrote, in the project's folder."""
 UNKNOWN = 1.0
 """Seconds of a job of which nothing is known: a start of Python."""
 
@@ -22,6 +24,14 @@ def read_recorded(path: Path) -> dict[str, float]:
         return {}
     with path.open(newline="", encoding="utf-8") as stream:
         return {row["job"]: float(row["seconds"]) for row in csv.DictReader(stream)}
+
+
+def read_memory(path: Path) -> dict[str, float]:
+    """Most memory that a job had, in MiB, as `read_recorded`; of some jobs it is not known."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="", encoding="utf-8") as stream:
+        return {row["job"]: float(row["mib"]) for row in csv.DictReader(stream) if row["mib"]}
 
 
 def job(benchmark: str | Path) -> str:
@@ -50,6 +60,8 @@ def expected(benchmark: str, recorded: Mapping[str, float]) -> float:
 
 def foreseen(benchmark: str, recorded: Mapping[str, float]) -> float | None:
     """Seconds of a job as `known`, or else as of those beside it, if any; arguments as there."""
+    if not benchmark:
+        return None
     if (seconds := known(benchmark, recorded)) is not None:
         return seconds
     folder = f"{Path(benchmark).parent}/"

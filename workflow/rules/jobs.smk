@@ -16,7 +16,7 @@ try:
     from replication.jobs import Jobs
     from replication.progress import Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions
-    from replication.seconds import read_recorded
+    from replication.seconds import RECORD, read_recorded
     from replication.slurm import prepare_run
     from replication.digest import code
     from replication.stages import Stage, alternatives

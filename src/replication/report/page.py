@@ -15,6 +15,8 @@ from markupsafe import Markup
 
 from replication.abstract import MARKS, by_version, plain
 from replication.citation import Shown
+from replication.cost import HEADER as COST_HEADER
+from replication.cost import cost_rows
 from replication.errors import InputError
 from replication.frames import read_csv
 from replication.methods import value_of
@@ -34,7 +36,7 @@ from replication.report.sources import (
 from replication.report.typeset import number, typeset, typeset_svg
 from replication.report.verifications import verifications
 from replication.reproductions import COLUMNS, Reproduction, reproductions
-from replication.seconds import read_recorded
+from replication.seconds import RECORD, read_recorded
 from replication.storage import write_text
 from replication.verification.judgement import (
     DECISIONS,
@@ -80,7 +82,7 @@ def render(
     """
     registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
-    recorded = read_recorded(root / "config/seconds.csv")
+    recorded = read_recorded(root / RECORD)
     figures = [
         _figure(figure, registry, shown, judged, page, root)
         | {"seconds": run_time(figure.benchmarks, recorded)}
@@ -101,6 +103,8 @@ def render(
         abstracts=by_version(registry, judged),
         marks=MARKS,
         marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
+        costs=cost_rows(shown.costs),
+        cost_header=COST_HEADER,
         methods=[(each, value_of(each, shown.settings)) for each in registry.methods],
         outcomes=OUTCOMES,
         decisions=DECISIONS,

@@ -85,7 +85,7 @@ def write_pages(
     with TemporaryDirectory() as folder:
         shown = [
             sources.model_copy(update={"others": _beside(each, others, registries)})
-            for each, sources in zip(kept, _all_drawn(kept, Path(folder)), strict=True)
+            for each, sources in zip(kept, _all_drawn(kept, Path(folder), root), strict=True)
         ]
         texts = [
             _page(each, sources, root, pages[each.name], recorded)
@@ -186,9 +186,9 @@ def _page(
     return render(study.registry, verdicts, shown, verified, origin, page, machine, root, history)
 
 
-def _all_drawn(kept: list[Kept], folder: Path) -> list[FigureSources]:
+def _all_drawn(kept: list[Kept], folder: Path, root: Path) -> list[FigureSources]:
     """Draw the figures of all pages in a folder, from their tables in the references."""
-    planned = [figure_sources(each.jobs, each.name) for each in kept]
+    planned = [figure_sources(each.jobs, each.name, root) for each in kept]
     wrong = {
         (each.name, source.name): _uncited(each, source.name)
         for each, sources in zip(kept, planned, strict=True)

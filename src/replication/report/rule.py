@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replication.cost import Records, costs
 from replication.digest import locked_versions
 from replication.jobs import DRAWING, Jobs, StudyJobs
 from replication.order import Told
+from replication.seconds import RECORD
 from replication.stages import contents
 from replication.unrecorded import checksum_file
 
@@ -104,7 +106,7 @@ class Page:
         return list(map(str, compared(self.root, self.study(wildcards))))
 
     def _sources(self, wildcards: Any) -> "FigureSources":
-        return figure_sources(self.jobs, self.study(wildcards))
+        return figure_sources(self.jobs, self.study(wildcards), self.root)
 
 
 def templates() -> list[str]:
@@ -113,12 +115,13 @@ def templates() -> list[str]:
     return sorted(map(str, folder.glob("*.*")))
 
 
-def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
+def figure_sources(jobs: Jobs, study: str, root: Path) -> "FigureSources":
     """All figures of a study, from the table of jobs.
 
     Args:
         jobs: the table.
         study: name of the study.
+        root: the project's folder.
     """
     from replication.report.sources import FigureSources
 
@@ -128,6 +131,7 @@ def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
         settings=jobs.studies[study].settings.model_dump(mode="json"),
         names=jobs.studies[study].study.names,
         others=[_other(other) for name, other in jobs.studies.items() if name != study],
+        costs=costs(jobs.studies[study], Records.read(root / RECORD)),
         own=jobs.studies[study].own,
     )
 

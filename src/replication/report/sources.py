@@ -11,6 +11,7 @@ from xml.etree import ElementTree as Xml
 
 from PIL import Image
 
+from replication.cost import Cost
 from replication.frames import read_csv
 from replication.registry import Mark
 from replication.run import refuse_changed
@@ -127,6 +128,8 @@ class FigureSources(Strict):
     """Pages of the project's other studies."""
     missing: list[MissingFigure] = []
     """Figures that cannot be drawn."""
+    costs: list[Cost] = []
+    """What the study takes, as recorded."""
     own: StudySettings = StudySettings()
     """What a user adds to the study's registry."""
 
