@@ -1,4 +1,4 @@
-"""`python -m benchmarks.gradient_heterogeneity`: heads and curvatures against the literal ways.
+"""Heads and curvatures against the literal ways.
 
 Heads of all optimisers and sizes of batches at once, against one head after the other: a linear
 layer, autograd and PyTorch's optimisers, in float64 with the same batches, which the literal way
@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-import click
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from benchmarks.turns import ROUNDS, Compared, compared, printed
+from benchmarks.turns import ROUNDS, Compared, compared
 from replication.configuration import configure
 from replication.study import Experiment, find_studies
 from transformer_dynamics.encoders.head import drawn_head
@@ -220,14 +219,3 @@ def compare(rounds: int = ROUNDS) -> Iterator[Compared]:
         run for key, run in experiments["pairs"].runs.items() if key.startswith("trained-pre6")
     )
     yield curvatures(PairJob.parse(pair.settings.model_dump(), "pairs"), 20_000, rounds)
-
-
-@click.command(help=__doc__)
-def main() -> None:
-    """Print the table."""
-    torch.set_num_threads(1)
-    click.echo(printed(compare()))
-
-
-if __name__ == "__main__":
-    main()

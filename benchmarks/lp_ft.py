@@ -1,4 +1,4 @@
-"""`python -m benchmarks.lp_ft`: kernels and updates of an encoder against the literal ways.
+"""Kernels and updates of an encoder against the literal ways.
 
 Kernels of all parameters, against Jacobians of one text after another by autograd, a row at a time,
 and their products. The rows of training texts are held, 182 MB each, so that few fit: more texts
@@ -7,8 +7,8 @@ make more products, which matrices of inputs and outputs need less of.
 An update of fine-tuning, against the same texts padded to the longest one, all positions of the
 last layer, and AdamW as PyTorch has it by default; without dropout, so that both losses agree.
 
-The encoder is the published MiniLM if `--folder` has its files; otherwise an untrained one of the
-same shape, as its weights change no time. Texts are made up, as long as those of CB.
+The encoder is the published MiniLM if it has been fetched; otherwise an untrained one of the same
+shape, as its weights change no time. Texts are made up, as long as those of CB.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,13 +16,12 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
-from benchmarks.turns import ROUNDS, Compared, compared, printed
+from benchmarks.turns import ROUNDS, Compared, compared
 from replication.generators import generator
 from transformer_dynamics.encoders.head import Head, random_head
 from transformer_dynamics.encoders.model import build, tensors
@@ -45,6 +44,8 @@ LENGTHS = (24, 96)
 """Of texts, the longest of CB being cut."""
 BATCH = 16
 RATE = 1e-4
+FETCHED = Path("results/datasets/minilm")
+"""Where the workflow puts the encoder."""
 UPDATES = 2
 """Of one timing; the loss before the second depends on the first."""
 
@@ -194,37 +195,13 @@ def _lengths(model: nn.Module) -> tuple[int, int]:
     return min(LENGTHS[0], most // 4), min(LENGTHS[1], most)
 
 
-def compare(
-    model: nn.Module, train: int = 3, test: int = 1, rounds: int = ROUNDS
-) -> Iterator[Compared]:
+def compare(rounds: int = ROUNDS) -> Iterator[Compared]:
     """All comparisons.
 
     Args:
-        model: the encoder, in float32.
-        train: texts whose rows are held.
-        test: further texts.
         rounds: how often each way is timed.
     """
-    yield kernels(model, train, test, rounds)
-    yield updates(model, rounds=rounds)
-
-
-@click.command(help=__doc__)
-@click.option(
-    "--folder",
-    type=click.Path(path_type=Path),
-    default=Path("results/datasets/minilm"),
-    help="Where the encoder's three files are.",
-)
-@click.option("--train", default=3, help="Training texts of the kernel, 0.9 GB each.")
-@click.option("--test", default=1, help="Further texts of the kernel.")
-def main(folder: Path, train: int, test: int) -> None:
-    """Print the table."""
-    torch.set_num_threads(1)
-    model = published(folder)
-    which = "MiniLM" if model else "an untrained encoder of MiniLM's shape"
-    click.echo(printed(compare(model or untrained(), train, test)) + f", {which}")
-
-
-if __name__ == "__main__":
-    main()
+    found = published(FETCHED)
+    model, which = (found, "MiniLM") if found else (untrained(), "untrained, MiniLM's shape")
+    for row in (kernels(model, 3, 1, rounds), updates(model, rounds=rounds)):
+        yield row._replace(step=f"{row.step} ({which})")

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.recurrent_attention`: what an update of all seeds at once costs.
+"""What an update of all seeds at once costs.
 
 Against the same updates of one seed after the other, each as a process of its own would do them,
 both measured by turns in one process on one thread; starting the processes is not counted. Both
@@ -7,12 +7,10 @@ have the same losses, to the bit.
 
 from collections.abc import Iterator, Sequence
 
-import click
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from benchmarks.turns import ROUNDS, Compared, compared, printed
+from benchmarks.turns import ROUNDS, Compared, compared
 from replication.configuration import configure
 from replication.study import find_studies
 from transformer_dynamics.recurrent_attention.boards.program import sample
@@ -69,14 +67,3 @@ def compare(rounds: int = ROUNDS) -> Iterator[Compared]:
     """All conditions."""
     for job in jobs():
         yield seeds_together(*job, rounds=rounds)
-
-
-@click.command(help=__doc__)
-def main() -> None:
-    """Print the table."""
-    torch.set_num_threads(1)
-    click.echo(printed(compare()))
-
-
-if __name__ == "__main__":
-    main()

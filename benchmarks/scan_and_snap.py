@@ -1,4 +1,4 @@
-"""`python -m benchmarks.scan_and_snap`: runs of Figure 6 against the literal loop.
+"""Runs of Figure 6 against the literal loop.
 
 All cells of a mixture and seed are sampled and trained at once; literally each sequence is drawn by
 its own call, and a cell is a run of its own. Two of the cells are run literally and multiplied up.
@@ -7,12 +7,10 @@ its own call, and a cell is a run of its own. Two of the cells are run literally
 
 from collections.abc import Iterator
 
-import click
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from benchmarks.turns import ROUNDS, Compared, compared, printed
+from benchmarks.turns import ROUNDS, Compared, compared
 from replication.configuration import configure
 from replication.study import find_studies
 from transformer_dynamics.scan_and_snap.configuration import Settings
@@ -61,14 +59,3 @@ def runs_of_figure_6() -> TrainJob:
 def compare(rounds: int = ROUNDS) -> Iterator[Compared]:
     """The runs of Figure 6."""
     yield cells_together(runs_of_figure_6(), rounds=rounds)
-
-
-@click.command(help=__doc__)
-def main() -> None:
-    """Print the table."""
-    torch.set_num_threads(1)
-    click.echo(printed(compare()))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,6 @@ only some studies.
 """
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import click
 import torch
@@ -14,12 +13,11 @@ from benchmarks import gradient_heterogeneity, lp_ft, recurrent_attention, scan_
 from benchmarks.turns import Compared, printed
 from replication.verification.machine import processor
 
-MINILM = Path("results/datasets/minilm")
 STEPS: dict[str, Callable[[], Iterable[Compared]]] = {
     "scan_and_snap": scan_and_snap.compare,
     "scan_and_snap_text": text.compare,
     "recurrent_attention": recurrent_attention.compare,
-    "lp_ft": lambda: lp_ft.compare(lp_ft.published(MINILM) or lp_ft.untrained()),
+    "lp_ft": lp_ft.compare,
     "gradient_heterogeneity": gradient_heterogeneity.compare,
 }
 
@@ -32,9 +30,6 @@ def main(studies: tuple[str, ...]) -> None:
     click.echo(f"{processor()}, torch {torch.__version__}")
     for study in studies or STEPS:
         click.echo(f"\n### `{study}`\n\n{printed(STEPS[study]())}")
-    if not studies or "lp_ft" in studies:
-        which = "MiniLM" if lp_ft.published(MINILM) else "an untrained one of MiniLM's shape"
-        click.echo(f"\nThe encoder was {which}.")
 
 
 if __name__ == "__main__":

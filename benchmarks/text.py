@@ -1,4 +1,4 @@
-"""`python -m benchmarks.text`: what an update of training on text costs.
+"""What an update of training on text costs.
 
 Against the plain loop: torch.nn.TransformerEncoder, a linear layer over the vocabulary,
 torch.nn.CrossEntropyLoss, clip_grad_norm_ and torch.optim.SGD with dense gradients, with the same
@@ -7,15 +7,13 @@ which each draws in its own way, both have the same losses from the same start; 
 """
 
 import math
-import resource
 from collections.abc import Iterator
 
-import click
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.turns import ROUNDS, Compared, check, compared, printed
+from benchmarks.turns import ROUNDS, Compared, check, compared
 from transformer_dynamics.scan_and_snap_text.model import Layer, Parameters, positions
 from transformer_dynamics.scan_and_snap_text.settings import (
     Evaluation,
@@ -169,15 +167,6 @@ def compare(rounds: int = ROUNDS) -> Iterator[Compared]:
         yield updates(layers, rounds)
 
 
-@click.command(help=__doc__)
-def main() -> None:
-    """Print the table."""
-    torch.set_num_threads(1)
-    click.echo(printed(compare()))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    click.echo(f"\npeak memory of both together: {memory:.0f} MiB")
-
-
 def _job(layers: int, dropout: float = 0.3) -> TextTrainJob:
     return TextTrainJob(
         tokens=TokenJob(train="0" * 64, valid="0" * 64),
@@ -196,7 +185,3 @@ def _corpus() -> Corpus:
     words = [str(index) for index in range(VOCABULARY)]
     # The validation text is as short as can be: recording it is no part of an update.
     return Corpus(words, np.bincount(ids, minlength=VOCABULARY), ids, ids[:720])
-
-
-if __name__ == "__main__":
-    main()

@@ -147,7 +147,8 @@ def to_lines(
 ) -> list[str]:
     """Return a paper's abstract as Markdown, a table for every version, see `by_version`.
 
-    Marks on training have the number of the scale at which they were judged, which is told below.
+    Marks on training have the number of the scale at which they were judged, which is told below;
+    before it, what is shown for robustness alone.
 
     Args:
         registry: of the paper.
@@ -155,7 +156,7 @@ def to_lines(
         elsewhere: likewise.
         link: makes of a claim what is shown.
     """
-    lines: list[str] = []
+    lines = [line for rule in registry.rules_of_robustness for line in (inert(rule), "")]
     for version, found in by_version(registry, verdicts, elsewhere).items():
         scales = [*dict.fromkeys(scale for each in found for scale in each.scales)]
         rows = [

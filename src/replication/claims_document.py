@@ -122,7 +122,6 @@ def to_markdown(
         "",
         *((inert(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((inert(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
-        *(line for rule in registry.rules_of_robustness for line in (inert(rule), "")),
         *abstract_lines(registry, verdicts, elsewhere, links(PATH, study)),
         "## Claims",
         "",

@@ -222,7 +222,7 @@ def rows(
         verdict, worst = verdicts[name], _worst(each)
         yield (
             study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
-            str(verdict.seeds), *_told(worst, _minutes(study, verdict, worst.seeds, recorded)),
+            str(verdict.seeds), *_needs(study, verdict, worst, recorded),
         )  # fmt: skip
 
 
@@ -252,14 +252,14 @@ def sentences(
         then = marked(registry, abstract, {**verdicts, **decided})
         for before, after in zip(now, then, strict=True):
             if before.mark != after.mark:
-                changed = {
-                    name: _worst(planned[name])
+                changed = [
+                    name
                     for name in before.sentence.claims
                     if name in decided and decided[name].verdict != verdicts[name].verdict
-                }
+                ]
                 needs = [
-                    _told(each, _minutes(study, verdicts[name], each.seeds, recorded))[1:]
-                    for name, each in changed.items()
+                    _needs(study, verdicts[name], _worst(planned[name]), recorded)[1:]
+                    for name in changed
                 ]
                 yield (
                     study.study.name, plain(before.sentence.words), str(before.mark),
@@ -280,11 +280,15 @@ def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict
     return verdict.model_copy(update=changes)
 
 
-def _told(found: Plan, minutes: float | None) -> tuple[str, str, str]:
+def _needs(
+    study: StudyJobs, verdict: Verdict, found: Plan, recorded: Mapping[str, float]
+) -> tuple[str, str, str]:
+    """What the seeds of a plan would say, how many they are, and their minutes, in words."""
     if found.spread == 0:
         return "open", "none: its seeds do not differ", ""
     if found.decision == "open":
         return "open", f"more than {MOST}: their mean lies near the edge of what is asked", ""
+    minutes = _minutes(study, verdict, found.seeds, recorded)
     told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
     return found.decision, str(found.seeds), told
 

@@ -305,7 +305,9 @@ def _renewed(project: Project, study: str, folder: Path) -> Reference:
     renewal = renew(project.jobs.studies[study], found, kept)
     for reason in refused.values():
         click.echo(f"Left as it was: {reason}")
-    click.echo(f"Computed here: {', '.join(renewal.renewed) or 'nothing'}; all was judged anew")
+    click.echo(
+        f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}; all was judged anew"
+    )
     return renewal.reference
 
 

@@ -68,7 +68,7 @@ def test_what_is_computed_takes_its_place():
     # Whether their settings are others does not matter: they are computed.
     changed = with_settings(KEPT, claim_C2="other", figure_fig1="other", experiment_printed=None)
     renewal = renew(STUDY, found, changed)
-    assert renewal.renewed == ["figure fig1", "claim C2", "experiment printed"]
+    assert list(map(str, renewal.renewed)) == ["figure fig1", "claim C2", "experiment printed"]
     tables = renewal.reference.tables
     values = tables[EVIDENCE].set_index("claim")["value"]
     before = KEPT.tables[EVIDENCE].set_index("claim")["value"]

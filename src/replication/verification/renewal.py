@@ -26,9 +26,21 @@ NAMED = 5
 IN_PART = ", in part "
 """Between the processors of a reference that was made on several, and between versions."""
 KINDS = ("figure", "claim", "experiment")
-"""Of parts."""
+"""Of parts, in the manifest's settings `claim T1`, `experiment main`, `figure fig2`."""
 ROWS = {"claim": EVIDENCE, "experiment": FINGERPRINTS}
 """Table by kind of the parts that have rows of one, in a column named like the kind."""
+
+
+class Part(NamedTuple):
+    """Of a reference."""
+
+    kind: str
+    """One of `KINDS`."""
+    name: str
+    """Of the claim, the experiment or the figure."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
 
 
 class Renewal(NamedTuple):
@@ -36,8 +48,8 @@ class Renewal(NamedTuple):
 
     reference: Reference
     """The new one."""
-    renewed: list[str]
-    """The parts that are computed here: `claim T1`, `experiment main`, `figure fig2`."""
+    renewed: list[Part]
+    """The parts that are computed here."""
 
 
 def renew(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
@@ -52,32 +64,38 @@ def renew(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
         InputError: if a part is not computed here and has other settings than in the reference, or
             is not in it.
     """
-    now, before = (each.depends["settings"] for each in (found, kept))
-    parts = [part for part in now if part.split()[0] in KINDS]
-    renewed, there = ([*_computed(study, each)] for each in (found, kept))
+    now, before = (_settings(each) for each in (found, kept))
+    here, there = ({*_computed(study, each)} for each in (found, kept))
+    renewed = [part for part in now if part in here]
     unknown = [
         part
-        for part in parts
-        if part not in renewed and (now[part] != before.get(part) or part not in there)
+        for part in now
+        if part not in here and (now[part] != before.get(part) or part not in there)
     ]
     if unknown:
         more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+        named = ", ".join(map(str, unknown[:NAMED]))
         raise InputError(
-            f"{', '.join(unknown[:NAMED])}{more}: not computed here, and not in the reference with"
+            f"{named}{more}: not computed here, and not in the reference with"
             " these settings; compute it with Snakemake, then renew"
         )
-    sides = {part: found if part in renewed else kept for part in parts}
+    sides = {part: found if part in here else kept for part in now}
     tables = {name: _rows(kind, name, sides, kept) for kind, name in ROWS.items()}
     for figure in study.figures:
         path = figure_path(figure)
-        tables[path] = sides[f"figure {figure}"].tables[path]
+        tables[path] = sides[Part("figure", figure)].tables[path]
     judged = judge_again(tables[EVIDENCE], families(study), study.registry.beside)
     unmeasured = kept.verdicts | found.verdicts
     verdicts = {claim: judged.get(claim) or unmeasured[claim] for claim in study.claims}
     machine = _machine(found, kept) if renewed else kept.depends["machine"]
     depends = found.depends | {"machine": machine}
-    shown = [part for part in parts if part in renewed]
-    return Renewal(Reference(tables, verdicts, depends), shown)
+    return Renewal(Reference(tables, verdicts, depends), renewed)
+
+
+def _settings(reference: Reference) -> dict[Part, str]:
+    """Digests of the settings of all parts."""
+    found = ((Part(*what.split()), each) for what, each in reference.depends["settings"].items())
+    return {part: each for part, each in found if part.kind in KINDS}
 
 
 def _machine(found: Reference, kept: Reference) -> dict[str, str]:
@@ -89,23 +107,23 @@ def _machine(found: Reference, kept: Reference) -> dict[str, str]:
     return machines
 
 
-def _computed(study: StudyJobs, found: Reference) -> Iterator[str]:
+def _computed(study: StudyJobs, found: Reference) -> Iterator[Part]:
     """The parts that a reference has."""
     for kind, name in ROWS.items():
         if name in found.tables:
-            yield from (f"{kind} {part}" for part in found.tables[name][kind].unique())
-    yield from (
-        f"claim {claim}" for claim, verdict in found.verdicts.items() if not verdict.comparisons
-    )
-    yield from (f"figure {name}" for name in study.figures if figure_path(name) in found.tables)
+            yield from (Part(kind, part) for part in found.tables[name][kind].unique())
+    for claim, verdict in found.verdicts.items():
+        if not verdict.comparisons:
+            yield Part("claim", claim)
+    for name in study.figures:
+        if figure_path(name) in found.tables:
+            yield Part("figure", name)
 
 
-def _rows(kind: str, name: str, sides: Mapping[str, Reference], kept: Reference) -> pd.DataFrame:
+def _rows(kind: str, name: str, sides: Mapping[Part, Reference], kept: Reference) -> pd.DataFrame:
     """The rows of all parts of a kind, each from where it comes, in the study's order."""
     tables = [
-        (part.split()[1], side.tables.get(name))
-        for part, side in sides.items()
-        if part.startswith(f"{kind} ")
+        (part.name, side.tables.get(name)) for part, side in sides.items() if part.kind == kind
     ]
     rows = [table[table[kind] == part] for part, table in tables if table is not None]
     together = pd.concat([kept.tables[name].head(0), *rows], ignore_index=True)

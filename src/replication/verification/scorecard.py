@@ -97,7 +97,6 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
         f"# Verdicts on {inert(registry.title)}",
         "",
         *abstract_lines(registry, found),
-        *(line for rule in registry.rules_of_robustness for line in (inert(rule), "")),
         *table(("verdict", "claims", "meaning"), totals),
         "",
         *table(header, card[~is_own][columns].to_numpy()),
