@@ -49,7 +49,7 @@ def _row(method: Method, settings: Settings) -> tuple[str, ...]:
 def value_of(method: Method, settings: Settings) -> str:
     """Return what the configuration holds of a choice; empty if it names no key."""
     held = [(key, _held(key, settings)) for key in method.settings]
-    if len(held) == 1:
+    if len({value for _, value in held}) == 1:
         return held[0][1]
     return "; ".join(f"{_label(key)} {value}".strip() for key, value in held)
 

@@ -80,6 +80,8 @@ def test_numbers_are_short(value, text):
         ("in papers/a_b.csv and num_last", "in papers/a_b.csv and <code>num_last</code>"),
         ("a theorem's etalon", "a theorem's etalon"),
         ("ln(1.8e308)", "ln(1.8e308)"),  # beyond float64
+        ("`<s>` of eta, `x_1^2`", "<code>&lt;s&gt;</code> of η, <code>x_1^2</code>"),
+        ("a ` and eta", "a ` and η"),
     ],
 )
 def test_formulas_are_set(plain, html):

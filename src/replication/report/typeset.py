@@ -95,7 +95,17 @@ def _scientific(match: re.Match[str]) -> str:
 
 
 def typeset(text: str) -> Markup:
-    """Plain text as HTML, with Greek letters, subscripts, powers and signs: eta_Y >= 1e-3."""
+    """Plain text as HTML, with Greek letters, subscripts, powers and signs: eta_Y >= 1e-3.
+
+    Between two backticks a text stays as it is.
+    """
+    plain, *rest = text.split("`", maxsplit=2)
+    if len(rest) < 2:
+        return _formulas(text)
+    return _formulas(plain) + Markup("<code>{}</code>").format(rest[0]) + typeset(rest[1])
+
+
+def _formulas(text: str) -> Markup:
     html = str(escape(text)).replace("&#39;", "'")
     for plain, sign in _SIGNS.items():
         html = html.replace(plain, sign)
