@@ -9,7 +9,7 @@ import torch
 from settings_of_the_paper import PAPER, REGISTRY
 
 from replication.methods import untold
-from transformer_dynamics.scan_and_snap import streams, training, turning
+from transformer_dynamics.scan_and_snap import streams, turning
 from transformer_dynamics.scan_and_snap.claims import attention_flow, sampling, trajectory
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED
 from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING
@@ -34,7 +34,6 @@ def test_every_setting_is_told():
 @pytest.mark.parametrize(
     "words",
     [
-        f"betas {listed(training.ADAM_BETAS, ' and ')} and epsilon {training.ADAM_EPSILON:g}",
         f"within a factor of {turning.WIDTH:g} around its largest value",
         f"Rates with a t_0 below {trajectory.FIRST_TRANSITION} updates",
         f"is at most {trajectory.LARGEST_ERROR:g}, and",

@@ -26,6 +26,7 @@ from transformer_dynamics.scan_and_snap.training import train
 pytestmark = pytest.mark.numerical
 
 CPU = torch.device("cpu")
+ADAM = PAPER.experiments["syn_small_adam"].training.adam
 SAMPLING = Sampling(stream="authors", steps=30, batch_size=32, sequence_length=40)
 
 # Printed by the released code in figure_6.log: seed 1, num_last 1, eta_Y = eta_Z = 0.5.
@@ -160,6 +161,7 @@ def test_training_equals_the_literal_loop(optimizer, initialization, residual, q
     """Same seed, same draws: the loop uses single precision, autograd and torch.optim."""
     training = Training(
         optimizer=optimizer,
+        adam=ADAM,
         eta_z=[0.05, 0.5] if optimizer == "adam" else [0.5, 2],
         ratio=[1, 3],
         initialization=initialization,
@@ -176,6 +178,23 @@ def test_training_equals_the_literal_loop(optimizer, initialization, residual, q
         np.testing.assert_allclose(
             run.attention_logits[-1, cell], expected.attention_logits[queries], rtol=0, atol=2e-3
         )
+
+
+@pytest.mark.parametrize("changed", [{"beta_1": 0.5}, {"beta_2": 0.9}, {"epsilon": 0.1}])
+def test_constants_of_adam_are_those_of_the_settings(changed):
+    name = "syn_small"
+    mixture = PAPER.mixtures[name]
+    common = {"optimizer": "adam", "eta_z": [0.1], "ratio": [1], "initialization": "zero"}
+    settings = [
+        Training(adam=ADAM.model_copy(update=change), dtype="float64", **common)
+        for change in ({}, changed)
+    ]
+    short = SAMPLING.model_copy(update={"steps": 8})
+    sequences = sample(mixture, short, 2)
+    usual, run = (train(mixture, job(name, each, short), 2, sequences) for each in settings)
+    expected = literal_train(mixture, short, settings[1], 0, 2)
+    np.testing.assert_allclose(run.loss[:, 0], expected.loss, rtol=1e-4)
+    assert np.abs(run.loss / usual.loss - 1).max() > 0.02
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from replication.study import find_studies
 
 TYPE = configuration_type(find_studies())
 EXPERIMENT = "scan_and_snap.experiments.syn_medium"
+ADAM = "scan_and_snap.experiments.syn_small_adam.training.adam"
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,10 @@ EXPERIMENT = "scan_and_snap.experiments.syn_medium"
         (f"{EXPERIMENT}.training.ratio", [], "must not be empty"),
         (f"{EXPERIMENT}.training.momentum", 1, "less than 1"),
         (f"{EXPERIMENT}.training.recorded", [101], "training.recorded asks for update 101"),
+        (f"{EXPERIMENT}.training.optimizer", "adam", "optimizer adam needs the key adam: {beta_1,"),
+        (f"{ADAM}.beta_1", 1, "less than 1 (given: 1)"),
+        (f"{ADAM}.beta_2", -0.1, "greater than or equal to 0 (given: -0.1)"),
+        (f"{ADAM}.epsilon", 0, "greater than or equal to 0.000000000001 (given: 0)"),
         (f"{EXPERIMENT}.seeds", [], "must not be empty"),
         (f"{EXPERIMENT}.seeds", [1, 2, 1], "1 is repeated"),
         (f"{EXPERIMENT}.seeds", {"first": 1, "count": 0}, "greater than or equal to 1"),

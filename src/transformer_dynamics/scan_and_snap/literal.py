@@ -5,7 +5,7 @@ time, one draw per sequence.
 """
 
 import random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -75,9 +75,7 @@ def literal_train(
         torch.nn.init.zeros_(k2.weight)
     eta_z, ratio = training.cells[cell]
     groups = [{"params": k1.weight, "lr": eta_z * ratio}, {"params": k2.weight, "lr": eta_z}]
-    optimizer: torch.optim.Optimizer = torch.optim.Adam(groups)
-    if training.optimizer == "sgd":
-        optimizer = torch.optim.SGD(groups, momentum=training.momentum)
+    optimizer = _optimizer(training, groups)
     losses = []
     for _ in range(sampling.steps):
         tokens, next_tokens = _draw_batch(mixture, sampling)
@@ -94,6 +92,14 @@ def literal_train(
         optimizer.step()
         losses.append(loss.item())
     return LiteralRun(losses, k2.weight.detach())
+
+
+def _optimizer(training: Training, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+    if training.optimizer == "sgd":
+        return torch.optim.SGD(groups, momentum=training.momentum)
+    adam = training.adam
+    assert adam is not None
+    return torch.optim.Adam(groups, betas=(adam.beta_1, adam.beta_2), eps=adam.epsilon)
 
 
 def _draw_batch(mixture: Mixture, sampling: Sampling) -> tuple[Tensor, Tensor]:

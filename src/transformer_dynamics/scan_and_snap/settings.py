@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from replication.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
+Decay = Annotated[float, Field(ge=0, lt=1)]
 PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
 
 
@@ -74,13 +75,26 @@ class Sampling(Strict):
     """T, the query token included: T - 1 contextual tokens are drawn."""
 
 
+class Adam(Strict):
+    """Constants of Adam, which corrects the bias of both moments."""
+
+    beta_1: Decay
+    """Decay of the mean of gradients from one update to the next."""
+    beta_2: Decay
+    """Decay of the mean of their squares."""
+    epsilon: float = Field(ge=1e-12)
+    """Added to the root of the latter."""
+
+
 class Training(Strict):
     """How the decoder Y and the attention logits Z are trained on the sampled batches."""
 
     optimizer: Literal["sgd", "adam"]
     """Both as in PyTorch, without weight decay."""
-    momentum: float = Field(default=0.9, ge=0, lt=1)
+    momentum: Decay = 0.9
     """Momentum of `sgd`; `adam` does not use it."""
+    adam: Adam | None = None
+    """Constants of `adam`, which needs them; `sgd` does not use them."""
     eta_z: PositiveList
     """Learning rates of Z; every one is combined with every ratio."""
     ratio: PositiveList
@@ -97,6 +111,12 @@ class Training(Strict):
     """Number format of training."""
     recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
     """Numbers of updates after which Z is recorded, besides the last one."""
+
+    @model_validator(mode="after")
+    def _check_adam(self) -> Self:
+        if self.optimizer == "adam" and self.adam is None:
+            raise ValueError("optimizer adam needs the key adam: {beta_1, beta_2, epsilon}")
+        return self
 
     @property
     def cells(self) -> list[tuple[float, float]]:

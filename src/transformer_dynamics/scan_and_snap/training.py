@@ -14,8 +14,6 @@ from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.streams import Sequences
 
-ADAM_BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8
-
 
 class Run(NamedTuple):
     """What training of one seed on one mixture leaves."""
@@ -99,11 +97,11 @@ class Optimizer:
         tensor.addcmul_(velocity, rate, value=-1)
 
     def _adam(self, tensor: Tensor, gradient: Tensor, rate: Tensor, moments: list[Tensor]) -> None:
-        first, second = moments
-        beta1, beta2 = ADAM_BETAS
-        first.lerp_(gradient, 1 - beta1)
-        second.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        adam, (first, second) = self.training.adam, moments
+        assert adam is not None
+        first.lerp_(gradient, 1 - adam.beta_1)
+        second.mul_(adam.beta_2).addcmul_(gradient, gradient, value=1 - adam.beta_2)
         torch.sqrt(second, out=gradient)
-        gradient.div_((1 - beta2**self._step) ** 0.5).add_(ADAM_EPSILON)
+        gradient.div_((1 - adam.beta_2**self._step) ** 0.5).add_(adam.epsilon)
         torch.div(first, gradient, out=gradient)
-        tensor.addcmul_(gradient, rate / (1 - beta1**self._step), value=-1)
+        tensor.addcmul_(gradient, rate / (1 - adam.beta_1**self._step), value=-1)
