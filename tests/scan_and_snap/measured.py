@@ -6,7 +6,7 @@ import pytest
 from settings_of_the_paper import PAPER
 
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Measures
 from transformer_dynamics.scan_and_snap.settings import Mixture
 
 LN2, LN3, LN5, LN6 = np.log([2, 3, 5, 6])
@@ -35,6 +35,11 @@ def changed(experiment: str, metric: str, mixtures: dict | None = None, **traini
             "training": job.training.model_copy(update=training),
         }
     )
+
+
+def measures(**changes) -> Measures:
+    """Those of the paper with other values of some keys."""
+    return Measures.model_validate(PAPER.measures.model_dump() | changes)
 
 
 def shuffled(rows: list[dict]) -> pd.DataFrame:

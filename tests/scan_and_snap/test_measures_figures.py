@@ -21,6 +21,7 @@ from measured import (
     changed,
     expect,
     losses,
+    measures,
     on_classes,
     shuffled,
 )
@@ -175,20 +176,21 @@ def test_lead_of_the_most_frequent(ends):
     )
 
 
-def test_change_of_updates_to_learn():
+@pytest.mark.parametrize(("learnt", "values"), [(10, (1 - 2, 2 - 4)), (12, (2 - 3, 0))])
+def test_change_of_updates_to_learn(learnt, values):
     """A loss that touches the tenth is not below it; one that never is counts all updates."""
     measured = losses(
         {
             (3, 1, 1): [10, 5, 0.9, 0.5],
-            (3, 1, 10): [10, 0.5, 2, 0.1],
+            (3, 1, 10): [10, 0.9, 0.8, 0.1],
             (7, 1, 1): [10, 5, 5, 5],
             (7, 1, 10): [8, 0.8, 0.7, 0.9],
         }
     )
     expect(
-        fig4.change_of_updates_to_learn(measured),
+        fig4.change_of_updates_to_learn(measured, measures(learnt=learnt)),
         ("seed",),
-        {("eta_Z 1", 3): 1 - 2, ("eta_Z 1", 7): 2 - 4},
+        {("eta_Z 1", seed): value for seed, value in zip((3, 7), values, strict=True)},
     )
 
 

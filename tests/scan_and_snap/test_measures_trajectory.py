@@ -1,13 +1,33 @@
 """Measures of trajectories of training, against values worked out by hand."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from measured import FLAT, LN2, LN3, R1, R10, P, by, changed, expect, losses, on_classes, shuffled
+from measured import (
+    FLAT,
+    LN2,
+    LN3,
+    R1,
+    R10,
+    P,
+    by,
+    changed,
+    expect,
+    losses,
+    measures,
+    on_classes,
+    shuffled,
+)
+from settings_of_the_paper import PAPER
 
 from replication.errors import InputError, UnmeasurableError
 from transformer_dynamics.scan_and_snap.claims import trajectory
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
+from transformer_dynamics.scan_and_snap.measure_settings import Turn
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
+from transformer_dynamics.scan_and_snap.turning import turn
+
+MEASURES = PAPER.measures
 
 # Theory against training
 
@@ -26,7 +46,7 @@ def test_time_to_an_error():
     )
     plateau = 14 * 0.15 / (2 * np.log(11 / 0.15))
     expect(
-        trajectory.time_to_an_error(measured),
+        trajectory.time_to_an_error(measured, MEASURES),
         ("seed",),
         {
             ("eta_Y/eta_Z 2", 3): 29 * 0.1 / (2 * np.log(110)),
@@ -35,6 +55,25 @@ def test_time_to_an_error():
             ("eta_Y/eta_Z 4", 7): 2 * plateau,
         },
     )
+
+
+@pytest.mark.parametrize(
+    ("updates", "largest", "eps", "time"),
+    [(10, 0.2, 1, 29), (5, 0.2, 0.1, 14), (10, 0.6, 0.55, 19)],
+)
+def test_a_small_error_is_the_mean_of_as_many_updates_as_are_set(updates, largest, eps, time):
+    """The loss is small for five updates, which ten do not show unless more counts as small."""
+    run = [1.0] * 10 + [0.1] * 5 + [1.0] * 15
+    measured = losses({(3, 1, 1): run}, eta_z=[1.0], ratio=[1.0])
+    other = measures(small_error={"updates": updates, "largest": largest})
+    (value,) = trajectory.time_to_an_error(measured, other)["value"]
+    assert value == pytest.approx(time * eps / (2 * np.log(11 / eps)))
+
+
+def test_a_mean_over_more_updates_than_there_are_is_refused():
+    measured = losses({(3, 1, 1): [1.0] * 9}, eta_z=[1.0], ratio=[1.0])
+    with pytest.raises(UnmeasurableError, match="no mean loss of 10 updates; train longer, or low"):
+        trajectory.time_to_an_error(measured, MEASURES)
 
 
 @pytest.fixture
@@ -126,9 +165,15 @@ def test_steps_of_the_dominant_share():
     }
     runs[7, 0.2, 1][60] = [[0.0, 0, 0, 0, 1.0]] * 2
     expect(
-        trajectory.steps_of_the_dominant_share(on_classes("attention", runs)),
+        trajectory.steps_of_the_dominant_share(on_classes("attention", runs), MEASURES),
         ("seed",),
         {(R1, 3): 1 / 6, (R10, 3): -0.1, (R1, 7): 0.05 / 0.9, (R10, 7): -1 / 6},
+    )
+    thirds = measures(parts=3)
+    expect(
+        trajectory.steps_of_the_dominant_share(on_classes("attention", runs), thirds),
+        ("seed",),
+        {(R1, 3): 1 / 3, (R10, 3): 0.1 / 0.5, (R1, 7): 0.2 / 0.9, (R10, 7): -1 / 3},
     )
 
 
@@ -195,7 +240,7 @@ def test_growth_of_the_movement():
         (7, 4): [1e-3, 1e-3, 0.001, 0.004, 0.016, 0.064],  # ever faster
     }
     expect(
-        trajectory.growth_of_the_movement(moving(motions)),
+        trajectory.growth_of_the_movement(moving(motions), MEASURES),
         ("seed",),
         {(CELLS[2], 3): 0, (CELLS[4], 3): 1, (CELLS[2], 7): -1, (CELLS[4], 7): 2},
     )
@@ -209,7 +254,7 @@ def test_motion_after_over_before():
         (7, 4): [0.02, -0.01, 0.01, 0.01, 0.01, 0.01],
     }
     expect(
-        trajectory.motion_after_over_before(moving(motions)),
+        trajectory.motion_after_over_before(moving(motions), MEASURES),
         ("seed",),
         {(CELLS[2], 3): 1, (CELLS[4], 3): 2, (CELLS[2], 7): 0.1, (CELLS[4], 7): 4},
     )
@@ -226,17 +271,21 @@ def test_motion_after_over_before():
 def test_records_at_the_transition_are_needed(eta_z: float, message: str):
     runs = {(3, eta_z, 1): {t: [P, P] for t in TIMES}}
     with pytest.raises(InputError, match=message):
-        trajectory.growth_of_the_movement(on_classes("attention", runs))
+        trajectory.growth_of_the_movement(on_classes("attention", runs), MEASURES)
 
 
-def test_rates_without_a_time_before_the_transition_are_left_out():
-    cell = [[P, P]] * 2 + [[[P[0] - 0.01, *P[1:4], P[4] + 0.01], P]]
+@pytest.mark.parametrize(("least", "left"), [(5, [2]), (4.5, [2, 3])])
+def test_rates_without_a_time_before_the_transition_are_left_out(least, left):
+    assert 4.5 < snapping_start(3, 11, 2) < 5 < snapping_start(2, 11, 2) < 8
     motions = {
-        (3, eta_z, 1): {t: cell[min(k, 2)] if k < 3 else [P, P] for k, t in enumerate(TIMES)}
+        (3, eta_z, 1): {
+            t: [[P[0] - t / 1e3, *P[1:4], P[4] + t / 1e3], P] for t in (0, 5, 8, 16, 32)
+        }
         for eta_z in (2, 3)
     }
-    found = trajectory.motion_after_over_before(on_classes("attention", motions))
-    assert found["cell"].tolist() == ["eta_Z 2, eta_Y/eta_Z 1"]
+    measured = on_classes("attention", motions)
+    found = trajectory.motion_after_over_before(measured, measures(least_t_0=least))
+    assert sorted(found["cell"]) == [f"eta_Z {eta_z}, eta_Y/eta_Z 1" for eta_z in left]
 
 
 def test_change_of_common_mass():
@@ -259,11 +308,13 @@ def test_change_of_common_mass():
     )
 
 
-@pytest.mark.parametrize("measure", ["gain_over_growth", "exponent_of_the_turn"])
-def test_growth_from_a_later_update_is_none_from_the_start(measure):
+@pytest.mark.parametrize(
+    ("measure", "used"), [("gain_over_growth", []), ("exponent_of_the_turn", [MEASURES])]
+)
+def test_growth_from_a_later_update_is_none_from_the_start(measure, used):
     job = changed("theory_comparison", "growth", steps=9, recorded=[5])
     with pytest.raises(UnmeasurableError, match="add 0 to training > recorded"):
-        getattr(trajectory, measure)(growths({(3, 1): {5: (0, 2, 1)}})._replace(job=job))
+        getattr(trajectory, measure)(growths({(3, 1): {5: (0, 2, 1)}})._replace(job=job), *used)
 
 
 def turning(powers: dict) -> Measured:
@@ -286,15 +337,26 @@ def turning(powers: dict) -> Measured:
 def test_exponent_of_the_turn():
     """Interpolated, not picked from the grid: the seeds' own powers within a hundredth."""
     powers = {("a", 3): -0.5, ("a", 7): -1, ("b", 3): 0, ("b", 7): -0.75}
-    table = trajectory.exponent_of_the_turn(turning(powers))
+    table = trajectory.exponent_of_the_turn(turning(powers), MEASURES)
     assert by(table, "seed") == pytest.approx(powers, abs=0.01)
+
+
+@pytest.mark.parametrize(("key", "shift"), [("slope", 0.02), ("parabola", 0.005)])
+def test_the_turn_is_that_of_the_windows_that_are_set(key, shift):
+    """Growth t^2/(t^2 + 10^4), steepest at 58; wider windows see more of its slow decline."""
+    times = np.arange(0, 1001.0)
+    run = pd.DataFrame({"iteration": times, "growth": times**2 / (times**2 + 1e4)})
+    narrow = Turn(slope=1.05, parabola=1.1)
+    wider = narrow.model_copy(update={key: 2.0})
+    assert turn(run, narrow) == pytest.approx(100 / np.sqrt(3), rel=0.005)
+    assert abs(turn(run, wider) / turn(run, narrow) - 1) > shift
 
 
 def test_exponents_of_the_papers_data_and_of_ours_are_kept_apart():
     measured = turning({("syn_a", 3): -1, ("wide", 3): -0.5})
     paper, ours = (
-        trajectory.exponent_in_the_paper(measured),
-        trajectory.exponent_elsewhere(measured),
+        trajectory.exponent_in_the_paper(measured, MEASURES),
+        trajectory.exponent_elsewhere(measured, MEASURES),
     )
     assert (paper["cell"].tolist(), ours["cell"].tolist()) == (["syn_a"], ["wide"])
 

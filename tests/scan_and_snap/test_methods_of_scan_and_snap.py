@@ -9,8 +9,8 @@ import torch
 from settings_of_the_paper import PAPER, REGISTRY
 
 from replication.methods import untold
-from transformer_dynamics.scan_and_snap import streams, turning
-from transformer_dynamics.scan_and_snap.claims import attention_flow, sampling, trajectory
+from transformer_dynamics.scan_and_snap import streams
+from transformer_dynamics.scan_and_snap.claims import attention_flow, sampling
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED
 from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING
 from transformer_dynamics.scan_and_snap.claims.growth import C0
@@ -34,9 +34,6 @@ def test_every_setting_is_told():
 @pytest.mark.parametrize(
     "words",
     [
-        f"within a factor of {turning.WIDTH:g} around its largest value",
-        f"Rates with a t_0 below {trajectory.FIRST_TRANSITION} updates",
-        f"is at most {trajectory.LARGEST_ERROR:g}, and",
         f"with M = {attention_flow.VOCABULARY_SIZE} and distinct tokens of weights"
         f" {listed(SINGLE['distinct_weights'])}.",
         f"common token of weight {listed(SINGLE['common_weights'])},",
@@ -55,9 +52,16 @@ def test_a_number_that_stands_in_code_is_that_of_the_code(words):
     assert sum(words in f"{method.text} {method.why}" for method in REGISTRY.methods) == 1
 
 
+def test_claims_name_the_numbers_of_the_settings_that_they_use():
+    claims, measures = {claim.id: claim for claim in REGISTRY.claims}, PAPER.measures
+    assert claims["T10b"].quantity.endswith(f"over eps up to {measures.small_error.largest:g}")
+    for claim in ("T20a", "T20c"):
+        assert f"t_0 is below {measures.least_t_0:g} updates" in claims[claim].note
+    assert (measures.parts, "in six equal parts" in claims["T15f"].quantity) == (6, True)
+    assert (measures.learnt, "below a tenth" in claims["T21c"].quantity) == (10, True)
+
+
 def test_what_code_has_without_a_name_is_as_told():
-    assert "middles * 1.2" in inspect.getsource(turning.turn)
-    assert "rolling(10)" in inspect.getsource(trajectory.time_to_an_error)
     assert '"DOP853"' in inspect.getsource(integrate)
     assert inspect.signature(population_flow).parameters["tolerance"].default == 1e-9
     assert SINGLE["distinct_weights"] == SEVERAL["distinct_weights"]

@@ -9,7 +9,7 @@ from replication.study import find_studies
 
 TYPE = configuration_type(find_studies())
 EXPERIMENT = "scan_and_snap.experiments.syn_medium"
-ADAM = "scan_and_snap.experiments.syn_small_adam.training.adam"
+ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan_and_snap.measures"
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,13 @@ ADAM = "scan_and_snap.experiments.syn_small_adam.training.adam"
         (f"{ADAM}.beta_1", 1, "less than 1 (given: 1)"),
         (f"{ADAM}.beta_2", -0.1, "greater than or equal to 0 (given: -0.1)"),
         (f"{ADAM}.epsilon", 0, "greater than or equal to 0.000000000001 (given: 0)"),
+        (f"{MEASURES}.small_error.updates", 0, "greater than or equal to 1 (given: 0)"),
+        (f"{MEASURES}.small_error.largest", 0, "greater than 0 (given: 0)"),
+        (f"{MEASURES}.learnt", 1, "greater than 1 (given: 1)"),
+        (f"{MEASURES}.parts", 0, "greater than or equal to 1 (given: 0)"),
+        (f"{MEASURES}.turn.slope", 1, "greater than or equal to 1.05 (given: 1)"),
+        (f"{MEASURES}.turn.parabola", 4, "less than or equal to 3 (given: 4)"),
+        (f"{MEASURES}.least_t_0", 0, "greater than 0 (given: 0)"),
         (f"{EXPERIMENT}.seeds", [], "must not be empty"),
         (f"{EXPERIMENT}.seeds", [1, 2, 1], "1 is repeated"),
         (f"{EXPERIMENT}.seeds", {"first": 1, "count": 0}, "greater than or equal to 1"),

@@ -240,7 +240,7 @@ def test_training_follows_the_population_flow_and_not_the_modified_one(trained):
 
 def test_turning_table_compares_training_with_the_theory(trained):
     measured = Measured(growth_metrics(trained[0]), measure_job(RECORDED))
-    table = phase_transition.table(PAPER.figures["phase_transition"], measured)
+    table = phase_transition.table(PAPER.figures["phase_transition"], measured, PAPER.measures)
     (row,) = table.to_dict("records")
     assert row["scanning_end"] == pytest.approx(2 * np.log(33) / ETA_Y)
     assert row["n_seeds"] == len(SEEDS)

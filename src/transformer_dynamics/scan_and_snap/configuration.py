@@ -18,7 +18,12 @@ from transformer_dynamics.scan_and_snap.figures.fig4 import Fig4
 from transformer_dynamics.scan_and_snap.figures.fig5 import Fig5
 from transformer_dynamics.scan_and_snap.figures.findings import Findings
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric, Thresholds
+from transformer_dynamics.scan_and_snap.measure_settings import (
+    MeasureJob,
+    Measures,
+    Metric,
+    Thresholds,
+)
 from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
 
 MOST_NUMBERS = 10**9
@@ -126,6 +131,8 @@ class Settings(StudySettings):
     """The figures by name: `figures/<name>.pdf`."""
     sensitivity: Variants
     """Which experiments are repeated under which variants."""
+    measures: Measures
+    """How claims about training are measured."""
 
     @model_validator(mode="after")
     def _check_references(self) -> Self:

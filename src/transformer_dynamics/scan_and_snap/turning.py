@@ -3,11 +3,10 @@
 import numpy as np
 import pandas as pd
 
-WIDTH = 1.5
-"""Factor of time around the fastest rise in which a parabola stands for the rise."""
+from transformer_dynamics.scan_and_snap.measure_settings import Turn
 
 
-def turn(run: pd.DataFrame) -> float:
+def turn(run: pd.DataFrame, by: Turn) -> float:
     """Time at which B_n(t) of one run rises fastest, in updates.
 
     Where a parabola through dB_n/dt against ln t, around its largest value, has its peak. It
@@ -15,16 +14,18 @@ def turn(run: pd.DataFrame) -> float:
 
     Args:
         run: columns iteration and growth, the latter B_n(t).
+        by: over which times slopes are taken, and to which the parabola is fitted.
     """
+    slope, width = by.slope, by.parabola
     run = run.sort_values("iteration")
     times, values = run["iteration"].to_numpy(), run["growth"].to_numpy()
-    middles = np.geomspace(1.2, times[-1] / 1.2, 400)
-    rise = np.interp(middles * 1.2, times, values) - np.interp(middles / 1.2, times, values)
+    middles = np.geomspace(slope, times[-1] / slope, 400)
+    rise = np.interp(middles * slope, times, values) - np.interp(middles / slope, times, values)
     pace = rise / middles
     fastest = middles[np.argmax(pace)]
-    near = (fastest / WIDTH <= middles) & (middles <= fastest * WIDTH)
-    curvature, slope, _ = np.polyfit(np.log(middles[near] / fastest), pace[near], 2)
+    near = (fastest / width <= middles) & (middles <= fastest * width)
+    curvature, rising, _ = np.polyfit(np.log(middles[near] / fastest), pace[near], 2)
     if curvature >= 0:
         return float(fastest)
-    shift = np.clip(-slope / (2 * curvature), -np.log(WIDTH), np.log(WIDTH))
+    shift = np.clip(-rising / (2 * curvature), -np.log(width), np.log(width))
     return float(fastest * np.exp(shift))

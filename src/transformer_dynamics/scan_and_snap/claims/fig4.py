@@ -11,6 +11,7 @@ from transformer_dynamics.scan_and_snap.claims.arrays import (
     evidence,
     runs,
 )
+from transformer_dynamics.scan_and_snap.measure_settings import Measures
 
 
 def change_of_entropy(attention: Measured) -> pd.DataFrame:
@@ -38,10 +39,11 @@ def lead_of_the_most_frequent(attention: Measured) -> pd.DataFrame:
     return by_ratio(lead[:, -1] - lead[:, 0], found)
 
 
-def change_of_updates_to_learn(loss: Measured) -> pd.DataFrame:
-    """Updates until the loss is below a tenth of its start: highest minus lowest ratio."""
+def change_of_updates_to_learn(loss: Measured, measures: Measures) -> pd.DataFrame:
+    """Updates until the loss is below its start over `learnt`: highest minus lowest ratio."""
     ordered = loss.table.sort_values("iteration")
-    updates = ordered.groupby(["eta_z", "ratio", "seed"])["loss"].apply(_first_below_a_tenth)
+    losses = ordered.groupby(["eta_z", "ratio", "seed"])["loss"]
+    updates = losses.apply(_first_below, measures.learnt)
     return change_with_ratio(updates.rename("value").reset_index())
 
 
@@ -52,6 +54,6 @@ def change_of_entropy_with_ratio(attention: Measured) -> pd.DataFrame:
     return change_with_ratio(evidence(h, found.seeds, found.cells))
 
 
-def _first_below_a_tenth(loss: pd.Series) -> int:
-    below = np.flatnonzero(loss.to_numpy() < loss.iloc[0] / 10)
+def _first_below(loss: pd.Series, factor: float) -> int:
+    below = np.flatnonzero(loss.to_numpy() < loss.iloc[0] / factor)
     return int(below[0]) if len(below) else len(loss)

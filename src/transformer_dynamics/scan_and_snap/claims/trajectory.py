@@ -15,31 +15,36 @@ from transformer_dynamics.scan_and_snap.claims.arrays import (
     labelled,
     runs,
 )
+from transformer_dynamics.scan_and_snap.measure_settings import Measures
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
 from transformer_dynamics.scan_and_snap.turning import turn
 
-FIRST_TRANSITION = 5
-"""Least t_0, in updates, that leaves a time before it."""
 OF_THE_PAPER = "syn_"
 """How the names of the paper's mixtures begin."""
-LARGEST_ERROR = 0.2
-"""Error up to which the loss stands for it."""
 
 
-def time_to_an_error(loss: Measured) -> pd.DataFrame:
+def time_to_an_error(loss: Measured, measures: Measures) -> pd.DataFrame:
     """Updates until the loss is down to eps, in units of the bound K ln(M/eps)/(eps eta_Y).
 
-    The largest over all updates at which eps, the mean loss of ten updates, is at most
-    `LARGEST_ERROR`; at the end of training if it never is. Below it the loss -ln alpha_n is about
-    the error |x_{T+1} - alpha_n| of Corollary 1.
+    The largest over all updates at which eps, the mean loss of the latest ones, is at most
+    `small_error.largest`; at the end of training if it never is. Below it the loss -ln alpha_n is
+    about the error |x_{T+1} - alpha_n| of Corollary 1.
+
+    Raises:
+        UnmeasurableError: if training has too few updates for a mean.
     """
     (mixture,) = loss.job.mixtures.values()
+    small = measures.small_error
+    if loss.job.sampling.steps < small.updates:
+        raise UnmeasurableError(
+            f"no mean loss of {small.updates} updates; train longer, or lower small_error > updates"
+        )
     rows = []
     for eta_z, ratio in loss.job.training.cells:
         cell = loss.table[(loss.table["eta_z"] == eta_z) & (loss.table["ratio"] == ratio)]
         for seed, run in cell.sort_values("iteration").groupby("seed"):
-            smooth = run.set_index("iteration")["loss"].rolling(10).mean()
-            eps = smooth[smooth <= LARGEST_ERROR] if smooth.min() <= LARGEST_ERROR else smooth[-1:]
+            smooth = run.set_index("iteration")["loss"].rolling(small.updates).mean()
+            eps = smooth[smooth <= small.largest] if smooth.min() <= small.largest else smooth[-1:]
             steps = np.log(mixture.vocabulary_size / eps) * mixture.num_classes
             bound = steps / (eta_z * ratio * eps)
             rows.append({"ratio": ratio, "seed": seed, "value": (eps.index / bound).max()})
@@ -74,14 +79,14 @@ def gain_over_growth(growth: Measured) -> pd.DataFrame:
     return labelled(ratio.rename("value").reset_index(), ratio="eta_Y/eta_Z")
 
 
-def steps_of_the_dominant_share(attention: Measured) -> pd.DataFrame:
-    """Smallest rise of the dominant token's share f_nl0 in six equal parts of training.
+def steps_of_the_dominant_share(attention: Measured, measures: Measures) -> pd.DataFrame:
+    """Smallest rise of the dominant token's share f_nl0 in equal parts of training.
 
     Mean over classes, over its whole rise. Below zero if it falls in one of them.
     """
     found = runs(attention)
     f = found.array[..., -1] / np.linalg.norm(found.array, axis=-1)
-    times = np.linspace(0, found.iterations[-1], 7)
+    times = np.linspace(0, found.iterations[-1], measures.parts + 1)
     parts = [np.abs(np.array(found.iterations) - time).argmin() for time in times]
     steps = np.diff(f.mean(axis=-1)[:, parts], axis=1)
     return by_ratio(steps.min(axis=1) / np.abs(steps.sum(axis=1)), found)
@@ -103,7 +108,7 @@ def steps_of_the_remaining_share(attention: Measured) -> pd.DataFrame:
     return table.assign(cell=table["cell"] + ", token " + table.pop("rank").astype(str))
 
 
-def growth_of_the_movement(attention: Measured) -> pd.DataFrame:
+def growth_of_the_movement(attention: Measured, measures: Measures) -> pd.DataFrame:
     """Exponent a of the motion per factor e of time after t_0, |dc_n/d ln t|_1 ~ t^a.
 
     Mean over classes, by least squares over all recorded intervals past t_0: 0 if attention moves
@@ -112,7 +117,7 @@ def growth_of_the_movement(attention: Measured) -> pd.DataFrame:
     Raises:
         UnmeasurableError: if fewer than three records lie past t_0.
     """
-    found, starts = _past_the_transition(attention)
+    found, starts = _past_the_transition(attention, measures)
     times = np.log(np.maximum(found.iterations, 1))
     change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
     exponents = []
@@ -123,9 +128,9 @@ def growth_of_the_movement(attention: Measured) -> pd.DataFrame:
     return _by_rates(np.stack(exponents, axis=1), found)
 
 
-def motion_after_over_before(attention: Measured) -> pd.DataFrame:
+def motion_after_over_before(attention: Measured, measures: Measures) -> pd.DataFrame:
     """|c_n(end) - c_n(t_0)|_1 over |c_n(t_0) - c_n(0)|_1, mean over classes."""
-    found, starts = _past_the_transition(attention)
+    found, starts = _past_the_transition(attention, measures)
     at_start = np.stack([found.array[:, start, cell] for cell, start in enumerate(starts)], axis=1)
     after, before = (
         np.abs(found.array[:, step] - at_start).sum(axis=-1).mean(axis=-1) for step in (-1, 0)
@@ -146,12 +151,12 @@ def change_of_common_mass(attention: Measured) -> pd.DataFrame:
     return by_ratio(mass[:, -1] - mass[:, 0], found)
 
 
-def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
+def exponent_of_the_turn(growth: Measured, measures: Measures) -> pd.DataFrame:
     """Exponent of the time at which dB_n/dt is largest as a power of eta_Y, for every mixture."""
     table = _from_the_start(growth)
     exponents = table[table["quantity"] == "exponent"]
     turns = exponents.groupby(["mixture", "seed", "eta_z", "ratio"])[["iteration", "growth"]]
-    times = turns.apply(turn).rename("turn").reset_index()
+    times = turns.apply(turn, measures.turn).rename("turn").reset_index()
     times = times.assign(eta_y=times["eta_z"] * times["ratio"])
     powers: pd.Series = times.groupby(["mixture", "seed"])[["eta_y", "turn"]].apply(
         lambda run: np.polyfit(np.log(run["eta_y"]), np.log(run["turn"]), 1)[0]
@@ -159,15 +164,15 @@ def exponent_of_the_turn(growth: Measured) -> pd.DataFrame:
     return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
 
 
-def exponent_in_the_paper(growth: Measured) -> pd.DataFrame:
+def exponent_in_the_paper(growth: Measured, measures: Measures) -> pd.DataFrame:
     """The exponent of the turn in the mixtures of the paper."""
-    table = exponent_of_the_turn(growth)
+    table = exponent_of_the_turn(growth, measures)
     return table[table["cell"].str.startswith(OF_THE_PAPER)]
 
 
-def exponent_elsewhere(growth: Measured) -> pd.DataFrame:
+def exponent_elsewhere(growth: Measured, measures: Measures) -> pd.DataFrame:
     """The exponent of the turn in the mixtures that are ours."""
-    table = exponent_of_the_turn(growth)
+    table = exponent_of_the_turn(growth, measures)
     return table[~table["cell"].str.startswith(OF_THE_PAPER)]
 
 
@@ -195,8 +200,8 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     return labelled(evidence(growth[some], seeds, found.cells), ratio="eta_Y/eta_Z")
 
 
-def _past_the_transition(attention: Measured) -> tuple[Runs, list[int]]:
-    """The runs with t_0 of `FIRST_TRANSITION` or more, and the first record at or past it.
+def _past_the_transition(attention: Measured, measures: Measures) -> tuple[Runs, list[int]]:
+    """The runs with t_0 of `least_t_0` or more, and the first record at or past it.
 
     Raises:
         UnmeasurableError: if there is no such cell, no record near t_0, or fewer than three past
@@ -207,10 +212,10 @@ def _past_the_transition(attention: Measured) -> tuple[Runs, list[int]]:
     size, num_classes = mixture.vocabulary_size, mixture.num_classes
     rates = found.cells["eta_z"] * found.cells["ratio"]
     t_0 = np.array([snapping_start(eta_y, size, num_classes) for eta_y in rates])
-    late = t_0 >= FIRST_TRANSITION
+    late = t_0 >= measures.least_t_0
     if not late.any():
         raise UnmeasurableError(
-            f"t_0 is below {FIRST_TRANSITION} updates at all rates; add lower ones"
+            f"t_0 is below {measures.least_t_0:g} updates at all rates; add lower ones"
         )
     starts = np.searchsorted(found.iterations, t_0[late])
     for start, time in zip(starts, t_0[late], strict=True):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study import Measured
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Measures, Metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,19 +25,20 @@ class PhaseTransition(OfRuns):
         "num_last", "num_classes", "vocabulary_size", "eta_y", "eta_z", "gamma_peak",
         "scanning_end", "turn_mean", "turn_std", "n_seeds", *POWERS,
     )  # fmt: skip
+    uses: ClassVar[tuple[str, ...]] = ("measures",)
     drawing: Literal["phase_transition"]
     """One marker per mixture."""
 
 
-def table(figure: PhaseTransition, measured: Measured[MeasureJob]) -> "pd.DataFrame":
+def table(
+    figure: PhaseTransition, measured: Measured[MeasureJob], measures: Measures
+) -> "pd.DataFrame":
     """When dB_n/dt = eta_Z xi_n is largest in training, against eta_Y, gamma's peak and t_0'.
-
-    The slope is taken over a window from t/1.2 to 1.2 t of each run's interpolated B_n, which is
-    wide enough for the noise of sampling and narrow against the peak.
 
     Args:
         figure: its columns.
         measured: the `growth` metric of the training runs.
+        measures: how the turn is found.
 
     Returns:
         The figure's columns; times in updates.
@@ -50,7 +51,8 @@ def table(figure: PhaseTransition, measured: Measured[MeasureJob]) -> "pd.DataFr
     job = measured.job
     exponents = measured.table.query("quantity == 'exponent'")
     keys = ["mixture", "eta_z", "ratio", "seed"]
-    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(turn).rename("turn")
+    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(turn, measures.turn)
+    turns = turns.rename("turn")
     cells = turns.groupby(keys[:3]).agg(["mean", "std", "count"]).reset_index()
     rows = []
     for cell in cells.to_dict("records"):
