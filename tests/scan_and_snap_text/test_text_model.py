@@ -134,11 +134,20 @@ def test_encoder_is_pytorchs(layers: int) -> None:
 @pytest.mark.parametrize(
     ("has_positions", "feed_forward", "residual"), [*product([True, False], repeat=3)]
 )
-@pytest.mark.parametrize("attention_dropout", [1.0, 0.5])
-def test_a_part_can_be_left_out(has_positions, feed_forward, residual, attention_dropout):
+@pytest.mark.parametrize(
+    ("attention_dropout", "scaled_embeddings"), [(1.0, True), (0.5, True), (0.5, False)]
+)
+def test_a_part_can_be_left_out(
+    has_positions, feed_forward, residual, attention_dropout, scaled_embeddings
+):
     """With numbers in the place of dropout: 0.7, or another one for attention."""
     model = SMALL.model_copy(
-        update={"positions": has_positions, "feed_forward": feed_forward, "residual": residual}
+        update={
+            "positions": has_positions,
+            "feed_forward": feed_forward,
+            "residual": residual,
+            "scaled_embeddings": scaled_embeddings,
+        }
     )
     parameters = scattered(model)
     embedded = parameters.embedding[torch.arange(2 * LENGTH).reshape(2, LENGTH)]
@@ -146,7 +155,7 @@ def test_a_part_can_be_left_out(has_positions, feed_forward, residual, attention
     def dropout(tensor: Tensor) -> Tensor:
         return tensor * (attention_dropout if tensor.shape[-1] == LENGTH else 0.7)
 
-    state = embedded * math.sqrt(model.width)
+    state = embedded * math.sqrt(model.width) if scaled_embeddings else embedded
     if has_positions:
         state = (state + positions(LENGTH, model.width)) * 0.7
     for layer in parameters.layers:
@@ -210,8 +219,9 @@ def test_without_positions_only_the_order_of_the_past_is_lost():
     assert difference.abs().max() > 0.01
 
 
-def test_initial_parameters_are_pytorchs_defaults():
-    model = TextModel(layers=2, width=64, hidden=32)
+@pytest.mark.parametrize("bound", [0.1, 0.02])
+def test_initial_parameters_are_pytorchs_defaults(bound: float):
+    model = TextModel(layers=2, width=64, hidden=32, initial_bound=bound)
     parameters = initial(model, 500, torch.Generator().manual_seed(0))
     torch.manual_seed(0)
     literal = nn.TransformerEncoderLayer(64, 1, 32)
@@ -226,8 +236,8 @@ def test_initial_parameters_are_pytorchs_defaults():
         assert ours.std() == pytest.approx(theirs.std().item(), rel=0.25)
     for tensor in (parameters.embedding, parameters.output.weight):
         assert tensor.shape == (500, 64)
-        assert 0.0999 < tensor.abs().max() <= 0.1
-        assert abs(tensor.mean()) < 0.002
+        assert 0.999 * bound < tensor.abs().max() <= bound
+        assert abs(tensor.mean()) < 0.02 * bound
     assert parameters.output.bias.count_nonzero() == 0
 
 

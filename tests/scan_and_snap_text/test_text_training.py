@@ -157,6 +157,18 @@ def test_uniform_attention_is_recorded_as_such():
     assert np.isnan(recorder.record(parameters, is_last=False).validation_loss)
 
 
+def test_the_epsilon_of_the_settings_is_added_within_the_logarithm():
+    job, corpus = text_job(), random_words()
+    evaluation = job.evaluation.model_copy(update={"entropy_epsilon": 0.5})
+    recorder = Recorder(
+        job.model_copy(update={"evaluation": evaluation}), corpus, columns(corpus.train, 3)
+    )
+    parameters = zero_queries(initial(SMALL, WORDS, torch.Generator().manual_seed(0)))
+    record = recorder.record(parameters, is_last=False)
+    expected = -np.log(1 / np.arange(1, LENGTH + 1) + 0.5)
+    np.testing.assert_allclose(record.entropy, expected, atol=1e-6)
+
+
 def test_records_are_what_a_slow_reading_gives():
     job, corpus = text_job(), random_words()
     parameters = trained(text_job(rate=5.0, updates=8)).parameters

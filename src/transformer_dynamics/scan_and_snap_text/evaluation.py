@@ -13,9 +13,6 @@ from transformer_dynamics.scan_and_snap_text.output_layer import cross_entropy
 from transformer_dynamics.scan_and_snap_text.settings import TextTrainJob
 from transformer_dynamics.scan_and_snap_text.tokens import Columns, Corpus, columns
 
-ENTROPY_EPSILON = 1e-8
-"""Added inside the logarithm by the released code."""
-
 
 class Record(NamedTuple):
     """What is kept of a model, without dropout; T is the length of a chunk."""
@@ -56,6 +53,7 @@ class Recorder:
         # A shorter last chunk is left out: its positions would count less.
         self._valid = [valid.chunk(index, length) for index in range(full)]
         self._num_sampled = job.evaluation.sampled_chunks
+        self._epsilon = job.evaluation.entropy_epsilon
 
     @torch.inference_mode()
     def record(self, parameters: Parameters, *, is_last: bool) -> Record:
@@ -65,7 +63,7 @@ class Recorder:
             parameters = parameters._replace(layers=parameters.layers[:1])
         for index, (words, targets) in enumerate(self._valid):
             hidden, attention = self._encode(parameters, words)
-            entropies.append(_entropy(attention).mean(dim=0).cpu())
+            entropies.append(_entropy(attention, self._epsilon).mean(dim=0).cpu())
             if index < self._num_sampled:
                 sampled.append(attention.cpu().numpy())
             if is_last:
@@ -86,6 +84,6 @@ class Recorder:
         return encoded.hidden, encoded.attention[0]
 
 
-def _entropy(attention: Tensor) -> Tensor:
-    """-sum_j a_j ln(a_j + epsilon) over the last axis."""
-    return -(attention * (attention + ENTROPY_EPSILON).log()).sum(dim=-1)
+def _entropy(attention: Tensor, epsilon: float) -> Tensor:
+    """-sum_j a_j ln(a_j + epsilon) over the last axis, as in the released code."""
+    return -(attention * (attention + epsilon).log()).sum(dim=-1)

@@ -57,7 +57,7 @@ class TextExperiment(Strict):
     training: TextTraining
     """How they are trained."""
     evaluation: Evaluation = Evaluation()
-    """On which text attention is recorded."""
+    """What is recorded of attention."""
 
     @property
     def runs(self) -> list[TextRun]:

@@ -68,7 +68,7 @@ class Encoded(NamedTuple):
 
 
 def initial(model: TextModel, vocabulary_size: int, random: torch.Generator) -> Parameters:
-    """Draw PyTorch's defaults of the layers, and U(-0.1, 0.1) for embedding and output.
+    """Draw PyTorch's defaults of the layers, and within `initial_bound` for embedding and output.
 
     All layers begin equal, as `torch.nn.TransformerEncoder` copies the first one.
     """
@@ -91,10 +91,11 @@ def initial(model: TextModel, vocabulary_size: int, random: torch.Generator) -> 
         forward_norm=norm.clone(),
     )
     return Parameters(
-        embedding=uniform(0.1, vocabulary_size, width),
+        embedding=uniform(model.initial_bound, vocabulary_size, width),
         layers=[Layer(*(tensor.clone() for tensor in layer)) for _ in range(model.layers)],
         output=OutputLayer(
-            weight=uniform(0.1, vocabulary_size, width), bias=torch.zeros(vocabulary_size)
+            weight=uniform(model.initial_bound, vocabulary_size, width),
+            bias=torch.zeros(vocabulary_size),
         ),
     )
 
@@ -115,7 +116,7 @@ def encode(model: TextModel, layers: list[Layer], embedded: Tensor, dropout: Dro
         embedded: [B, T, d] rows of the embedding.
         dropout: applied where PyTorch's encoder does.
     """
-    state = embedded * math.sqrt(model.width)
+    state = embedded * math.sqrt(model.width) if model.scaled_embeddings else embedded
     if model.positions:
         state = dropout(state + positions(state.shape[1], model.width).to(state))
     attentions = []

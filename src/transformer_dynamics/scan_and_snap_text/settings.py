@@ -28,6 +28,10 @@ class TextModel(Strict):
     """A feed-forward part after attention; the theory has none."""
     residual: bool = True
     """Residual connections; the theory has none."""
+    scaled_embeddings: bool = True
+    """Multiply embeddings by the square root of the width before positions are added."""
+    initial_bound: Positive = 0.1
+    """Weights of embedding and output start uniformly between minus and plus this."""
 
 
 class TextTraining(Strict):
@@ -58,7 +62,7 @@ class TextTraining(Strict):
 
 
 class Evaluation(Strict):
-    """On which text attention is recorded; no setting of it changes the training."""
+    """What is recorded of attention; no setting of it changes the training."""
 
     shown_chunk: int = Field(default=100, ge=0)
     """Chunk of the first column of the training text whose map is kept, counted from 0."""
@@ -66,6 +70,8 @@ class Evaluation(Strict):
     """Columns of the validation text."""
     sampled_chunks: int = Field(default=20, ge=1)
     """Chunks of every column of the validation text whose maps are kept."""
+    entropy_epsilon: float = Field(default=1e-8, ge=1e-12, lt=1)
+    """Added to attention within the logarithm of its entropy."""
 
 
 class TokenJob(Strict):
@@ -89,6 +95,6 @@ class TextTrainJob(Strict):
     training: TextTraining
     """How it is trained."""
     evaluation: Evaluation
-    """On which text attention is recorded."""
+    """What is recorded of attention."""
     device: Literal["cpu", "cuda"]
     """Where."""
