@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from text_examples import MEASURES, word_measures
 
-from transformer_dynamics.scan_and_snap_text import attention as module
-from transformer_dynamics.scan_and_snap_text import distinctness as distinctness_module
 from transformer_dynamics.scan_and_snap_text.attention import (
     on_diagonal,
     on_first,
@@ -23,6 +22,7 @@ from transformer_dynamics.scan_and_snap_text.distinctness import distinctness
 
 pytestmark = pytest.mark.numerical
 
+WORDS = MEASURES.words
 WINDOWS, LENGTH = 3, 14
 UNIFORM = np.broadcast_to(
     np.tril(np.ones((LENGTH, LENGTH))) / np.arange(1, LENGTH + 1)[:, None],
@@ -87,8 +87,8 @@ def test_total_variation_by_hand():
     assert total_variation(UNIFORM, FIRST) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("ties", [False, True])
-def test_rank_correlation_is_scipys(random, ties: bool):
+@pytest.mark.parametrize(("ties", "least_keys"), [(False, 10), (True, 10), (False, 5)])
+def test_rank_correlation_is_scipys(random, ties: bool, least_keys: int):
     attention = causal(random)
     values = random.normal(size=(WINDOWS, LENGTH))
     if ties:
@@ -97,37 +97,41 @@ def test_rank_correlation_is_scipys(random, ties: bool):
     correlations = []
     for window, query in product(range(WINDOWS), range(LENGTH)):
         known = [key for key in range(query + 1) if np.isfinite(values[window, key])]
-        if len(known) >= 10:
+        if len(known) >= least_keys:
             found = spearmanr(attention[window, query, known], values[window, known])
             correlations.append(found.statistic)
-    assert 8 <= len(correlations) < WINDOWS * 5
-    assert rank_correlation(attention, values) == pytest.approx(np.mean(correlations))
+    assert 8 <= len(correlations) < WINDOWS * (LENGTH - least_keys + 1)
+    found = rank_correlation(attention, values, least_keys)
+    assert found == pytest.approx(np.mean(correlations))
 
 
 def test_rank_correlation_of_orders(random):
     values = np.broadcast_to(np.arange(LENGTH, dtype=float), (WINDOWS, LENGTH))
     rising = np.tril(np.ones(UNIFORM.shape)) * values[:, None] ** 2
-    assert rank_correlation(rising, values) == pytest.approx(1)
-    assert rank_correlation(rising, -values) == pytest.approx(-1)
+    assert rank_correlation(rising, values, 10) == pytest.approx(1)
+    assert rank_correlation(rising, -values, 10) == pytest.approx(-1)
     # A query whose keys are all alike has no order, and is left out.
     rising[0, 9:13] = 1
-    assert rank_correlation(rising, values) == pytest.approx(1)
+    assert rank_correlation(rising, values, 10) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("length", [LENGTH, 9])
 def test_rank_correlation_is_nan_where_no_query_has_enough_keys(length: int):
     values = np.full((WINDOWS, length), np.nan)
-    assert math.isnan(rank_correlation(UNIFORM[:, :length, :length], values))
+    assert math.isnan(rank_correlation(UNIFORM[:, :length, :length], values, 10))
 
 
 def test_kinds_of_words():
     counts = np.array([500, 99, 300, 100, 300, *[200] * 120, 3])
-    kinds = word_kinds(counts, np.zeros(len(counts)))
+    kinds = word_kinds(counts, np.zeros(len(counts)), WORDS)
     assert np.flatnonzero(kinds.rare).tolist() == [1, 125]
     # The 100 most frequent, of equal ones the first in the vocabulary; <unk> is none.
     assert np.flatnonzero(kinds.function).tolist() == [2, 4, *range(5, 103)]
-    assert module.FUNCTION_WORDS == kinds.function.sum() == 100
-    assert not word_kinds(np.array([3, 200]), np.zeros(2)).rare[0]
+    assert not word_kinds(np.array([3, 200]), np.zeros(2), WORDS).rare[0]
+    others = word_kinds(counts, np.zeros(len(counts)), word_measures(function_words=3))
+    assert np.flatnonzero(others.function).tolist() == [2, 4, 5]
+    rarer = word_kinds(counts, np.zeros(len(counts)), word_measures(rare_below=99))
+    assert np.flatnonzero(rarer.rare).tolist() == [125]
 
 
 def test_a_word_before_one_next_word_tells_minus_its_log(random):
@@ -135,7 +139,7 @@ def test_a_word_before_one_next_word_tells_minus_its_log(random):
     kinds = random.choice([1, 2, 3], p=[0.2, 0.3, 0.5], size=2000)
     ids = np.stack([kinds, kinds + 3], axis=1).ravel()
     counts = np.bincount(ids, minlength=8)
-    found = distinctness(ids, counts, length=1)
+    found = distinctness(ids, counts, 1, WORDS)
     following = np.bincount(ids[1:], minlength=8) / (len(ids) - 1)
     np.testing.assert_allclose(found[1:4], -np.log(following[4:7]), rtol=1e-12)
     assert np.isnan(found[[0, 7]]).all()
@@ -145,7 +149,7 @@ def test_a_word_in_all_contexts_alike_tells_nothing(random):
     """Word 0 stands before every key and next word, which are the same in a pair."""
     kinds = random.integers(1, 5, size=20_000)
     ids = np.stack([np.zeros_like(kinds), kinds, kinds + 4], axis=1).ravel()
-    found = distinctness(ids, np.bincount(ids), length=3)
+    found = distinctness(ids, np.bincount(ids), 3, WORDS)
     common, distinct = found[0], found[1:5]
     # Contexts of three words, one of each kind: 0 precedes every next word as often as it occurs.
     assert abs(common) < 1e-3
@@ -154,26 +158,25 @@ def test_a_word_in_all_contexts_alike_tells_nothing(random):
 
 def test_independent_words_tell_nothing_but_chance(random):
     ids = random.integers(30, size=60_000)
-    found = distinctness(ids, np.bincount(ids), length=5)
+    found = distinctness(ids, np.bincount(ids), 5, WORDS)
     # Unbiased: the mean of 30 chi-squares over twice the counts, without their mean.
     assert abs(found.mean()) < 5 * math.sqrt(2 * 29 / 30) / (2 * len(ids) / 30 * 5)
     assert found.std() > 0
 
 
-def test_distinctness_is_what_loops_give(random, monkeypatch):
+@pytest.mark.parametrize(("next_words", "least"), [(6, 40), (3, 40), (6, 20)])
+def test_distinctness_is_what_loops_give(random, next_words: int, least: int):
     """With words that are too rare, and next words that are taken together."""
-    monkeypatch.setattr(distinctness_module, "FREQUENT_NEXT", 6)
-    monkeypatch.setattr(distinctness_module, "FEWEST", 40)
     ids = np.minimum(random.geometric(0.15, size=1500) - 1, 19)
     ids[1::7] = ids[0:-1:7][: len(ids[1::7])] // 2
     counts = np.bincount(ids, minlength=20)
     length = 4
-    frequent = sorted(range(20), key=lambda word: (-counts[word], word))[:6]
+    frequent = sorted(range(20), key=lambda word: (-counts[word], word))[:next_words]
     pairs: Counter[tuple[int, int]] = Counter()
     for place in range(1, len(ids)):
         following = int(ids[place]) if ids[place] in frequent else -1
         for key in ids[max(0, place - length) : place]:
-            if counts[key] >= 40:
+            if counts[key] >= least:
                 pairs[int(key), following] += 1
     expected = np.full(20, np.nan)
     of_next, of_key = Counter(), Counter()
@@ -188,4 +191,7 @@ def test_distinctness_is_what_loops_give(random, monkeypatch):
         )
         expected[key] = divergence - (len(row) - 1) / (2 * total)
     assert 5 < len(of_key) < 20
-    np.testing.assert_allclose(distinctness(ids, counts, length), expected, rtol=1e-10)
+    found = distinctness(
+        ids, counts, length, word_measures(next_words=next_words, least_occurrences=least)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-10)

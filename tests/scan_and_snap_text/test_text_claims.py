@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from text_examples import MEASURES
 
 from replication.errors import OutOfRegimeError
 from replication.study import Measured
@@ -68,8 +69,8 @@ def test_change_along_the_rate_is_early_and_at_the_last_update():
         for seed in (1, 2)
         for rate in (1.0, 2.0, 5.0)
     }
-    for measure, update in ((dynamics.early_against_rate, 300), (dynamics.against_rate, 900)):
-        table = measure(measured(runs))
+    early = dynamics.early_against_rate(measured(runs), MEASURES)
+    for table, update in ((early, 300), (dynamics.against_rate(measured(runs)), 900)):
         assert set(table["cell"]) == {f"wikitext2, after {update} updates"}
         found = table.set_index("seed")["value"].to_dict()
         assert found == pytest.approx({s: slopes[update, s] * np.log(5) for s in (1, 2)})
@@ -90,7 +91,11 @@ def test_runs_that_do_not_record_early_updates_are_out_of_regime():
     values = (1.0, 0, 0, 0, 0, 0)
     runs = measured({(1, rate): {0: values, 20: values} for rate in (1.0, 2.0)})
     with pytest.raises(OutOfRegimeError, match="no run records update 300"):
-        dynamics.early_against_rate(runs)
+        dynamics.early_against_rate(runs, MEASURES)
+    other = MEASURES.model_copy(update={"early": 20})
+    assert dynamics.early_against_rate(runs, other)["cell"].tolist() == [
+        "wikitext2, after 20 updates"
+    ]
 
 
 def test_cells_are_corpus_model_and_rate(trained):

@@ -49,6 +49,12 @@ MAPS, FIG7 = "experiments.wikitext_maps", "figures.fig7"
         (f"{MAPS}.models.one_layer.initial_bound", 0, "greater than 0 (given: 0)"),
         (f"{MAPS}.models.one_layer.scaled_embeddings", 2, "should be a valid boolean"),
         (f"{MAPS}.evaluation.entropy_epsilon", 1, "less than 1 (given: 1)"),
+        ("measures.words.function_words", 0, "greater than or equal to 1 (given: 0)"),
+        ("measures.words.rare_below", 1, "greater than or equal to 2 (given: 1)"),
+        ("measures.words.next_words", 10_001, "less than or equal to 10000 (given: 10001)"),
+        ("measures.words.least_occurrences", 0, "greater than or equal to 1 (given: 0)"),
+        ("measures.words.least_keys", 1, "greater than or equal to 2 (given: 1)"),
+        ("measures.early", 0, "greater than or equal to 1 (given: 0)"),
         ("corpora.wikitext2.train.sha256", "abc", "should match pattern"),
         ("corpora.wikitext2.train.name", "../a", "should match pattern"),
         (f"{FIG7}.seed", 9, "fig7: experiment 'wikitext_maps' has no seed 9"),
@@ -79,6 +85,17 @@ def test_names_of_runs_tell_them_apart():
     for name, of in settings.experiments.items():
         every = list(product(of.corpora, of.models, of.learning_rates, of.seeds))
         assert len(made[name].runs) == len(every)
+
+
+def test_kinds_of_words_are_settings_of_the_dynamics_alone():
+    data = changed(f"{STUDY.name}.measures.words.function_words", 50)
+    before, after = (
+        STUDY.experiments(found.section(STUDY.name), Computation())["wikitext_maps"]
+        for found in (DEFAULTS, TYPE.parse(data, "my.yaml"))
+    )
+    assert before.runs == after.runs
+    unlike = [name for name, job in before.metrics.items() if after.metrics[name] != job]
+    assert unlike == ["dynamics"]
 
 
 def test_papers_scale_is_an_overlay():

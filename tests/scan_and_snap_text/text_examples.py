@@ -6,9 +6,11 @@ from tempfile import mkdtemp
 
 import numpy as np
 from click.testing import CliRunner, Result
+from conftest import DEFAULTS
 
 from replication.order import Input, Order, Orders, Told
 from replication.run import main
+from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
 from transformer_dynamics.scan_and_snap_text.output_layer import BLOCK
 from transformer_dynamics.scan_and_snap_text.settings import (
     Evaluation,
@@ -20,12 +22,19 @@ from transformer_dynamics.scan_and_snap_text.settings import (
 from transformer_dynamics.scan_and_snap_text.tokens import Corpus
 from transformer_dynamics.scan_and_snap_text.training import Arrays, Progress, train
 
+MEASURES = DEFAULTS.section("scan_and_snap_text").measures
+"""Of the default settings."""
 PACKAGE = "transformer_dynamics.scan_and_snap_text"
 WORDS = BLOCK + 300
 """Of the corpus of random words: more than a block of the output layer."""
 LENGTH = 7
 """Positions of its chunks; no width of a model here, so that shapes tell tensors apart."""
 SMALL = TextModel(layers=2, width=12, hidden=8)
+
+
+def word_measures(**changes: int) -> WordMeasures:
+    """Those of the default settings with other values of some keys."""
+    return WordMeasures.model_validate(MEASURES.words.model_dump() | changes)
 
 
 def text_job(model: TextModel = SMALL, rate: float = 2.0, **training: object) -> TextTrainJob:

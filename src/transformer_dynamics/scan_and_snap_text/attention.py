@@ -6,12 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-FUNCTION_WORDS = 100
-"""The most frequent words of the training text, `<unk>` left out, stand for function words."""
-RARE = 100
-"""Words that occur less often than this are called rare."""
-FEWEST_KEYS = 10
-"""Keys that a query must have for its attention to be ranked."""
+from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
 
 Floats = NDArray[np.float64]
 
@@ -27,12 +22,12 @@ class Words(NamedTuple):
     """[V] see `distinctness`; nan where it is not known."""
 
 
-def word_kinds(counts: NDArray[np.integer], distinctness: Floats) -> Words:
+def word_kinds(counts: NDArray[np.integer], distinctness: Floats, by: WordMeasures) -> Words:
     """Sort words into kinds by how often they occur; word 0, `<unk>`, is of none."""
-    frequent = np.argsort(-counts[1:], kind="stable")[:FUNCTION_WORDS] + 1
+    frequent = np.argsort(-counts[1:], kind="stable")[: by.function_words] + 1
     function = np.zeros(len(counts), dtype=bool)
     function[frequent] = True
-    rare = counts < RARE
+    rare = counts < by.rare_below
     rare[0] = False
     return Words(function, rare, distinctness)
 
@@ -72,20 +67,21 @@ def on_first(attention: Floats) -> float:
     return spent_on(attention, first)
 
 
-def rank_correlation(attention: Floats, values: Floats) -> float:
+def rank_correlation(attention: Floats, values: Floats, least_keys: int) -> float:
     """Mean over queries of the rank correlation of attention and a value of the keys.
 
     Args:
         attention: [N, T, T] by window, query and key.
         values: [N, T] of every key; nan where it is not known.
+        least_keys: known keys that a query must have to count.
 
     Returns:
-        Mean over the queries that have `FEWEST_KEYS` known keys; nan if none has.
+        Mean over the queries that count; nan if none does.
     """
     correlations = [np.empty(0)]
-    for query in range(FEWEST_KEYS - 1, attention.shape[-1]):
+    for query in range(least_keys - 1, attention.shape[-1]):
         known = values[:, : query + 1]
-        enough = np.isfinite(known).sum(axis=1) >= FEWEST_KEYS
+        enough = np.isfinite(known).sum(axis=1) >= least_keys
         if enough.any():
             row = np.where(np.isfinite(known), attention[:, query, : query + 1], np.nan)
             correlations.append(_spearman(row[enough], known[enough]))

@@ -3,14 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-FREQUENT_NEXT = 1000
-"""Next words of their own; the others are taken together, as their counts are small."""
-FEWEST = 100
-"""Occurrences in the training text from which on a word's distinctness is estimated."""
+from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
 
 
 def distinctness(
-    ids: NDArray[np.integer], counts: NDArray[np.integer], length: int
+    ids: NDArray[np.integer], counts: NDArray[np.integer], length: int, by: WordMeasures
 ) -> NDArray[np.float64]:
     """Information that a word in the context gives on the next word.
 
@@ -24,20 +21,23 @@ def distinctness(
         ids: [tokens] running text.
         counts: [V] occurrences of every word.
         length: number of positions of a context.
+        by: which words are estimated, and which next words are told apart.
 
     Returns:
-        [V] in nats; nan for words that occur fewer than `FEWEST` times.
+        [V] in nats; nan for words that occur fewer than `least_occurrences` times.
     """
-    known = np.flatnonzero(counts >= FEWEST)
+    known = np.flatnonzero(counts >= by.least_occurrences)
+    # The last column is that of all other next words.
+    others = by.next_words
     row = np.full(len(counts), -1)
     row[known] = np.arange(len(known))
-    column = np.full(len(counts), FREQUENT_NEXT)
-    frequent = np.argsort(-counts, kind="stable")[:FREQUENT_NEXT]
+    column = np.full(len(counts), others)
+    frequent = np.argsort(-counts, kind="stable")[:others]
     column[frequent] = np.arange(len(frequent))
-    pairs = np.zeros((len(known), FREQUENT_NEXT + 1))
+    pairs = np.zeros((len(known), others + 1))
     for lag in range(1, length + 1):
         keys, following = row[ids[:-lag]], column[ids[lag:]]
-        cells = keys[keys >= 0] * (FREQUENT_NEXT + 1) + following[keys >= 0]
+        cells = keys[keys >= 0] * (others + 1) + following[keys >= 0]
         pairs += np.bincount(cells, minlength=pairs.size).reshape(pairs.shape)
     information = np.full(len(counts), np.nan)
     if len(known):

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 
 from replication.seeds import Seed
 from replication.strict import Strict, distinct
+from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
 from transformer_dynamics.scan_and_snap_text.settings import (
     Evaluation,
     Name,
@@ -75,6 +76,8 @@ class TextMeasureJob(Strict):
     """Its settings."""
     device: Literal["cpu", "cuda"]
     """Where its runs are trained."""
+    words: WordMeasures | None
+    """Which words attention is compared on; of `dynamics` only."""
     metric: TextMetric
     """`fingerprint`: a few numbers and a digest of every run; `maps`: attention on the shown chunk;
     `validation`: entropy and perplexity of every trained model; `dynamics`: what attention is spent

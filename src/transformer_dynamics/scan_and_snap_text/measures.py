@@ -111,11 +111,11 @@ def _validation(job: TextMeasureJob, corpus: Corpus, run: TextRun, arrays: Array
 
 def _word_kinds(job: TextMeasureJob, corpora: dict[str, Corpus]) -> dict[str, Words]:
     """The kinds of the words of every corpus, which take seconds; of `dynamics` only."""
-    length = job.experiment.training.chunk_length
+    length, by = job.experiment.training.chunk_length, job.words
     return {
-        name: word_kinds(corpus.counts, distinctness(corpus.train, corpus.counts, length))
+        name: word_kinds(corpus.counts, distinctness(corpus.train, corpus.counts, length, by), by)
         for name, corpus in corpora.items()
-        if job.metric == "dynamics"
+        if by is not None
     }
 
 
@@ -123,13 +123,16 @@ def _dynamics(
     job: TextMeasureJob, corpus: Corpus, run: TextRun, arrays: Arrays, kinds: dict[str, Words]
 ) -> pd.DataFrame:
     """One row per recorded update: what attention is spent on, in the sampled validation text."""
+    assert job.words is not None
     length, evaluation = job.experiment.training.chunk_length, job.experiment.evaluation
+    least_keys = job.words.least_keys
     valid, words = columns(corpus.valid, evaluation.batch_size), kinds[run.corpus]
     chunks = range(evaluation.sampled_chunks)
     keys = np.concatenate([valid.chunk(index, length)[0] for index in chunks])
     sampled = arrays["sampled"].astype(np.float64).reshape(-1, len(keys), length, length)
     entropy = arrays["entropy"].astype(np.float64)
     change = [np.nan, *map(total_variation, sampled, sampled[1:])]
+    known = words.distinctness[keys]
     return pd.DataFrame(
         {
             "iteration": arrays["updates"],
@@ -139,7 +142,7 @@ def _dynamics(
             "first": [*map(on_first, sampled)],
             "function_words": [spent_on(each, words.function[keys][:, None]) for each in sampled],
             "rare_words": [spent_on(each, words.rare[keys][:, None]) for each in sampled],
-            "distinctness": [rank_correlation(each, words.distinctness[keys]) for each in sampled],
+            "distinctness": [rank_correlation(each, known, least_keys) for each in sampled],
             "change": change / np.diff(arrays["updates"], prepend=np.nan) * 100,
         }
     )

@@ -28,6 +28,7 @@ from transformer_dynamics.scan_and_snap_text.experiments import (
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
 from transformer_dynamics.scan_and_snap_text.figures.wikitext_dynamics import WikitextDynamics
+from transformer_dynamics.scan_and_snap_text.measure_settings import Measures
 from transformer_dynamics.scan_and_snap_text.settings import Name, Sha256, TextTrainJob, TokenJob
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class Settings(StudySettings):
     """The corpora by name."""
     experiments: dict[Name, TextExperiment]
     """The experiments by name."""
+    measures: Measures
+    """How attention is measured."""
     figures: Annotated[dict[Name, Figure], FiguresOf(__package__, Sensitivity)]
     """The figures by name: `figures/<name>.pdf`."""
     variants: dict[Name, OtherReading]
@@ -215,7 +218,11 @@ def _experiment(
     }
     measures = {
         metric: TextMeasureJob(
-            corpora=tokens, experiment=experiment, device=computation.device, metric=metric
+            corpora=tokens,
+            experiment=experiment,
+            device=computation.device,
+            words=settings.measures.words if metric == "dynamics" else None,
+            metric=metric,
         )
         for metric in get_args(TextMetric)
     }

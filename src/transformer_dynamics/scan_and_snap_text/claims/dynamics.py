@@ -7,10 +7,9 @@ import pandas as pd
 from replication.contrasts import change_along
 from replication.errors import OutOfRegimeError
 from replication.study import Measured
+from transformer_dynamics.scan_and_snap_text.measure_settings import Measures
 
 KEYS = ["corpus", "model", "learning_rate", "seed"]
-EARLY = 300
-"""Updates, a tenth of an epoch of WikiText-2."""
 
 
 def change_of_entropy(*dynamics: Measured[Any]) -> pd.DataFrame:
@@ -43,15 +42,15 @@ def change_of_rare_words(*dynamics: Measured[Any]) -> pd.DataFrame:
     return _evidence(change["rare_words"] - change["function_words"])
 
 
-def early_against_rate(dynamics: Measured[Any]) -> pd.DataFrame:
-    """Change of the entropy along the learning rate after `EARLY` updates.
+def early_against_rate(dynamics: Measured[Any], measures: Measures) -> pd.DataFrame:
+    """Change of the entropy along the learning rate after `early` updates.
 
     Raises:
         OutOfRegimeError: if no run records that update.
     """
-    rows = dynamics.table[dynamics.table["iteration"] == EARLY]
+    rows = dynamics.table[dynamics.table["iteration"] == measures.early]
     if rows.empty:
-        raise OutOfRegimeError(f"no run records update {EARLY}")
+        raise OutOfRegimeError(f"no run records update {measures.early}")
     return _against_rate(rows)
 
 
