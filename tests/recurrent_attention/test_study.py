@@ -41,8 +41,9 @@ def test_large_boards_are_refused_without_a_gpu_and_the_cost_is_said() -> None:
 
 def test_six_by_six_has_all_conditions() -> None:
     jobs = Jobs.of(configure(overlay("six_by_six.yaml"), {STUDY.name: STUDY}), {STUDY.name: STUDY})
-    for name in configured({}).section(STUDY.name).experiments:  # type: ignore[attr-defined]
-        assert f"results/recurrent_attention/runs/{name}/1-5.npz" in jobs.tasks
+    for name, found in configured({}).section(STUDY.name).experiments.items():  # type: ignore[attr-defined]
+        seeds = "9-13" if found.seeds else "1-5"
+        assert f"results/recurrent_attention/runs/{name}/{seeds}.npz" in jobs.tasks
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,11 @@ def test_six_by_six_has_all_conditions() -> None:
         ),
         ({"experiments": {"itrsa": None}}, "candidates > itrsa: there is no such condition"),
         ({"tuning": {"seed": 3}}, "must not be one of the seeds that are judged"),
+        ({"tuning": {"seed": 9}}, "must not be one of the seeds that are judged"),
+        (
+            {"tuning": {"candidates": {"itrsa": {"seeds": {"first": 40, "count": 20}}}}},
+            "tuning > candidates > itrsa > seeds: must not be among those that are judged",
+        ),
         (
             {"tuning": {"candidates": {"itrsa": {"strengths": [1.0]}}}},
             "candidates > itrsa: the condition has no penalty",
@@ -292,6 +298,17 @@ def test_every_scale_has_large_and_small_oscillators_of_both_models(name: str | 
     assert {section.training.loops, twice} < {*section.measures.accuracy.loops}
 
 
+def test_candidates_have_seeds_of_their_own() -> None:
+    """A job that two conditions try is one run for each, with the seeds of each."""
+    section = configured({}).section(STUDY.name)
+    tried = STUDY.experiments(section, configured({}).computation)["tuning"]
+    assert tried.runs["energy_multi-0.004"].seeds == (100,)
+    assert tried.runs["energy_multi_tuned-0.004"].seeds == (901, 902, 903, 904)
+    job = tried.metrics["solved"].settings
+    assert isinstance(job, TuningJob)
+    assert all(each.run.startswith(f"{each.condition}-") for each in job.candidates)
+
+
 def test_what_is_tried_differs_from_its_condition_in_one_number() -> None:
     section = configured({}).section(STUDY.name)
     tried = STUDY.experiments(section, configured({}).computation)["tuning"]
@@ -308,4 +325,5 @@ def test_what_is_tried_differs_from_its_condition_in_one_number() -> None:
             assert train.penalty is not None
             assert train.penalty.strength == candidate.value
     # No run is made twice.
-    assert len({*job.runs.values()}) == len(job.runs) == len(tried.runs)
+    made = {(train, tried.runs[name].seeds) for name, train in job.runs.items()}
+    assert len(made) == len(job.runs) == len(tried.runs)

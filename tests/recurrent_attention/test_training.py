@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from replication.study import Run
 from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, Givens
 from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial
+from transformer_dynamics.recurrent_attention.measures.fingerprint import fingerprint
 from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty
 from transformer_dynamics.recurrent_attention.models import effective_weights, logits
 from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty
@@ -99,6 +101,33 @@ def test_a_resumed_run_gives_the_same_bits(name):
     resumed = run(long, SEEDS, [DATA], Kept(-1, kept.arrays))
     same_bits(whole, resumed)
     assert not any(key.startswith("adam/") for key in resumed)
+
+
+@of_all_models
+def test_an_untrained_model_is_as_it_was_drawn(name):
+    found = run(job(name).model_copy(update={"trained": False}), SEEDS, [DATA], Kept(-1))
+    losses = found.pop("losses")
+    assert losses.shape == (len(SEEDS), 0)
+    for index, seed in enumerate(SEEDS):
+        drawn = initial(MODELS[name][0], BOARDS.digits, seed)
+        same_bits({key: value[index] for key, value in found.items()}, dict(drawn))
+    rows = fingerprint(Run("3,5,8", SEEDS, found | {"losses": losses}))
+    assert rows["loss"].isna().all()
+    assert rows["digest"].nunique() == len(SEEDS)
+
+
+@of_all_models
+def test_embeddings_have_the_scale_that_is_set(name):
+    """Left out it is 1/sqrt(D) to the bit, and nothing else depends on it."""
+    model = MODELS[name][0]
+    plain, same, large = (
+        dict(initial(model.model_copy(update={"embedding": scale}), 4, 3))
+        for scale in (None, model.width**-0.5, 1.0)
+    )
+    same_bits(plain, same)
+    for key in ("embedding", "positions"):
+        assert np.allclose(large.pop(key), plain.pop(key) * model.width**0.5, rtol=1e-6)
+    same_bits(plain, large)
 
 
 class OnGpu(torch.Tensor):

@@ -1,6 +1,7 @@
 """Settings of recurrent attention."""
 
 from collections.abc import Iterator
+from itertools import chain
 from math import floor
 from typing import Annotated, Self
 
@@ -13,7 +14,12 @@ from replication.strict import REMOVABLE, Count, Name, Strict, distinct, unknown
 from replication.study import Figure, FiguresOf, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 from transformer_dynamics.recurrent_attention.measure_settings import Factors, Measures
-from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty, Projections
+from transformer_dynamics.recurrent_attention.model_settings import (
+    Model,
+    Penalty,
+    Projections,
+    Scale,
+)
 from transformer_dynamics.recurrent_attention.token_norms_settings import TokenNormsJob
 from transformer_dynamics.recurrent_attention.train_settings import Training, TrainJob
 
@@ -49,6 +55,13 @@ class Condition(Strict):
     """What is added to the loss."""
     learning_rate: Rate
     """Of Adam."""
+    embedding: Scale | None = None
+    """Standard deviation of the entries of the embeddings of digits and of cells before training;
+    1/sqrt(D) if left out."""
+    trained: bool = True
+    """Whether it is; a model that is not is a control."""
+    seeds: SeedRange | None = None
+    """Its own; those of all conditions if left out."""
 
 
 class Candidates(Strict):
@@ -60,6 +73,8 @@ class Candidates(Strict):
     """Instead of its rate."""
     strengths: Factors | None = None
     """Instead of lambda."""
+    seeds: SeedRange | None = None
+    """Of these candidates; the uncounted one of all if left out."""
 
     @model_validator(mode="after")
     def _check_some(self) -> Self:
@@ -132,11 +147,22 @@ class Settings(StudySettings):
                     raise ValueError(f"conditions_of > {metric}: {unknown_key(key, known)}")
         if not self.tuning.candidates:
             raise ValueError("tuning > candidates: those of one condition at least are needed")
-        if self.tuning.seed in listed(self.seeds):
-            raise ValueError("tuning > seed: must not be one of the seeds that are judged")
-        if wrong := [*self._too_large(), *self._unmeasurable(), *self._not_shown()]:
+        found = self._judged_twice(), self._too_large(), self._unmeasurable(), self._not_shown()
+        if wrong := [*chain(*found)]:
             raise ValueError(wrong[0])
         return self
+
+    def _judged_twice(self) -> Iterator[str]:
+        """What would choose by seeds that are judged as well."""
+        judged = {*listed(self.seeds)}
+        judged.update(*(listed(self.seeds_of(each)) for each in self.experiments.values()))
+        if self.tuning.seed in judged:
+            yield "tuning > seed: must not be one of the seeds that are judged"
+        for name, tried in self.tuning.candidates.items():
+            if tried.seeds and judged & {*listed(tried.seeds)}:
+                yield (
+                    f"tuning > candidates > {name} > seeds: must not be among those that are judged"
+                )
 
     def _too_large(self) -> Iterator[str]:
         """What no memory is large enough for, or no life long enough."""
@@ -250,7 +276,7 @@ class Settings(StudySettings):
         Raises:
             ValueError: if there can be none such, with its place.
         """
-        given = condition.model_dump(exclude={"penalty", "learning_rate"})
+        given = condition.model_dump(include={*Model.model_fields})
         try:
             return Model.parse({"width": self.width, **given}, where)
         except InputError as error:
@@ -265,4 +291,9 @@ class Settings(StudySettings):
             learning_rate=condition.learning_rate,
             training=self.training,
             device=computation.device,
+            trained=condition.trained,
         )
+
+    def seeds_of(self, condition: Condition) -> SeedRange:
+        """The seeds of a condition."""
+        return condition.seeds or self.seeds

@@ -19,8 +19,8 @@ def initial(model: Model, digits: int, seed: int) -> Mapping[str, NDArray[np.flo
     """The parameters of one seed by name.
 
     Matrices W [in, out] are uniform within 1/sqrt(in), as linear layers of PyTorch are; embeddings
-    and positions have entries of variance 1/D, so that tokens have norms of about 1; eta = 1,
-    gamma = 1, omega = 1/2; orthogonal matrices are uniform.
+    and positions have entries of the standard deviation `model.embedding`, or 1/sqrt(D), so that
+    tokens have norms of about 1; eta = 1, gamma = 1, omega = 1/2; orthogonal matrices are uniform.
 
     Args:
         model: which model.
@@ -28,14 +28,15 @@ def initial(model: Model, digits: int, seed: int) -> Mapping[str, NDArray[np.flo
         seed: of the run.
     """
     random, width = generator(seed, "initialization"), model.width
+    scale = width**-0.5 if model.embedding is None else model.embedding
 
     def linear(rows: int, columns: int) -> NDArray[np.float64]:
         bound = rows**-0.5
         return random.uniform(-bound, bound, (rows, columns))
 
     made: dict[str, Any] = {
-        "embedding": random.normal(0, width**-0.5, (digits + 1, width)),
-        "positions": random.normal(0, width**-0.5, (digits**2, width)),
+        "embedding": random.normal(0, scale, (digits + 1, width)),
+        "positions": random.normal(0, scale, (digits**2, width)),
         "readout": linear(width, READOUT_BLOCK * width),
         "readout_bias": np.zeros(width),
         "layer_1": linear(width, width),

@@ -1,12 +1,13 @@
 """What a recurrent model is."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from replication.strict import Strict
 
 Projections = Literal["free", "orthogonal", "hard"]
+Scale = Annotated[float, Field(gt=0, le=1000)]
 
 
 class Model(Strict):
@@ -24,6 +25,9 @@ class Model(Strict):
     """N, channels that are normalised together; D if it is left out."""
     projections: Projections = "free"
     """W^V and W^O: free, orthogonal, or symmetric heads as Proposition 4.2 has them (hard)."""
+    embedding: Scale | None = Field(default=None, exclude_if=lambda scale: scale is None)
+    """Standard deviation of the entries of the embeddings of digits and of cells before training;
+    1/sqrt(D) if it is left out, with which tokens C have norms of about 1."""
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:

@@ -39,9 +39,7 @@ def train(
     done = len(state.losses)
     if done:
         click.echo(f"going on after update {done}", err=True)
-    with tqdm(
-        total=job.training.updates, initial=done, unit="update", mininterval=10, smoothing=0.1
-    ) as bar:
+    with tqdm(total=job.updates, initial=done, unit="update", mininterval=10, smoothing=0.1) as bar:
         for _ in updates(job, seeds, boards, state):
             bar.update()
             bar.set_postfix(loss=f"{np.mean(state.losses[-EVERY:]):.3f}", refresh=False)

@@ -43,14 +43,15 @@ def operations(job: TrainJob) -> float:
     training, width, cells = job.training, job.model.width, job.boards.cells
     # Four projections and two products with P; forward, and twice as much backward.
     step = 3 * 2 * cells * (4 * width**2 + 2 * cells * width)
-    return training.updates * training.batch_size * training.loops * step
+    return job.updates * training.batch_size * training.loops * step
 
 
 def _condition(
     settings: Settings, computation: Computation, name: str, job: TrainJob
 ) -> Experiment:
     # All seeds at once: with fewer there is less to gain from the axis of seeds.
-    parts = batches(listed(settings.seeds), computation.seeds_per_job or settings.seeds.count)
+    seeds = settings.seeds_of(settings.experiments[name])
+    parts = batches(listed(seeds), computation.seeds_per_job or settings.seeds.count)
     metrics = {
         metric: Job(
             f"measures.{metric}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240
@@ -83,44 +84,39 @@ def _boards(settings: Settings) -> Job:
 
 
 def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
-    runs: dict[str, TrainJob] = {}
+    names: dict[tuple[TrainJob, tuple[int, ...]], str] = {}
     candidates = []
     for condition, tried in settings.tuning.candidates.items():
         base = conditions[condition]
+        own = tuple(listed(tried.seeds)) if tried.seeds else (settings.tuning.seed,)
         for rate in tried.learning_rates or ():
             job = base.model_copy(update={"learning_rate": rate})
-            runs[f"{condition}-{_shortest(rate)}"] = job
-            candidates.append((condition, "learning_rate", rate, job))
+            names[job, own] = f"{condition}-{_shortest(rate)}"
+            candidates.append((condition, "learning_rate", rate, (job, own)))
         for strength in tried.strengths or ():
             if base.penalty:
                 penalty = base.penalty.model_copy(update={"strength": strength})
                 job = base.model_copy(update={"penalty": penalty})
-                if job not in runs.values():
-                    runs[f"{condition}-lambda{_shortest(strength)}"] = job
-                candidates.append((condition, "strength", strength, job))
-    names = {job: name for name, job in runs.items()}
+                names.setdefault((job, own), f"{condition}-lambda{_shortest(strength)}")
+                candidates.append((condition, "strength", strength, (job, own)))
+    runs = {name: job for (job, _), name in names.items()}
+    seeds = {name: own for (_, own), name in names.items()}
     measured = TuningJob(
         candidates=[
-            Candidate(run=names[job], condition=condition, quantity=quantity, value=value)
-            for condition, quantity, value, job in candidates
+            Candidate(run=names[run], condition=condition, quantity=quantity, value=value)
+            for condition, quantity, value, run in candidates
         ],
         runs=runs,
         loops=settings.tuning.loops,
     )
-    seed = settings.tuning.seed
     return Experiment(
         data={BOARDS: _boards(settings)},
         runs={
             # A rate at which a training diverges solves no board.
             name: Job(
-                "runs",
-                job,
-                (seed,),
-                (BOARDS,),
-                minutes=1440,
-                operations=operations(job),
-                gaps=("*",),
-            )
+                "runs", job, seeds[name], (BOARDS,), minutes=1440,
+                operations=len(seeds[name]) * operations(job), gaps=("*",),
+            )  # fmt: skip
             for name, job in runs.items()
         },
         metrics={
@@ -157,9 +153,17 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     candidates = [*settings.tuning.candidates]
     tried = dict.fromkeys(candidates) | {random.choice(candidates): {}}
     seeds = one_of(settings.seeds)
+    # Conditions that are compared have the same seeds, and the same one of them.
+    own = {each.seeds for each in settings.experiments.values() if each.seeds}
+    of_range = {each: one_of(each) for each in sorted(own, key=listed)}
     shown = [name for name, figure in settings.figures.items() if hasattr(figure, "seed")]
     return {
         "seeds": seeds,
+        "experiments": {
+            name: {"seeds": of_range[each.seeds]}
+            for name, each in settings.experiments.items()
+            if each.seeds
+        },
         "figures": {name: {"seed": seeds["first"]} for name in shown},
         "tuning": {"candidates": tried},
         "token_norms": {"seeds": one_of(settings.token_norms.seeds)},
@@ -168,6 +172,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """Two seeds of few updates on few boards; models have half the channels."""
+    two = {"count": 2}
     # One blank or two: even models that have learned nothing solve some boards.
     blanks = {"in_distribution": 1, "out_of_distribution": 2}
     # The parts of D are as they were, but for more heads than can be.
@@ -182,6 +187,11 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         for name, found in settings.experiments.items()
         if width % found.heads
     }
+    fewer = {name: {"seeds": two} for name, found in settings.experiments.items() if found.seeds}
+    experiments = {
+        name: halves.get(name, {}) | heads.get(name, {}) | fewer.get(name, {})
+        for name in [*halves, *heads, *fewer]
+    }
     tuning = {
         name: {
             key: values[:1]
@@ -191,6 +201,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             )
             if values
         }
+        | ({"seeds": two} if tried.seeds else {})
         for name, tried in settings.tuning.candidates.items()
     }
     return {
@@ -201,12 +212,12 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             **{key: {"least": 16 - count, "most": 16 - count} for key, count in blanks.items()},
         },
         "width": width,
-        "experiments": halves | heads,
+        "experiments": experiments,
         "training": {"updates": 25, "batch_size": 2, "loops": 2},
         "tuning": {"candidates": tuning},
-        "seeds": {"count": 2},
+        "seeds": two,
         "token_norms": {
-            "seeds": {"count": 2},
+            "seeds": two,
             "drawn": {
                 "dimension": 8,
                 "tokens": [2, 4],

@@ -41,3 +41,10 @@ class TrainJob(Strict):
     """What all conditions share."""
     device: Literal["cpu", "cuda"]
     """Where."""
+    trained: bool = Field(default=True, exclude_if=bool)
+    """Whether it is: a model that is not is kept as it was drawn, a control."""
+
+    @property
+    def updates(self) -> int:
+        """Number of updates."""
+        return self.training.updates if self.trained else 0

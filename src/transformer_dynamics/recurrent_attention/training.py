@@ -39,7 +39,8 @@ class State(NamedTuple):
     def arrays(self) -> Arrays:
         """Everything that is needed to go on."""
         kept = {name: tensor.detach().cpu().numpy() for name, tensor in self.parameters.items()}
-        kept["losses"] = np.array(self.losses, np.float32)
+        shape = len(self.losses), len(kept["eta"])
+        kept["losses"] = np.array(self.losses, np.float32).reshape(shape)
         for index, moments in self.optimiser.state_dict()["state"].items():
             kept |= {f"adam/{index}/{name}": value.cpu().numpy() for name, value in moments.items()}
         return kept
@@ -91,7 +92,7 @@ def train(
     state = state or begun(job, seeds)
     trained = [tensor for tensor in state.parameters.values() if tensor.requires_grad]
     place = trained[0].device
-    while (done := len(state.losses)) < job.training.updates:
+    while (done := len(state.losses)) < job.updates:
         batches = [_batch(job, boards, seed, done) for seed in seeds]
         digits, solutions, noise = (
             torch.from_numpy(np.stack(part)).to(place) for part in zip(*batches, strict=True)

@@ -34,15 +34,15 @@ class TuningFigure(Figure):
 def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame":
     """Every candidate at the T of the choice and at that of training.
 
-    The best of a condition's rates, or of its strengths, solves most boards at the T of the choice;
-    of equal ones that which solves most at the T of training, then that with most right blanks,
-    then the smaller value.
+    The best of a condition's rates, or of its strengths, solves most boards at the T of the choice,
+    in the mean over seeds; of equal ones that which solves most at the T of training, then that
+    with most right blanks, then the smaller value.
     """
     import pandas as pd
 
     chosen_at = measured.job.loops
-    keys = ["condition", "quantity", "value", "seed"]
-    wide = measured.table.pivot(index=keys, columns="loops", values=["solved", "cells"])
+    keys = ["condition", "quantity", "value"]
+    wide = measured.table.pivot_table(index=keys, columns="loops", values=["solved", "cells"])
     wide.columns = ["{}_{}".format(*column) for column in wide.columns]
     trained_at = min(measured.table["loops"])
     order = [f"solved_{chosen_at}", f"solved_{trained_at}", f"cells_{chosen_at}"]
@@ -66,6 +66,8 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
     from replication.drawing import CATEGORIES, WIDTH, category_styles
 
     rows = table[table["loops"] == table["loops"].max()]
+    keys = ["condition", "quantity", "value", "is_best", "loops"]
+    rows = rows.groupby(keys, sort=False, as_index=False)["solved"].mean()
     # More conditions than colours: the one that is left is black.
     colours = (*CATEGORIES, "black")
     styles = [

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from math import nan
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.
         data: not used.
 
     Returns:
-        Columns seed, digest, loss (nats, mean of the last updates) and eta.
+        Columns seed, digest, loss (nats, mean of the last updates; NaN without any) and eta.
     """
     return pd.concat([fingerprint(run) for run in runs], ignore_index=True)
 
@@ -33,5 +34,6 @@ def fingerprint(run: Run) -> pd.DataFrame:
         # Bytes in the order of the axes, however the array lies in memory.
         bits = b"".join(np.asarray(value).tobytes() for value in own.values())
         digest = hashlib.sha256(bits).hexdigest()[:16]
-        rows.append((seed, digest, float(own["losses"][-1]), float(own["eta"])))
+        last = float(own["losses"][-1]) if own["losses"].size else nan
+        rows.append((seed, digest, last, float(own["eta"])))
     return pd.DataFrame(rows, columns=["seed", "digest", "loss", "eta"])

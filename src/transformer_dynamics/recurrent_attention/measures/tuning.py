@@ -31,14 +31,15 @@ def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.D
         Columns condition, quantity, value, seed, loops, solved and cells, see `accuracy`.
     """
     (boards,) = data
-    shown, rows = puzzles(boards, SPLIT), []
+    shown = puzzles(boards, SPLIT)
+    rows: list[tuple[object, ...]] = []
     for run in runs:
-        train, (seed,) = job.runs[run.name], run.seeds
+        train = job.runs[run.name]
         parameters, loops = parameters_of(run), sorted({train.training.loops, job.loops})
         inputs, start = beginning(train.model, parameters, shown, SPLIT)
         for done, logits in forward(train.model, parameters, start, inputs, loops):
-            whole, cells = (part.tolist() for part in solved(logits, shown))
-            rows.append((run.name, seed, done, *whole, *cells))
+            shares = zip(run.seeds, *(part.tolist() for part in solved(logits, shown)), strict=True)
+            rows.extend((run.name, seed, done, *share) for seed, *share in shares)
     found = pd.DataFrame(rows, columns=["run", "seed", "loops", "solved", "cells"])
     tried = pd.DataFrame([candidate.model_dump() for candidate in job.candidates])
     return tried.merge(found, on="run").drop(columns="run")

@@ -11,7 +11,7 @@ from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
 
 
 def measure(job: TuningJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
-    """The fingerprint of every candidate, which all have the same seed.
+    """The fingerprint of every candidate and seed.
 
     Args:
         job: not used.
