@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from registered import verdict, verdict_in
+from tables import exponents as exponents_of
 
 from replication.errors import UnmeasurableError
 from replication.study import Measured
@@ -251,6 +252,27 @@ def test_distances_from_zero_are_compared():
     assert verdict("J30", found) == "replicated"
     far = exponent_accuracy.distance_from_zero(trained(-0.6), trained(0.2))
     assert verdict("J30", far) == "does not hold"
+
+
+def test_untrained_models_are_set_beside_trained_ones():
+    def pair(kind, before, after):
+        return exponents_of(f"{kind}_untrained", before), exponents_of(kind, after)
+
+    pairs = *pair("itrsa", -0.6, -0.1), *pair("akorn", 0.2, 0.05)
+    found = exponent_accuracy.nearer_after_training(*pairs)
+    means = found.groupby("cell")["value"].mean().to_dict()
+    assert means == {
+        "AKOrN, N=4, largest exponent": pytest.approx(0.3 - 0.15),
+        "AKOrN, N=4, mean of the leading exponents": pytest.approx(0.2 - 0.05),
+        # The largest one of ItrSA is about 0 after training.
+        "ItrSA, N=48, largest exponent": pytest.approx(0.5 - 0.0, abs=0.02),
+        "ItrSA, N=48, mean of the leading exponents": pytest.approx(0.6 - 0.1),
+    }
+    assert verdict("J11c", found) == "replicated"
+    turned = *pair("itrsa", -0.1, -0.6), *pair("akorn", 0.05, 0.2)
+    assert verdict("J11c", exponent_accuracy.nearer_after_training(*turned)) == "does not hold"
+    with pytest.raises(UnmeasurableError, match="pairs of untrained and trained"):
+        exponent_accuracy.nearer_after_training(*pairs[::-1])
 
 
 def test_a_gap_of_accuracy_is_seen():

@@ -42,6 +42,15 @@ def test_energy_of_a_seed():
     expect(claims.falling_steps(measured(CURVES)), {3: 3 / 4, 7: 1 / 4})
 
 
+def test_untrained_energies_are_set_beside_trained_ones():
+    """Two seeds change places: what one gains the other loses."""
+    turned = {(10 - seed, board): each for (seed, board), each in CURVES.items()}
+    found = claims.further_after_training(measured(turned), measured(CURVES))
+    expect(found, {3: 1 + 20 / 15, 7: -20 / 15 - 1})
+    found = claims.more_falling_after_training(measured(turned), measured(CURVES))
+    expect(found, {3: 1 / 2, 7: -1 / 2})
+
+
 def test_cosine_of_a_seed():
     expect(claims.least_cosine(measured(CURVES)), {3: 0.8, 7: 0.6})
 

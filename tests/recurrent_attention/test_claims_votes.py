@@ -39,6 +39,16 @@ def test_gains_of_a_seed():
         assert dict(zip(found["seed"], found["value"], strict=True)) == pytest.approx(expected)
 
 
+def test_conditions_with_other_seeds_count_together():
+    other = measured({11: SOLVED[7]})
+    found = claims.energy_over_single(measured(SOLVED), other)
+    gains = dict(zip(found["seed"], found["value"], strict=True))
+    assert gains == pytest.approx({3: 0.3, 7: 0.2, 11: 0.2})
+    assert {*found["cell"]} == {"energy against single"}
+    with pytest.raises(UnmeasurableError, match="differ in more"):
+        claims.last_energy_over_single(measured(SOLVED), measured(SOLVED, draws=16))
+
+
 def test_one_draw_is_no_vote():
     with pytest.raises(UnmeasurableError, match="two draws"):
         claims.energy_over_single(measured(SOLVED, draws=1))

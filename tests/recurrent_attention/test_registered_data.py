@@ -37,6 +37,16 @@ ACCURACY = {
     "energy_multi_weak": (0.20, 0.22),
     "energy_multi_strong": (0.10, 0.15),
     "energy_multi_hard": (0.01, 0.01),
+    # With other seeds, and the paper's penalties.
+    "itrsa_more": (0.30, 0.50),
+    "akorn_more": (0.40, 0.40),
+    "itrsa_spectral_paper": (0.30, 0.60),
+    "akorn_spectral_paper": (0.40, 0.72),
+    "itrsa_unit": (0.10, 0.16),
+    "akorn_unit": (0.30, 0.30),
+    "akorn_n8_unit": (0.32, 0.32),
+    "akorn_n24_unit": (0.33, 0.20),
+    "akorn_n48_unit": (0.33, 0.20),
 }
 INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6}
 """In distribution, where it is not .9."""
@@ -55,6 +65,12 @@ EXPONENTS = {
     "energy_multi_weak": -0.3,
     "energy_multi_strong": -0.4,
     "energy_multi_hard": -0.6,
+    "itrsa_untrained": -0.6,
+    "akorn_untrained": 0.2,
+    "symmetric_untrained": -0.4,
+    "itrsa_unnormalised_untrained": 0.8,
+    "itrsa_unit": 0.0,
+    "akorn_unit": 0.1,
 }
 WEIGHTS = {
     # Largest gamma, and the asymmetry of heads; that of their sum is .1.
@@ -98,7 +114,8 @@ READ = {
     "energy_single": "J16b J16e",
     "itrsa energy_multi_none energy_multi": "J16c",
     "energy_multi energy_multi_none": "J16d",
-    "itrsa itrsa_spectral akorn akorn_spectral": "J17a J17b",
+    "itrsa_more itrsa_spectral_paper akorn_more akorn_spectral_paper": "J17a J17b",
+    "itrsa itrsa_spectral akorn akorn_spectral": "J17c J17d",
     "itrsa_h1 itrsa_h2 itrsa itrsa_h8 itrsa_h16": "J18a J18b J19 J19a J29 J29a",
     "energy_multi energy_multi_weak energy_multi_strong": "J20a J20b J20g",
     "itrsa energy_multi_none": "J20c",
@@ -106,7 +123,18 @@ READ = {
         "J20d J20e"
     ),
     "energy_multi_weak energy_multi_strong": "J20f",
-    "akorn": "J21 J21b J22 J23 J23b J23c J24 J24b J24c J25c J26 J26b J26c E11a",
+    "akorn": "J21 J21b J22 J23 J23b J23c J24 J24b J24c J25c J26c E11a",
+    "akorn_more akorn_votes": "J26 J26b",
+    "akorn_untrained akorn": "J21c J21d",
+    "itrsa_untrained itrsa akorn_untrained akorn": "J11c",
+    "akorn_untrained": "J11d",
+    "symmetric_untrained": "J12d",
+    "itrsa_untrained itrsa_unnormalised_untrained": "J30a",
+    "akorn_unit akorn": "J34",
+    "akorn_unit akorn_n8_unit akorn_n24_unit akorn_n48_unit": "J34a",
+    "itrsa_unit": "J34b",
+    "akorn_unit itrsa_unit": "J34c",
+    "itrsa_unit akorn_unit": "J34d",
     "akorn_n8 itrsa energy_single energy_multi itrsa_spectral": "J27",
     "itrsa_unnormalised": "E13 E13a J32",
 }

@@ -42,8 +42,8 @@ def test_large_boards_are_refused_without_a_gpu_and_the_cost_is_said() -> None:
 def test_six_by_six_has_all_conditions() -> None:
     jobs = Jobs.of(configure(overlay("six_by_six.yaml"), {STUDY.name: STUDY}), {STUDY.name: STUDY})
     for name, found in configured({}).section(STUDY.name).experiments.items():  # type: ignore[attr-defined]
-        seeds = "9-13" if found.seeds else "1-5"
-        assert f"results/recurrent_attention/runs/{name}/{seeds}.npz" in jobs.tasks
+        first = found.seeds.first if found.seeds else 1
+        assert f"results/recurrent_attention/runs/{name}/{first}-{first + 4}.npz" in jobs.tasks
 
 
 @pytest.mark.parametrize(

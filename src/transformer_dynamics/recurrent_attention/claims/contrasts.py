@@ -34,6 +34,8 @@ def named(train: TrainJob) -> str:
         parts.append(f"H={model.heads}, {model.projections}")
     if penalty:
         parts.append(f"{penalty.kind} {penalty.strength:g}")
+    if model.embedding is not None:
+        parts.append(f"embeddings of size {model.embedding:g}")
     return ", ".join(parts)
 
 

@@ -61,6 +61,22 @@ def distance_from_zero(normalised: ExponentsOf, unnormalised: ExponentsOf) -> pd
     return by_seed({CALLED[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)})
 
 
+def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
+    """|exponent| before the first update minus that after training, by seed: of means over boards.
+
+    Args:
+        pairs: a condition untrained and trained, and others so.
+    """
+    found: dict[str, pd.Series] = {}
+    for untrained, trained in zip(pairs[::2], pairs[1::2], strict=True):
+        if untrained.job.train.trained or not trained.job.train.trained:
+            raise UnmeasurableError("pairs of untrained and trained conditions are needed")
+        nearer = _of_seeds(untrained).abs() - _of_seeds(trained).abs()
+        called = named(trained.job.train)
+        found |= {f"{called}, {CALLED[name]}": nearer[name] for name in (LARGEST, LEADING)}
+    return by_seed(found)
+
+
 def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
     """Change of the largest exponent, and of the mean leading one, along ln(H).
 

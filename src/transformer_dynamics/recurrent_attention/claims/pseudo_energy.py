@@ -31,19 +31,22 @@ SIZES = ((1, 4, 1), (5, 4, 1), (5, 6, 2), (9, 16, 4))
 
 def change_of_energy(measured: Found) -> pd.DataFrame:
     """E_pseudo at the last t minus that at t = 0, over |E_pseudo(0)|."""
-    energy = _curves(measured, "pseudo_energy")
-    start = energy.iloc[0]
-    return _evidence((energy.iloc[-1] - start) / start.abs())
+    return _evidence(_relative_change(measured))
 
 
 def falling_steps(measured: Found) -> pd.DataFrame:
     """Share of iterations in which E_pseudo of a board falls."""
-    table = measured.table
-    by_board = table.pivot(index=["seed", "board"], columns="t", values="pseudo_energy")
-    if by_board.shape[1] < 2:
-        raise UnmeasurableError("steps need two iterations or more")
-    falls = by_board.diff(axis=1).iloc[:, 1:] < 0
-    return _evidence(falls.mean(axis=1).groupby("seed").mean())
+    return _evidence(_falling(measured))
+
+
+def further_after_training(untrained: Found, trained: Found) -> pd.DataFrame:
+    """`change_of_energy` before the first update minus that after training."""
+    return _evidence(_relative_change(untrained) - _relative_change(trained))
+
+
+def more_falling_after_training(untrained: Found, trained: Found) -> pd.DataFrame:
+    """`falling_steps` after training minus that before the first update."""
+    return _evidence(_falling(trained) - _falling(untrained))
 
 
 def least_cosine(measured: Found) -> pd.DataFrame:
@@ -113,6 +116,21 @@ def identities() -> Cases:
         for what, matrix, expected in (("J", exact, right), ("(93)", still, attended)):
             found = (matrix @ tokens.flatten()).reshape(tokens.shape)
             yield f"{name}: {what}", (found - expected).norm() / attended.norm()
+
+
+def _relative_change(measured: Found) -> "pd.Series[float]":
+    energy = _curves(measured, "pseudo_energy")
+    start = energy.iloc[0]
+    return (energy.iloc[-1] - start) / start.abs()
+
+
+def _falling(measured: Found) -> "pd.Series[float]":
+    table = measured.table
+    by_board = table.pivot(index=["seed", "board"], columns="t", values="pseudo_energy")
+    if by_board.shape[1] < 2:
+        raise UnmeasurableError("steps need two iterations or more")
+    falls = by_board.diff(axis=1).iloc[:, 1:] < 0
+    return falls.mean(axis=1).groupby("seed").mean()
 
 
 def _curves(measured: Found, column: str) -> pd.DataFrame:

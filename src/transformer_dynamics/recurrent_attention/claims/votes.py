@@ -3,6 +3,8 @@
 One number per seed: the share of boards solved by one rule minus that by another.
 """
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from replication.errors import UnmeasurableError
@@ -12,19 +14,31 @@ from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob
 Found = Measured[MeasureJob[Votes]]
 
 
-def energy_over_single(measured: Found) -> pd.DataFrame:
-    """The draw with the least sum of energies against single draws."""
-    return _gain(measured, "energy", "single")
+def energy_over_single(*measured: Found) -> pd.DataFrame:
+    """The draw with the least sum of energies against single draws.
+
+    Args:
+        measured: the condition; several if they differ in their seeds alone.
+    """
+    return _gains(measured, "energy", "single")
 
 
-def last_energy_over_single(measured: Found) -> pd.DataFrame:
-    """The draw with the least energy at the end against single draws."""
-    return _gain(measured, "last energy", "single")
+def last_energy_over_single(*measured: Found) -> pd.DataFrame:
+    """The draw with the least energy at the end against single draws, of all seeds."""
+    return _gains(measured, "last energy", "single")
 
 
 def energy_over_majority(measured: Found) -> pd.DataFrame:
     """The draw with the least sum of energies against the majority of all draws."""
     return _gain(measured, "energy", "majority")
+
+
+def _gains(measured: Sequence[Found], rule: str, other: str) -> pd.DataFrame:
+    if any(each.job != measured[0].job for each in measured):
+        raise UnmeasurableError(
+            "conditions whose seeds are taken together differ in more than these"
+        )
+    return pd.concat([_gain(each, rule, other) for each in measured], ignore_index=True)
 
 
 def _gain(measured: Found, rule: str, other: str) -> pd.DataFrame:
