@@ -25,6 +25,13 @@ def weights(seed, tokens, width, heads, leading=()):
     }
 
 
+def by_planes(w):
+    """The same with an omega for every plane instead of one."""
+    planes = torch.linspace(-1.0, 1.5, w["gamma"].shape[-1] // 2, dtype=FLOATS)
+    kept = {name: values for name, values in w.items() if name != "omega"}
+    return kept | {"omegas": w["omega"].unsqueeze(-1) + planes}
+
+
 def matrices(w):
     """Those of attention among them."""
     return Weights(*(w[name] for name in Weights._fields))
@@ -73,7 +80,8 @@ def projected(x, y, dimension):
 def akorn(x, w, heads, dimension):
     """(7)-(8)."""
     turned = torch.empty_like(x)
-    turned[:, 0::2], turned[:, 1::2] = w["omega"] * x[:, 1::2], -w["omega"] * x[:, 0::2]
+    omega = w["omegas"] if "omegas" in w else w["omega"]
+    turned[:, 0::2], turned[:, 1::2] = omega * x[:, 1::2], -omega * x[:, 0::2]
     update = turned + projected(x, w["inputs"] + msa(x, w, heads), dimension)
     return unit(x + w["eta"] * update, dimension)
 

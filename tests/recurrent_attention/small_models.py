@@ -3,20 +3,20 @@
 from types import SimpleNamespace
 
 import numpy as np
+from tables import whole
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.initialization import initial
-from transformer_dynamics.recurrent_attention.model_settings import Model
 
 DIGITS = 2
 MODELS = {
-    "itrsa": Model(kind="itrsa", width=8, heads=2),
-    "itrsa by blocks": Model(kind="itrsa", width=8, heads=2, oscillator=4),
-    "unnormalised": Model(kind="itrsa", width=8, heads=2, normalised=False),
-    "orthogonal": Model(kind="itrsa", width=8, heads=2, projections="orthogonal"),
-    "hard": Model(kind="itrsa", width=8, heads=2, projections="hard"),
-    "akorn": Model(kind="akorn", width=8, heads=2, oscillator=4),
-    "symmetric": Model(kind="symmetric", width=8, heads=1),
+    "itrsa": whole(kind="itrsa", width=8, heads=2),
+    "itrsa by blocks": whole(kind="itrsa", width=8, heads=2, oscillator=4),
+    "unnormalised": whole(kind="itrsa", width=8, heads=2, normalised=False),
+    "orthogonal": whole(kind="itrsa", width=8, heads=2, projections="orthogonal"),
+    "hard": whole(kind="itrsa", width=8, heads=2, projections="hard"),
+    "akorn": whole(kind="akorn", width=8, heads=2, oscillator=4),
+    "symmetric": whole(kind="symmetric", width=8, heads=1),
 }
 
 

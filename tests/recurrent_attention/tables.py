@@ -9,12 +9,18 @@ from replication.configuration import configure
 from replication.study import Measured, find_studies
 from transformer_dynamics.recurrent_attention import study
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, WeightsJob
+from transformer_dynamics.recurrent_attention.model_settings import WholeModel
 
 STUDY = find_studies()["recurrent_attention"]
 SETTINGS = configure({}, {STUDY.name: STUDY}).section(STUDY.name)
 SEEDS = range(1, 9)
 T_TRAIN = SETTINGS.training.loops
 T_MAX = max(SETTINGS.measures.accuracy.loops)
+
+
+def whole(**sizes):
+    """A model of some sizes, in all else as the defaults have it."""
+    return WholeModel(**SETTINGS.models.model_dump() | sizes)
 
 
 def trained(condition):

@@ -87,6 +87,14 @@ def steps():
             literal.unit(x, dimension),
             48 // dimension,
         )
+    turned = literal.by_planes(w)
+    yield (
+        "akorn by planes",
+        partial(closed, turned, kind="akorn", heads=3, oscillator=4),
+        lambda x: literal.akorn(x, turned, 3, 4),
+        literal.unit(x, 4),
+        12,
+    )
     yield (
         "symmetric",
         partial(closed, same, kind="symmetric", heads=1),
@@ -124,20 +132,22 @@ def test_every_normalised_block_has_one_exact_null_direction(closed, formula, x,
         assert ((image @ directions).abs() < 1e-12 * largest).all()
 
 
-@pytest.mark.parametrize("name", ["itrsa", "akorn", "symmetric"])
+@pytest.mark.parametrize("name", ["itrsa", "akorn", "akorn by planes", "symmetric"])
 def test_leading_axes_are_independent(name):
     """Seeds have weights of their own; boards share them."""
     w = literal.weights(1, 3, 8, 2, leading=(2, 1))
+    w = literal.by_planes(w) if name == "akorn by planes" else w
     x = literal.unit(literal.start(1, 3, 8, leading=(2, 4)), 4)
+    kind = name.split()[0]
     model = {
         "itrsa": {"heads": 2},
         "akorn": {"heads": 2, "oscillator": 4},
         "symmetric": {"heads": 1},
-    }[name]
-    together = closed(w, x, kind=name, **model)
+    }[kind]
+    together = closed(w, x, kind=kind, **model)
     for seed in range(2):
         for board in range(4):
             own = {key: each[seed, 0] for key, each in w.items()}
-            alone = closed(own, x[seed, board], kind=name, **model)
+            alone = closed(own, x[seed, board], kind=kind, **model)
             for found, expected in zip(together, alone, strict=True):
                 assert gap(found[seed, board], expected) < 1e-13

@@ -15,6 +15,7 @@ from transformer_dynamics.recurrent_attention.measures import (
 )
 from transformer_dynamics.recurrent_attention.measures.trained import (
     Puzzles,
+    beginning,
     initial_noise,
     of_seed,
     parameters_of,
@@ -48,7 +49,7 @@ def predicted(seed_at, split, draw, loops):
     """Share of boards whose blanks are all right, and share of right blanks, of one seed."""
     data, own = boards(), of_seed(parameters_of(run(MODEL)), seed_at)
     shown = puzzles(data, split)
-    noise = initial_noise(split, draw, shown, MODEL.width)
+    noise = initial_noise(split, draw, shown, MODEL)
     digits = logits(MODEL, own, shown.digits, noise, loops).argmax(dim=-1).numpy() + 1
     whole = right = blanks = 0
     for found, solution, given in zip(
@@ -66,6 +67,19 @@ def test_blanks_count_and_givens_do_not():
     digits = torch.tensor([[[2, 2, 1], [2, 2, 2]]])
     whole, cells = solved(torch.nn.functional.one_hot(digits - 1).double(), shown)
     assert (whole.tolist(), cells.tolist()) == ([0.5], pytest.approx([2 / 3]))
+
+
+def test_blanks_begin_with_noise_of_the_size_that_is_set():
+    """Which decides nothing where blanks are normalised, up to rounding."""
+    shown = puzzles(boards(), "test_out")
+    for name, factor in (("unnormalised", 3.0), ("itrsa", 1.0), ("akorn", 1.0)):
+        model = MODELS[name]
+        own = of_seed(parameters_of(run(model)), 0)
+        loud = model.model_copy(update={"noise": 3 * model.noise})
+        (inputs, start), (same, louder) = (beginning(each, own, shown) for each in (model, loud))
+        assert torch.equal(inputs, same)
+        assert torch.equal(start[~shown.blank], louder[~shown.blank])
+        torch.testing.assert_close(louder[shown.blank], factor * start[shown.blank])
 
 
 def test_what_is_not_finite_predicts_nothing():

@@ -194,7 +194,7 @@ def test_accuracy_of_a_changed_model_is_that_of_its_parameters(quantity, value):
         "inputs": own | {name: value * own[name] for name in ("embedding", "positions")},
     }[quantity]
     shown = puzzles(boards(40), SPLIT)
-    noise = initial_noise(SPLIT, 0, shown, 8)
+    noise = initial_noise(SPLIT, 0, shown, model)
     right = shown._replace(
         solutions=logits(model, other, shown.digits, noise, 2).argmax(dim=-1) + 1
     )

@@ -5,6 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 import torch
+from tables import whole
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.boards.program import sample
@@ -23,7 +24,6 @@ from transformer_dynamics.recurrent_attention.measures.trained import (
     parameters_of,
     puzzles,
 )
-from transformer_dynamics.recurrent_attention.model_settings import Model
 from transformer_dynamics.recurrent_attention.models import (
     drive,
     effective_weights,
@@ -43,7 +43,7 @@ BOARDS = BoardJob(
     out_of_distribution=Givens(least=4, most=5),
 )
 DATA = sample(BOARDS, [], [])
-MODEL = Model(kind="akorn", width=8, heads=2, oscillator=4)
+MODEL = whole(kind="akorn", width=8, heads=2, oscillator=4)
 SEEDS = [5, 3]
 STEPS, SHARE = 3, 0.05
 TRAIN = TrainJob(
@@ -101,7 +101,7 @@ def test_pseudo_energy_is_that_of_literal_loops(run):
     table = pseudo_energy.measure(MeasureJob(train=TRAIN, how=how), [run], [DATA])
     assert len(table) == 2 * 2 * STEPS
     shown = puzzles(DATA, "test_out", 2)
-    noise = initial_noise("test_out", 0, shown, MODEL.width).double()
+    noise = initial_noise("test_out", 0, shown, MODEL).double()
     found = table.set_index(["seed", "board", "t"])
     for index, seed in enumerate(SEEDS):
         own = of_seed(parameters_of(run, torch.float64), index)
@@ -136,7 +136,7 @@ def test_votes_are_those_of_draws_one_by_one(run):
     shown = puzzles(DATA, "test_out", 3)
     ballots = votes.cast(MeasureJob(train=TRAIN, how=how), parameters, shown)
     for draw in range(3):
-        noise = initial_noise("test_out", draw, shown, MODEL.width)
+        noise = initial_noise("test_out", draw, shown, MODEL)
         for index in range(2):
             own = of_seed(parameters, index)
             digits = logits(MODEL, own, shown.digits, noise, 4).argmax(dim=-1) + 1

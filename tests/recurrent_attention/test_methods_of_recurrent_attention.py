@@ -15,7 +15,7 @@ from transformer_dynamics.recurrent_attention.boards.settings import FEWEST
 from transformer_dynamics.recurrent_attention.claims import bounds, energies, rotation
 from transformer_dynamics.recurrent_attention.claims.accuracy import LARGE
 from transformer_dynamics.recurrent_attention.claims.exponents import LINEAR
-from transformer_dynamics.recurrent_attention.initialization import READOUT_BLOCK, initial
+from transformer_dynamics.recurrent_attention.initialization import initial
 from transformer_dynamics.recurrent_attention.measures import trained, tuning
 from transformer_dynamics.recurrent_attention.models import embedded, normalise
 from transformer_dynamics.recurrent_attention.theory.energy import STEP
@@ -48,7 +48,6 @@ def test_every_setting_is_told():
         f"The {sum(GRIDS.values())} grids of 4x4",
         f"a list of {LISTED:,} puzzles with {FEWEST['9x9']} givens: {POOLS['test']:,} of them for"
         f" the test, {POOLS['valid']:,} for validation",
-        f"norms of blocks of {READOUT_BLOCK} linear features",
         f"N counts as large from D/{1 / LARGE:g} on",
         f"from {LINEAR[0]:g} to {LINEAR[1]:g}, without the first tenth",
         f"a share of {SETTINGS.measures.pseudo_energy.share * 100:g} % of the directions",
@@ -88,15 +87,17 @@ def test_readings_of_figure_1_are_as_many_as_are_told():
 
 def test_weights_begin_as_is_told():
     assert said("normal with variance 1/D at first")
-    assert said("1/sqrt(number of their inputs) at first")
-    assert said("biases of the readout are 0")
-    assert said("all of them begin at 1")
-    assert said("one trained omega, 0.5 at first")
+    assert said("up to 1/sqrt(number of their inputs) (linear)")
+    assert said("Biases of the readout are 0")
+    assert said("all of them begin at the values")
+    assert said("It begins at the value.")
+    common = SETTINGS.models
+    assert common.matrices == "linear"
     for model in MODELS.values():
         made = initial(model, DIGITS, seed=1)
-        assert made["eta"] == 1
-        assert (made.get("gamma", np.ones(1)) == 1).all()
-        assert made.get("omega", 0.5) == 0.5
+        for name in ("eta", "gamma", "omega"):
+            value = np.float32(getattr(common, name))
+            assert (made.get(name, value) == value).all()
         for name, values in made.items():
             if "bias" in name or name.endswith("_angles"):
                 assert not values.any()
@@ -110,7 +111,7 @@ def test_weights_begin_as_is_told():
 
 def test_blanks_have_an_embedding_and_begin_with_noise_that_has_the_norm_of_the_model():
     assert said("A blank has an embedding of its own")
-    assert said("N(0, 1) noise on blanks")
+    assert said("normal noise on blanks")
     model = MODELS["itrsa"]
     drawn = initial(model, DIGITS, 1)
     lengths = np.linalg.norm(drawn["embedding"], axis=1)
@@ -120,7 +121,7 @@ def test_blanks_have_an_embedding_and_begin_with_noise_that_has_the_norm_of_the_
     givens = torch.zeros(1, DIGITS**2, dtype=torch.int64)
     givens[0, 0] = 1
     shown = trained.Puzzles(givens, torch.ones_like(givens))
-    noise = trained.initial_noise(trained.SPLIT, 0, shown, model.width)
+    noise = trained.initial_noise(trained.SPLIT, 0, shown, model)
     for each in (model, MODELS["itrsa_unnormalised"]):
         inputs, start = trained.beginning(each, parameters, shown)
         assert torch.equal(inputs, embedded(parameters, givens))

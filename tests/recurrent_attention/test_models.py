@@ -5,25 +5,28 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 import torch
+from tables import whole
 
 from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial
-from transformer_dynamics.recurrent_attention.model_settings import Model
 from transformer_dynamics.recurrent_attention.models import effective_weights, logits, step
 from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty
 
 DIGITS, WIDTH, LOOPS, BOARDS = 4, 8, 3, 2
 SEEDS = (3, 5)
 MODELS = {
-    "itrsa": Model(kind="itrsa", width=WIDTH, heads=2),
-    "itrsa in blocks": Model(kind="itrsa", width=WIDTH, heads=2, oscillator=4),
-    "itrsa without norm": Model(kind="itrsa", width=WIDTH, heads=2, normalised=False),
-    "itrsa with one head": Model(kind="itrsa", width=WIDTH, heads=1),
-    "akorn": Model(kind="akorn", width=WIDTH, heads=2, oscillator=4),
-    "akorn of one block": Model(kind="akorn", width=WIDTH, heads=4),
-    "symmetric": Model(kind="symmetric", width=WIDTH, heads=1),
-    "orthogonal": Model(kind="itrsa", width=WIDTH, heads=2, projections="orthogonal"),
-    "hard": Model(kind="itrsa", width=WIDTH, heads=2, projections="hard"),
-    "akorn, hard": Model(kind="akorn", width=WIDTH, heads=2, oscillator=2, projections="hard"),
+    "itrsa": whole(kind="itrsa", width=WIDTH, heads=2),
+    "itrsa in blocks": whole(kind="itrsa", width=WIDTH, heads=2, oscillator=4),
+    "itrsa without norm": whole(kind="itrsa", width=WIDTH, heads=2, normalised=False),
+    "itrsa with one head": whole(kind="itrsa", width=WIDTH, heads=1),
+    "akorn": whole(kind="akorn", width=WIDTH, heads=2, oscillator=4),
+    "akorn of one block": whole(kind="akorn", width=WIDTH, heads=4),
+    "symmetric": whole(kind="symmetric", width=WIDTH, heads=1),
+    "orthogonal": whole(kind="itrsa", width=WIDTH, heads=2, projections="orthogonal"),
+    "hard": whole(kind="itrsa", width=WIDTH, heads=2, projections="hard"),
+    "akorn by planes": whole(kind="akorn", width=WIDTH, heads=2, oscillator=4, omegas="planes"),
+    "itrsa without positions": whole(kind="itrsa", width=WIDTH, heads=2, positions="none"),
+    "itrsa of other blocks": whole(kind="itrsa", width=WIDTH, heads=2, readout_block=3),
+    "akorn, hard": whole(kind="akorn", width=WIDTH, heads=2, oscillator=2, projections="hard"),
 }
 of_all_models = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 TIGHT = {"rtol": 1e-12, "atol": 1e-12}
@@ -115,19 +118,19 @@ class Literal:
                     projection = np.eye(self.block) - np.outer(x[part], x[part])
                     change[i, part] = projection @ change[i, part]
         if self.model.kind == "akorn":
-            omega = float(self.p["omega"])
-            turn = np.array([[0, omega], [-omega, 0]])
+            omegas = self.p.get("omegas", [self.p.get("omega")] * (WIDTH // 2))
             for i, x in enumerate(tokens):
-                for start in range(0, WIDTH, 2):
-                    change[i, start : start + 2] += turn @ x[start : start + 2]
+                for plane, omega in enumerate(omegas):
+                    own = slice(2 * plane, 2 * plane + 2)
+                    change[i, own] += np.array([[0, omega], [-omega, 0]]) @ x[own]
         return self.normalised(tokens + self.p["eta"] * change)
 
     def readout(self, tokens):
-        """(98): norms of four channels each, then the layers of the released code."""
-        p, found = self.p, []
+        """(98): norms of a few channels each, then the layers of the released code."""
+        p, found, size = self.p, [], self.model.readout_block
         for x in tokens:
             z = x @ p["readout"]
-            m = [sqrt(sum(z[4 * k : 4 * k + 4] ** 2) + 1e-12) for k in range(WIDTH)]
+            m = [sqrt(sum(z[size * k : size * (k + 1)] ** 2) + 1e-12) for k in range(WIDTH)]
             m = np.array(m) + p["readout_bias"]
             hidden = np.maximum(m @ p["layer_1"] + p["bias_1"], 0)
             features = np.maximum(m + hidden @ p["layer_2"] + p["bias_2"], 0)
@@ -136,9 +139,8 @@ class Literal:
         return np.array(found)
 
     def inputs(self, digits):
-        return np.array(
-            [self.p["embedding"][d] + self.p["positions"][i] for i, d in enumerate(digits)]
-        )
+        places = self.p.get("positions", np.zeros((len(digits), WIDTH)))
+        return np.array([self.p["embedding"][d] + places[i] for i, d in enumerate(digits)])
 
     def logits(self, digits, noise):
         inputs = self.inputs(digits)
@@ -273,7 +275,7 @@ def test_regularisers_are_their_formulas(name):
 
 def test_the_penalty_of_the_sum_does_not_see_the_heads():
     """Erratum E3: R_E = 0 while neither head is symmetric."""
-    model = Model(kind="itrsa", width=2, heads=2)
+    model = whole(kind="itrsa", width=2, heads=2)
     swap = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
     identity = torch.eye(2, dtype=torch.float64)
     weights = effective_weights(
@@ -290,10 +292,7 @@ def test_parameters_begin_with_the_sizes_that_are_said(model):
     heads = model.heads if model.projections != "hard" else 2
     large = model.model_copy(update={"width": width, "heads": heads})
     made = initial(large, DIGITS, 3)
-    assert made["eta"] == 1
-    assert made.get("omega", 0.5) == 0.5
-    assert (made.get("gamma", np.ones(width)) == np.ones(width)).all()
-    for name in ("embedding", "positions"):
+    for name in ("embedding", "positions") if model.positions == "learned" else ("embedding",):
         size = np.sqrt(np.mean(made[name].astype(np.float64) ** 2))
         assert size == pytest.approx(width**-0.5, rel=0.2), name
     linear = {"query", "key", "value", "output", "symmetric", "readout"} & {*made}
@@ -308,3 +307,40 @@ def test_parameters_begin_with_the_sizes_that_are_said(model):
             np.testing.assert_allclose(product, np.eye(width), atol=1e-5)
         if name.endswith("_angles") or "bias" in name:
             assert not made[name].any()
+
+
+@of_all_models
+def test_numbers_begin_where_the_settings_have_them(model):
+    other = {"eta": 0.25, "gamma": 0.75, "omega": -1.5}
+    plain, moved = initial(model, DIGITS, 3), initial(model.model_copy(update=other), DIGITS, 3)
+    assert plain.keys() == moved.keys()
+    for name, value in plain.items():
+        key = name.removesuffix("s")
+        expected = np.full_like(value, other[key]) if key in other else value
+        assert np.array_equal(moved[name], expected), name
+    has = {"eta", *({"gamma"} if model.kind == "itrsa" and model.normalised else ())}
+    has |= {"omega" if model.omegas == "one" else "omegas"} if model.kind == "akorn" else set()
+    assert {"eta", "gamma", "omega", "omegas"} & {*plain} == has
+
+
+def test_matrices_begin_within_the_bound_of_their_rule():
+    linear, xavier = (
+        initial(whole(kind="itrsa", width=32, heads=2, matrices=rule), DIGITS, 3)
+        for rule in ("linear", "xavier")
+    )
+    for name, value in linear.items():
+        factor = 1.0
+        if name in ("query", "key", "value", "output", "readout") or name.startswith("layer_"):
+            rows, columns = value.shape
+            factor = (6 / (1 + columns / rows)) ** 0.5
+        np.testing.assert_allclose(xavier[name], factor * value, rtol=1e-6, err_msg=name)
+
+
+def test_models_without_positions_share_all_other_draws():
+    with_positions, without = (
+        dict(initial(whole(kind="itrsa", width=WIDTH, heads=2, positions=positions), DIGITS, 3))
+        for positions in ("learned", "none")
+    )
+    del with_positions["positions"]
+    assert with_positions.keys() == without.keys()
+    assert all(np.array_equal(value, without[name]) for name, value in with_positions.items())

@@ -5,13 +5,14 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
+from tables import whole
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, Givens
 from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial
 from transformer_dynamics.recurrent_attention.measures.fingerprint import fingerprint
-from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty
+from transformer_dynamics.recurrent_attention.model_settings import Penalty
 from transformer_dynamics.recurrent_attention.models import effective_weights, logits
 from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty
 from transformer_dynamics.recurrent_attention.runs import train as run
@@ -32,17 +33,18 @@ DATA = sample(BOARDS, [], [])
 UPDATES, RATE = 8, 0.004
 SEEDS = [3, 8, 5]
 MODELS = {
-    "itrsa": (Model(kind="itrsa", width=16, heads=2), None),
+    "itrsa": (whole(kind="itrsa", width=16, heads=2), None),
     "akorn": (
-        Model(kind="akorn", width=16, heads=2, oscillator=4),
+        whole(kind="akorn", width=16, heads=2, oscillator=4),
         Penalty(kind="spectral", strength=0.01),
     ),
     "orthogonal": (
-        Model(kind="itrsa", width=16, heads=2, projections="orthogonal"),
+        whole(kind="itrsa", width=16, heads=2, projections="orthogonal"),
         Penalty(kind="energy", strength=0.01),
     ),
-    "hard": (Model(kind="itrsa", width=16, heads=2, projections="hard"), None),
-    "symmetric": (Model(kind="symmetric", width=16, heads=1), None),
+    "by planes": (whole(kind="akorn", width=16, heads=2, oscillator=4, omegas="planes"), None),
+    "hard": (whole(kind="itrsa", width=16, heads=2, projections="hard"), None),
+    "symmetric": (whole(kind="symmetric", width=16, heads=1), None),
 }
 of_all_models = pytest.mark.parametrize("name", MODELS)
 
@@ -114,6 +116,15 @@ def test_an_untrained_model_is_as_it_was_drawn(name):
     rows = fingerprint(Run("3,5,8", SEEDS, found | {"losses": losses}))
     assert rows["loss"].isna().all()
     assert rows["digest"].nunique() == len(SEEDS)
+
+
+def test_blanks_of_an_update_begin_with_noise_of_the_size_that_is_set():
+    plain = job("itrsa")
+    loud = plain.model_copy(update={"model": plain.model.model_copy(update={"noise": 3.0})})
+    for small, large in zip(*(_batch(each, DATA, 3, 0) for each in (plain, loud)), strict=True):
+        factor = 3 if small.dtype == np.float32 else 1
+        assert large.dtype == small.dtype
+        assert np.array_equal(large, small.dtype.type(factor) * small)
 
 
 @of_all_models

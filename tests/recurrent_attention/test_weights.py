@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from tables import trained
+from tables import trained, whole
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.attention import Weights
@@ -14,7 +14,6 @@ from transformer_dynamics.recurrent_attention.measures.weights import (
     measure,
     of_parameters,
 )
-from transformer_dynamics.recurrent_attention.model_settings import Model
 
 SEEDS, WIDTH = [4, 9], 8
 
@@ -25,9 +24,9 @@ def drawn(model):
 
 
 def test_all_numbers_are_those_of_their_definitions():
-    arrays = drawn(Model(kind="itrsa", width=WIDTH, heads=2))
+    arrays = drawn(whole(kind="itrsa", width=WIDTH, heads=2))
     arrays["gamma"] = np.random.default_rng(0).normal(size=(2, WIDTH))
-    model = Model(kind="itrsa", width=WIDTH, heads=2)
+    model = whole(kind="itrsa", width=WIDTH, heads=2)
     found = of_parameters(model, {k: torch.from_numpy(v) for k, v in arrays.items()})
     for index in range(len(SEEDS)):
         own = {name: value[index] for name, value in arrays.items()}
@@ -60,10 +59,10 @@ def test_asymmetry_is_0_of_symmetric_and_2_of_anti_symmetric_matrices():
 @pytest.mark.parametrize(
     ("model", "has_gamma"),
     [
-        (Model(kind="itrsa", width=WIDTH, heads=2), True),
-        (Model(kind="akorn", width=WIDTH, heads=2, oscillator=4), False),
-        (Model(kind="symmetric", width=WIDTH, heads=1), False),
-        (Model(kind="itrsa", width=WIDTH, heads=2, projections="hard", normalised=False), False),
+        (whole(kind="itrsa", width=WIDTH, heads=2), True),
+        (whole(kind="akorn", width=WIDTH, heads=2, oscillator=4), False),
+        (whole(kind="symmetric", width=WIDTH, heads=1), False),
+        (whole(kind="itrsa", width=WIDTH, heads=2, projections="hard", normalised=False), False),
     ],
 )
 def test_the_metric_has_a_row_per_seed(model, has_gamma):

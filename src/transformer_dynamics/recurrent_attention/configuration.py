@@ -15,10 +15,11 @@ from replication.study import Figure, FiguresOf, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 from transformer_dynamics.recurrent_attention.measure_settings import Factors, Measures
 from transformer_dynamics.recurrent_attention.model_settings import (
-    Model,
+    Common,
     Penalty,
     Projections,
     Scale,
+    WholeModel,
 )
 from transformer_dynamics.recurrent_attention.token_norms_settings import TokenNormsJob
 from transformer_dynamics.recurrent_attention.train_settings import Training, TrainJob
@@ -110,6 +111,8 @@ class Settings(StudySettings):
     """What is trained and tested on."""
     width: int = Field(ge=2)
     """D."""
+    models: Common
+    """What all models have in common."""
     training: Training
     """Updates and batches of every condition."""
     seeds: SeedRange
@@ -270,15 +273,15 @@ class Settings(StudySettings):
                         f" {metric} > boards, and the first is 0"
                     )
 
-    def model(self, condition: Condition, where: str = "") -> Model:
+    def model(self, condition: Condition, where: str = "") -> WholeModel:
         """The model of a condition.
 
         Raises:
             ValueError: if there can be none such, with its place.
         """
-        given = condition.model_dump(include={*Model.model_fields})
+        given = condition.model_dump(include={*WholeModel.model_fields})
         try:
-            return Model.parse({"width": self.width, **given}, where)
+            return WholeModel.parse(self.models.model_dump() | {"width": self.width} | given, where)
         except InputError as error:
             raise ValueError(error.message) from error
 

@@ -7,20 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.generators import generator
-from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.model_settings import WholeModel
 
 FROZEN = ("value_start", "output_start", "basis_start")
 """Parameters that are not trained."""
-READOUT_BLOCK = 4
-"""Channels of which the readout takes a norm."""
 
 
-def initial(model: Model, digits: int, seed: int) -> Mapping[str, NDArray[np.float32]]:
+def initial(model: WholeModel, digits: int, seed: int) -> Mapping[str, NDArray[np.float32]]:
     """The parameters of one seed by name.
 
-    Matrices W [in, out] are uniform within 1/sqrt(in), as linear layers of PyTorch are; embeddings
-    and positions have entries of the standard deviation `model.embedding`, or 1/sqrt(D), so that
-    tokens have norms of about 1; eta = 1, gamma = 1, omega = 1/2; orthogonal matrices are uniform.
+    Matrices W [in, out] are uniform within a bound, `model.matrices`; embeddings and positions have
+    entries of the standard deviation `model.embedding`, or 1/sqrt(D), so that tokens have norms of
+    about 1; eta, gamma and omega are those of the model; orthogonal matrices are uniform. What a
+    model lacks is drawn all the same, so that all else is as in the others.
 
     Args:
         model: which model.
@@ -31,13 +30,13 @@ def initial(model: Model, digits: int, seed: int) -> Mapping[str, NDArray[np.flo
     scale = width**-0.5 if model.embedding is None else model.embedding
 
     def linear(rows: int, columns: int) -> NDArray[np.float64]:
-        bound = rows**-0.5
+        bound = _bound(model, rows, columns)
         return random.uniform(-bound, bound, (rows, columns))
 
     made: dict[str, Any] = {
         "embedding": random.normal(0, scale, (digits + 1, width)),
         "positions": random.normal(0, scale, (digits**2, width)),
-        "readout": linear(width, READOUT_BLOCK * width),
+        "readout": linear(width, model.readout_block * width),
         "readout_bias": np.zeros(width),
         "layer_1": linear(width, width),
         "layer_2": linear(width, width),
@@ -45,12 +44,15 @@ def initial(model: Model, digits: int, seed: int) -> Mapping[str, NDArray[np.flo
         "layer_4": linear(width, digits),
         **{f"bias_{layer}": np.zeros(width) for layer in (1, 2, 3)},
         "bias_4": np.zeros(digits),
-        "eta": np.ones(()),
+        "eta": np.full((), model.eta),
     }
+    if model.positions == "none":
+        del made["positions"]
     if model.kind == "itrsa" and model.normalised:
-        made["gamma"] = np.ones(width)
+        made["gamma"] = np.full(width, model.gamma)
     if model.kind == "akorn":
-        made["omega"] = np.full((), 0.5)
+        name, shape = ("omega", ()) if model.omegas == "one" else ("omegas", (width // 2,))
+        made[name] = np.full(shape, model.omega)
     if model.kind == "symmetric":
         made["symmetric"] = linear(width, width)
     elif model.projections == "hard":
@@ -62,6 +64,13 @@ def initial(model: Model, digits: int, seed: int) -> Mapping[str, NDArray[np.flo
             free = {name: linear(width, width)}
             made |= free if is_free else _rotation(name, random, width)
     return {name: np.asarray(value, np.float32) for name, value in made.items()}
+
+
+def _bound(model: WholeModel, rows: int, columns: int) -> float:
+    """The largest entry of a uniform matrix."""
+    if model.matrices == "xavier":
+        return float((6 / (rows + columns)) ** 0.5)
+    return float(rows**-0.5)
 
 
 def _rotation(name: str, random: np.random.Generator, width: int) -> dict[str, Any]:

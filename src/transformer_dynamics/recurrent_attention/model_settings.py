@@ -7,6 +7,9 @@ from pydantic import Field, model_validator
 from replication.strict import Strict
 
 Projections = Literal["free", "orthogonal", "hard"]
+Initialisation = Literal["linear", "xavier"]
+"""Uniform matrices W [in, out]: up to 1/sqrt(in), as PyTorch's linear layers, or up to
+sqrt(6/(in + out))."""
 Scale = Annotated[float, Field(gt=0, le=1000)]
 
 
@@ -25,9 +28,6 @@ class Model(Strict):
     """N, channels that are normalised together; D if it is left out."""
     projections: Projections = "free"
     """W^V and W^O: free, orthogonal, or symmetric heads as Proposition 4.2 has them (hard)."""
-    embedding: Scale | None = Field(default=None, exclude_if=lambda scale: scale is None)
-    """Standard deviation of the entries of the embeddings of digits and of cells before training;
-    1/sqrt(D) if it is left out, with which tokens C have norms of about 1."""
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
@@ -49,6 +49,35 @@ class Model(Strict):
     def block(self) -> int:
         """N."""
         return self.oscillator or self.width
+
+
+class Common(Strict):
+    """What all models have in common: how digits come in and go out, and where training begins."""
+
+    positions: Literal["learned", "none"]
+    """What C has besides the embedding of a digit: a learned vector for every cell, or nothing."""
+    noise: Scale
+    """Standard deviation of the noise that blanks begin with, before X_0 is normalised."""
+    omegas: Literal["one", "planes"]
+    """Whether one omega turns all planes of AKOrN, or every plane has one."""
+    readout_block: int = Field(ge=1, le=64)
+    """Linear features of which the readout takes a norm."""
+    matrices: Initialisation
+    """Those of attention and of the readout before training, orthogonal ones excepted."""
+    eta: Scale
+    """Before training."""
+    gamma: Scale
+    """Of all entries before training."""
+    omega: float = Field(ge=-1000, le=1000)
+    """Before training."""
+
+
+class WholeModel(Model, Common):
+    """A model with its inputs, its readout and its beginning."""
+
+    embedding: Scale | None = Field(default=None, exclude_if=lambda scale: scale is None)
+    """Standard deviation of the entries of the embeddings of digits and of cells before training;
+    1/sqrt(D) if it is left out, with which tokens C have norms of about 1."""
 
 
 class Penalty(Strict):

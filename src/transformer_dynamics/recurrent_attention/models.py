@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from transformer_dynamics.recurrent_attention.attention import Weights, attention, project
-from transformer_dynamics.recurrent_attention.initialization import READOUT_BLOCK
 from transformer_dynamics.recurrent_attention.model_settings import Model
 
 Parameters = Mapping[str, Tensor]
@@ -83,7 +82,7 @@ def advance(
     if model.kind != "itrsa":
         change = tangent(change, tokens, model.block)
     if model.kind == "akorn":
-        change = change + scalar(parameters["omega"], tokens) * rotated(tokens)
+        change = change + frequencies(parameters, tokens) * rotated(tokens)
     moved = tokens + scalar(parameters["eta"], tokens) * change
     return normalise(model, parameters, moved)
 
@@ -98,8 +97,7 @@ def normalise(model: Model, parameters: Parameters, tokens: Tensor) -> Tensor:
     unit = unit_blocks(tokens, model.block)
     if model.kind != "itrsa":
         return unit
-    gamma = parameters["gamma"]
-    return unit * gamma.reshape(*gamma.shape[:-1], *[1] * (tokens.ndim - gamma.ndim), -1)
+    return unit * _row(parameters["gamma"], tokens)
 
 
 def in_blocks(tokens: Tensor, block: int) -> Tensor:
@@ -126,27 +124,34 @@ def rotated(tokens: Tensor) -> Tensor:
     return torch.stack([second, -first], dim=-1).flatten(-2)
 
 
+def frequencies(parameters: Parameters, tokens: Tensor) -> Tensor:
+    """By what `rotated` tokens are multiplied: one omega, or that of the plane of each channel."""
+    if "omegas" in parameters:
+        return _row(parameters["omegas"].repeat_interleave(2, dim=-1), tokens)
+    return scalar(parameters["omega"], tokens)
+
+
 def scalar(value: Tensor, tokens: Tensor) -> Tensor:
     """One number per seed, to multiply tokens by."""
     return value.reshape(*value.shape, *[1] * (tokens.ndim - value.ndim))
 
 
 def embedded(parameters: Parameters, digits: Tensor) -> Tensor:
-    """C = embedding of the digit (0 on blanks) + position.
+    """C = embedding of the digit (0 on blanks) + position, if there are positions.
 
     Args:
-        parameters: with `embedding` [..., digits + 1, D] and `positions` [..., S, D].
+        parameters: with `embedding` [..., digits + 1, D], and maybe `positions` [..., S, D].
         digits: integers [..., board, S].
 
     Returns:
         [..., board, S, D].
     """
-    table = parameters["embedding"]
+    table, places = parameters["embedding"], parameters.get("positions")
     if table.ndim == 2:
-        return table[digits] + parameters["positions"]
+        return table[digits] if places is None else table[digits] + places
     flat = digits.flatten(1).unsqueeze(-1).expand(-1, -1, table.shape[-1])
     looked_up = table.gather(1, flat).reshape(*digits.shape, -1)
-    return looked_up + parameters["positions"].unsqueeze(1)
+    return looked_up if places is None else looked_up + places.unsqueeze(1)
 
 
 def initial_tokens(
@@ -159,7 +164,7 @@ def initial_tokens(
         parameters: with gamma.
         inputs: C [..., board, S, D].
         blank: where no digit is given [..., board, S].
-        noise: N(0, 1), of the shape of C.
+        noise: of the shape of C.
     """
     return normalise(model, parameters, torch.where(blank.unsqueeze(-1), noise, inputs))
 
@@ -186,8 +191,9 @@ def readout(parameters: Parameters, tokens: Tensor) -> Tensor:
     Returns:
         [..., board, S, digits].
     """
-    blocks = in_blocks(project(tokens, parameters["readout"]), READOUT_BLOCK)
-    norms = (blocks.square().sum(-1) + 1e-12).sqrt() + _row(parameters["readout_bias"], tokens)
+    projected, bias = project(tokens, parameters["readout"]), parameters["readout_bias"]
+    blocks = in_blocks(projected, projected.shape[-1] // bias.shape[-1])
+    norms = (blocks.square().sum(-1) + 1e-12).sqrt() + _row(bias, tokens)
     hidden = torch.relu(_linear(parameters, 1, norms))
     features = torch.relu(norms + _linear(parameters, 2, hidden))
     return _linear(parameters, 4, torch.relu(_linear(parameters, 3, features)))
@@ -211,7 +217,7 @@ def logits(
         model: which model.
         parameters: of one run, or with the axis of seeds first.
         digits: givens, 0 on blanks [..., board, S].
-        noise: N(0, 1) [..., board, S, D].
+        noise: of blanks [..., board, S, D].
         loops: T.
 
     Returns:

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from replication.strict import Counts, Positive, Strict, distinct
+from transformer_dynamics.recurrent_attention.model_settings import Initialisation
 
-Initialisation = Literal["linear", "xavier"]
 Metric = Literal["norms", "fingerprint"]
 METRICS: tuple[Metric, ...] = ("norms", "fingerprint")
 

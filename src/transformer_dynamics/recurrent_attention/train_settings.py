@@ -6,7 +6,7 @@ from pydantic import Field
 
 from replication.strict import Strict
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
-from transformer_dynamics.recurrent_attention.model_settings import Model, Penalty
+from transformer_dynamics.recurrent_attention.model_settings import Penalty, WholeModel
 
 Positive = Annotated[float, Field(gt=0)]
 
@@ -31,7 +31,7 @@ class TrainJob(Strict):
 
     boards: BoardJob
     """What is trained on."""
-    model: Model
+    model: WholeModel
     """What is trained."""
     penalty: Penalty | None
     """What is added to the loss."""

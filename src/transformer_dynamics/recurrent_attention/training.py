@@ -137,7 +137,8 @@ def _batch(job: TrainJob, boards: Boards, seed: int, update: int) -> tuple[NDArr
         names = random.permuted(np.tile(np.arange(1, job.boards.digits + 1), (shape[0], 1)), axis=1)
         solutions = np.take_along_axis(names, solutions - 1, axis=1)
     digits = np.where(boards["train_given"][chosen], solutions, 0)
-    return digits, solutions, random.standard_normal((*shape, job.model.width), np.float32)
+    noise = random.standard_normal((*shape, job.model.width), np.float32)
+    return digits, solutions, np.float32(job.model.noise) * noise
 
 
 def _clip(gradients: list[Tensor], largest: float) -> None:

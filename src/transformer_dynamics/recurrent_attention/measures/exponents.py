@@ -21,7 +21,7 @@ from transformer_dynamics.recurrent_attention.measures.trained import (
     parameters_of,
     puzzles,
 )
-from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.model_settings import WholeModel
 from transformer_dynamics.recurrent_attention.models import Parameters, effective_weights
 from transformer_dynamics.recurrent_attention.theory.exponents import (
     leading_exponents,
@@ -107,7 +107,7 @@ def finite_time(at: Callable[[Tensor], Step], start: Tensor, loops: int, leading
 
 
 @torch.no_grad()
-def long_time(model: Model, parameters: Parameters, shown: Puzzles, loops: int) -> list[float]:
+def long_time(model: WholeModel, parameters: Parameters, shown: Puzzles, loops: int) -> list[float]:
     """The largest exponent of many steps along one board, of every seed at once.
 
     Args:

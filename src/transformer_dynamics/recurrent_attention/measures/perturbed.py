@@ -23,7 +23,7 @@ from transformer_dynamics.recurrent_attention.measures.trained import (
     solved,
     states,
 )
-from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.model_settings import Model, WholeModel
 from transformer_dynamics.recurrent_attention.models import Parameters, effective_weights, readout
 from transformer_dynamics.recurrent_attention.theory.jacobian import step
 
@@ -102,7 +102,7 @@ def changes(model: Model, parameters: Parameters, how: Perturbed) -> Iterator[Ch
         yield Changed("inputs", factor, parameters, weights, factor)
 
 
-def exponents(model: Model, changed: Changed, whole: Puzzles, how: Perturbed) -> Found:
+def exponents(model: WholeModel, changed: Changed, whole: Puzzles, how: Perturbed) -> Found:
     """Means over the first boards; finite if all of them are."""
     shown = Puzzles(*(part[: how.boards] for part in whole))
     parameters, weights = changed.parameters, changed.weights
@@ -126,7 +126,7 @@ def exponents(model: Model, changed: Changed, whole: Puzzles, how: Perturbed) ->
 
 
 @torch.no_grad()
-def accuracy(model: Model, changed: Changed, shown: Puzzles, loops: int) -> float:
+def accuracy(model: WholeModel, changed: Changed, shown: Puzzles, loops: int) -> float:
     """Share of boards all of whose blanks are right after T steps."""
     parameters = changed.parameters
     inputs, start = beginning(model, parameters, shown, factor=changed.inputs)

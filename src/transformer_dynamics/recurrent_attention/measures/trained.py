@@ -11,7 +11,7 @@ from torch import Tensor
 from replication.generators import generator
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.attention import Weights
-from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.model_settings import Model, WholeModel
 from transformer_dynamics.recurrent_attention.models import (
     Parameters,
     advance,
@@ -61,15 +61,15 @@ def puzzles(boards: Boards, split: str, count: int | None = None) -> Puzzles:
     return Puzzles(torch.where(given, solutions, 0), solutions)
 
 
-def initial_noise(split: str, draw: int, boards: Puzzles, width: int) -> Tensor:
-    """N(0, 1) [board, S, D], float32: the same for all models, and for however many boards."""
-    shape = *boards.digits.shape, width
+def initial_noise(split: str, draw: int, boards: Puzzles, model: WholeModel) -> Tensor:
+    """What blanks begin with [board, S, D], float32: normal, and no other for more boards."""
+    shape = *boards.digits.shape, model.width
     drawn = generator(draw, f"noise of {split}").standard_normal(shape, np.float32)
-    return torch.from_numpy(drawn)
+    return torch.from_numpy(np.float32(model.noise) * drawn)
 
 
 def beginning(
-    model: Model,
+    model: WholeModel,
     parameters: Parameters,
     shown: Puzzles,
     split: str = SPLIT,
@@ -87,7 +87,7 @@ def beginning(
         factor: of C.
     """
     digits = shown.digits.expand(*parameters["eta"].shape, -1, -1)
-    noise = initial_noise(split, draw, shown, model.width).to(parameters["eta"].dtype)
+    noise = initial_noise(split, draw, shown, model).to(parameters["eta"].dtype)
     inputs = factor * embedded(parameters, digits)
     return inputs, initial_tokens(model, parameters, inputs, digits == 0, noise)
 

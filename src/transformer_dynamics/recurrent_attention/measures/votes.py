@@ -19,7 +19,7 @@ from transformer_dynamics.recurrent_attention.measures.trained import (
     puzzles,
     states,
 )
-from transformer_dynamics.recurrent_attention.model_settings import Model
+from transformer_dynamics.recurrent_attention.model_settings import WholeModel
 from transformer_dynamics.recurrent_attention.models import (
     Parameters,
     drive,
@@ -72,7 +72,7 @@ def cast(job: MeasureJob[Votes], parameters: Parameters, shown: Puzzles) -> Ball
 
 @torch.no_grad()
 def _draw(
-    model: Model, parameters: Parameters, shown: Puzzles, draw: int, loops: int
+    model: WholeModel, parameters: Parameters, shown: Puzzles, draw: int, loops: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Digits [seed, board, S], and energies [seed, board], summed and last."""
     weights = effective_weights(model, parameters)

@@ -17,6 +17,7 @@ from transformer_dynamics.recurrent_attention.models import (
     Parameters,
     advance,
     drive,
+    frequencies,
     in_blocks,
     rotated,
     scalar,
@@ -127,7 +128,7 @@ def step(
 
     Args:
         model: which model.
-        parameters: `eta` [...], and `gamma` [..., D] or `omega` [...].
+        parameters: `eta` [...], and `gamma` [..., D], `omega` [...] or `omegas` [..., D/2].
         weights: the matrices of attention.
         tokens: X [..., S, D].
         inputs: C, of the same shape.
@@ -137,7 +138,7 @@ def step(
         driven = drive(model, weights, tokens, inputs)
         change = _projected(change, tokens, driven, model.block)
     if model.kind == "akorn":
-        turn = scalar(parameters["omega"], tokens) * rotated(_identity(tokens)).mT
+        turn = frequencies(parameters, tokens).mT * rotated(_identity(tokens)).mT
         change = _add_blocks(change, turn.unsqueeze(-3))
     linear = scalar(parameters["eta"], tokens) * change
     linear.diagonal(dim1=-2, dim2=-1).add_(1)
