@@ -5,7 +5,7 @@ from math import sqrt
 import numpy as np
 import pytest
 import torch
-from tables import whole
+from tables import SETTINGS, whole
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.boards.program import sample
@@ -32,7 +32,7 @@ from transformer_dynamics.recurrent_attention.models import (
     logits,
     loop,
 )
-from transformer_dynamics.recurrent_attention.train_settings import Training, TrainJob
+from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 
 BOARDS = BoardJob(
     size="4x4",
@@ -51,7 +51,7 @@ TRAIN = TrainJob(
     model=MODEL,
     penalty=None,
     learning_rate=0.001,
-    training=Training(updates=1, batch_size=1, loops=2, clip=1.0, relabel=False),
+    training=SETTINGS.training.model_copy(update={"loops": 2}),
     device="cpu",
 )
 

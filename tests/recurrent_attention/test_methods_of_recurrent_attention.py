@@ -131,13 +131,14 @@ def test_blanks_have_an_embedding_and_begin_with_noise_that_has_the_norm_of_the_
 
 
 def test_adam_is_as_is_told():
-    words = "moments of 0.9 and 0.999, an epsilon of 1e-8, and no weight decay"
-    assert said(words)
+    assert said("The learning rate is the same in all updates")
     job = SETTINGS.train_job(SETTINGS.experiments["itrsa"], Computation())
     optimiser = begun(job, [1]).optimiser
     assert type(optimiser) is Adam
-    used = {key: optimiser.defaults[key] for key in ("lr", "betas", "eps", "weight_decay")}
-    assert used == {"lr": job.learning_rate, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0}
+    assert "The numbers of Adam are PyTorch's defaults" in said("Adam's numbers").why
+    assert (
+        optimiser.defaults == Adam(optimiser.param_groups[0]["params"], job.learning_rate).defaults
+    )
 
 
 def test_what_is_varied_has_the_rate_of_what_it_varies():

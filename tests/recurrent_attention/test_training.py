@@ -5,7 +5,7 @@ from itertools import islice
 import numpy as np
 import pytest
 import torch
-from tables import whole
+from tables import SETTINGS, whole
 
 from replication.study import Run
 from transformer_dynamics.recurrent_attention.boards.program import sample
@@ -16,7 +16,7 @@ from transformer_dynamics.recurrent_attention.model_settings import Penalty
 from transformer_dynamics.recurrent_attention.models import effective_weights, logits
 from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty
 from transformer_dynamics.recurrent_attention.runs import train as run
-from transformer_dynamics.recurrent_attention.train_settings import Training, TrainJob
+from transformer_dynamics.recurrent_attention.train_settings import Adam, Training, TrainJob
 from transformer_dynamics.recurrent_attention.training import _batch, _clip, begun, train
 
 pytestmark = pytest.mark.numerical
@@ -51,7 +51,9 @@ of_all_models = pytest.mark.parametrize("name", MODELS)
 
 def job(name, **changes):
     model, penalty = MODELS[name]
-    training = {"updates": UPDATES, "batch_size": 3, "loops": 2, "clip": 1.0, "relabel": True}
+    training = SETTINGS.training.model_dump() | {
+        "updates": UPDATES, "batch_size": 3, "loops": 2, "clip": 1.0, "relabel": True,
+    }  # fmt: skip
     return TrainJob(
         boards=BOARDS,
         model=model,
@@ -160,13 +162,53 @@ def test_moments_are_kept_from_a_gpu():
     same_bits(on_cpu, state.arrays())
 
 
-def test_the_losses_kept_are_means_of_25_updates():
-    found = run(job("itrsa", updates=55), [3], [DATA], Kept(-1))["losses"]
-    state = begun(job("itrsa", updates=55), [3])
-    for _ in train(job("itrsa", updates=55), [3], DATA, state):
+@pytest.mark.parametrize("window", [3, 5])
+def test_the_losses_kept_are_means_over_windows(window):
+    own = job("itrsa", updates=11, loss_window=window)
+    found = run(own, [3], [DATA], Kept(-1))["losses"]
+    state = begun(own, [3])
+    for _ in train(own, [3], DATA, state):
         pass
     each = np.concatenate(state.losses)
-    np.testing.assert_allclose(found, [[each[:25].mean(), each[25:50].mean()]], rtol=1e-5)
+    expected = [each[end - window : end].mean() for end in range(window, 12, window)]
+    np.testing.assert_allclose(found, [expected], rtol=1e-5)
+
+
+def trace(own, seeds):
+    """The parameters after every update, by name."""
+    return [
+        {name: tensor.detach().double().clone() for name, tensor in state.parameters.items()}
+        for state in train(own, seeds, DATA)
+    ]
+
+
+@pytest.mark.parametrize(("decay", "every"), [(0.0, 1), (0.0, 3), (0.6, 1), (0.9, 3)])
+@pytest.mark.parametrize("name", ["itrsa", "orthogonal"])
+def test_an_average_weighs_every_mean_less_than_the_next(name, decay, every):
+    plain = job(name)
+    found = run(job(name, average={"decay": decay, "every": every}), SEEDS[:2], [DATA], Kept(-1))
+    same_bits({"losses": run(plain, SEEDS[:2], [DATA], Kept(-1))["losses"]},
+              {"losses": found.pop("losses")})  # fmt: skip
+    along = trace(plain, SEEDS[:2])[every - 1 :: every]
+    weights = [decay**age for age in range(len(along))][::-1]
+    for key, value in found.items():
+        mean = sum(w * each[key] for w, each in zip(weights, along, strict=True)) / sum(weights)
+        np.testing.assert_allclose(value, mean.numpy(), rtol=1e-5, atol=1e-7, err_msg=key)
+
+
+@of_all_models
+def test_averages_of_a_seed_are_the_same_in_company_and_resumed(name):
+    long = job(name, updates=10, loss_cells="blanks", average={"decay": 0.7, "every": 3})
+    kept = Kept(7)
+    together = run(long, SEEDS, [DATA], kept)
+    same_bits(together, run(long, SEEDS, [DATA], Kept(-1, kept.arrays)))
+    alone = run(long, SEEDS[1:2], [DATA], Kept(-1))
+    same_bits({key: value[1:2] for key, value in together.items()}, alone)
+
+
+def test_more_updates_between_averages_than_there_are_is_refused():
+    with pytest.raises(ValueError, match=r"average > every \(9\) must not be above updates \(8\)"):
+        job("itrsa", average={"decay": 0.9, "every": 9})
 
 
 def test_seeds_differ():
@@ -209,11 +251,15 @@ def test_every_seed_is_clipped_as_pytorch_clips_it_alone(largest):
         assert norm <= largest
 
 
+ADAM = Adam(first=0.7, second=0.9, epsilon=0.01, weight_decay=0.1)
+
+
 def literal(job, seed):
     """Parameters of one seed after training, in float64, and the losses of its updates.
 
     Clipping by PyTorch's function, Adam by its formulas, cross-entropy by PyTorch's.
     """
+    how = job.training.adam
     start = initial(job.model, BOARDS.digits, seed)
     parameters = {
         name: torch.from_numpy(value).double().requires_grad_(name not in FROZEN)
@@ -225,9 +271,8 @@ def literal(job, seed):
     for update in range(job.training.updates):
         digits, solutions, noise = map(torch.from_numpy, _batch(job, DATA, seed, update))
         found = logits(job.model, parameters, digits, noise.double(), job.training.loops)
-        loss = torch.nn.functional.cross_entropy(
-            found.reshape(-1, BOARDS.digits), solutions.flatten() - 1
-        )
+        asked = digits == 0 if job.training.loss_cells == "blanks" else digits >= 0
+        loss = torch.nn.functional.cross_entropy(found[asked], solutions[asked] - 1)
         losses.append(loss.item())
         if job.penalty:
             penalty = {"energy": energy_penalty, "spectral": spectral_penalty}[job.penalty.kind]
@@ -239,17 +284,22 @@ def literal(job, seed):
         torch.nn.utils.clip_grad_norm_(moved, job.training.clip)
         with torch.no_grad():
             for m, v, each in zip(first, second, trained, strict=True):
-                m.add_(0.1 * (each.grad - m))
-                v.add_(0.001 * (each.grad**2 - v))
-                rate = RATE / (1 - 0.9 ** (update + 1))
-                each.sub_(rate * m / ((v / (1 - 0.999 ** (update + 1))).sqrt() + 1e-8))
+                gradient = each.grad + how.weight_decay * each
+                m.add_((1 - how.first) * (gradient - m))
+                v.add_((1 - how.second) * (gradient**2 - v))
+                rate = RATE / (1 - how.first ** (update + 1))
+                root = (v / (1 - how.second ** (update + 1))).sqrt()
+                each.sub_(rate * m / (root + how.epsilon))
     return {name: each.detach().numpy() for name, each in parameters.items()}, losses
 
 
 @of_all_models
-def test_training_is_adam_on_the_loss_of_one_seed(name):
+@pytest.mark.parametrize(
+    "changes", [{}, {"loss_cells": "blanks"}, {"adam": ADAM}], ids=["default", "blanks", "adam"]
+)
+def test_training_is_adam_on_the_loss_of_one_seed(name, changes):
     """Adam's first steps are signs: a gradient of rounding moves an entry by the whole rate."""
-    own, one = job(name), SEEDS[0]
+    own, one = job(name, **changes), SEEDS[0]
     state = begun(own, [7, one])
     for _ in train(own, [7, one], DATA, state):
         pass

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
-from transformer_dynamics.recurrent_attention.training import EVERY, begun, resumed
+from transformer_dynamics.recurrent_attention.training import AVERAGE, MOMENTS, begun, resumed
 from transformer_dynamics.recurrent_attention.training import train as updates
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ def train(
         checkpoint: keeps what is under way.
 
     Returns:
-        Parameters by name, the seed first; `losses` [seed, updates / 25], means in nats.
+        Parameters by name, the seed first, averaged along training if the job says so; `losses`
+        [seed, updates / `loss_window`], means in nats.
     """
-    (boards,) = data
+    (boards,), every = data, job.training.loss_window
     kept = checkpoint.read()
     state = begun(job, seeds) if kept is None else resumed(job, seeds, kept)
     done = len(state.losses)
@@ -42,12 +43,16 @@ def train(
     with tqdm(total=job.updates, initial=done, unit="update", mininterval=10, smoothing=0.1) as bar:
         for _ in updates(job, seeds, boards, state):
             bar.update()
-            bar.set_postfix(loss=f"{np.mean(state.losses[-EVERY:]):.3f}", refresh=False)
+            bar.set_postfix(loss=f"{np.mean(state.losses[-every:]):.3f}", refresh=False)
             if checkpoint.is_due():
                 checkpoint.write(state.arrays())
     arrays = state.arrays()
     # In memory as that of one seed alone is: sums depend on it in their last digit.
     losses = np.ascontiguousarray(arrays.pop("losses").T)
-    whole = losses[:, : losses.shape[1] // EVERY * EVERY].reshape(len(seeds), -1, EVERY)
-    parameters = {name: value for name, value in arrays.items() if not name.startswith("adam/")}
+    whole = losses[:, : losses.shape[1] // every * every].reshape(len(seeds), -1, every)
+    parameters = {
+        name: arrays.get(f"{AVERAGE}{name}", value)
+        for name, value in arrays.items()
+        if not name.startswith((AVERAGE, MOMENTS))
+    }
     return {**parameters, "losses": whole.mean(axis=-1)}

@@ -213,7 +213,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         },
         "width": width,
         "experiments": experiments,
-        "training": {"updates": 25, "batch_size": 2, "loops": 2},
+        "training": {"updates": 25, "batch_size": 2, "loops": 2}
+        | ({"average": {"every": 1}} if settings.training.average else {}),
         "tuning": {"candidates": tuning},
         "seeds": two,
         "token_norms": {

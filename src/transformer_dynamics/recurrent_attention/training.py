@@ -22,8 +22,8 @@ from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 Arrays = dict[str, NDArray[Any]]
 Boards = Mapping[str, NDArray[Any]]
 PENALTIES = {"energy": energy_penalty, "spectral": spectral_penalty}
-EVERY = 25
-"""Updates whose losses are averaged into one that is kept."""
+AVERAGE, MOMENTS = "average/", "adam/"
+"""How the names of arrays begin that are no parameters."""
 
 
 class State(NamedTuple):
@@ -35,6 +35,8 @@ class State(NamedTuple):
     """With its moments."""
     losses: list[NDArray[np.float32]]
     """Mean cross-entropy of the boards of every update, in nats, [seed]."""
+    averages: dict[str, Tensor]
+    """Of trained parameters by name; empty before the first, and where none is kept."""
 
     def arrays(self) -> Arrays:
         """Everything that is needed to go on."""
@@ -42,8 +44,12 @@ class State(NamedTuple):
         shape = len(self.losses), len(kept["eta"])
         kept["losses"] = np.array(self.losses, np.float32).reshape(shape)
         for index, moments in self.optimiser.state_dict()["state"].items():
-            kept |= {f"adam/{index}/{name}": value.cpu().numpy() for name, value in moments.items()}
-        return kept
+            kept |= {
+                f"{MOMENTS}{index}/{name}": value.cpu().numpy() for name, value in moments.items()
+            }
+        return kept | {
+            f"{AVERAGE}{name}": value.cpu().numpy() for name, value in self.averages.items()
+        }
 
 
 def begun(job: TrainJob, seeds: list[int]) -> State:
@@ -57,7 +63,15 @@ def begun(job: TrainJob, seeds: list[int]) -> State:
         for name in drawn[0]
     }
     trained = [tensor for tensor in parameters.values() if tensor.requires_grad]
-    return State(parameters, torch.optim.Adam(trained, lr=job.learning_rate), [])
+    how = job.training.adam
+    optimiser = torch.optim.Adam(
+        trained,
+        lr=job.learning_rate,
+        betas=(how.first, how.second),
+        eps=how.epsilon,
+        weight_decay=how.weight_decay,
+    )
+    return State(parameters, optimiser, [], {})
 
 
 def resumed(job: TrainJob, seeds: list[int], kept: Mapping[str, NDArray[Any]]) -> State:
@@ -68,11 +82,15 @@ def resumed(job: TrainJob, seeds: list[int], kept: Mapping[str, NDArray[Any]]) -
             tensor.copy_(torch.from_numpy(kept[name]))
     moments: dict[int, dict[str, Tensor]] = {}
     for name, value in kept.items():
-        if name.startswith("adam/"):
+        if name.startswith(MOMENTS):
             _, index, moment = name.split("/")
             moments.setdefault(int(index), {})[moment] = torch.from_numpy(np.array(value))
+        elif name.startswith(AVERAGE):
+            place = state.parameters[name.removeprefix(AVERAGE)].device
+            average = torch.from_numpy(np.array(value)).to(place)
+            state.averages[name.removeprefix(AVERAGE)] = average
     state.optimiser.load_state_dict(state.optimiser.state_dict() | {"state": moments})
-    return State(state.parameters, state.optimiser, list(kept["losses"]))
+    return state._replace(losses=list(kept["losses"]))
 
 
 def train(
@@ -103,6 +121,7 @@ def train(
         _clip([tensor.grad for tensor in trained if tensor.grad is not None], job.training.clip)
         state.optimiser.step()
         state.losses.append(losses.detach().cpu().numpy())
+        _average(job, state)
         yield state
 
 
@@ -113,11 +132,14 @@ def _losses(
     solutions: Tensor,
     noise: Tensor,
 ) -> Tensor:
-    """Mean cross-entropy over all cells of the boards of every seed [seed]."""
+    """Mean cross-entropy over the cells of all boards of every seed, or over blanks [seed]."""
     found = logits(job.model, parameters, digits, noise, job.training.loops)
     logs = torch.log_softmax(found, dim=-1)
     right = logs.gather(-1, (solutions - 1).unsqueeze(-1)).squeeze(-1)
-    return -right.flatten(1).mean(dim=1)
+    if job.training.loss_cells == "all":
+        return -right.flatten(1).mean(dim=1)
+    blank = digits == 0
+    return -(right * blank).flatten(1).sum(dim=1) / blank.flatten(1).sum(dim=1)
 
 
 def _penalties(job: TrainJob, parameters: Mapping[str, Tensor]) -> Tensor | float:
@@ -139,6 +161,19 @@ def _batch(job: TrainJob, boards: Boards, seed: int, update: int) -> tuple[NDArr
     digits = np.where(boards["train_given"][chosen], solutions, 0)
     noise = random.standard_normal((*shape, job.model.width), np.float32)
     return digits, solutions, np.float32(job.model.noise) * noise
+
+
+@torch.no_grad()
+def _average(job: TrainJob, state: State) -> None:
+    """Move the averages towards the parameters of now, if it is time to."""
+    how = job.training.average
+    if how is None or len(state.losses) % how.every:
+        return
+    # The sum of weights decay^k is 1 at first and goes to 1/(1 - decay).
+    share = (1 - how.decay) / (1 - how.decay ** (len(state.losses) // how.every))
+    for name, tensor in state.parameters.items():
+        if tensor.requires_grad:
+            state.averages.setdefault(name, tensor.detach().clone()).lerp_(tensor, share)
 
 
 def _clip(gradients: list[Tensor], largest: float) -> None:
