@@ -2,11 +2,13 @@
 
 from importlib import import_module
 
+from replication.configuration import configure
 from replication.registry import read_registry
 from replication.study import find_studies
 from replication.verification.judgement import Judged, judge
 
 STUDY = find_studies()["recurrent_attention"]
+SETTINGS = configure({}, {STUDY.name: STUDY}).section(STUDY.name)
 CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}
 
 
@@ -23,7 +25,8 @@ def verdict_in(number: str, world) -> str:
 
 
 def verdict_on(number: str, *measured) -> str:
-    """The same of what the claim's measure makes of tables."""
+    """The same of what the claim's measure makes of tables, and of settings of the defaults."""
     module, name = CLAIMS[number].measure.split(".")
     measures = import_module(f"{STUDY.package}.claims.{module}")
-    return verdict(number, getattr(measures, name)(*measured))
+    uses = {key: getattr(SETTINGS, key) for key in CLAIMS[number].uses}
+    return verdict(number, getattr(measures, name)(*measured, **uses))

@@ -1,10 +1,12 @@
 """Claims about accuracy, mean exponents and weights: mistakes in their tables change verdicts."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from registered import verdict
-from tables import SEEDS, STUDY, T_MAX, accuracy, exponents, trained, weights
+from tables import SEEDS, SETTINGS, STUDY, T_MAX, accuracy, exponents, trained, weights
 
 from replication.errors import UnmeasurableError
 from replication.frames import read_csv
@@ -84,21 +86,37 @@ def test_falls_of_large_oscillators():
     falls = dict(zip(AKORN, (0.0, 0.0, 0.2, 0.2, 0.2, 0.2), strict=True))
     akorn = [accuracy(name, 0.5, 0.5 - fall, spread=0.0) for name, fall in falls.items()]
     itrsa = [accuracy(name, 0.2, 0.5, spread=0.01) for name in ITRSA]
-    assert means(claims.fall_with_size(*akorn)) == {"large N minus small N": pytest.approx(0.2)}
+    with_size, beside_itrsa = (
+        partial(measure, regimes=SETTINGS.regimes)
+        for measure in (claims.fall_with_size, claims.fall_beside_itrsa)
+    )
+    assert means(with_size(*akorn)) == {"large N minus small N": pytest.approx(0.2)}
     noisy = [accuracy(name, 0.5, 0.5 - fall) for name, fall in falls.items()]
-    assert verdict("J14a", claims.fall_with_size(*noisy)) == "replicated"
-    assert verdict("J14a", claims.fall_with_size(noisy[2], noisy[3], *[
+    assert verdict("J14a", with_size(*noisy)) == "replicated"
+    assert verdict("J14a", with_size(noisy[2], noisy[3], *[
         accuracy(name, 0.9, 0.1) for name in AKORN[:2]
     ])) == "does not hold"  # fmt: skip
-    beside = claims.fall_beside_itrsa(*noisy, *itrsa)
+    beside = beside_itrsa(*noisy, *itrsa)
     assert [*means(beside)] == ["N=12", "N=16", "N=24", "N=48"]
     assert verdict("J14b", beside) == "replicated"
     steep = [accuracy(name, 0.7, 0.1) for name in ITRSA]
-    assert verdict("J14b", claims.fall_beside_itrsa(*noisy, *steep)) == "does not hold"
+    assert verdict("J14b", beside_itrsa(*noisy, *steep)) == "does not hold"
     with pytest.raises(UnmeasurableError, match="same N"):
-        claims.fall_beside_itrsa(*noisy, *itrsa[:-1])
+        beside_itrsa(*noisy, *itrsa[:-1])
     with pytest.raises(UnmeasurableError, match="large and small"):
-        claims.fall_with_size(*akorn[:2])
+        with_size(*akorn[:2])
+
+
+def test_large_is_what_the_settings_call_so():
+    """Three of six are large from D/3 on, and then one of those that fall is small."""
+    regimes = SETTINGS.regimes.model_copy(update={"large": 1 / 3})
+    falls = dict(zip(AKORN, (0.0, 0.0, 0.3, 0.2, 0.2, 0.2), strict=True))
+    akorn = [accuracy(name, 0.5, 0.5 - fall, spread=0.0) for name, fall in falls.items()]
+    itrsa = [accuracy(name, 0.2, 0.5, spread=0.01) for name in ITRSA]
+    found = means(claims.fall_with_size(*akorn, regimes=regimes))
+    assert found == {"large N minus small N": pytest.approx(0.2 - 0.1)}
+    beside = claims.fall_beside_itrsa(*akorn, *itrsa, regimes=regimes)
+    assert [*means(beside)] == ["N=16", "N=24", "N=48"]
 
 
 def test_lead_of_the_first():

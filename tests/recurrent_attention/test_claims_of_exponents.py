@@ -1,19 +1,24 @@
 """Claims on exponents: synthetic tables, each with a change that turns the verdict."""
 
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from registered import verdict, verdict_in
+from registered import SETTINGS, verdict, verdict_in
 from tables import exponents as exponents_of
 
 from replication.errors import UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.recurrent_attention.claims import exponent_accuracy, exponents, spectrum
+from transformer_dynamics.recurrent_attention.measure_settings import Linear
 
 SEEDS = range(1, 9)
+REGIMES = SETTINGS.regimes
+growth = partial(exponents.growth, regimes=REGIMES)
+growth_beside = partial(exponents.growth_beside_exponent, regimes=REGIMES)
 BLOCKS = {"itrsa": 48, "akorn": 4, "symmetric": 48}
 
 
@@ -307,19 +312,16 @@ def test_slope_is_that_of_the_linear_regime():
     grown = parting(0.1)
     expected = 0.1 + 0.001 * np.array(SEEDS)
     positive = trained(0.1)
-    np.testing.assert_allclose(exponents.growth(grown, positive)["value"], expected, rtol=1e-9)
-    assert verdict("J25a", exponents.growth(grown, positive)) == "replicated"
-    shrunk = exponents.growth(parting(-0.3), positive)
+    np.testing.assert_allclose(growth(grown, positive)["value"], expected, rtol=1e-9)
+    assert verdict("J25a", growth(grown, positive)) == "replicated"
+    shrunk = growth(parting(-0.3), positive)
     np.testing.assert_allclose(shrunk["value"], expected - 0.4, rtol=1e-9)
     assert verdict("J25a", shrunk) == "does not hold"
-    beside = exponents.growth_beside_exponent(grown, trained(0.1))
+    beside = growth_beside(grown, trained(0.1))
     assert verdict("J25b", beside) == "replicated"
-    assert (
-        verdict("J25b", exponents.growth_beside_exponent(parting(0.2), trained(0.1)))
-        == "does not hold"
-    )
+    assert verdict("J25b", growth_beside(parting(0.2), trained(0.1))) == "does not hold"
     with pytest.raises(UnmeasurableError, match="leaves the linear regime"):
-        exponents.growth(parting(2.0), positive)
+        growth(parting(2.0), positive)
 
 
 def test_the_beginning_of_the_linear_regime_is_not_counted():
@@ -328,19 +330,42 @@ def test_the_beginning_of_the_linear_regime_is_not_counted():
         {"seed": 1, "kind": "small", "t": t, "distance": 1e-9 * np.exp(0.05 * abs(t - 25))}
         for t in range(301)
     ]
-    found = exponents.slopes(measured(rows, linear=300))
+    found = exponents.slopes(measured(rows, linear=300), REGIMES.linear)
     assert found[1] == pytest.approx(0.05, rel=1e-9)
+    whole = exponents.slopes(
+        measured(rows, linear=300), REGIMES.linear.model_copy(update={"skipped": 0.0})
+    )
+    assert whole[1] < 0.049
+
+
+def test_the_linear_regime_is_that_of_the_settings():
+    """Growth by e^.1 a step to 1e-6, by e^.02 to 1e-4, and then no more."""
+    steps = np.repeat([0.1, 0.02, 0.0], [70, 230, 100])
+    logs = np.log(1e-9) + np.concatenate([[0.0], np.cumsum(steps)])
+    rows = [
+        {"seed": 1, "kind": "small", "t": t, "distance": float(np.exp(log))}
+        for t, log in enumerate(logs)
+    ]
+    table = measured(rows, linear=400)
+    for least, most, slope in ((1e-12, 1e-6, 0.1), (2e-6, 5e-5, 0.02)):
+        linear = Linear(least=least, most=most, skipped=0.0)
+        kept = table._replace(table=table.table.query("distance >= @least"))
+        assert exponents.slopes(kept, linear)[1] == pytest.approx(slope, rel=1e-6)
+    with pytest.raises(UnmeasurableError, match="leaves the linear regime"):
+        exponents.slopes(table, Linear(least=1e-8, most=1e-2, skipped=0.0))
+    with pytest.raises(ValueError, match=r"least \(0.1\) must be below most \(0.01\)"):
+        Linear(least=0.1, most=0.01, skipped=0.0)
 
 
 def test_seeds_with_negative_exponents_do_not_count():
     few = trained({seed: 0.1 if seed < 5 else -0.1 for seed in SEEDS})
     with pytest.raises(UnmeasurableError, match="of ItrSA is positive in 4 of 8 seeds only"):
-        exponents.growth(parting(0.1), few)
+        growth(parting(0.1), few)
     most = trained({seed: -0.1 if seed < 3 else 0.1 for seed in SEEDS}, "akorn")
-    found = exponents.growth(parting(0.1), most)
+    found = growth(parting(0.1), most)
     assert found["seed"].tolist() == [3, 4, 5, 6, 7, 8]
     assert verdict("J25c", found) == "replicated"
-    assert verdict("J25c", exponents.growth(parting(-0.3), most)) == "does not hold"
+    assert verdict("J25c", growth(parting(-0.3), most)) == "does not hold"
 
 
 def eigenvalues(radius, imaginary, normalised, seeds=SEEDS):

@@ -32,7 +32,7 @@ from transformer_dynamics.recurrent_attention.theory.jacobian import Step
 from transformer_dynamics.recurrent_attention.theory.jacobian import step as closed_step
 
 DOUBLE = torch.float64
-EXPONENTS = Exponents(boards=2, steps=4, leading=3, long=40)
+EXPONENTS = Exponents(boards=2, steps=4, leading=3, long=40, skipped=0.1)
 PERTURBED = Perturbed(
     etas=[0.1, 3.0], weights=[0.5, 2.0], inputs=[2.0], boards=2, leading=3, loops=4
 )
@@ -108,13 +108,16 @@ def test_a_long_time_forgets_the_start():
     # X' = X + eta C + eta X W without queries: attention is flat, and the step is linear.
     flat = parameters | {"query": 0 * parameters["query"], "eta": 0.3 + 0 * parameters["eta"]}
     shown = puzzles(boards(), SPLIT, 1)
-    found = exponents.long_time(model, flat, shown, 400)
+    how = EXPONENTS.model_copy(update={"long": 400})
+    found = exponents.long_time(model, flat, shown, how)
     mixing = flat["value"] @ flat["output"]
     mean = torch.ones(4, 4, dtype=DOUBLE) / 4
     for index in range(2):
         matrix = torch.eye(32, dtype=DOUBLE) + 0.3 * torch.kron(mean, mixing[index].T.contiguous())
         radius = torch.linalg.eigvals(matrix).abs().max()
         assert found[index] == pytest.approx(float(radius.log()), abs=5e-3)
+    late = exponents.long_time(model, flat, shown, how.model_copy(update={"skipped": 0.9}))
+    assert all(abs(later / early - 1) > 1e-9 for later, early in zip(late, found, strict=True))
 
 
 def test_what_overflows_has_no_exponents():

@@ -13,8 +13,6 @@ from transformer_dynamics.recurrent_attention.boards.four import GRIDS
 from transformer_dynamics.recurrent_attention.boards.nine import LISTED, POOLS
 from transformer_dynamics.recurrent_attention.boards.settings import FEWEST
 from transformer_dynamics.recurrent_attention.claims import bounds, energies, rotation
-from transformer_dynamics.recurrent_attention.claims.accuracy import LARGE
-from transformer_dynamics.recurrent_attention.claims.exponents import LINEAR
 from transformer_dynamics.recurrent_attention.initialization import initial
 from transformer_dynamics.recurrent_attention.measures import trained, tuning
 from transformer_dynamics.recurrent_attention.models import embedded, normalise
@@ -48,8 +46,6 @@ def test_every_setting_is_told():
         f"The {sum(GRIDS.values())} grids of 4x4",
         f"a list of {LISTED:,} puzzles with {FEWEST['9x9']} givens: {POOLS['test']:,} of them for"
         f" the test, {POOLS['valid']:,} for validation",
-        f"N counts as large from D/{1 / LARGE:g} on",
-        f"from {LINEAR[0]:g} to {LINEAR[1]:g}, without the first tenth",
         f"a share of {SETTINGS.measures.pseudo_energy.share * 100:g} % of the directions",
         f"ln({np.finfo(np.float64).max:.2g})/T".replace("e+", "e"),
         f"in steps of {STEP:g}",

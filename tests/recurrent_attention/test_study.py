@@ -11,7 +11,6 @@ from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
 from replication.study import find_studies
-from transformer_dynamics.recurrent_attention.claims.accuracy import LARGE
 from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
 
 STUDY = find_studies()["recurrent_attention"]
@@ -242,6 +241,7 @@ def test_an_own_claim_about_another_metric_is_refused_before_training(
         "statement": "S", "quantity": "Q", "expected": "E", "why": "W", "measure": measure,
         "data": [{"experiment": "itrsa", "metric": metric} for metric in data],
         "test": {"kind": "interval", "lower": 0.0},
+        "uses": ["regimes"] if measure == "exponents.growth_beside_exponent" else [],
     }  # fmt: skip
     with pytest.raises(InputError) as error:
         Jobs.of(configured({"claims": {"U1": claim}}), {STUDY.name: STUDY})
@@ -279,11 +279,12 @@ def test_every_scale_has_large_and_small_oscillators_of_both_models(name: str | 
         number: [models[item.experiment] for item in CLAIMS[number].data]
         for number in ("J14a", "J14b")
     }
-    is_large = [model.block >= LARGE * model.width for model in parts["J14a"]]
+    least = section.regimes.large * section.width
+    is_large = [model.block >= least for model in parts["J14a"]]
     assert {model.kind for model in parts["J14a"]} == {"akorn"}
     assert is_large == [False, False, True, True, True, True]
     large = [(model.kind, model.block) for model in parts["J14b"]]
-    assert all(model.block >= LARGE * model.width for model in parts["J14b"])
+    assert all(model.block >= least for model in parts["J14b"])
     assert [N for kind, N in large if kind == "akorn"] == [
         N for kind, N in large if kind == "itrsa"
     ]

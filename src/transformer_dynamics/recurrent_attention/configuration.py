@@ -13,7 +13,11 @@ from replication.seeds import Seed, SeedRange, listed
 from replication.strict import REMOVABLE, Count, Name, Strict, distinct, unknown_key
 from replication.study import Figure, FiguresOf, StudySettings
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
-from transformer_dynamics.recurrent_attention.measure_settings import Factors, Measures
+from transformer_dynamics.recurrent_attention.measure_settings import (
+    Factors,
+    Measures,
+    Regimes,
+)
 from transformer_dynamics.recurrent_attention.model_settings import (
     Common,
     Penalty,
@@ -125,6 +129,8 @@ class Settings(StudySettings):
     """How models are measured."""
     conditions_of: dict[Name, list[Name]]
     """Metrics that are not offered for all conditions, and for which they are."""
+    regimes: Regimes
+    """Where claims hold that the paper states without a number."""
     token_norms: TokenNorms
     """Figure 1."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]

@@ -1,13 +1,15 @@
 """How trained models are measured: one section of settings per metric."""
 
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, Self, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from replication.strict import Count, Counts, Positive, Strict, distinct
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 
 Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+Skipped = Annotated[float, Field(ge=0, lt=1)]
+"""Share of some steps, the first ones, that is left out."""
 
 
 class Accuracy(Strict):
@@ -30,6 +32,8 @@ class Exponents(Strict):
     """How many of the largest are averaged."""
     long: Count
     """Steps of the largest exponent of a long time."""
+    skipped: Skipped
+    """Of these, in which a tangent vector turns to where it grows most."""
 
 
 class Distribution(Strict):
@@ -131,6 +135,32 @@ class Measures(Strict):
     """Sensitivity to the start."""
     votes: Votes
     """Votes by pseudo-energy."""
+
+
+class Linear(Strict):
+    """Where the logarithm of a distance between trajectories has the slope that claims take."""
+
+    least: Positive
+    """L1 distance, far above what float64 rounds away in tokens of size 1."""
+    most: Positive
+    """L1 distance, far below the size of tokens."""
+    skipped: Skipped
+    """Of the steps in between, in which a perturbation turns to where it grows most."""
+
+    @model_validator(mode="after")
+    def _check_order(self) -> Self:
+        if self.least >= self.most:
+            raise ValueError(f"least ({self.least:g}) must be below most ({self.most:g})")
+        return self
+
+
+class Regimes(Strict):
+    """What claims speak of without the paper's saying from where on, and until where."""
+
+    large: float = Field(gt=0, le=1)
+    """N over D from which on N is large."""
+    linear: Linear
+    """Of perturbed trajectories."""
 
 
 How = TypeVar("How", bound=Strict)

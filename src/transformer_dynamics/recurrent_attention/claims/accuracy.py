@@ -18,11 +18,10 @@ from transformer_dynamics.recurrent_attention.claims.contrasts import (
     named,
     trained_loops,
 )
+from transformer_dynamics.recurrent_attention.measure_settings import Regimes
 
 FEW = (1, 2)
 """H of which the paper says that they are few."""
-LARGE = 1 / 4
-"""Share of the channels from which on N counts as large: 128 of 512 in the paper's Figure 4."""
 LATE = 4
 """Times the loops of training, from which on loops are late."""
 
@@ -51,7 +50,7 @@ def _gain(by_size: Sequence[Accuracies], times: int) -> pd.DataFrame:
     )
 
 
-def fall_with_size(*by_size: Accuracies) -> pd.DataFrame:
+def fall_with_size(*by_size: Accuracies, regimes: Regimes) -> pd.DataFrame:
     """Fall of accuracy along the loops, mean over large N minus that over small N.
 
     The fall is the highest accuracy out of distribution after the loops of training or more, minus
@@ -59,9 +58,10 @@ def fall_with_size(*by_size: Accuracies) -> pd.DataFrame:
 
     Args:
         by_size: a condition per N.
+        regimes: from where on N is large.
     """
     falls = {
-        is_large: [_fall(each) for each in by_size if _is_large(each) == is_large]
+        is_large: [_fall(each) for each in by_size if _is_large(each, regimes) == is_large]
         for is_large in (True, False)
     }
     if not all(falls.values()):
@@ -69,14 +69,15 @@ def fall_with_size(*by_size: Accuracies) -> pd.DataFrame:
     return by_seed({"large N minus small N": mean_of(falls[True]) - mean_of(falls[False])})
 
 
-def fall_beside_itrsa(*by_size: Accuracies) -> pd.DataFrame:
+def fall_beside_itrsa(*by_size: Accuracies, regimes: Regimes) -> pd.DataFrame:
     """Fall of AKOrN's accuracy along the loops minus that of ItrSA's, at every large N.
 
     Args:
         by_size: conditions of both kinds, one of each per N.
+        regimes: from where on N is large.
     """
     falls: dict[str, dict[int, pd.Series]] = {"akorn": {}, "itrsa": {}}
-    for each in filter(_is_large, by_size):
+    for each in (each for each in by_size if _is_large(each, regimes)):
         falls[each.job.train.model.kind][each.job.train.model.block] = _fall(each)
     if falls["akorn"].keys() != falls["itrsa"].keys():
         raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
@@ -210,6 +211,6 @@ def _fall(measured: Accuracies) -> pd.Series:
     return fall
 
 
-def _is_large(measured: Accuracies) -> bool:
+def _is_large(measured: Accuracies, regimes: Regimes) -> bool:
     model = measured.job.train.model
-    return model.block >= LARGE * model.width
+    return model.block >= regimes.large * model.width

@@ -1,7 +1,7 @@
 """Figures 2a, 3, S.1 and S.5: exponents of trained models, and what solves boards."""
 
 from collections.abc import Sequence
-from math import inf, log
+from math import floor, inf, log
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from replication.study import Measured
 from transformer_dynamics.recurrent_attention.measure_settings import (
     Accuracy,
     Exponents,
+    Linear,
     MeasureJob,
     Perturbed,
+    Regimes,
     Trajectories,
 )
 
@@ -36,9 +38,6 @@ NINE_IN_TEN = 0.9
 """Share of accurate models that are looked at: one in ten may be there by chance."""
 OUT, IN = "out of distribution", "in distribution"
 """Splits of accuracy."""
-LINEAR = (1e-12, 1e-2)
-"""L1 distances between which a trajectory parts linearly: far above what float64 rounds away in
-tokens of size 1, and far below their own size."""
 FEWEST = 10
 """Steps that a slope needs."""
 FEWEST_SEEDS = 5
@@ -211,7 +210,7 @@ def gap_of_symmetric(symmetric: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame
     )
 
 
-def growth(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
+def growth(trajectories: TrajectoriesOf, trained: ExponentsOf, *, regimes: Regimes) -> pd.DataFrame:
     """Slope of ln distance over steps in the linear regime, where the largest exponent is positive.
 
     It is that of finite time, the mean over boards; other seeds do not count.
@@ -219,7 +218,7 @@ def growth(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if fewer than `FEWEST_SEEDS` count.
     """
-    found = slopes(trajectories)
+    found = slopes(trajectories, regimes.linear)
     positive = found[_mean(trained, "max").reindex(found.index) > 0]
     if len(positive) < FEWEST_SEEDS:
         raise OutOfRegimeError(
@@ -229,17 +228,23 @@ def growth(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
     return _cell("slope", positive)
 
 
-def growth_beside_exponent(trajectories: TrajectoriesOf, trained: ExponentsOf) -> pd.DataFrame:
+def growth_beside_exponent(
+    trajectories: TrajectoriesOf, trained: ExponentsOf, *, regimes: Regimes
+) -> pd.DataFrame:
     """Slope of ln distance over the exponent of a long time, minus 1, of every seed."""
     long = trained.table.dropna(subset="long").set_index("seed")["long"]
-    return _cell("slope", slopes(trajectories) / long - 1)
+    return _cell("slope", slopes(trajectories, regimes.linear) / long - 1)
 
 
-def slopes(trajectories: TrajectoriesOf) -> "pd.Series[float]":
-    """Slope of ln distance by least squares while the smallest perturbation is within `LINEAR`.
+def slopes(trajectories: TrajectoriesOf, linear: Linear) -> "pd.Series[float]":
+    """Slope of ln distance by least squares while the smallest perturbation is in its regime.
 
-    The regime ends with the first distance beyond; the first tenth of it is left out, in which the
+    The regime ends with the first distance beyond; its first steps are left out, in which the
     perturbation turns to where it grows most.
+
+    Args:
+        trajectories: with the smallest perturbation.
+        linear: the regime.
 
     Returns:
         By seed, per step.
@@ -251,9 +256,9 @@ def slopes(trajectories: TrajectoriesOf) -> "pd.Series[float]":
     rows = trajectories.table.query("kind == 'small'")
     found = {}
     for seed, each in rows[rows["t"] <= how.linear].sort_values("t").groupby("seed"):
-        is_linear = each["distance"].between(*LINEAR).cummin()
+        is_linear = each["distance"].between(linear.least, linear.most).cummin()
         kept = each[is_linear]
-        kept = kept.iloc[len(kept) // 10 :]
+        kept = kept.iloc[floor(linear.skipped * len(kept)) :]
         if len(kept) < FEWEST:
             raise UnmeasurableError(
                 f"seed {seed} leaves the linear regime within {FEWEST} steps: no slope"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from math import log, nan
+from math import floor, log, nan
 from typing import NamedTuple
 
 import pandas as pd
@@ -72,7 +72,7 @@ def measure(
     shown = puzzles(boards, SPLIT, job.how.boards)
     for run in runs:
         parameters = parameters_of(run, torch.float64)
-        long = long_time(model, parameters, Puzzles(*(part[:1] for part in shown)), job.how.long)
+        long = long_time(model, parameters, Puzzles(*(part[:1] for part in shown)), job.how)
         for index, seed in enumerate(run.seeds):
             own = of_seed(parameters, index)
             inputs, start = beginning(model, own, shown)
@@ -107,19 +107,23 @@ def finite_time(at: Callable[[Tensor], Step], start: Tensor, loops: int, leading
 
 
 @torch.no_grad()
-def long_time(model: WholeModel, parameters: Parameters, shown: Puzzles, loops: int) -> list[float]:
+def long_time(
+    model: WholeModel, parameters: Parameters, shown: Puzzles, how: Exponents
+) -> list[float]:
     """The largest exponent of many steps along one board, of every seed at once.
 
     Args:
         model: which model.
         parameters: the seed first.
         shown: one board.
-        loops: how many steps.
+        how: how many steps, and how many of them do not count.
 
     Returns:
         [seed], NaN where tokens leave the range of float64.
     """
     inputs, start = beginning(model, parameters, shown)
     one = partial(models.step, model, parameters, inputs=inputs)
-    found = long_time_exponents(one, start, loops, count=1)
+    found = long_time_exponents(
+        one, start, how.long, count=1, skipped=floor(how.skipped * how.long)
+    )
     return [float(value) for value in found.flatten()]

@@ -187,25 +187,28 @@ def spectrum(steps: Sequence[Step]) -> Floats:
     return np.asarray(logs / len(steps))
 
 
-def long_time_exponents(step: Map, start: Tensor, loops: int, count: int) -> Tensor:
+def long_time_exponents(
+    step: Map, start: Tensor, loops: int, count: int, *, skipped: int
+) -> Tensor:
     """Exponents of T steps from the growth of a frame that is made orthonormal after every step.
 
     They tend to the leading exponents for T -> infinity and differ from them at small T. The first
-    tenth of the steps turns the frame and is not counted.
+    steps turn the frame and are not counted.
 
     Args:
         step: one step.
         start: [..., S, D] X(0).
         loops: T.
         count: how many.
+        skipped: steps that are not counted, fewer than T.
 
     Returns:
-        [..., count] of the last nine tenths of the steps.
+        [..., count] of the other steps.
     """
     shape = start.shape[-2:]
     frame = _frame(start.flatten(-2).unsqueeze(-1), count)
     total = torch.zeros((*start.shape[:-2], count), dtype=start.dtype)
-    tokens, skipped = start, loops // 10
+    tokens = start
     for index in range(loops):
         push = vmap(linear(step, tokens)[0], in_dims=-1, out_dims=-1)
         frame, triangle = torch.linalg.qr(push(torch.unflatten(frame, -2, shape)).flatten(-3, -2))
