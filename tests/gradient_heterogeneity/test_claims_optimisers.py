@@ -8,7 +8,7 @@ from declared import SEEDS, endpoints, evidence, means, noise, said, verdict
 from replication.errors import UnmeasurableError
 
 TEXTS, IMAGES = ("optimisers_text", "endpoint"), ("optimisers_images", "endpoint")
-FULL, OTHERS = ("full_batch", "endpoint"), ("schedules", "endpoint")
+AGAIN = ("optimisers_again", "endpoint")
 EPSILONS, OWN = ("adam_as_sign", "endpoint"), ("reparametrised", "endpoint")
 ALIKE = ("optimisers_text", "step_directions")
 CHANGED = ("adam_as_sign", "step_directions")
@@ -36,18 +36,18 @@ def swapped(table):
 
 def test_gaps():
     for number, cases in (("H5a", ("cola", "cola_unclipped")), ("H5d", ("trec6",))):
-        found = means(evidence(number, {TEXTS: texts()}))
+        found = means(evidence(number, {AGAIN: texts()}))
         assert found == {name: pytest.approx(0.3) for name in cases}
-        assert verdict(number, {TEXTS: texts()}) == "replicated"
-        assert said(number, {TEXTS: swapped(texts())}) == {"fails"}
-        assert said(number, {TEXTS: texts(adam=0.79)}) == {"none"}
+        assert verdict(number, {AGAIN: texts()}) == "replicated"
+        assert said(number, {AGAIN: swapped(texts())}) == {"fails"}
+        assert said(number, {AGAIN: texts(adam=0.79)}) == {"none"}
     # Without clipping the order is the other one.
     table = texts()
     table.loc[(table["clip"] == 0) & (table["optimiser"] == "adam"), "endpoint"] += 0.5
-    assert said("H5a", {TEXTS: table}) == {"holds", "fails"}
-    assert verdict("H5a", {TEXTS: table}) == "in part"
+    assert said("H5a", {AGAIN: table}) == {"holds", "fails"}
+    assert verdict("H5a", {AGAIN: table}) == "in part"
     with pytest.raises(UnmeasurableError, match="nothing is trained on trec6"):
-        evidence("H5d", {TEXTS: texts()[lambda rows: rows["task"] == "cola"]})
+        evidence("H5d", {AGAIN: texts()[lambda rows: rows["task"] == "cola"]})
     images = endpoints(case("fashion", 0.4, 0.4, 0.35, task="fashion_mnist", classes=10))
     tables = {TEXTS: texts(), IMAGES: images}
     assert means(evidence("H5c", tables)) == {"trec6": 0.25, "cola": 0.25}
@@ -62,25 +62,13 @@ def test_lost_training_is_at_chance_and_missing_seeds_are_no_evidence():
     table = texts()
     lost = (table["optimiser"] == "sgd_momentum") & (table["seed"] == 3) & table["is_last"]
     table = table.assign(endpoint=table["endpoint"].mask(lost))
-    found = evidence("H5d", {TEXTS: table}).set_index(["cell", "seed"])["value"]
+    found = evidence("H5d", {AGAIN: table}).set_index(["cell", "seed"])["value"]
     assert found["trec6", 3] == pytest.approx(1 - 0.5, abs=0.05)
     assert found["trec6", 4] == pytest.approx(0.8 - 0.5, abs=0.05)
     with pytest.raises(UnmeasurableError, match="different seeds"):
-        evidence("H5a", {TEXTS: table[~lost]})
+        evidence("H5a", {AGAIN: table[~lost]})
     with pytest.raises(UnmeasurableError, match="one row per seed"):
-        evidence("H5a", {TEXTS: pd.concat([table, table])})
-
-
-def test_signs_beside_adam():
-    found = means(evidence("H5b", {TEXTS: texts()}))
-    assert found["cola, not above"] == pytest.approx(0.1)
-    assert found["cola, not below"] == pytest.approx(0.2)
-    assert verdict("H5b", {TEXTS: texts()}) == "replicated"
-    assert "fails" in said("H5b", {TEXTS: texts(signum=0.78)})
-    assert "fails" in said("H5b", {TEXTS: texts(signum=0.3)})
-    far = texts()
-    far.loc[far["optimiser"] == "signsgd", "endpoint"] += 1
-    assert verdict("H5b", {TEXTS: far}) == "replicated"
+        evidence("H5a", {AGAIN: pd.concat([table, table])})
 
 
 def test_which_runs_are_compared_is_never_open():
@@ -96,34 +84,6 @@ def test_which_runs_are_compared_is_never_open():
     with pytest.raises(UnmeasurableError, match="one run per seed"):
         evidence("H6a", {ALIKE: steps})
     assert evidence("H6a", {ALIKE: steps[steps["rate"] == 0.1]})["value"].to_list() == [0] * 5
-
-
-def test_full_batch():
-    table = endpoints(case("trec6", 0.8, 0.55, 0.5, batch=0, classes=6))
-    assert verdict("H10a", {FULL: table}) == "replicated"
-    assert "fails" in said("H10a", {FULL: swapped(table)})
-    assert verdict("H10b", {FULL: table}) == "replicated"
-    far = table.copy()
-    far.loc[far["optimiser"] == "signsgd", "endpoint"] += 1
-    assert "fails" in said("H10b", {FULL: far})
-    with pytest.raises(UnmeasurableError, match="all samples"):
-        evidence("H10a", {FULL: table.assign(batch=16)})
-
-
-def test_schedules():
-    others = [
-        row
-        for schedule in ("constant", "warmup")
-        for row in case("cola", 0.83, 0.56, 0.5, schedule=schedule)
-    ]
-    tables = {TEXTS: texts(), OTHERS: endpoints(others)}
-    found = means(evidence("H11", tables))
-    assert found == {
-        "cola, constant": pytest.approx(0.02), "cola, warmup": pytest.approx(0.02)
-    }  # fmt: skip
-    assert verdict("H11", tables) == "replicated"
-    lost = [*others[4:], *case("cola", 0.83, 0.7, 0.5, schedule="constant")]
-    assert "fails" in said("H11", {TEXTS: texts(), OTHERS: endpoints(lost)})
 
 
 def test_epsilon():

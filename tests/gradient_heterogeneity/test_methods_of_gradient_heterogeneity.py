@@ -20,7 +20,13 @@ from transformer_dynamics.gradient_heterogeneity import (
     study,
     words,
 )
-from transformer_dynamics.gradient_heterogeneity.claims import heads, noisy_steps, quadratics, steps
+from transformer_dynamics.gradient_heterogeneity.claims import (
+    along,
+    heads,
+    noisy_steps,
+    quadratics,
+    steps,
+)
 from transformer_dynamics.gradient_heterogeneity.configuration import Settings
 from transformer_dynamics.gradient_heterogeneity.figures import fig5
 from transformer_dynamics.gradient_heterogeneity.image_files import EDGE
@@ -61,7 +67,9 @@ IN_CODE = [
     f"{power(optimizers.GUARD)} is added to the norm",
     f"the first {schedules.WARM_UP:g} of the steps",
     f"the last of {endpoint.PARTS} equal parts",
-    f"over {fig5.WINDOW} batches before and after",
+    f"averages over {fig5.WINDOW} batches before and after",
+    f"counted to {along.HALF:g} of the loss at chance",
+    f"averaged over {along.WINDOW} batches before an update",
     f"the first {coordinates.BATCHES} batches of training",
     f"eta median(h)/max(h_b, median(h)/{coordinates.FLOOR})",
     f"relative error of {coordinates.TOLERANCE:g} or {coordinates.PRODUCTS} products",

@@ -26,6 +26,16 @@ USED = {
 }
 
 
+AGAIN = {
+    "optimisers_again": ("optimisers_text",),
+    "full_batch_again": ("full_batch",),
+    "coordinates_again": ("reparametrised", "tuning_coordinates"),
+    "optimisers_vision": ("tuning_vision",),
+    "constant_again": ("tuning_constant",),
+}
+"""By experiment on seeds that judge alone, where its cases and rates are from."""
+
+
 def settings(changes=None):
     return configure({NAME: changes or {}}, STUDIES).section(NAME)
 
@@ -39,16 +49,24 @@ def test_the_default_runs():
     assert {name: len(each.runs) for name, each in found.items()} == {
         "tuning_text": (3 + 4 + 4) + (3 + 4 + 4) + (4 + 4 + 4),
         "optimisers_text": 3 * 3 * 5,
+        "optimisers_again": 3 * 3 * 6,
+        "tuning_vision": 4 + 3 + 3,
+        "optimisers_vision": 3 * 6,
         "tuning_images": 2 * 4,
         "optimisers_images": 2 * 5,
         "tuning_full_batch": 4 + 4 + 4,
         "full_batch": 3 * 5,
+        "full_batch_again": 3 * 6,
         "tuning_adam": 4,
         "adam_as_sign": 5,
         "schedules": 2 * 5,
+        "tuning_constant": 4 + 4,
+        "constant_again": 2 * 6,
         "heads_full": 2 * 5,
         "tuning_reparametrised": (5 + 5) + (5 + 4) + 5,
         "reparametrised": 5 * 5,
+        "tuning_coordinates": 5 + 4 + 5,
+        "coordinates_again": (2 + 1 + 2 + 1) * 6,
         "heads": len(found["heads"].runs),
         "heterogeneity": 4 * 5,
         "pairs": (3 * 3 + 2) * 2 * 7,
@@ -57,6 +75,7 @@ def test_the_default_runs():
     for name, each in found.items():
         seeds = {seed for job in each.runs.values() for seed in job.seeds}
         expected = {1111} if name.startswith("tuning") else set(range(1, many.get(name, 5) + 1))
+        expected = set(range(6, 12)) if name in AGAIN else expected
         assert seeds == expected, name
 
 
@@ -64,7 +83,8 @@ def test_the_default_runs():
 def test_rates_that_are_used_are_among_those_that_are_tried(scale):
     """What is used differs from what tries rates in nothing else."""
     given = configure(overlay(scale) if scale else {}, STUDIES).section(NAME).experiments
-    assert {name for name in given if name.startswith("tuning")} == {*USED}
+    others = {name for names in AGAIN.values() for name in names if name.startswith("tuning")}
+    assert {name for name in given if name.startswith("tuning")} == {*USED} | others
     for tuning, name in USED.items():
         assert given[name].cases.keys() == given[tuning].cases.keys()
         for case, own in given[name].cases.items():
@@ -73,6 +93,22 @@ def test_rates_that_are_used_are_among_those_that_are_tried(scale):
             assert own.rates.keys() == tried.rates.keys()
             for optimiser, (rate,) in own.rates.items():
                 assert rate in tried.rates[optimiser], (name, case, optimiser)
+
+
+@pytest.mark.parametrize("scale", [None, "full", "minimum"])
+def test_seeds_that_judge_alone_have_cases_and_rates_that_were_chosen_before(scale):
+    given = configure(overlay(scale) if scale else {}, STUDIES).section(NAME).experiments
+    for name, sources in AGAIN.items():
+        for case, own in given[name].cases.items():
+            known = [given[each].cases[case] for each in sources if case in given[each].cases]
+            alike = [
+                each
+                for each in known
+                if each.model_dump(exclude={"rates"}) == own.model_dump(exclude={"rates"})
+            ]
+            assert alike, (name, case)
+            for optimiser, (rate,) in own.rates.items():
+                assert rate in alike[0].rates[optimiser], (name, case, optimiser)
 
 
 @pytest.mark.parametrize("name", ["full", "minimum"])

@@ -287,6 +287,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "figures": {"fig8": {"draws": 30, "descents": 8}},
         "experiments": {
             experiment: {"cases": {name: _small(case) for name, case in grid.cases.items()}}
+            | ({} if grid.seeds is None else {"seeds": listed(grid.seeds)[:2]})
             for experiment, grid in settings.experiments.items()
         },
         "heads": {

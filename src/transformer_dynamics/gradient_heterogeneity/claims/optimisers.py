@@ -53,37 +53,6 @@ def _gaps(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def gaps_at_full_batch(full_batch: Of) -> pd.DataFrame:
-    """The same where a batch is all samples.
-
-    Raises:
-        UnmeasurableError: if it is not.
-    """
-    if (full_batch.table["batch"] != 0).any():
-        raise UnmeasurableError("batches are not all samples")
-    return _gaps(full_batch.table)
-
-
-def signum_beside_adam(measured: Of) -> pd.DataFrame:
-    """Half of the gap of SGD-m to Adam minus the distance of Signum, above Adam and below it."""
-    return _beside_adam(measured, "signum")
-
-
-def sign_beside_adam(measured: Of) -> pd.DataFrame:
-    """The same of SignSGD."""
-    return _beside_adam(measured, "signsgd")
-
-
-def _beside_adam(measured: Of, optimiser: str) -> pd.DataFrame:
-    cells: dict[str, pd.Series[float]] = {}
-    for case, own in _ends(measured.table).groupby("case", sort=False):
-        adam = _end(own, "adam")
-        half = (_end(own, "sgd_momentum") - adam) / 2
-        beside = _end(own, optimiser) - adam
-        cells |= {f"{case}, not above": half - beside, f"{case}, not below": half + beside}
-    return by_seed(cells)
-
-
 def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
     """The gap of SGD-m to Adam on a transformer minus that on the CNN, both clipped alike.
 
@@ -144,17 +113,6 @@ def _likeness(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
         raise UnmeasurableError(f"{optimiser}: needs one run per seed")
     means = own.groupby("seed")["own_sign"].mean().reset_index()
     return of_seeds(means, "own_sign", optimiser)
-
-
-def schedules(linear: Of, others: Of) -> pd.DataFrame:
-    """The gap of SGD-m to Signum under a schedule minus that under the linear one."""
-    ends, known = _ends(others.table), _ends(linear.table)
-    cells = {}
-    for (case, schedule), own in ends.groupby(["case", "schedule"], sort=False):
-        beside = known[known["case"] == case]
-        gap, usual = (_end(rows, "sgd_momentum") - _end(rows, "signum") for rows in (own, beside))
-        cells[f"{case}, {schedule}"] = gap - usual
-    return by_seed(cells)
 
 
 def sensitivity(reparametrised: Of) -> pd.DataFrame:
