@@ -38,11 +38,6 @@ def leads_at_full_batch(curves: Of, ends: Of) -> pd.DataFrame:
     return _leads(_whole(_losses(curves, ends)), ("adam",))
 
 
-def leads_over_sgd(curves: Of, ends: Of) -> pd.DataFrame:
-    """Mean loss over all updates, SGD-m minus Adam and minus Signum."""
-    return _leads(_losses(curves, ends), ("adam", "signum"))
-
-
 def _leads(rows: pd.DataFrame, optimisers: tuple[str, ...]) -> pd.DataFrame:
     """Of every case."""
     cells = {}
@@ -92,19 +87,6 @@ def ratios_at_full_batch(curves: Of, ends: Of) -> pd.DataFrame:
     rows = _whole(_losses(curves, ends))
     rows = rows.assign(value=np.log(rows["value"]))
     return _leads(rows, ("adam",))
-
-
-def schedules(linear: Of, linear_ends: Of, others: Of, other_ends: Of) -> pd.DataFrame:
-    """What SGD-m loses to Signum over all updates, under a schedule minus under the linear one."""
-    known, rows = _losses(linear, linear_ends), _losses(others, other_ends)
-    cells = {}
-    for (case, schedule), own in rows.groupby(["case", "schedule"], sort=False):
-        beside = known[known["case"] == case]
-        lead, usual = (
-            _mean(each, "sgd_momentum") - _mean(each, "signum") for each in (own, beside)
-        )
-        cells[f"{case}, {schedule}"] = lead - usual
-    return by_seed(cells)
 
 
 def nearness_to_signs(directions: Of) -> pd.DataFrame:

@@ -115,6 +115,17 @@ def _likeness(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
     return of_seeds(means, "own_sign", optimiser)
 
 
+def schedules(linear: Of, others: Of) -> pd.DataFrame:
+    """The gap of SGD-m to Signum under a schedule minus that under the linear one."""
+    ends, known = _ends(others.table), _ends(linear.table)
+    cells = {}
+    for (case, schedule), own in ends.groupby(["case", "schedule"], sort=False):
+        beside = known[known["case"] == case]
+        gap, usual = (_end(rows, "sgd_momentum") - _end(rows, "signum") for rows in (own, beside))
+        cells[f"{case}, {schedule}"] = gap - usual
+    return by_seed(cells)
+
+
 def sensitivity(reparametrised: Of) -> pd.DataFrame:
     """Slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
     slopes = _slopes(reparametrised)
