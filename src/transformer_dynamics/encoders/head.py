@@ -8,7 +8,7 @@ from torch import Tensor
 from replication.generators import generator
 
 STANDARD_DEVIATION = 0.02
-"""Of the entries of a random V, as of every linear layer of BERT and RoBERTa."""
+"""Of the entries of a random V if none is given, as of every linear layer of BERT and RoBERTa."""
 
 
 class Head(NamedTuple):
@@ -47,28 +47,32 @@ class Head(NamedTuple):
         return Head(self.weight * (norm / self.norm), self.bias)
 
 
-def random_head(classes: int, width: int, random: torch.Generator) -> Head:
-    """V ~ N(0, .02^2) and b = 0, so that ||V||_F ~ .02 sqrt(C h).
+def random_head(
+    classes: int, width: int, random: torch.Generator, deviation: float = STANDARD_DEVIATION
+) -> Head:
+    """V ~ N(0, s^2) and b = 0, so that ||V||_F ~ s sqrt(C h).
 
     Args:
         classes: C.
         width: h.
         random: where the entries are drawn from; its type decides nothing else.
+        deviation: s.
 
     Returns:
         The head, in float32.
     """
-    weight = torch.randn(classes, width, generator=random) * STANDARD_DEVIATION
+    weight = torch.randn(classes, width, generator=random) * deviation
     return Head(weight, torch.zeros(classes))
 
 
-def drawn_head(classes: int, width: int, seed: int) -> Head:
+def drawn_head(classes: int, width: int, seed: int, deviation: float = STANDARD_DEVIATION) -> Head:
     """The random head of a seed, which all its runs share.
 
     Args:
         classes: C.
         width: h.
         seed: of the run.
+        deviation: of the entries of V.
     """
     random = torch.Generator().manual_seed(int(generator(seed, "head").integers(2**62)))
-    return random_head(classes, width, random)
+    return random_head(classes, width, random, deviation)
