@@ -70,8 +70,8 @@ def _steps(optimiser: HeadOptimiser, linear: nn.Linear, rate: float) -> torch.op
     if name in {"sgd", "sgd_momentum"}:
         return torch.optim.SGD(tensors, lr=rate, momentum=optimiser.beta)
     if name == "rmsprop":
-        return torch.optim.RMSprop(tensors, lr=rate)
-    return torch.optim.Adam(tensors, lr=rate, betas=(optimiser.momentum, 0.999))
+        return torch.optim.RMSprop(tensors, lr=rate, alpha=optimiser.second)
+    return torch.optim.Adam(tensors, lr=rate, betas=(optimiser.momentum, optimiser.second))
 
 
 def made_up(classes: int, number: int, width: int) -> tuple[Arrays, Arrays]:
@@ -98,7 +98,7 @@ def one_after_the_other(
     kept = set(points(job.steps, job.points).tolist())
     judged = torch.from_numpy(slice_of(job.slice, len(known.labels)))
     part = heads.Samples(known.features[judged], known.labels[judged], known.classes)
-    start = drawn_head(known.classes, known.features.shape[1], seed)
+    start = drawn_head(known.classes, known.features.shape[1], seed, job.head_deviation)
     found = []
     for optimiser, size in product(job.optimisers, job.batch_sizes):
         linear = nn.Linear(known.features.shape[1], known.classes).double()
@@ -175,7 +175,8 @@ def curvatures(job: PairJob, words: int, rounds: int = ROUNDS) -> Compared:
     """
     random = np.random.default_rng(0)
     stream = np.minimum(random.zipf(1.3, size=words) + 3, job.words - 1).astype(np.int32)
-    net = masked_net(job.shape, 1, {"words": np.arange(job.words), "stream": stream})
+    data = {"words": np.arange(job.words), "stream": stream}
+    net = masked_net(job.net, job.masking, 1, data)
     batch = net.train.take(np.arange(job.measuring.size))
     layers = (0, job.shape.depth - 1)
     names = [f"{layer}.{name}" for layer in layers for name in TENSORS]
@@ -186,6 +187,7 @@ def curvatures(job: PairJob, words: int, rounds: int = ROUNDS) -> Compared:
                 way(lambda theta: net.loss(theta, batch), net.start, name),
                 net.start[name],
                 torch.Generator().manual_seed(index),
+                job.measuring.least,
                 job.measuring.tolerance,
                 job.measuring.products,
             ).eigenvalue

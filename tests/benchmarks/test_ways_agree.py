@@ -21,7 +21,10 @@ from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.measured_settings import PairJob
 
 SHAPE = {"placement": "pre", "depth": 2, "width": 16, "length": 8}
-TRAINING = {"optimiser": "adam", "rate": 1e-3, "steps": 1, "batch_size": 4, "points": 1, "slice": 4}
+TRAINING = {
+    "optimiser": "adam", "rate": 1e-3, "steps": 1, "batch_size": 4, "points": 1, "slice": 4,
+    "momentum": 0.9, "second": 0.999, "weight_decay": 0, "warm_up": 0,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +52,11 @@ def test_a_pretrained_encoder_that_is_not_there_is_none(tmp_path):
 @pytest.mark.parametrize("momentum", [0.9, 0.5])
 def test_heads_together_are_those_one_after_the_other(momentum):
     names = ("sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam")
-    optimisers = [{"name": name, "momentum": momentum} for name in names]
+    optimisers = [{"name": name, "momentum": momentum, "second": 0.99} for name in names]
     job = HeadsJob(
         encoder="minilm", texts="clinc150", optimisers=optimisers,
-        batch_sizes=[2, 5], rate=1e-2, steps=6, points=2, slice=10, device="cpu",
+        batch_sizes=[2, 5], rate=1e-2, steps=6, points=2, slice=10, head_deviation=0.1,
+        device="cpu",
     )  # fmt: skip
     data = gradient_heterogeneity.made_up(4, 30, 6)
     is_measured(gradient_heterogeneity.trained_heads(job, data, rounds=1))
@@ -62,7 +66,11 @@ def test_curvatures_are_those_of_products_made_anew():
     job = PairJob.model_validate(
         {
             "shape": SHAPE, "words": 40, "texts": {"name": "trec6", "length": 8},
-            "measuring": {"size": 4, "tolerance": 0.03, "products": 12},
+            "head_deviation": 0.1, "masking": {"share": 0.2, "mask": 1, "random": 0},
+            "measuring": {
+                "size": 4, "tolerance": 0.03, "products": 12, "least": 8, "limit": 100,
+                "factors": [1],
+            },
             "masked": TRAINING, "tunings": {"adam": TRAINING},
         }
     )  # fmt: skip

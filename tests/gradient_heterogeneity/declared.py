@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 import pandas as pd
+from configured import SETTINGS
 
 from replication.registry import Claim, read_registry
 from replication.study import Measured, find_studies
@@ -29,7 +30,8 @@ def evidence(number: str, tables: Tables) -> pd.DataFrame:
     module, name = str(claim.measure).split(".")
     measures = import_module(f"{STUDY.package}.claims.{module}")
     given = [Measured(tables[item.experiment, item.metric], None) for item in claim.data]
-    return getattr(measures, name)(*given)
+    uses = {key: getattr(SETTINGS, key) for key in claim.uses}
+    return getattr(measures, name)(*given, **uses)
 
 
 def verdict(number: str, tables: Tables) -> str:

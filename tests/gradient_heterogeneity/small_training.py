@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+import configured
 import numpy as np
 import torch
 
 from replication.generators import generator
 from transformer_dynamics.gradient_heterogeneity.nets import Block, Net
-from transformer_dynamics.gradient_heterogeneity.run_settings import Training
 
 SHAPES = {
     "table": (7, 5), "matrix": (5, 5), "matrix_bias": (5,), "head": (3, 5), "head_bias": (3,),
@@ -61,4 +61,4 @@ def net(seed=0, dropout=False, scale=1.0):
 
 def training(optimiser="adam", **changes):
     given = {"rate": 1e-2, "steps": 8, "batch_size": 6, "points": 4, "slice": 10}
-    return Training(optimiser=optimiser, **(given | changes))
+    return configured.training(optimiser, **(given | changes))

@@ -3,9 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from configured import TRAINING
 from declared import SEEDS, evidence, means, noise, said, verdict
 
 from replication.errors import UnmeasurableError
+from replication.study import Measured
+from transformer_dynamics.gradient_heterogeneity.claims.heads import smaller_common
 
 OF, WHOLE = ("heads", "heads"), ("heads_full", "heads")
 SMALL = ["C=77, m=8", "C=77, m=32", "C=150, m=8", "C=150, m=32"]
@@ -105,3 +108,12 @@ def test_whole_networks():
     other = {WHOLE: whole(SIGNUM, SIGN)}
     assert "fails" in said("H9g", other)
     assert verdict("H9h", other) == "replicated"
+
+
+def test_the_usual_signum_is_that_of_all_trainings():
+    table = heads(SIGN, SIGNUM, other=SIGN)
+    averages = TRAINING.averages.model_copy(update={"signum": 0.5})
+    other = TRAINING.model_copy(update={"averages": averages})
+    found = [means(smaller_common(Measured(table, None), each)) for each in (TRAINING, other)]
+    assert found[0] == dict.fromkeys(SMALL, pytest.approx(1.7))
+    assert found[1] == dict.fromkeys(SMALL, pytest.approx(0, abs=0.01))

@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from configured import MEASURING
 from declared import SEEDS, evidence, means, noise, said, verdict
 
 from replication.errors import UnmeasurableError
 from transformer_dynamics.gradient_heterogeneity.claims.steps import best_rates
-from transformer_dynamics.gradient_heterogeneity.one_step import FACTORS
 
 OF = ("heterogeneity", "one_step")
+FACTORS = MEASURING.factors
 STARS = (1e-3, 1e-2, 1e-1)
 """eta* of three tasks."""
 
@@ -77,3 +78,9 @@ def test_gain_of_block_rates():
     assert verdict("H13b", {OF: steps()}) == "replicated"
     assert "fails" in said("H13b", {OF: steps(block=0.5)})
     assert said("H13b", {OF: steps(block=1.02)}) == {"none"}
+
+
+def test_promises_need_the_rate_at_which_they_are_tested():
+    rows = steps()
+    with pytest.raises(UnmeasurableError, match=r"no step at 0\.25 times"):
+        evidence("H7d", {OF: rows[rows["factor"] != 0.25]})

@@ -1,5 +1,6 @@
 """Laws of the drift of mean b, against each other, draws of batches and heads that are trained."""
 
+import configured
 import numpy as np
 import pytest
 import torch
@@ -7,7 +8,6 @@ import torch
 from replication.errors import InputError
 from replication.generators import generator
 from transformer_dynamics.gradient_heterogeneity import optimizers
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Optimizer
 from transformer_dynamics.gradient_heterogeneity.theory import drift
 from transformer_dynamics.gradient_heterogeneity.theory.head import head_gradient, head_norms
 
@@ -149,7 +149,7 @@ def test_head_gradient_is_that_of_autograd():
 @pytest.mark.parametrize("name", ["sgd", "sgd_momentum", "signsgd"])
 def test_only_sgd_conserves_the_common_mode(name):
     head, features, labels = heads(3, 7, 4)
-    optimizer = Optimizer(name)
+    optimizer = configured.optimizer(name)
     state, now = optimizers.begin(optimizer, head), head
     for _ in range(30):
         gradient = head_gradient(now["weight"], now["bias"], features, labels)

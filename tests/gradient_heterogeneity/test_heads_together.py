@@ -5,12 +5,17 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from configured import DEVIATION, TRAINING
 from test_training_of_networks import LITERAL, Signs
 
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity import heads
 from transformer_dynamics.gradient_heterogeneity.batches import batch_of, slice_of
-from transformer_dynamics.gradient_heterogeneity.head_settings import HeadOptimiser, HeadsJob
+from transformer_dynamics.gradient_heterogeneity.head_settings import (
+    ChosenOptimiser,
+    HeadOptimiser,
+    HeadsJob,
+)
 
 OPTIMISERS = (
     {"name": "sgd"}, {"name": "sgd_momentum"}, {"name": "signsgd"}, {"name": "signum"},
@@ -19,11 +24,15 @@ OPTIMISERS = (
 SIZES = (1, 4, 30)
 
 
+def chosen(**given):
+    return ChosenOptimiser(**given).with_averages(TRAINING.averages)
+
+
 def job(**changes):
     given = {
         "encoder": "minilm", "texts": "trec6", "classes": None, "batch_sizes": list(SIZES),
-        "optimisers": list(OPTIMISERS), "rate": 1e-2, "steps": 12, "points": 3, "slice": 10,
-        "device": "cpu",
+        "optimisers": [chosen(**each) for each in OPTIMISERS], "rate": 1e-2, "steps": 12,
+        "points": 3, "slice": 10, "head_deviation": DEVIATION, "device": "cpu",
     }  # fmt: skip
     return HeadsJob(**(given | changes))
 
@@ -54,7 +63,7 @@ def test_every_head_is_that_of_a_loop_of_pytorch(together, seed, i, j):
     tokens, features = data()
     phi = torch.from_numpy(features["train_features"]).double()
     labels = torch.from_numpy(tokens["train_labels"])
-    start, judged = drawn_head(4, 6, seed), slice_of(10, 24)
+    start, judged = drawn_head(4, 6, seed, DEVIATION), slice_of(10, 24)
     linear = torch.nn.Linear(6, 4).double()
     linear.load_state_dict({name: tensor.double() for name, tensor in start._asdict().items()})
     steps = literal(OPTIMISERS[i], linear.parameters())
@@ -103,13 +112,22 @@ def test_the_first_classes_alone():
 
 def test_what_an_optimiser_averages():
     betas = {
-        name: HeadOptimiser(name=name, momentum=0.7).beta
+        name: HeadOptimiser(name=name, momentum=0.7, second=0.9).beta
         for name in ("sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam")
     }
     assert betas == {
         "sgd": 0, "sgd_momentum": 0.7, "signsgd": 0, "signum": 0.7, "rmsprop": 0, "adam": 0.7,
     }  # fmt: skip
-    assert HeadOptimiser(name="signum", momentum=0.7).chosen.momentum == 0.7
+    own = chosen(name="adam", momentum=0.7)
+    assert (own.chosen.momentum, own.chosen.second) == (0.7, TRAINING.averages.adam.second)
+    assert chosen(name="signum").momentum == TRAINING.averages.signum
+
+
+def test_heads_start_with_the_deviation_that_is_asked_for(together):
+    total = heads.LOOKED_AT.index("total")
+    wide = heads.train(job(head_deviation=3 * DEVIATION), [1], data(), None)["heads"]
+    start = together["heads"][:1, :, :, 0, total]
+    assert wide[..., 0, total] == pytest.approx(3 * start, rel=1e-6)
 
 
 def test_all_of_a_grid_have_the_same_start(together):

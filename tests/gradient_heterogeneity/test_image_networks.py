@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from configured import NETWORKS, image_net
 from small_networks import idx, write_images
 
 from replication.errors import InputError
@@ -26,7 +27,6 @@ from transformer_dynamics.gradient_heterogeneity.made_up import (
     published_vit,
 )
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
-    ImageNet,
     ImagesJob,
     NetworkJob,
     sources,
@@ -34,7 +34,7 @@ from transformer_dynamics.gradient_heterogeneity.net_settings import (
 
 pytestmark = pytest.mark.numerical
 
-CHOICE = ImageNet(net="efficientnet", size=64, train=20, validation=6, test=8)
+CHOICE = image_net()
 
 
 def random(*shape, seed=0):
@@ -110,7 +110,7 @@ def test_no_other_file_is_read(tmp_path, monkeypatch):
 
 def test_a_convolutional_network_computes_what_its_weights_say():
     published = efficientnet_file(4, 16)
-    module = efficientnet.build(efficientnet.weights(published))
+    module = efficientnet.build(efficientnet.weights(published), NETWORKS.renewed)
     pixels = random(2, 3, 64, 64, seed=1)
 
     def layer(state, convolution, normalisation, stride=1, cut=True):
@@ -177,7 +177,7 @@ def test_weights_are_read_as_tensors_alone(tmp_path):
     with pytest.raises(InputError, match="results/datasets/efficientnet_lite0"):
         network_data.sample(job, [], [tmp_path / "other"])
     with pytest.raises(InputError, match="no weights of EfficientNet-lite0"):
-        efficientnet.build({"stem.convolution.weight": np.zeros((1, 3, 3, 3))})
+        efficientnet.build({"stem.convolution.weight": np.zeros((1, 3, 3, 3))}, NETWORKS.renewed)
 
 
 def test_a_file_with_other_weights_is_named(tmp_path):
@@ -277,7 +277,7 @@ def test_other_files_are_no_images(folder, tmp_path):
 def test_pixels_are_enlarged_and_normalised():
     grey = np.zeros((1, 28, 28), np.uint8)
     grey[:, :, 14:] = 255
-    inputs = images.enlarged(56, (0.5, 0.25, 0.0), (0.5, 0.25, 2.0))
+    inputs = images.enlarged(56, "bilinear", (0.5, 0.25, 0.0), (0.5, 0.25, 2.0))
     (pixels,) = inputs(image_files.Images(grey, np.zeros(1, np.int64)), torch.zeros(1).double())
     assert pixels.shape == (1, 3, 56, 56)
     assert pixels.dtype == torch.float64
@@ -285,6 +285,17 @@ def test_pixels_are_enlarged_and_normalised():
     assert pixels[0, :, 0, -1].tolist() == [1, 3, 0.5]
     # Bilinear: the edge between columns 27 and 28 is a ramp of two pixels.
     assert pixels[0, 2, 0, 26:30].tolist() == [0, 0.125, 0.375, 0.5]
+
+
+def test_pixels_are_enlarged_as_is_asked_for():
+    grey = np.arange(28 * 28, dtype=np.uint8).reshape(1, 28, 28)
+    batch = image_files.Images(grey, np.zeros(1, np.int64))
+    found = [
+        images.enlarged(56, how, (0, 0, 0), (1, 1, 1))(batch, torch.zeros(1))[0]
+        for how in ("nearest", "bilinear", "bicubic")
+    ]
+    assert torch.equal(found[0][0, 0, ::2, ::2] * 255, torch.from_numpy(grey[0]).float())
+    assert not any(torch.allclose(found[i], found[j]) for i, j in ((0, 1), (0, 2), (1, 2)))
 
 
 def test_a_network_with_a_head(folder):
@@ -302,7 +313,7 @@ def test_a_network_with_a_head(folder):
     assert len(before) == 2 * sum(block.kind == "normalisation" for block in net.blocks.values())
     loss = net.loss(net.start, batch)
     assert all(torch.equal(net.statistics[name], before[name]) for name in before)
-    # In training, the batch's own statistics act, and a hundredth of them is kept.
+    # In training, the batch's own statistics act, and a share of them is kept.
     torch.manual_seed(0)
     trained = net.loss(net.start, batch, training=True)
     assert trained != loss
@@ -313,10 +324,41 @@ def test_a_network_with_a_head(folder):
     assert torch.equal(net.loss(net.start, batch), loss)
 
 
+@pytest.mark.parametrize("renewed", [0.0, 0.1, 0.4])
+def test_running_statistics_take_the_share_that_is_asked_for(folder, renewed):
+    weights = efficientnet.weights(efficientnet_file())
+    whole, own = (
+        build(image_net(renewed=share), 1, [data(folder), weights]) for share in (1.0, renewed)
+    )
+    stem = "body.stem.normalisation.running_mean"
+    before = own.statistics[stem].clone()
+    for net in (whole, own):
+        net.loss(net.start, net.train.take(np.arange(5)), training=True)
+    expected = before + renewed * (whole.statistics[stem] - before)
+    assert torch.allclose(own.statistics[stem], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "size"), [("efficientnet", 64), ("vit_s", 42)])
+def test_features_are_left_out_in_training_alone(folder, name, size):
+    if name == "vit_s":
+        weights = {key: value.numpy() for key, value in small_vit().state_dict().items()}
+    else:
+        weights = efficientnet.weights(efficientnet_file())
+    none, some = (
+        build(image_net(name, size=size, dropout=share), 1, [data(folder), weights])
+        for share in (0.0, 0.5)
+    )
+    batch = none.train.take(np.arange(3))
+    assert torch.equal(none.loss(none.start, batch), some.loss(some.start, batch))
+    torch.manual_seed(0)
+    lost = [float(net.loss(net.start, batch, training=True)) for net in (none, some)]
+    assert lost[0] != lost[1]
+
+
 def test_losses_are_means_over_all_samples(folder):
     module = small_vit()
     weights = {name: value.numpy() for name, value in module.state_dict().items()}
-    choice = CHOICE.model_copy(update={"net": "vit_s", "size": 42})
+    choice = image_net("vit_s", size=42)
     net = build(choice, 1, [data(folder), weights])
     assert not net.statistics
     assert net.blocks["body.layernorm.weight"][:2] == (3, "normalisation")
@@ -325,7 +367,9 @@ def test_losses_are_means_over_all_samples(folder):
     assert net.blocks["body.embeddings.cls_token"][:2] == (0, "embedding")
     loss, accuracy = net.evaluate(net.start, net.train, size=7)
     with torch.no_grad():
-        (pixels,) = images.enlarged(42, vit.MEAN, vit.DEVIATION)(net.train, torch.zeros(1))
+        (pixels,) = images.enlarged(42, choice.enlarged, vit.MEAN, vit.DEVIATION)(
+            net.train, torch.zeros(1)
+        )
         logits = vit.features(module, pixels) @ net.start["head.weight"].T
     labels = torch.from_numpy(net.train.labels)
     expected = torch.nn.functional.cross_entropy(logits, labels)

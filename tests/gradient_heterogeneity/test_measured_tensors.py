@@ -3,10 +3,13 @@
 from contextlib import suppress
 from itertools import pairwise
 
+import configured
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from configured import DEVIATION, MASKING, tiny_net
+from configured import text_net as text
 from small_networks import TEXT, Memory, shape
 from tiers import quick_first
 
@@ -43,31 +46,32 @@ from transformer_dynamics.gradient_heterogeneity.data import words as words_data
 from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     MeasuredJob,
     MeasuredRuns,
-    Measuring,
     PairJob,
 )
 from transformer_dynamics.gradient_heterogeneity.measures import one_step as one_step_metric
 from transformer_dynamics.gradient_heterogeneity.measures import spread, states
 from transformer_dynamics.gradient_heterogeneity.measures import tensors as tensors_metric
-from transformer_dynamics.gradient_heterogeneity.net_settings import TextNet, TinyNet, WordsJob
-from transformer_dynamics.gradient_heterogeneity.run_settings import Training
+from transformer_dynamics.gradient_heterogeneity.net_settings import WordsJob
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
 
 pytestmark = pytest.mark.numerical
 
 TEXTS = TextChoice(name="trec6", length=10, train=30, validation=6)
-EXACT = Measuring(batches=2, size=5, curved=1, tolerance=1e-13, products=400)
-FEW = Measuring(batches=3, size=4, curved=1, products=4)
-TRAINING = Training(optimiser="adam", rate=1e-2, steps=4, batch_size=5, points=2, slice=8)
+EXACT = configured.measuring(batches=2, size=5, curved=1, tolerance=1e-13, products=400)
+FEW = configured.measuring(batches=3, size=4, curved=1, tolerance=1e-3, products=4)
+TRAINING = configured.training(rate=1e-2, steps=4, batch_size=5, points=2, slice=8)
 PAIR = PairJob(
     shape=shape("pre"),
     words=30,
     texts=TEXTS,
+    head_deviation=DEVIATION,
+    masking=MASKING,
     measuring=FEW,
     masked=TRAINING,
     tunings={"sgd": TRAINING.model_copy(update={"optimiser": "sgd"}), "adam": TRAINING},
 )
-MEASURED = MeasuredJob(net=TextNet(texts=TEXTS), measuring=FEW, tuning=TRAINING)
+LEAST = FEW.least
+MEASURED = MeasuredJob(net=text(TEXTS), measuring=FEW, tuning=TRAINING)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +108,7 @@ def measured_run(text_data):
 
 def exact(placement, word_data):
     """A small transformer in float64."""
-    net = build(TinyNet(shape=shape(placement), words=30, texts=TEXTS), 1, [word_data])
+    net = build(tiny_net(shape(placement), TEXTS), 1, [word_data])
     return net, {name: tensor.double() for name, tensor in net.start.items()}
 
 
@@ -157,7 +161,7 @@ def test_steps_are_those_of_their_formulas(word_data):
     kinds = {"all": {"matrix", "embedding", "normalisation", "head"}, "matrices": {"matrix"}}
     for i, kept in enumerate(kinds.values()):
         names = [name for name, block in net.blocks.items() if block.kind in kept]
-        floor = np.median([max(h[name], 0) for name in names]) / 100
+        floor = np.median([max(h[name], 0) for name in names]) / EXACT.limit
         for j, scale in enumerate(
             (lambda g, _: g, lambda g, _: g.sign(), lambda g, least: g / least)
         ):
@@ -167,7 +171,7 @@ def test_steps_are_those_of_their_formulas(word_data):
             assert found.slopes[0, i, j] == pytest.approx(slope, rel=1e-10)
             assert found.bends[0, i, j] == pytest.approx(bend, rel=1e-10)
             for k in (0, 4, 7):
-                eta = one_step.FACTORS[k] * slope / bend
+                eta = EXACT.factors[k] * slope / bend
                 moved = {name: parameters[name] - eta * d[name] for name in names}
                 decrease = before - float(net.loss(parameters | moved, batch))
                 assert found.decreases[0, i, j, k] == pytest.approx(decrease, rel=1e-9, abs=1e-12)
@@ -180,30 +184,42 @@ def test_the_table_of_steps_has_what_is_sure(pair_run):
     )
     assert set(table["state"]) == {"sgd", "adam"}
     states_, sets, methods = 2, len(one_step.SETS), len(one_step.METHODS)
-    assert len(table) == states_ * sets * methods * len(one_step.FACTORS)
+    assert len(table) == states_ * sets * methods * len(FEW.factors)
     row = table.query(
         "state == 'adam' and set == 'matrices' and method == 'sign' and factor == 0.5"
     ).iloc[0]
     slope, bend = found["slopes"][0, 4, 0, 1, 1], found["bends"][0, 4, 0, 1, 1]
     assert row["rate"] == pytest.approx(0.5 * slope / bend)
     assert row["sure"] == pytest.approx(0.5 * slope**2 / bend - 0.125 * slope**2 / bend)
-    assert row["decrease"] == found["decreases"][0, 4, 0, 1, 1, one_step.FACTORS.index(0.5)]
+    assert row["decrease"] == found["decreases"][0, 4, 0, 1, 1, FEW.factors.index(0.5)]
 
 
 def test_batches_share_no_sample(word_data):
     net, _ = exact("post", word_data)
-    one = list(measuring.batches(net, Measuring(batches=5, size=6), 1))
+    one = list(measuring.batches(net, configured.measuring(batches=5, size=6), 1))
     tokens = np.concatenate([batch.tokens for batch in one])
     key = sorted(map(bytes, tokens))
     assert key == sorted(map(bytes, net.train.tokens))
-    again = list(measuring.batches(net, Measuring(batches=2, size=6), 1))
+    again = list(measuring.batches(net, configured.measuring(batches=2, size=6), 1))
     assert all(np.array_equal(a.tokens, b.tokens) for a, b in zip(one[:2], again, strict=True))
-    other = next(measuring.batches(net, Measuring(batches=2, size=6), 2))
+    other = next(measuring.batches(net, configured.measuring(batches=2, size=6), 2))
     assert not np.array_equal(other.tokens, one[0].tokens)
 
 
+def test_an_encoder_leaves_out_as_much_as_is_asked_for(text_data):
+    def losses(dropout):
+        net = build(text(TEXTS, dropout=dropout), 1, text_data)
+        batch = net.train.take(np.arange(6))
+        torch.manual_seed(0)
+        return [float(net.loss(net.start, batch, training=way)) for way in (False, True)]
+
+    none, some, published = (losses(share) for share in (0.0, 0.5, None))
+    assert none[0] == some[0] == published[0] == pytest.approx(none[1], rel=1e-5)
+    assert len({none[1], some[1], published[1]}) == 3
+
+
 def test_words_that_never_occur_change_nothing(text_data):
-    net = build(TextNet(texts=TEXTS), 1, text_data)
+    net = build(text(TEXTS), 1, text_data)
     batch = net.train.take(np.arange(6))
     loss, gradients = net.gradients(net.start, batch)
     body = build_encoder(Pretrained.of(text_data[1]))
@@ -242,7 +258,7 @@ def test_the_largest_eigenvalue_is_found_beside_larger_negative_ones(seed):
         return (matrix @ vector.flatten()).reshape(vector.shape)
 
     def found(**how):
-        return largest_eigenvalue(product, like, torch.Generator().manual_seed(seed), **how)
+        return largest_eigenvalue(product, like, torch.Generator().manual_seed(seed), LEAST, **how)
 
     top = found(tolerance=1e-12)
     assert top.eigenvalue == pytest.approx(1.5, rel=1e-10)
@@ -263,7 +279,7 @@ def test_a_small_eigenvalue_is_not_lost_in_many_zeros_beside_a_large_negative_on
     values = torch.zeros(3000)
     values[0], values[1] = -1000, 20
     random = torch.Generator().manual_seed(seed)
-    top = largest_eigenvalue(lambda vector: values * vector, values, random, tolerance=0.03)
+    top = largest_eigenvalue(lambda vector: values * vector, values, random, LEAST, tolerance=0.03)
     assert top.eigenvalue == pytest.approx(20, rel=0.03)
 
 
@@ -291,7 +307,7 @@ def test_an_interrupted_measurement_goes_on_to_the_same_bits(
 def test_what_pairs_share_and_what_they_return(word_data, pair_run):
     found = pair_run
     assert found["states"].tolist() == [["initial", "masked", "pretrained", "sgd", "adam"]]
-    tensors_of = len(tiny.masked_net(PAIR.shape, 1, word_data).blocks)
+    tensors_of = len(tiny.masked_net(PAIR.net, MASKING, 1, word_data).blocks)
     assert found["norms"].shape == (1, 5, 3, tensors_of)
     assert found["curvatures"].shape == (1, 5, 1, tensors_of)
     # Curvatures are those after fine-tuning.
@@ -309,7 +325,7 @@ def test_what_pairs_share_and_what_they_return(word_data, pair_run):
 
 def test_what_is_not_measured_is_refused():
     with pytest.raises(ValueError, match="only 2 batches"):
-        Measuring(batches=2, curved=3)
+        configured.measuring(batches=2, curved=3)
 
 
 def test_tables_of_tensors_and_spread(pair_run, measured_run):
@@ -377,9 +393,30 @@ def test_what_is_not_defined_has_no_number_and_stops_no_other(capsys):
         spread.of_curvatures(state._replace(found=state.found._replace(curvatures=away)), chosen)
 
 
+def test_an_iteration_goes_on_to_the_least_products():
+    values = torch.arange(1.0, 50.0)
+    for least in (1, 5, 12):
+        random = torch.Generator().manual_seed(1)
+        top = largest_eigenvalue(lambda v: values * v, values, random, least, tolerance=1e3)
+        assert top.products == least
+
+
+def test_steps_are_tried_at_the_factors_and_rates_end_at_the_limit(word_data):
+    net, parameters = exact("post", word_data)
+    few = EXACT.model_copy(update={"factors": [0.25, 8.0], "products": 12})
+    usual, near = (
+        measuring.measure(net, parameters, few.model_copy(update={"limit": limit}), 1)
+        for limit in (EXACT.limit, 1.0)
+    )
+    assert usual.decreases.shape[-1] == 2
+    methods = [one_step.METHODS.index(name) for name in ("gradient", "sign", "block_rates")]
+    is_same = [np.array_equal(usual.slopes[..., i], near.slopes[..., i]) for i in methods]
+    assert is_same == [True, True, False]
+
+
 def test_a_product_that_is_not_finite_ends_the_iteration():
     random = torch.Generator().manual_seed(1)
-    top = largest_eigenvalue(lambda vector: vector * torch.inf, torch.zeros(50), random)
+    top = largest_eigenvalue(lambda vector: vector * torch.inf, torch.zeros(50), random, LEAST)
     assert np.isnan(top.eigenvalue)
     assert top.products == 1
 
@@ -399,6 +436,7 @@ def made_up():
             np.array([[2.0, -1.0, 0.0, np.nan, 5.0]]), np.ones((1, 5), np.int64),
             *np.zeros((3, 1)),
         ),
+        FEW,
     )  # fmt: skip
 
 
@@ -418,6 +456,12 @@ def test_numbers_of_a_made_up_network():
     size = (4 * 2 + 9 * 0.5 + 5) / 14
     assert numbers["lambda_g"] == pytest.approx(gradient)
     assert numbers["lambda_p"] == pytest.approx([size, size])
+    near = state._replace(
+        found=state.found._replace(curvatures=upward),
+        measuring=configured.measuring(limit=1),
+    )
+    # No curvature counts as less than the median, which is 2.
+    assert spread.of_curvatures(near, whole)["block_gain"][0] < numbers["block_gain"][0]
     # Norms of 1 are 1.2 times those of 2, which are sqrt 26; 14 entries are not zero.
     kappa = (1.2 * 8) ** 2 / (14 * 26)
     assert numbers["advantage"] == pytest.approx(kappa * gradient / size)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from configured import optimizer
 
 from replication.errors import InputError
 from transformer_dynamics.gradient_heterogeneity import optimizer_settings, optimizers
@@ -34,7 +35,7 @@ def test_pytorchs_optimisers_to_the_bit(name, dtype):
     now = drawn(0, dtype)
     leaves = {key: tensor.clone().requires_grad_() for key, tensor in now.items()}
     theirs = OF_PYTORCH[name](leaves.values())
-    ours = Optimizer(name, epsilon=1e-4 if name == "adam" else 1e-8)
+    ours = optimizer(name, epsilon=1e-4 if name == "adam" else 1e-8)
     state = optimizers.begin(ours, now)
     for step in range(20):
         gradients = drawn(step + 1, dtype, 10.0 ** (step % 5 - 3))
@@ -51,7 +52,7 @@ def test_pytorchs_optimisers_to_the_bit(name, dtype):
 def test_signs_are_those_of_the_released_formula(name, momentum):
     """Without momentum the released class takes the gradient's sign itself."""
     now = drawn(0, torch.float32)
-    ours = Optimizer(name)
+    ours = optimizer(name)
     state = optimizers.begin(ours, now)
     expected = {key: tensor.clone() for key, tensor in now.items()}
     average = {key: torch.zeros_like(tensor) for key, tensor in now.items()}
@@ -67,7 +68,7 @@ def test_signs_are_those_of_the_released_formula(name, momentum):
 
 @pytest.mark.parametrize("name", optimizer_settings.NAMES)
 def test_seeds_go_together_as_they_go_alone(name):
-    ours = Optimizer(name)
+    ours = optimizer(name)
     starts = [drawn(seed, torch.float64) for seed in range(3)]
     together = {key: torch.stack([start[key] for start in starts]) for key in SHAPES}
     alone = [(start, optimizers.begin(ours, start)) for start in starts]
@@ -84,6 +85,41 @@ def test_seeds_go_together_as_they_go_alone(name):
     for seed, (parameters, _) in enumerate(alone):
         for key in SHAPES:
             assert (together[key][seed] - parameters[key]).abs().max() < 1e-13
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_weight_decay_is_that_of_adamw_to_the_bit(dtype):
+    now = drawn(0, dtype)
+    leaves = {key: tensor.clone().requires_grad_() for key, tensor in now.items()}
+    theirs = torch.optim.AdamW(leaves.values(), lr=0.03, weight_decay=0.5)
+    ours = optimizer("adam", weight_decay=0.5)
+    state = optimizers.begin(ours, now)
+    for step in range(5):
+        gradients = drawn(step + 1, dtype)
+        for key, leaf in leaves.items():
+            leaf.grad = gradients[key].clone()
+        theirs.step()
+        now, state = optimizers.advance(ours, now, gradients, state, 0.03)
+    assert all(torch.equal(now[key], leaf.detach()) for key, leaf in leaves.items())
+
+
+@pytest.mark.parametrize("name", optimizer_settings.NAMES)
+def test_averages_and_weight_decay_act_on_the_optimisers_that_have_them(name):
+    def end(**changes):
+        ours = optimizer(name, **changes)
+        now = drawn(0, torch.float64)
+        state = optimizers.begin(ours, now)
+        for step in range(3):
+            now, state = optimizers.advance(ours, now, drawn(step + 1, torch.float64), state, 0.1)
+        return now["matrix"]
+
+    usual = end()
+    for change, acts in (
+        ({"momentum": 0.5}, name in {"sgd_momentum", "signum", "adam"}),
+        ({"second": 0.5}, name in {"rmsprop", "adam"}),
+        ({"weight_decay": 0.1}, True),
+    ):
+        assert torch.equal(end(**change), usual) == (not acts), change
 
 
 @pytest.mark.parametrize("most", [0.5, 1.0, 100.0])
@@ -105,7 +141,7 @@ def test_the_first_step_of_rmsprop_is_ten_rates_and_adams_one():
     now = {"one": torch.zeros(3, dtype=torch.float64)}
     g = {"one": torch.tensor([1e-2, -1.0, 50.0], dtype=torch.float64)}
     for name, rates in (("rmsprop", 10.0), ("adam", 1.0)):
-        ours = Optimizer(name)
+        ours = optimizer(name)
         moved, _ = optimizers.advance(ours, now, g, optimizers.begin(ours, now), 1e-3)
         expected = -rates * 1e-3 * torch.sign(g["one"])
         assert (moved["one"] / expected - 1).abs().max() < 1e-5
@@ -113,9 +149,9 @@ def test_the_first_step_of_rmsprop_is_ten_rates_and_adams_one():
 
 def test_clipping_leaves_signs_alone():
     now, g = drawn(0, torch.float64), drawn(1, torch.float64, 50.0)
-    ours = Optimizer("signsgd")
+    ours = optimizer("signsgd")
     state = optimizers.begin(ours, now)
-    small, norm = optimizers.clipped(g, optimizers.CLIPPING)
+    small, norm = optimizers.clipped(g, 1.0)
     assert float(norm) > 50
     free, clipped = (optimizers.advance(ours, now, x, state, 0.1)[0] for x in (g, small))
     assert all(torch.equal(free[key], clipped[key]) for key in now)

@@ -177,14 +177,29 @@ def pairs_with(**changes):
         (pairs_with(deviations=[0.05, 0.0500000001]), "deviations: two of these"),
         (pairs_with(deviations=[0.06, 0.05]), "initial and trained both have depth 6 and"),
         (pairs_with(masked=None), "masked words first"),
-        (pairs_with(masked={"frozen": True}), "masked: all blocks"),
-        (pairs_with(tunings={"adam": {"exponent": 1}}), "tunings > adam: all blocks"),
+        (pairs_with(masked={"frozen": True}), "masked: unknown key 'frozen'"),
+        (pairs_with(tunings={"adam": {"exponent": 1}}), "tunings > adam: unknown key 'exponent'"),
         (pairs_with(tunings={"initial": PLAIN}), "tunings: initial: the name has a meaning"),
         (pairs_with(tunings={"on_texts_adam": PLAIN}), "tunings: on_texts_adam: the name"),
         (
             {"heterogeneity": {"cases": {"cola": {"tuning": {"frozen": True}}}}},
-            "cola > tuning: all blocks",
+            "cola > tuning: unknown key 'frozen'",
         ),
+        ({"networks": {"head_deviation": 0}}, "networks > head_deviation: .* greater than 0"),
+        ({"networks": {"dropout": {"encoder": 1}}}, "dropout > encoder: .* less than 1"),
+        ({"networks": {"dropout": {"vit_s": None}}}, "dropout > vit_s: .* valid number"),
+        ({"networks": {"renewed": 1.1}}, "networks > renewed: .* less than or equal to 1"),
+        ({"networks": {"enlarged": "cubic"}}, "networks > enlarged: .*'bicubic'"),
+        ({"training": {"averages": {"signum": 1}}}, "averages > signum: .* less than 1"),
+        ({"training": {"averages": {"adam": {"second": 1}}}}, "adam > second: .* less than 1"),
+        ({"training": {"weight_decay": -0.1}}, "weight_decay: .* greater than or equal to 0"),
+        ({"training": {"warm_up": 1}}, "training > warm_up: .* less than 1"),
+        ({"training": {"parts": 0}}, "training > parts: .* greater than or equal to 1"),
+        ({"blocks": {"limit": 0.5}}, "blocks > limit: .* greater than or equal to 1"),
+        ({"blocks": {"batches": 0}}, "blocks > batches: .* greater than or equal to 1"),
+        ({"heterogeneity": {"measuring": {"factors": [1, 1.0]}}}, "factors: every value may"),
+        ({"pairs": {"heads": 3}}, "pairs: heads: 3 is no divisor of the width, 128"),
+        ({"pairs": {"masking": {"random": 0.1}}}, "masking: random: together with mask"),
         ({"heterogeneity": {"cases": {"again": network(**ENCODER)}}}, "cola and again are of one"),
         ({"figures": {"fig5": {"experiments": []}}}, "fig5 > experiments"),
         ({"figures": {"fig6": {"tried": None}}}, "fig6 > tried"),
@@ -195,6 +210,46 @@ def pairs_with(**changes):
 def test_what_cannot_be_is_refused(changes, said):
     with pytest.raises(InputError, match=said):
         settings(changes)
+
+
+IMAGES = {"tuning_images", "optimisers_images", "heterogeneity"}
+VISION = {"tuning_vision", "optimisers_vision", "heterogeneity"}
+OF_BLOCKS = {"tuning_reparametrised", "reparametrised", "tuning_coordinates", "coordinates_again"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "experiments"),
+    [
+        ({"networks": {"dropout": {"efficientnet": 0.5}}}, IMAGES),
+        ({"networks": {"dropout": {"vit_s": 0.5}}}, VISION),
+        ({"networks": {"renewed": 0.5}}, IMAGES),
+        ({"networks": {"enlarged": "nearest"}}, IMAGES | VISION),
+        ({"training": {"averages": {"rmsprop": 0.5}}}, set()),
+        ({"training": {"warm_up": 0.5}}, {"pairs"}),
+        ({"training": {"parts": 2}}, set()),
+        ({"blocks": {"limit": 2}}, OF_BLOCKS),
+        ({"heterogeneity": {"measuring": {"factors": [1]}}}, {"heterogeneity"}),
+        ({"pairs": {"masking": {"share": 0.5}}}, {"pairs"}),
+        ({"pairs": {"embeddings": 1}}, {"pairs"}),
+    ],
+)
+def test_what_depends_on_a_constant_is_computed_anew_and_nothing_else(changes, experiments):
+    usual, other = (study.experiments(settings(each), Computation()) for each in ({}, changes))
+    found = {
+        name
+        for name, each in usual.items()
+        if [job.settings for job in each.runs.values()]
+        != [job.settings for job in other[name].runs.values()]
+    }
+    assert found == experiments
+
+
+def test_all_that_has_a_head_depends_on_its_deviation():
+    changes = {"networks": {"head_deviation": 0.1}}
+    usual, other = (study.experiments(settings(each), Computation()) for each in ({}, changes))
+    for name, each in usual.items():
+        for run, job in each.runs.items():
+            assert job.settings != other[name].runs[run].settings, run
 
 
 def test_words_have_a_file_for_every_number_and_length():

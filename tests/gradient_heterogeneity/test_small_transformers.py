@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from configured import DEVIATION, MASKING, tiny_net
 from small_networks import TEXT, shape
 
 from replication.errors import InputError
@@ -12,7 +13,7 @@ from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.gradient_heterogeneity import tiny, words
 from transformer_dynamics.gradient_heterogeneity.build import build
 from transformer_dynamics.gradient_heterogeneity.data import words as words_data
-from transformer_dynamics.gradient_heterogeneity.net_settings import TinyNet, WordsJob
+from transformer_dynamics.gradient_heterogeneity.net_settings import Masking, WordsJob
 
 pytestmark = pytest.mark.numerical
 
@@ -31,8 +32,11 @@ def data(tmp_path_factory):
 
 
 def net(data, placement, **changes):
-    choice = TinyNet(shape=shape(placement, **changes), words=30, texts=CHOICE)
-    return build(choice, 1, [data])
+    return build(tiny_net(shape(placement, **changes), CHOICE), 1, [data])
+
+
+def masked_net(data, placement="post"):
+    return tiny.masked_net(tiny_net(shape(placement), CHOICE), MASKING, 1, data)
 
 
 def test_words_are_counted_and_numbered():
@@ -53,7 +57,7 @@ def test_words_are_counted_and_numbered():
 
 def test_masked_words_can_be_put_back():
     stream = np.arange(10, 10 + 47, dtype=np.int32)
-    found = words.masked(stream, 12, 3)
+    found = words.masked(stream, 12, 60, MASKING, 3)
     assert found.tokens.shape == (4, 12)
     assert found.places.shape == found.labels.shape == (4, 2)
     assert (np.take_along_axis(found.tokens, found.places, axis=1) == words.MASK).all()
@@ -61,20 +65,42 @@ def test_masked_words_can_be_put_back():
     assert (found.tokens[:, 0] == words.BEGIN).all()
     np.put_along_axis(found.tokens, found.places, found.labels.astype(np.int32), axis=1)
     assert found.tokens[:, 1:].ravel().tolist() == stream[:44].tolist()
-    assert not np.array_equal(words.masked(stream, 12, 4).places, found.places)
+    assert not np.array_equal(words.masked(stream, 12, 60, MASKING, 4).places, found.places)
     # All places are masked about as often.
-    many = words.masked(np.zeros(11 * 4000, np.int32), 12, 0)
+    many = words.masked(np.zeros(11 * 4000, np.int32), 12, 60, MASKING, 0)
     counts = np.bincount(many.places.ravel(), minlength=12)
     assert counts[0] == 0
     assert np.abs(counts[1:] / 8000 - 1 / 11).max() < 0.02
     with pytest.raises(InputError, match="fewer than"):
-        words.masked(stream[:5], 12, 3)
+        words.masked(stream[:5], 12, 60, MASKING, 3)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_as_many_words_are_to_be_told_as_are_asked_for(share):
+    stream = np.arange(10, 10 + 40, dtype=np.int32)
+    found = words.masked(stream, 21, 60, MASKING.model_copy(update={"share": share}), 3)
+    assert found.places.shape == (2, share * 20)
+
+
+def test_what_stands_in_the_places_of_words():
+    """BERT's shares; places and labels are those of the mask alone."""
+    stream = np.full(11 * 4000, 7, dtype=np.int32)
+    bert = Masking(share=MASKING.share, mask=0.8, random=0.1)
+    alone, found = (words.masked(stream, 12, 60, way, 3) for way in (MASKING, bert))
+    assert np.array_equal(found.places, alone.places)
+    assert (found.labels == 7).all()
+    shown = np.take_along_axis(found.tokens, found.places, axis=1)
+    shares = [np.mean(shown == words.MASK), np.mean(shown == 7)]
+    assert shares == pytest.approx([0.8, 0.1], abs=0.02)
+    others = shown[(shown != words.MASK) & (shown != 7)]
+    assert others.min() >= len(words.SPECIAL)
+    assert others.max() < 60
 
 
 def test_a_pair_differs_in_the_placement_alone(data):
     for made in (
         lambda which: net(data, which),
-        lambda which: tiny.masked_net(shape(which), 1, data),
+        lambda which: masked_net(data, which),
     ):
         post, pre = made("post"), made("pre")
         assert list(post.start) == list(pre.start)
@@ -110,7 +136,7 @@ def test_padding_changes_nothing(data, placement):
 
 
 def test_masked_words_are_told_at_their_places(data):
-    found = tiny.masked_net(shape("pre"), 1, data)
+    found = masked_net(data, "pre")
     batch = found.train.take(np.arange(3))
     assert found.start["head"].shape == (len(data["words"]), 8)
     with torch.no_grad():
@@ -124,9 +150,15 @@ def test_masked_words_are_told_at_their_places(data):
     assert float(found.loss(found.start, batch)) == pytest.approx(float(loss), rel=1e-5)
 
 
+def test_heads_have_the_deviation_that_is_asked_for(data):
+    wide = build(tiny_net(shape(), CHOICE, head_deviation=3 * DEVIATION), 1, [data])
+    expected = 3 * net(data, "post").start["head"]
+    assert torch.allclose(wide.start["head"], expected, rtol=1e-6)
+
+
 def test_what_was_trained_gets_a_new_head(data):
-    trained = {name: tensor + 1 for name, tensor in tiny.masked_net(shape(), 1, data).start.items()}
-    choice = TinyNet(shape=shape(), words=30, texts=CHOICE)
+    trained = {name: tensor + 1 for name, tensor in masked_net(data).start.items()}
+    choice = tiny_net(shape(), CHOICE)
     found = tiny.text_net(choice, 2, data, trained)
     other = tiny.text_net(choice, 3, data, trained)
     assert found.start["head"].shape == (6, 8)

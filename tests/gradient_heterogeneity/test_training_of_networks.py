@@ -4,6 +4,7 @@ from itertools import pairwise
 from math import exp, isnan
 from types import SimpleNamespace
 
+import configured
 import numpy as np
 import pytest
 import torch
@@ -95,15 +96,17 @@ def test_steps_are_those_of_a_loop_of_pytorch(optimiser, clip, schedule):
 
 @pytest.mark.parametrize("schedule", ["linear", "constant", "cosine", "warmup"])
 @pytest.mark.parametrize("steps", [1, 7, 20, 300])
-def test_schedules_are_those_of_the_trainer(schedule, steps):
+@pytest.mark.parametrize("warm_up", [0.1, 0.25])
+def test_schedules_are_those_of_the_trainer(schedule, steps, warm_up):
     transformers = pytest.importorskip("transformers")
     name = "linear" if schedule == "warmup" else schedule
-    rising = int(np.ceil(0.1 * steps)) if schedule == "warmup" else 0
+    rising = int(np.ceil(warm_up * steps)) if schedule == "warmup" else 0
     literal = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     extra = {} if schedule == "constant" else {"num_training_steps": steps}
     known = transformers.get_scheduler(name, literal, num_warmup_steps=rising, **extra)
     for step in range(steps):
-        assert share(schedule, step, steps) == pytest.approx(known.get_last_lr()[0], abs=1e-12)
+        found = share(schedule, step, steps, warm_up)
+        assert found == pytest.approx(known.get_last_lr()[0], abs=1e-12)
         literal.step()
         known.step()
 
@@ -157,6 +160,9 @@ def test_coordinates_and_rates_follow_what_is_measured():
     # The median is that of 0, 4 and 1, as two blocks are biases.
     assert [*given.rates.values()] == pytest.approx([100, 1 / 4, 1 / 2, 1, 1 / 800])
     assert not given.scales
+    near = training(block_rates=True, blocks=configured.BLOCKS.model_copy(update={"limit": 10}))
+    given = measured_coordinates.coordinates(near, network, found)
+    assert [*given.rates.values()] == pytest.approx([10, 1 / 4, 1 / 2, 1, 1 / 800])
 
 
 def test_nothing_is_measured_that_is_not_needed():
@@ -167,7 +173,7 @@ def test_nothing_is_measured_that_is_not_needed():
 
 def test_curvatures_and_norms_are_those_of_dense_matrices():
     network = net()
-    found = measured_coordinates.curvatures(network, 1, 6)
+    found = measured_coordinates.curvatures(network, 1, 6, configured.BLOCKS)
     batch = network.train.take(batch_of(1, 0, 6, 20))
     for name, value in zip(SHAPES, found, strict=True):
         flat = network.start[name].flatten()
@@ -197,7 +203,38 @@ def test_a_tensor_without_gradient_has_no_curvature():
             )
         }
     )
-    assert measured_coordinates.curvatures(alone, 1, 6)[0] == 0
+    assert measured_coordinates.curvatures(alone, 1, 6, configured.BLOCKS)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "change"),
+    [
+        ("signum", {"momentum": 0.5}),
+        ("rmsprop", {"second": 0.5}),
+        ("adam", {"second": 0.5}),
+        ("sgd", {"weight_decay": 0.1}),
+        ("sgd", {"warm_up": 0.5}),
+    ],
+)
+def test_constants_of_trainings_act(optimiser, change):
+    usual, other = (
+        run(training(optimiser, schedule="warmup", **given)).parameters for given in ({}, change)
+    )
+    assert max((usual[name] - other[name]).abs().max() for name in SHAPES) > 1e-6
+
+
+def test_coordinates_follow_as_many_batches_as_are_asked_for():
+    found = [
+        measured_coordinates.measured(
+            training(exponent=1, blocks=configured.BLOCKS.model_copy(update={"batches": number})),
+            net(), 1,
+        ).norms
+        for number in (1, 3)
+    ]  # fmt: skip
+    for number, norms in zip((1, 3), found, strict=True):
+        expected = measured_coordinates.gradient_norms(net(), 1, 6, number)
+        assert norms.tolist() == expected.tolist()
+    assert not np.allclose(*found)
 
 
 def test_frozen_tensors_stay():
@@ -324,8 +361,10 @@ def test_lost_training_is_noted():
     assert all(map(isnan, state.directions[-1]))
 
 
-@pytest.mark.parametrize(("steps", "last"), [(60, 10), (200, 34), (3, 1)])
-def test_the_training_loss_is_of_the_last_sixth_of_all_batches(monkeypatch, steps, last):
+@pytest.mark.parametrize(
+    ("steps", "parts", "last"), [(60, 6, 10), (200, 6, 34), (3, 6, 1), (60, 4, 15)]
+)
+def test_the_training_loss_is_of_the_last_part_of_all_batches(monkeypatch, steps, parts, last):
     losses = np.linspace(2.0, 1.0, steps)
     arrays = {
         "points": np.array([0, steps]),
@@ -335,7 +374,7 @@ def test_the_training_loss_is_of_the_last_sixth_of_all_batches(monkeypatch, step
     }
     run = SimpleNamespace(columns={"seed": 1}, arrays=arrays)
     monkeypatch.setattr(endpoint, "trained", lambda job, runs: [run])
-    table = endpoint.measure(SimpleNamespace(), [], [])
+    table = endpoint.measure(SimpleNamespace(parts=parts), [], [])
     assert np.isnan(table["training_loss"][0])
     assert table["training_loss"][1] == pytest.approx(losses[-last:].mean())
     assert list(table["endpoint"]) == [1.8, 0.9]

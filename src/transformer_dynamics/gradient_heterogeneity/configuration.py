@@ -23,9 +23,18 @@ from transformer_dynamics.gradient_heterogeneity.grid_settings import (
     Network,
     OfWords,
 )
-from transformer_dynamics.gradient_heterogeneity.head_settings import HeadTask, HeadTraining
+from transformer_dynamics.gradient_heterogeneity.head_settings import (
+    ChosenOptimisers,
+    HeadTask,
+    HeadTraining,
+)
 from transformer_dynamics.gradient_heterogeneity.measured_grid_settings import Heterogeneity, Pairs
-from transformer_dynamics.gradient_heterogeneity.net_settings import SourceName, sources
+from transformer_dynamics.gradient_heterogeneity.net_settings import (
+    Networks,
+    SourceName,
+    sources,
+)
+from transformer_dynamics.gradient_heterogeneity.run_settings import Blocks, SharedTraining
 
 HEADS = "heads"
 """Name of the experiment with heads on features that stay."""
@@ -43,6 +52,8 @@ def _distinct(tasks: dict[str, HeadTask]) -> dict[str, HeadTask]:
 class Heads(HeadTraining):
     """Heads on features that stay as they are."""
 
+    optimisers: ChosenOptimisers
+    """All of them at the same rate."""
     tasks: Annotated[
         dict[Name, HeadTask], Field(min_length=1), AfterValidator(_distinct), REMOVABLE
     ]
@@ -62,6 +73,12 @@ class Settings(StudySettings):
     """Folders that have files under the names of `datasets.yaml`; what is not named is fetched."""
     seeds: Seeds
     """Of all experiments that do not have their own."""
+    networks: Networks
+    """What all networks share."""
+    training: SharedTraining
+    """What all trainings share."""
+    blocks: Blocks
+    """What coordinates and rates of blocks follow, before training."""
     experiments: Annotated[dict[Name, Grid], REMOVABLE]
     """Trained networks by name; `null` in an overlay removes an experiment."""
     heads: Heads
@@ -132,6 +149,9 @@ class Settings(StudySettings):
             sets={
                 name: self.choice(name).model_copy(update={"folder": None}) for name in self.sets
             },
+            networks=self.networks,
+            training=self.training,
+            blocks=self.blocks,
             device=computation.device,
         )
 

@@ -14,18 +14,10 @@ from transformer_dynamics.gradient_heterogeneity.curvature import (
     largest_eigenvalue,
 )
 from transformer_dynamics.gradient_heterogeneity.nets import Net
-from transformer_dynamics.gradient_heterogeneity.run_settings import Training
+from transformer_dynamics.gradient_heterogeneity.run_settings import Blocks, Training
 from transformer_dynamics.gradient_heterogeneity.training import Coordinates
 
 Floats = NDArray[np.float64]
-BATCHES = 16
-"""Batches whose gradients are measured."""
-TOLERANCE = 0.01
-"""Relative error of a curvature that rates follow."""
-PRODUCTS = 40
-"""Hessian-vector products after which its iteration ends anyway."""
-FLOOR = 100
-"""The smallest curvature that a rate follows is the median's share 1/100."""
 
 
 class Measured(NamedTuple):
@@ -45,10 +37,13 @@ def measured(training: Training, net: Net, seed: int) -> Measured:
         net: the network.
         seed: of batches and of starting vectors.
     """
+    blocks, size = training.blocks, _size(training, net)
     unknown = np.full(len(net.blocks), np.nan)
     return Measured(
-        gradient_norms(net, seed, _size(training, net)) if training.exponent else unknown,
-        curvatures(net, seed, _size(training, net)) if training.block_rates else unknown,
+        gradient_norms(net, seed, size, blocks.batches)
+        if blocks and training.exponent
+        else unknown,
+        curvatures(net, seed, size, blocks) if blocks and training.block_rates else unknown,
     )
 
 
@@ -57,7 +52,7 @@ def _size(training: Training, net: Net) -> int:
     return number if training.batch_size == "full" else min(training.batch_size, number)
 
 
-def gradient_norms(net: Net, seed: int, size: int, batches: int = BATCHES) -> Floats:
+def gradient_norms(net: Net, seed: int, size: int, batches: int) -> Floats:
     """[B] root mean square of ||g_b|| over the first batches of training.
 
     Args:
@@ -74,13 +69,14 @@ def gradient_norms(net: Net, seed: int, size: int, batches: int = BATCHES) -> Fl
     return np.sqrt(squares / batches)
 
 
-def curvatures(net: Net, seed: int, size: int) -> Floats:
+def curvatures(net: Net, seed: int, size: int, blocks: Blocks) -> Floats:
     """[B] the largest eigenvalue of every block's own Hessian on the first batch, at least 0.
 
     Args:
         net: the network.
         seed: of the batch and of starting vectors.
         size: of the batch.
+        blocks: how long the iteration goes on.
     """
     batch = net.train.take(batch_of(seed, 0, size, len(net.train.labels)))
     _, gradients = net.gradients(net.start, batch)
@@ -95,15 +91,16 @@ def curvatures(net: Net, seed: int, size: int) -> Floats:
             block_product(lambda theta: net.loss(theta, batch), net.start, name),
             start,
             torch.Generator().manual_seed(key),
-            TOLERANCE,
-            PRODUCTS,
+            blocks.least,
+            blocks.tolerance,
+            blocks.products,
         )
         found.append(max(top.eigenvalue, 0.0))
     return np.array(found)
 
 
 def coordinates(training: Training, net: Net, found: Measured) -> Coordinates:
-    """Coordinates log s_b = q or -q, and rates eta_b/eta = median(h)/max(h_b, median(h)/100).
+    """Coordinates log s_b = q or -q, and rates eta_b/eta = median(h)/max(h_b, median(h)/limit).
 
     The median of curvatures is that of all tensors but biases, some of which the loss does not see.
 
@@ -121,9 +118,9 @@ def coordinates(training: Training, net: Net, found: Measured) -> Coordinates:
             name: exp(training.exponent if is_above else -training.exponent)
             for name, is_above in zip(net.blocks, above, strict=True)
         }
-    if training.block_rates:
+    if training.blocks and training.block_rates:
         is_bias = np.array([block.kind == "bias" for block in net.blocks.values()])
         median = np.median(found.curvatures[~is_bias])
-        followed = np.maximum(found.curvatures, median / FLOOR)
+        followed = np.maximum(found.curvatures, median / training.blocks.limit)
         rates = dict(zip(net.blocks, (median / followed).tolist(), strict=True))
     return Coordinates(scales, rates)

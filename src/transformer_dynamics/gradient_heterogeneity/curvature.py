@@ -47,9 +47,6 @@ NEGLIGIBLE = 1e-3
 """Times the eigenvalue of largest magnitude; the largest one is not told more finely from zero."""
 ROUNDING = 1e-14
 """A length, relative to the largest eigenvalue, that is one of rounding."""
-LEAST = 8
-"""Products before Lanczos' iteration may end: at first theta_1 may be one of the many eigenvalues
-near zero, near which a residual is small, too."""
 
 
 class Top(NamedTuple):
@@ -148,6 +145,7 @@ def largest_eigenvalue(
     product: Product,
     like: Tensor,
     random: torch.Generator,
+    least: int,
     tolerance: float = RELEASED.tolerance,
     most: int = RELEASED.most,
 ) -> Top:
@@ -157,7 +155,7 @@ def largest_eigenvalue(
     never above the truth and never below what power iteration has after as many products; negative
     eigenvalues, however large, do not disturb it. With T = S theta S^T the tridiagonal matrix of
     that space and beta the length of what leaves it, some eigenvalue of H is within |beta S_(k,1)|
-    of theta_1. After `LEAST` products this ends the iteration once it is below the tolerance,
+    of theta_1. After `least` products this ends the iteration once it is below the tolerance,
     relative to theta_1 or, if larger, to `NEGLIGIBLE` times the largest |theta|. Relative to the
     largest |theta| itself it would end where a negative eigenvalue is large and theta_1 has hardly
     begun to grow.
@@ -166,6 +164,8 @@ def largest_eigenvalue(
         product: v -> H v.
         like: a tensor of v's shape and type.
         random: where the start is drawn from.
+        least: products before which it does not end, as at first theta_1 may be one of the many
+            eigenvalues near zero, near which a residual is small, too.
         tolerance: relative error that ends it.
         most: products; the number of entries is another bound.
 
@@ -190,7 +190,7 @@ def largest_eigenvalue(
         values, vectors = np.linalg.eigh(matrix)
         allowed = tolerance * max(values[-1], NEGLIGIBLE * np.abs(values).max())
         number = len(basis)
-        has_converged = number >= LEAST and length * abs(vectors[-1, -1]) <= allowed
+        has_converged = number >= least and length * abs(vectors[-1, -1]) <= allowed
         # A space that nothing leaves has all eigenvalues that the start can find.
         is_whole = length <= ROUNDING * np.abs(values).max()
         if has_converged or is_whole or number >= min(most, like.numel()):

@@ -23,13 +23,8 @@ MEAN = (127 / 255,) * 3
 """Of a channel from 0 to 1, as the network was trained."""
 DEVIATION = (128 / 255,) * 3
 """What pixels are divided by then."""
-DROPOUT = 0.2
-"""Of features, as the network was trained."""
 EPSILON = 1e-3
 """What is added to a variance."""
-FORGOTTEN = 0.1
-"""Share of a running statistic that a batch replaces: PyTorch's, as in the paper's ResNet18. By the
-0.01 that this network was trained with, statistics lag far behind in some hundred steps."""
 STEM = 32
 """Channels after the stem, and what all widths are in proportion to."""
 TOP = 1280
@@ -64,10 +59,11 @@ class EfficientNet(nn.Module):
     the build of torch for processors alone.
     """
 
-    def __init__(self, stem: int = STEM, blocks: int = BLOCKS) -> None:
+    def __init__(self, renewed: float, stem: int = STEM, blocks: int = BLOCKS) -> None:
         """With random weights.
 
         Args:
+            renewed: share of a running statistic that a batch of training replaces.
             stem: channels after the stem; others are in proportion.
             blocks: how many there are; further ones, to the end of a stage, are added.
 
@@ -86,7 +82,7 @@ class EfficientNet(nn.Module):
             hidden_dim=TOP * stem // STEM,
             hidden_act="relu6",
             batch_norm_eps=EPSILON,
-            batch_norm_momentum=FORGOTTEN,
+            batch_norm_momentum=renewed,
             drop_connect_rate=0.0,
             **{name: getattr(published, name)[:stages] for name in BY_STAGE},
         )
@@ -151,18 +147,19 @@ def weights(published: Mapping[str, Tensor]) -> dict[str, NDArray[np.float32]]:
     return found
 
 
-def build(given: Mapping[str, NDArray[np.float32]]) -> EfficientNet:
+def build(given: Mapping[str, NDArray[np.float32]], renewed: float) -> EfficientNet:
     """The network in eval mode.
 
     Args:
         given: as `weights` gives them, perhaps of a narrower network with fewer stages.
+        renewed: share of a running statistic that a batch of training replaces.
 
     Raises:
         InputError: if the package is missing, or the weights do not fit.
     """
     blocks = {name.split(".")[1] for name in given if name.startswith("blocks.")}
     try:
-        module = EfficientNet(len(given["stem.normalisation.weight"]), len(blocks))
+        module = EfficientNet(renewed, len(given["stem.normalisation.weight"]), len(blocks))
         # How many batches were averaged was published, too, but is of no use with a fixed share.
         counted = {
             name: value for name, value in module.state_dict().items() if name.endswith("_tracked")

@@ -9,15 +9,23 @@ from replication.seeds import Seeds
 from replication.strict import REMOVABLE, Count, Name, Positive, Strict, distinct
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
-    ImageNet,
     NetChoice,
+    Networks,
+    OfImages,
     Shape,
     TextNet,
     TinyNet,
 )
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON, Constant
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Name as OptimizerName
-from transformer_dynamics.gradient_heterogeneity.run_settings import Exponent, RunJob, Training
+from transformer_dynamics.gradient_heterogeneity.run_settings import (
+    Blocks,
+    Exponent,
+    Plain,
+    RunJob,
+    SharedTraining,
+    Training,
+)
 from transformer_dynamics.gradient_heterogeneity.schedules import Schedule
 
 HAS_EPSILON = frozenset({"rmsprop", "adam"})
@@ -64,7 +72,7 @@ class OfWords(Drawn):
     """How many words it knows."""
 
 
-Network = Annotated[OfTexts | OfWords | ImageNet, Field(discriminator="net")]
+Network = Annotated[OfTexts | OfWords | OfImages, Field(discriminator="net")]
 """A network and its samples."""
 
 
@@ -75,6 +83,12 @@ class Known(Strict):
     """The pretrained encoder."""
     sets: dict[TextName, TextChoice]
     """Samples of each set, without a folder."""
+    networks: Networks
+    """What networks share."""
+    training: SharedTraining
+    """What trainings share."""
+    blocks: Blocks
+    """What coordinates and rates of blocks follow."""
     device: Literal["cpu", "cuda"]
     """Where."""
 
@@ -84,11 +98,15 @@ class Known(Strict):
         Raises:
             KeyError: if a set has no samples.
         """
-        if isinstance(chosen, ImageNet):
-            return chosen
+        if isinstance(chosen, OfImages):
+            return self.networks.of_images(chosen)
+        texts, deviation = self.texts(chosen), self.networks.head_deviation
         if isinstance(chosen, OfTexts):
-            return TextNet(net=self.encoder, texts=self.texts(chosen))
-        return TinyNet(shape=chosen.shape, words=chosen.words, texts=self.texts(chosen))
+            dropout = self.networks.dropout.encoder
+            return TextNet(net=self.encoder, texts=texts, head_deviation=deviation, dropout=dropout)
+        return TinyNet(
+            shape=chosen.shape, words=chosen.words, texts=texts, head_deviation=deviation
+        )
 
     def texts(self, drawn: Drawn) -> TextChoice:
         """A set with the numbers of samples that are drawn.
@@ -129,8 +147,12 @@ class Case(Strict):
     slice: Count = 512
     """Training samples whose cross-entropy is looked at."""
 
-    def trainings(self) -> dict[str, Training]:
-        """Every run by its optimiser, rate and schedule, and in what else it differs."""
+    def trainings(self, known: Known) -> dict[str, Training]:
+        """Every run by its optimiser, rate and schedule, and in what else it differs.
+
+        Args:
+            known: what all experiments share.
+        """
         found = {}
         for optimiser, rates in self.rates.items():
             epsilons = self.epsilons if optimiser in HAS_EPSILON else [USUAL_EPSILON]
@@ -144,19 +166,20 @@ class Case(Strict):
                 if exponent:
                     words.append(f"q{exponent:g}")
                 name = "-".join(words)
-                found[name] = Training(
+                plain = Plain(
                     optimiser=optimiser,
                     rate=rate,
                     schedule=schedule,
                     epsilon=epsilon,
+                    **self.model_dump(include={"steps", "batch_size", "clip", "points", "slice"}),
+                )
+                found[name] = known.training.of(
+                    plain,
                     exponent=exponent,
-                    **self.model_dump(
-                        include={
-                            "steps", "batch_size", "clip", "block_rates", "frozen", "points",
-                            "slice",
-                        }
-                    ),
-                )  # fmt: skip
+                    block_rates=self.block_rates,
+                    frozen=self.frozen,
+                    blocks=known.blocks if exponent or self.block_rates else None,
+                )
         return found
 
 
@@ -180,5 +203,5 @@ def arms(grid: Grid, known: Known) -> dict[str, RunJob]:
             case=name, net=known.network(case.network), training=training, device=known.device
         )
         for name, case in grid.cases.items()
-        for arm, training in case.trainings().items()
+        for arm, training in case.trainings(known).items()
     }

@@ -4,25 +4,31 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import Count, Counts, Strict, distinct
+from replication.strict import Count, Counts, Positive, Strict, distinct
 from transformer_dynamics.encoders.settings import EncoderName, TextName
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Constant, Name, Optimizer
-
-Share = Annotated[float, Field(ge=0, lt=1)]
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import (
+    Averages,
+    Constant,
+    Name,
+    Optimizer,
+    Share,
+)
 
 
 class HeadOptimiser(Strict):
-    """An optimiser, with the average that it takes."""
+    """An optimiser, with the averages that it takes."""
 
     name: Name
     """Name of the optimiser."""
-    momentum: Share = 0.9
+    momentum: Share
     """Mu of SGD-m and Signum, b_1 of Adam."""
+    second: Share
+    """A of RMSProp, b_2 of Adam."""
 
     @property
     def chosen(self) -> Optimizer:
         """The optimiser with all its constants."""
-        return Optimizer(self.name, self.momentum)
+        return Optimizer(self.name, self.momentum, self.second)
 
     @property
     def beta(self) -> float:
@@ -30,6 +36,26 @@ class HeadOptimiser(Strict):
         return self.momentum if self.name in {"sgd_momentum", "signum", "adam"} else 0.0
 
 
+class ChosenOptimiser(Strict):
+    """An optimiser of heads."""
+
+    name: Name
+    """Name of the optimiser."""
+    momentum: Share | None = None
+    """Mu of SGD-m and Signum, b_1 of Adam; that of all trainings if left out."""
+
+    def with_averages(self, averages: Averages) -> HeadOptimiser:
+        """The optimiser with all averages.
+
+        Args:
+            averages: of all trainings.
+        """
+        first, second = averages.of(self.name)
+        own = first if self.momentum is None else self.momentum
+        return HeadOptimiser(name=self.name, momentum=own, second=second)
+
+
+ChosenOptimisers = Annotated[list[ChosenOptimiser], Field(min_length=1), AfterValidator(distinct)]
 HeadOptimisers = Annotated[list[HeadOptimiser], Field(min_length=1), AfterValidator(distinct)]
 
 
@@ -43,10 +69,8 @@ class HeadTask(Strict):
 
 
 class HeadTraining(Strict):
-    """How heads are trained."""
+    """How heads are trained, all at the same rate."""
 
-    optimisers: HeadOptimisers
-    """All of them at the same rate."""
     batch_sizes: Counts
     """m, samples of a batch."""
     rate: Constant
@@ -64,5 +88,9 @@ class HeadsJob(HeadTask, HeadTraining):
 
     encoder: EncoderName
     """What gives the features."""
+    optimisers: HeadOptimisers
+    """All of them at the same rate."""
+    head_deviation: Positive
+    """Standard deviation of the entries of V at the start."""
     device: Literal["cpu", "cuda"]
     """Device that trains."""

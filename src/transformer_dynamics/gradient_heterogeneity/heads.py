@@ -99,7 +99,7 @@ def samples(
 def _trained(job: HeadsJob, seed: int, known: Samples) -> NDArray[np.float64]:
     """[optimiser, batch size, point, `LOOKED_AT`]."""
     features, labels, classes = known
-    start = drawn_head(classes, features.shape[1], seed)
+    start = drawn_head(classes, features.shape[1], seed, job.head_deviation)
     axes = (len(job.optimisers), len(job.batch_sizes))
     # Both as [optimiser, batch size, ...].
     heads = {

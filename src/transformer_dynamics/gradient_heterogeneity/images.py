@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity import efficientnet, vit
 from transformer_dynamics.gradient_heterogeneity.image_files import CLASSES, Images, samples
-from transformer_dynamics.gradient_heterogeneity.net_settings import ImageNet
+from transformer_dynamics.gradient_heterogeneity.net_settings import Enlarging, ImageNet
 from transformer_dynamics.gradient_heterogeneity.nets import (
     Headed,
     Inputs,
@@ -22,18 +22,21 @@ from transformer_dynamics.gradient_heterogeneity.nets import (
 )
 
 
-def enlarged(size: int, mean: Sequence[float], deviation: Sequence[float]) -> Inputs:
-    """From images to normalised pixels [n, 3, size, size], bilinear and with equal channels.
+def enlarged(
+    size: int, how: Enlarging, mean: Sequence[float], deviation: Sequence[float]
+) -> Inputs:
+    """From images to normalised pixels [n, 3, size, size] with equal channels.
 
     Args:
         size: pixels along an edge.
+        how: what stands between the pixels of an image.
         mean: [3] of channels from 0 to 1.
         deviation: [3] what they are divided by.
     """
 
     def inputs(batch: Images, like: Tensor) -> tuple[Tensor]:
         grey = torch.from_numpy(np.array(batch.pixels)).to(like)[:, None] / 255
-        large = nn.functional.interpolate(grey, size=(size, size), mode="bilinear")
+        large = nn.functional.interpolate(grey, size=(size, size), mode=how)
         centre, scale = (like.new_tensor(values)[:, None, None] for values in (mean, deviation))
         # Channels last in memory, as convolutions are a third faster so.
         return (((large - centre) / scale).contiguous(memory_format=torch.channels_last),)
@@ -50,20 +53,17 @@ class Network(NamedTuple):
     """phi [n, h] of the body and pixels."""
     width: int
     """h."""
-    dropout: float
-    """Probability of a feature to be left out in training."""
     mean: Sequence[float]
     """[3] as `enlarged` takes it."""
     deviation: Sequence[float]
     """[3] as `enlarged` takes it."""
 
 
-def _efficientnet(weights: Mapping[str, NDArray[np.float32]]) -> Network:
+def _efficientnet(weights: Mapping[str, NDArray[np.float32]], renewed: float) -> Network:
     return Network(
-        efficientnet.build(weights),
+        efficientnet.build(weights, renewed),
         nn.Module.__call__,
         len(weights["top.normalisation.weight"]),
-        efficientnet.DROPOUT,
         efficientnet.MEAN,
         efficientnet.DEVIATION,
     )
@@ -71,7 +71,7 @@ def _efficientnet(weights: Mapping[str, NDArray[np.float32]]) -> Network:
 
 def _vit(weights: Mapping[str, NDArray[np.float32]]) -> Network:
     width = len(weights["layernorm.weight"])
-    return Network(vit.build(weights), vit.features, width, 0.0, vit.MEAN, vit.DEVIATION)
+    return Network(vit.build(weights), vit.features, width, vit.MEAN, vit.DEVIATION)
 
 
 def net(
@@ -89,12 +89,13 @@ def net(
         InputError: if weights do not fit.
     """
     images, weights = data
-    network = _efficientnet(weights) if choice.net == "efficientnet" else _vit(weights)
-    head = drawn_head(CLASSES, network.width, seed)
-    module = Headed(network.body, network.features, head, network.dropout).to(device)
+    renewed = choice.renewed
+    network = _vit(weights) if renewed is None else _efficientnet(weights, renewed)
+    head = drawn_head(CLASSES, network.width, seed, choice.head_deviation)
+    module = Headed(network.body, network.features, head, choice.dropout).to(device)
     start = started(module)
     return Net(
-        of_module(module, enlarged(choice.size, network.mean, network.deviation)),
+        of_module(module, enlarged(choice.size, choice.enlarged, network.mean, network.deviation)),
         start,
         described(start),
         *samples(choice, seed, images),

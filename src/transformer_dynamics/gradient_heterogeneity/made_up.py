@@ -94,7 +94,7 @@ def efficientnet_file(stem: int = 8, blocks: int = 3) -> dict[str, Any]:
     inside = {new: old for old, new in efficientnet.INSIDE.items()}
     random = generator(0, "made-up EfficientNet")
     published = {"_fc.weight": torch.zeros(3, 40 * stem), "_fc.bias": torch.zeros(3)}
-    for name, tensor in efficientnet.EfficientNet(stem, blocks).state_dict().items():
+    for name, tensor in efficientnet.EfficientNet(0.0, stem, blocks).state_dict().items():
         part, _, last = name.rpartition(".")
         if part.startswith("blocks."):
             _, number, inner = part.split(".", 2)

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from replication.seeds import Seeds
-from replication.strict import REMOVABLE, Counts, Name, Positive, Strict
+from replication.strict import REMOVABLE, Count, Counts, Name, Positive, Strict
 from transformer_dynamics.gradient_heterogeneity.grid_settings import (
     Drawn,
     Known,
@@ -17,10 +17,10 @@ from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     MeasuredJob,
     Measuring,
     PairJob,
-    Plain,
     Tunings,
 )
-from transformer_dynamics.gradient_heterogeneity.net_settings import Shape
+from transformer_dynamics.gradient_heterogeneity.net_settings import Masking, Shape, check_heads
+from transformer_dynamics.gradient_heterogeneity.run_settings import Plain
 
 Placement = Literal["post", "pre"]
 PLACEMENTS: tuple[Placement, ...] = ("post", "pre")
@@ -90,6 +90,14 @@ class Pairs(Strict):
     """How many words they know."""
     length: Annotated[int, Field(ge=2)]
     """T, of running and of labelled texts."""
+    width: Count
+    """d."""
+    heads: Count
+    """H, a divisor of d."""
+    embeddings: Positive | None
+    """Standard deviation of random embeddings; `null` for that of matrices, or 1 as PyTorch's."""
+    masking: Masking
+    """Which words are masked, and how."""
     cases: Annotated[dict[Name, PairCase], Field(min_length=1), REMOVABLE]
     """By name; `null` in an overlay removes one."""
     seeds: Seeds | None = None
@@ -97,6 +105,7 @@ class Pairs(Strict):
 
     @model_validator(mode="after")
     def _check_cases(self) -> Self:
+        check_heads(self.width, self.heads)
         known: dict[tuple[int, float | None], str] = {}
         for name, case in self.cases.items():
             for shape in product(case.depths, case.deviations):
@@ -115,7 +124,7 @@ def measured_arms(grid: Heterogeneity, known: Known) -> dict[str, MeasuredJob]:
         name: MeasuredJob(
             net=known.network(case.network),
             measuring=grid.measuring,
-            tuning=case.tuning,
+            tuning=None if case.tuning is None else known.training.of(case.tuning),
             device=known.device,
         )
         for name, case in grid.cases.items()
@@ -130,13 +139,21 @@ def pair_arms(grid: Pairs, known: Known) -> dict[str, PairJob]:
             spread = "torch" if deviation is None else f"{deviation:g}"
             found[f"{name}-{placement}{depth}-{spread}"] = PairJob(
                 shape=Shape(
-                    placement=placement, depth=depth, deviation=deviation, length=grid.length
+                    placement=placement,
+                    depth=depth,
+                    width=grid.width,
+                    heads=grid.heads,
+                    length=grid.length,
+                    deviation=deviation,
+                    embeddings=grid.embeddings,
                 ),
                 words=grid.words,
                 texts=known.texts(grid.drawn),
+                head_deviation=known.networks.head_deviation,
+                masking=grid.masking,
                 measuring=case.measuring,
-                masked=case.masked,
-                tunings=case.tunings,
+                masked=None if case.masked is None else known.training.of(case.masked),
+                tunings={own: known.training.of(plain) for own, plain in case.tunings.items()},
                 device=known.device,
             )
     return found

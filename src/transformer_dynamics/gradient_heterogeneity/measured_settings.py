@@ -4,10 +4,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.strict import Count, Name, Positive, Strict
+from replication.strict import Count, Name, Positive, Positives, Strict
 from transformer_dynamics.encoders.settings import TextChoice
-from transformer_dynamics.gradient_heterogeneity.net_settings import NetChoice, Shape, TinyNet
-from transformer_dynamics.gradient_heterogeneity.run_settings import Training
+from transformer_dynamics.gradient_heterogeneity.net_settings import (
+    Masking,
+    NetChoice,
+    Shape,
+    TinyNet,
+)
+from transformer_dynamics.gradient_heterogeneity.run_settings import Limit, Plain, Training
 
 INITIAL = "initial"
 """State of random weights, on masked words."""
@@ -38,6 +43,13 @@ class Measuring(Strict):
     change."""
     products: Count = 100
     """Hessian-vector products after which it ends anyway; as released, for each vector."""
+    least: Count
+    """Products before which Lanczos' iteration does not end: at first its largest value may be one
+    of the many eigenvalues near zero, near which a residual is small, too."""
+    limit: Limit
+    """How far a rate by curvature may be above that of the median block."""
+    factors: Positives
+    """Of the rate eta* that is sure to gain most, at which one step is tried."""
 
     @model_validator(mode="after")
     def _check_batches(self) -> Self:
@@ -46,17 +58,7 @@ class Measuring(Strict):
         return self
 
 
-def _plain(training: Training) -> Training:
-    if training.exponent or training.block_rates or training.frozen:
-        raise ValueError("all blocks are trained, at one rate and as they are")
-    return training
-
-
-Plain = Annotated[Training, AfterValidator(_plain)]
-"""Training of measured networks."""
-
-
-def _free(tunings: dict[str, Training]) -> dict[str, Training]:
+def _free(tunings: dict[str, Plain]) -> dict[str, Plain]:
     for name in tunings:
         if name in {INITIAL, MASKED, PRETRAINED} or name.startswith(ON):
             raise ValueError(f"{name}: the name has a meaning; choose another")
@@ -74,7 +76,7 @@ class MeasuredJob(Strict):
     """Which, on which samples."""
     measuring: Measuring
     """What is measured."""
-    tuning: Plain | None = None
+    tuning: Training | None = None
     """How it is fine-tuned, and then measured again; only measured before if left out."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where."""
@@ -94,11 +96,15 @@ class PairJob(Strict):
     """How many there are."""
     texts: TextChoice
     """Labelled texts."""
+    head_deviation: Positive
+    """Standard deviation of the entries of heads."""
+    masking: Masking
+    """Which words are masked, and how."""
     measuring: Measuring
     """What is measured."""
-    masked: Plain | None = None
+    masked: Training | None = None
     """Training on masked words; only random weights are measured if left out."""
-    tunings: Tunings = {}
+    tunings: dict[Name, Training] = {}
     """Fine-tunings on labelled texts by name, each of which is measured."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where."""
@@ -106,7 +112,12 @@ class PairJob(Strict):
     @property
     def net(self) -> TinyNet:
         """The transformer on labelled texts."""
-        return TinyNet(shape=self.shape, words=self.words, texts=self.texts)
+        return TinyNet(
+            shape=self.shape,
+            words=self.words,
+            texts=self.texts,
+            head_deviation=self.head_deviation,
+        )
 
     @property
     def reads(self) -> tuple[str, ...]:

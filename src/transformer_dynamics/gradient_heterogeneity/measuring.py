@@ -96,9 +96,10 @@ def measure(
         rows.append([_sizes(gradients[name]) for name in net.blocks])
         if index < measuring.curved:
             tops = _curvatures(net, parameters, batch, gradients, measuring, seed)
-            found.append([eigenvalue for eigenvalue, _ in tops])
+            h = [eigenvalue for eigenvalue, _ in tops]
+            found.append(h)
             products.append([used for _, used in tops])
-            tried.append(steps(net, parameters, batch, gradients, np.array(found[-1])))
+            tried.append(steps(net, parameters, batch, gradients, np.array(h), measuring))
     norms, absolute, nonzero = np.moveaxis(np.array(rows, dtype=np.float64), -1, 0)
     shape = (measuring.curved, len(net.blocks))
     return Measurement(
@@ -152,7 +153,7 @@ def _top(product: Product, like: Tensor, random: torch.Generator, measuring: Mea
     tolerance, most = measuring.tolerance, measuring.products
     if measuring.iteration == "released":
         return top_eigenvalue(product, like, random, Iteration(tolerance, most))
-    return largest_eigenvalue(product, like, random, tolerance, most)
+    return largest_eigenvalue(product, like, random, measuring.least, tolerance, most)
 
 
 def described(blocks: Mapping[str, Block]) -> Arrays:

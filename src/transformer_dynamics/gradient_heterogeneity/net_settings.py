@@ -26,9 +26,51 @@ NETWORKS: dict[ImageNetName, SourceName] = {
     "vit_s": "vit_s",
 }
 """Where the weights of a network are."""
+Share = Annotated[float, Field(ge=0, lt=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Enlarging = Literal["nearest", "bilinear", "bicubic"]
+"""How images are made larger."""
 MULTIPLES: dict[ImageNetName, int] = {"efficientnet": 32, "vit_s": 14}
 """What edges of images are multiples of: EfficientNet halves them five times, and a patch of the
 vision transformer has so many pixels."""
+
+
+class Dropout(Strict):
+    """Probability to be left out in training."""
+
+    encoder: Share | None
+    """Within the encoder of texts and of its features; `null` for the published one."""
+    efficientnet: Share
+    """Of EfficientNet's features."""
+    vit_s: Share
+    """Of the vision transformer's features."""
+
+
+class Networks(Strict):
+    """What all networks share."""
+
+    head_deviation: Positive
+    """Standard deviation of the entries of a random head."""
+    dropout: Dropout
+    """By network; small transformers have none."""
+    renewed: Fraction
+    """Share of a running statistic of EfficientNet that a batch of training replaces."""
+    enlarged: Enlarging
+    """How images are made larger."""
+
+    def of_images(self, chosen: "OfImages") -> "ImageNet":
+        """A network for images with those of these constants that it depends on.
+
+        Args:
+            chosen: which, on which samples.
+        """
+        return ImageNet(
+            **dict(chosen),
+            head_deviation=self.head_deviation,
+            dropout=getattr(self.dropout, chosen.net),
+            renewed=self.renewed if chosen.net == "efficientnet" else None,
+            enlarged=self.enlarged,
+        )
 
 
 def sources(name: SourceName, folder: str | None = None) -> tuple[str, ...]:
@@ -74,6 +116,10 @@ class TextNet(Strict):
     """Which one."""
     texts: TextChoice
     """Its samples."""
+    head_deviation: Positive
+    """Standard deviation of the entries of its head."""
+    dropout: Share | None
+    """Probability of all its dropouts; as published if `null`."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -81,8 +127,8 @@ class TextNet(Strict):
         return (f"tokens-{self.texts.name}", "encoder")
 
 
-class ImageNet(Strict):
-    """A pretrained network with a random head, on Fashion-MNIST."""
+class OfImages(Strict):
+    """A pretrained network on Fashion-MNIST."""
 
     net: ImageNetName
     """Which one."""
@@ -108,6 +154,26 @@ class ImageNet(Strict):
         return ("fashion_mnist", self.net)
 
 
+class ImageNet(OfImages):
+    """The same with a random head."""
+
+    head_deviation: Positive
+    """Standard deviation of the entries of its head."""
+    dropout: Share
+    """Probability of a feature to be left out in training."""
+    renewed: Fraction | None
+    """Share of a running statistic that a batch of training replaces; `null` where there are
+    none."""
+    enlarged: Enlarging
+    """How images are made larger."""
+
+
+def check_heads(width: int, heads: int) -> None:
+    """Refuse heads that have no equal shares of the width."""
+    if width % heads:
+        raise ValueError(f"heads: {heads} is no divisor of the width, {width}")
+
+
 class Shape(Strict):
     """A transformer that is trained from random weights."""
 
@@ -128,14 +194,30 @@ class Shape(Strict):
 
     @model_validator(mode="after")
     def _check_heads(self) -> Self:
-        if self.width % self.heads:
-            raise ValueError(f"heads: {self.heads} is no divisor of the width, {self.width}")
+        check_heads(self.width, self.heads)
         return self
 
     @property
     def embedded(self) -> float:
         """Standard deviation of embeddings."""
         return self.embeddings or self.deviation or 1.0
+
+
+class Masking(Strict):
+    """Which words small transformers are to tell, and what stands in their places."""
+
+    share: Annotated[float, Field(gt=0, lt=1)]
+    """Of the words of a stretch, those that are to be told; rounded, and one at least."""
+    mask: Fraction
+    """Of these, the share in whose place is the mask."""
+    random: Fraction
+    """The share in whose place is a random word; what is left stays as it is."""
+
+    @model_validator(mode="after")
+    def _check_shares(self) -> Self:
+        if self.mask + self.random > 1:
+            raise ValueError("random: together with mask it is more than all")
+        return self
 
 
 class TinyNet(Strict):
@@ -149,6 +231,8 @@ class TinyNet(Strict):
     """As `WordsJob` has them."""
     texts: TextChoice
     """Its samples."""
+    head_deviation: Positive
+    """Standard deviation of the entries of its head."""
 
     @property
     def reads(self) -> tuple[str, ...]:

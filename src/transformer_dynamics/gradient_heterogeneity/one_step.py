@@ -17,20 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transformer_dynamics.gradient_heterogeneity.measured_settings import Measuring
 from transformer_dynamics.gradient_heterogeneity.nets import Block, Net
 from transformer_dynamics.gradient_heterogeneity.optimizers import Tensors
 
 Floats = NDArray[np.float64]
 Method = Literal["gradient", "sign", "block_rates"]
-"""d = g; sign g; g_b/max(h_b, median(h)/100)."""
+"""d = g; sign g; g_b/max(h_b, median(h)/limit)."""
 METHODS: tuple[Method, ...] = ("gradient", "sign", "block_rates")
 """All of them."""
 SETS = ("all", "matrices")
 """Tensors that move: all but biases, whose curvature is not measured; hidden matrices alone."""
-FACTORS = tuple(2.0**power for power in range(-4, 8))
-"""f of the rates that are tried."""
-FLOOR = 100
-"""The smallest curvature that a rate of a block follows is the median's share 1/100."""
 
 
 class Steps(NamedTuple):
@@ -41,7 +38,7 @@ class Steps(NamedTuple):
     bends: Floats
     """[`SETS`, `METHODS`] sum_b h_b ||d_b||^2."""
     decreases: Floats
-    """[`SETS`, `METHODS`, `FACTORS`] of the loss at f eta*, without dropout; NaN where no block is
+    """[`SETS`, `METHODS`, factor] of the loss at f eta*, without dropout; NaN where no block is
     curved upwards."""
 
 
@@ -51,6 +48,7 @@ def steps(
     batch: Any,
     gradients: Mapping[str, Tensor],
     curvatures: Floats,
+    measuring: Measuring,
 ) -> Steps:
     """Try all sets, methods and rates.
 
@@ -60,10 +58,12 @@ def steps(
         batch: what gradients and curvatures are of.
         gradients: g.
         curvatures: [B] in the order of `net.blocks`, NaN of biases.
+        measuring: which factors f are tried, and the limit of rates by curvature.
     """
+    factors = measuring.factors
     shape = (len(SETS), len(METHODS))
     slopes, bends = np.zeros(shape), np.zeros(shape)
-    decreases = np.full((*shape, len(FACTORS)), np.nan)
+    decreases = np.full((*shape, len(factors)), np.nan)
     before = _loss(net, parameters, batch)
     for i, chosen in enumerate(SETS):
         h = {
@@ -72,10 +72,10 @@ def steps(
             if _is_in(block, chosen)
         }
         for j, method in enumerate(METHODS):
-            d = direction(method, gradients, h)
+            d = direction(method, gradients, h, measuring.limit)
             slopes[i, j] = sum(float((gradients[n].double() * d[n]).sum()) for n in d)
             bends[i, j] = sum(h[n] * float(d[n].double().square().sum()) for n in d)
-            for k, factor in enumerate(FACTORS if bends[i, j] > 0 else ()):
+            for k, factor in enumerate(factors if bends[i, j] > 0 else ()):
                 eta = factor * slopes[i, j] / bends[i, j]
                 moved = dict(parameters) | {n: parameters[n] - eta * d[n] for n in d}
                 decreases[i, j, k] = before - _loss(net, moved, batch)
@@ -83,14 +83,24 @@ def steps(
 
 
 def direction(
-    method: Method, gradients: Mapping[str, Tensor], curvatures: Mapping[str, float]
+    method: Method,
+    gradients: Mapping[str, Tensor],
+    curvatures: Mapping[str, float],
+    limit: float,
 ) -> Tensors:
-    """D of the tensors whose curvatures h_b >= 0 are given."""
+    """D of the tensors whose curvatures h_b >= 0 are given.
+
+    Args:
+        method: which.
+        gradients: g.
+        curvatures: h_b.
+        limit: curvatures count as the median's share 1/limit at least.
+    """
     if method == "gradient":
         return {name: gradients[name] for name in curvatures}
     if method == "sign":
         return {name: gradients[name].sign() for name in curvatures}
-    floor = float(np.median(list(curvatures.values()))) / FLOOR
+    floor = float(np.median(list(curvatures.values()))) / limit
     followed = {name: max(h, floor) for name, h in curvatures.items()}
     return {name: gradients[name] / h for name, h in followed.items() if h > 0}
 

@@ -3,13 +3,14 @@
 g is the gradient, eta the rate, t = 1, 2, ... the step:
 
     SGD        theta -= eta g
-    SGD-m      v = mu v + g (v = g at t = 1),  theta -= eta v                        mu = .9
+    SGD-m      v = mu v + g (v = g at t = 1),  theta -= eta v
     SignSGD    theta -= eta sign g
-    Signum     v = mu v + (1 - mu) g,  theta -= eta sign v                           mu = .9
-    RMSProp    s = a s + (1 - a) g^2,  theta -= eta g/(sqrt s + eps)                 a = .99
-    Adam       m = b_1 m + (1 - b_1) g,  s = b_2 s + (1 - b_2) g^2,                  b = .9, .999
+    Signum     v = mu v + (1 - mu) g,  theta -= eta sign v
+    RMSProp    s = a s + (1 - a) g^2,  theta -= eta g/(sqrt s + eps)
+    Adam       m = b_1 m + (1 - b_1) g,  s = b_2 s + (1 - b_2) g^2,
                theta -= eta m/(1 - b_1^t)/(sqrt(s/(1 - b_2^t)) + eps)
 
+With weight decay, theta is first multiplied by 1 - eta lambda, apart from gradients, as in AdamW.
 Those of PyTorch's have its order of operations, so that they agree to the bit. All is done entry by
 entry, so that tensors may have a leading axis of seeds; only clipping must be told of it.
 """
@@ -24,8 +25,6 @@ from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Optim
 
 Tensors = dict[str, Tensor]
 """Parameters, gradients or averages, by name."""
-CLIPPING = 1.0
-"""The largest norm of a gradient, as released."""
 GUARD = 1e-6
 """What PyTorch's clipping adds to the norm."""
 
@@ -87,12 +86,14 @@ def move(
         if name in state.first:
             _average(optimizer, state.first[name], g)
         if name in state.second:
-            state.second[name].mul_(optimizer.decay).addcmul_(g, g, value=1 - optimizer.decay)
+            state.second[name].mul_(optimizer.second).addcmul_(g, g, value=1 - optimizer.second)
+        if optimizer.weight_decay:
+            tensor.mul_(1 - rate * optimizer.weight_decay)
         v = state.first.get(name, g)
         if optimizer.name in {"rmsprop", "adam"}:
             adaptive = optimizer.name == "adam"
             first_left = 1 - optimizer.momentum**step if adaptive else 1.0
-            second_left = 1 - optimizer.decay**step if adaptive else 1.0
+            second_left = 1 - optimizer.second**step if adaptive else 1.0
             length = state.second[name].sqrt().div_(second_left**0.5).add_(optimizer.epsilon)
             tensor.addcdiv_(v, length, value=-(rate / first_left))
         else:
@@ -126,7 +127,7 @@ def advance(
 
 
 def clipped(
-    gradients: Mapping[str, Tensor], most: float = CLIPPING, *, seeds: bool = False
+    gradients: Mapping[str, Tensor], most: float, *, seeds: bool = False
 ) -> tuple[Tensors, Tensor]:
     """Gradients times min(c/(||g|| + 1e-6), 1), as PyTorch's, and ||g||.
 

@@ -51,7 +51,7 @@ def train(
     progress = Progress.of(checkpoint)
     # Curvatures cost the most; what is said of them is said of fine-tuned networks.
     before = job.measuring.model_copy(update={"curved": 0})
-    net = tiny.masked_net(job.shape, seed, words, job.device)
+    net = tiny.masked_net(job.net, job.masking, seed, words, job.device)
     progress.measured(INITIAL, net, net.start, before, seed)
     if job.masked is None:
         return progress.arrays([INITIAL], [])

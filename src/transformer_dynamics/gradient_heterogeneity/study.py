@@ -30,7 +30,12 @@ from transformer_dynamics.gradient_heterogeneity.grid_settings import (
     arms,
 )
 from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads, MeasureJob
+from transformer_dynamics.gradient_heterogeneity.measure_settings import (
+    MeasureCoordinates,
+    MeasureEndpoint,
+    MeasureHeads,
+    MeasureJob,
+)
 from transformer_dynamics.gradient_heterogeneity.measured_grid_settings import (
     Heterogeneity,
     PairCase,
@@ -49,11 +54,12 @@ from transformer_dynamics.gradient_heterogeneity.net_settings import (
     ImagesJob,
     NetChoice,
     NetworkJob,
+    OfImages,
     TextNet,
     TinyNet,
     WordsJob,
 )
-from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob, Training
+from transformer_dynamics.gradient_heterogeneity.run_settings import Plain, RunJob
 
 METRICS = ("curves", "endpoint", "accuracy", "heads", "step_directions", "fingerprint")
 """Of every experiment with trained networks."""
@@ -103,9 +109,11 @@ def operations(job: RunJob) -> float:
 
 def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
     seeds = settings.seeds_of(grid.seeds)
-    measured = MeasureJob(runs=jobs)
+    measured: dict[str, MeasureJob] = dict.fromkeys(METRICS, MeasureJob(runs=jobs))
+    measured["endpoint"] = MeasureEndpoint(runs=jobs, parts=settings.training.parts)
     has_own = any(job.training.exponent or job.training.block_rates for job in jobs.values())
-    metrics = (*METRICS, COORDINATES) if has_own else METRICS
+    if has_own:
+        measured[COORDINATES] = MeasureCoordinates(runs=jobs, limit=settings.blocks.limit)
     return Experiment(
         data=_data_of(settings, jobs),
         runs={
@@ -122,7 +130,7 @@ def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experim
             for arm, job in jobs.items()
             for seed in seeds
         },
-        metrics={metric: Job(f"measures.{metric}", measured) for metric in metrics},
+        metrics={metric: Job(f"measures.{metric}", job) for metric, job in measured.items()},
     )
 
 
@@ -208,7 +216,11 @@ def _heads(settings: Settings, heads: Heads, computation: Computation) -> Experi
         name: HeadsJob(
             encoder=settings.encoder.name,
             **task.model_dump(),
-            **heads.model_dump(exclude={"tasks", "seeds"}),
+            **heads.model_dump(exclude={"tasks", "seeds", "optimisers"}),
+            optimisers=[
+                each.with_averages(settings.training.averages) for each in heads.optimisers
+            ],
+            head_deviation=settings.networks.head_deviation,
             device=computation.device,
         )
         for name, task in heads.tasks.items()
@@ -346,7 +358,7 @@ def _few(drawn: Drawn) -> dict[str, Any]:
 
 
 def _small_network(chosen: Network) -> dict[str, Any]:
-    if isinstance(chosen, ImageNet):
+    if isinstance(chosen, OfImages):
         size = 32 if chosen.net == "efficientnet" else 28
         return {"size": size, "train": 20, "validation": 4, "test": 6}
     shape = {"depth": 1, "width": 8, "heads": 2, "length": 8}
@@ -363,7 +375,7 @@ def _small(case: Case) -> dict[str, Any]:
     }
 
 
-def _brief(training: Training | None) -> dict[str, Any] | None:
+def _brief(training: Plain | None) -> dict[str, Any] | None:
     return None if training is None else SHORT | {"batch_size": 4}
 
 

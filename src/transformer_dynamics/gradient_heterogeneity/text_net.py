@@ -83,12 +83,13 @@ def net(
     """
     tokens, encoder = data
     found = parts(choice.texts, seed, tokens)
-    body = build(Pretrained.of(encoder))
+    body = build(Pretrained.of(encoder), choice.dropout)
     sizes = body.config
     words = words_of(list(found), int(sizes.pad_token_id))  # type: ignore[union-attr, arg-type]
     whole = body.get_input_embeddings().weight.numel()  # type: ignore[operator]
     keep_words(body, words)
-    head = drawn_head(len(tokens["classes"]), int(sizes.hidden_size), seed)  # type: ignore[union-attr, arg-type]
+    width = int(sizes.hidden_size)  # type: ignore[union-attr, arg-type]
+    head = drawn_head(len(tokens["classes"]), width, seed, choice.head_deviation)
     module = Headed(body, features, head, float(sizes.hidden_dropout_prob))  # type: ignore[union-attr, arg-type]
     start = started(module.to(device))
     blocks = described(start)

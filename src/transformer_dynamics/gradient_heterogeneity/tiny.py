@@ -14,7 +14,7 @@ from torch import Tensor
 
 from replication.generators import generator
 from transformer_dynamics.encoders.head import drawn_head
-from transformer_dynamics.gradient_heterogeneity.net_settings import Shape, TinyNet
+from transformer_dynamics.gradient_heterogeneity.net_settings import Masking, Shape, TinyNet
 from transformer_dynamics.gradient_heterogeneity.nets import Block, Forward, Net
 from transformer_dynamics.gradient_heterogeneity.optimizers import Tensors
 from transformer_dynamics.gradient_heterogeneity.text_net import parts
@@ -42,10 +42,10 @@ def body(shape: Shape, words: int, seed: int, device: str = "cpu") -> Tensors:
     }
 
 
-def headed(body: Mapping[str, Tensor], classes: int, seed: int) -> Tensors:
-    """The same with the random head of a seed."""
+def headed(body: Mapping[str, Tensor], classes: int, seed: int, deviation: float) -> Tensors:
+    """The same with the random head of a seed, whose entries have a standard deviation."""
     table = body["tokens"]
-    head = drawn_head(classes, table.shape[1], seed)
+    head = drawn_head(classes, table.shape[1], seed, deviation)
     return {**body, "head": head.weight.to(table), "head_bias": head.bias.to(table)}
 
 
@@ -92,19 +92,25 @@ def stack_of(shape: Shape) -> Stack:
 
 
 def masked_net(
-    shape: Shape, seed: int, data: Mapping[str, NDArray[Any]], device: str = "cpu"
+    choice: TinyNet,
+    masking: Masking,
+    seed: int,
+    data: Mapping[str, NDArray[Any]],
+    device: str = "cpu",
 ) -> Net:
     """A transformer from random weights on masked words; all samples are for training.
 
     Args:
-        shape: of the transformer.
+        choice: which; its labelled texts are not used.
+        masking: which words are masked, and how.
         seed: of weights, head and masks.
         data: arrays as the program `data.words` returns them.
         device: where parameters are.
     """
-    stack, words = stack_of(shape), len(data["words"])
-    start = headed(body(shape, words, seed, device), words, seed)
-    samples = masked(data["stream"], shape.length, seed)
+    shape, words = choice.shape, len(data["words"])
+    stack = stack_of(shape)
+    start = headed(body(shape, words, seed, device), words, seed, choice.head_deviation)
+    samples = masked(data["stream"], shape.length, words, masking, seed)
     none = samples.take(np.empty(0, np.int64))
     return Net(of_stack(stack), start, described(stack, start), samples, none, none)
 
@@ -124,7 +130,7 @@ def text_net(
         InputError: if there are too few samples.
     """
     stack = stack_of(choice.shape)
-    start = headed(trained, len(data["classes"]), seed)
+    start = headed(trained, len(data["classes"]), seed, choice.head_deviation)
     found = parts(choice.texts, seed, data)
     return Net(of_stack(stack), start, described(stack, start), *found)
 

@@ -186,7 +186,7 @@ def _step(
     gradients, norm = optimizers.clipped(
         coordinates.outward(gradients), inf if training.clip is None else training.clip
     )
-    eta = training.rate * share(training.schedule, state.step, training.steps)
+    eta = training.rate * share(training.schedule, state.step, training.steps, training.warm_up)
     rates = {name: eta * coordinates.rates.get(name, 1.0) for name in state.parameters}
     if is_point:
         still = {name: torch.zeros_like(tensor) for name, tensor in state.parameters.items()}

@@ -15,12 +15,11 @@ from replication.errors import InputError
 from replication.generators import generator
 from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.encoders.tokens import Tokens
+from transformer_dynamics.gradient_heterogeneity.net_settings import Masking
 
 SPECIAL = ("[PAD]", "<unk>", "[CLS]", "[MASK]")
 """Numbers 0 to 3: padding, all other words, the beginning of a text, and what is masked."""
 PADDING, OTHER, BEGIN, MASK = range(len(SPECIAL))
-MASKED = 0.15
-"""Share of words that are masked."""
 
 
 def word_list(lines: Sequence[str], number: int) -> list[str]:
@@ -91,12 +90,16 @@ class Masked(NamedTuple):
         return Masked(self.tokens[indices], self.places[indices], self.labels[indices])
 
 
-def masked(stream: NDArray[np.int32], length: int, seed: int) -> Masked:
-    """Running text cut into stretches, with `MASKED` of the words of each masked at random.
+def masked(
+    stream: NDArray[np.int32], length: int, known: int, masking: Masking, seed: int
+) -> Masked:
+    """Running text cut into stretches, of each of which some words are masked at random.
 
     Args:
         stream: [N] as `running` gives it.
         length: T, with the beginning.
+        known: number of words, the special ones included.
+        masking: how many, and what stands in their places.
         seed: of the choice.
 
     Raises:
@@ -107,9 +110,20 @@ def masked(stream: NDArray[np.int32], length: int, seed: int) -> Masked:
         raise InputError(f"the running text has {len(stream)} words, fewer than {inner}")
     words = stream[: number * inner].reshape(number, inner)
     tokens = np.concatenate([np.full((number, 1), BEGIN, np.int32), words], axis=1)
-    hidden = max(round(MASKED * inner), 1)
+    hidden = max(round(masking.share * inner), 1)
     keys = generator(seed, "masked words").random((number, inner))
     places = np.sort(np.argpartition(keys, hidden - 1, axis=1)[:, :hidden], axis=1) + 1
     labels = np.take_along_axis(tokens, places, axis=1).astype(np.int64)
-    np.put_along_axis(tokens, places, MASK, axis=1)
+    np.put_along_axis(tokens, places, _shown(labels, known, masking, seed), axis=1)
     return Masked(tokens, places, labels)
+
+
+def _shown(labels: NDArray[np.int64], known: int, masking: Masking, seed: int) -> NDArray[np.int64]:
+    """[n, k] what stands in the places of words that are to be told."""
+    if masking.mask == 1:
+        return np.full_like(labels, MASK)
+    random = generator(seed, "what stands for masked words")
+    kinds = random.random(labels.shape)
+    others = random.integers(len(SPECIAL), known, labels.shape)
+    is_random = kinds < masking.mask + masking.random
+    return np.where(kinds < masking.mask, MASK, np.where(is_random, others, labels))

@@ -13,6 +13,7 @@ from replication.errors import UnmeasurableError
 from replication.study import Measured
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads, MeasureJob
+from transformer_dynamics.gradient_heterogeneity.run_settings import SharedTraining
 from transformer_dynamics.gradient_heterogeneity.theory.drift import balanced_batch
 
 HeadsOf = Measured[MeasureHeads]
@@ -21,46 +22,47 @@ WholeOf = Measured[MeasureJob]
 """The metric `heads` of whole networks."""
 MANY, TWO = 20, 2
 """Classes."""
-USUAL = 0.9
-"""Beta of the released Signum."""
 Pair = tuple[pd.DataFrame, pd.DataFrame]
 """Rows of SignSGD and of Signum."""
 
 
-def less_drift(measured: HeadsOf) -> pd.DataFrame:
-    """|drift of mean b| a step in units of the rate, SignSGD minus Signum."""
+def less_drift(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
+    """|drift of mean b| a step in units of the rate, SignSGD minus the usual Signum."""
     return by_seed(
         {
             name: _last(sign, "drift").abs() - _last(signum, "drift").abs()
-            for name, (sign, signum) in _pairs(measured.table)
+            for name, (sign, signum) in _pairs(measured.table, training)
         }
     )
 
 
-def smaller_common(measured: HeadsOf) -> pd.DataFrame:
+def smaller_common(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
     """Norm of V's common mode over ||V|| at the start, SignSGD minus Signum."""
-    return by_seed(dict(_norms(measured.table, "common")))
+    return by_seed(dict(_norms(measured.table, training, "common")))
 
 
-def smaller_total(measured: HeadsOf) -> pd.DataFrame:
+def smaller_total(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
     """||V|| over that at the start, SignSGD minus Signum."""
-    return by_seed(dict(_norms(measured.table, "total")))
+    return by_seed(dict(_norms(measured.table, training, "total")))
 
 
-def larger_centred(measured: HeadsOf) -> pd.DataFrame:
+def larger_centred(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
     """Norm of V without its common mode over ||V|| at the start, SignSGD minus Signum."""
-    return by_seed(dict(_norms(measured.table, "centred")))
+    return by_seed(dict(_norms(measured.table, training, "centred")))
 
 
-def _norms(table: pd.DataFrame, column: str) -> Iterator[tuple[str, "pd.Series[float]"]]:
-    for name, (sign, signum) in _pairs(table):
+def _norms(
+    table: pd.DataFrame, training: SharedTraining, column: str
+) -> Iterator[tuple[str, "pd.Series[float]"]]:
+    for name, (sign, signum) in _pairs(table, training):
         start = of_seeds(sign[sign["step"] == 0], "total", name)
         yield name, (_last(sign, column) - _last(signum, column)) / start
 
 
-def _pairs(table: pd.DataFrame) -> Iterator[tuple[str, Pair]]:
-    """Of many classes and small batches."""
-    signum = (table["optimiser"] == "signum") & (table["beta"] == USUAL)
+def _pairs(table: pd.DataFrame, training: SharedTraining) -> Iterator[tuple[str, Pair]]:
+    """Of many classes and small batches; Signum has the average that it has in all trainings."""
+    is_usual = table["beta"] == training.averages.signum
+    signum = (table["optimiser"] == "signum") & is_usual
     for classes, batch, own in _sizes(table):
         if classes >= MANY and batch < balanced_batch(classes):
             yield (

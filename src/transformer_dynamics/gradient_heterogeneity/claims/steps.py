@@ -32,6 +32,8 @@ def kept_promises(steps: StepsOf) -> Cases:
     """Share of steps that gain what they should, over networks, tasks, states, sets and seeds."""
     rows = _whole(steps)
     rows = rows[rows["factor"] == CAUTIOUS].dropna(subset="decrease")
+    if rows.empty:
+        raise UnmeasurableError(f"no step at {CAUTIOUS:g} times the predicted rate was measured")
     for method in ("gradient", "sign"):
         own = rows[rows["method"] == method]
         yield method, (own["decrease"] >= own["sure"]).mean()

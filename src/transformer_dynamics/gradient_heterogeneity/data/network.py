@@ -61,5 +61,6 @@ def _cnn(content: bytes) -> dict[str, NDArray[Any]]:
         # A damaged byte, or another format, can make PyTorch's reading fail in any way.
         raise InputError(f"holds no weights ({type(error).__name__})") from error
     found = efficientnet.weights(published)
-    efficientnet.build(found)
+    # Nothing is trained here, so that no statistics are renewed.
+    efficientnet.build(found, renewed=0.0)
     return dict(found)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.errors import InputError
 from replication.study import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.head_settings import Share
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads
+from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Share
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,31 +7,28 @@ import numpy as np
 import pandas as pd
 
 from replication.study import Run
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureEndpoint
 from transformer_dynamics.gradient_heterogeneity.measures.trained import trained
 
-PARTS = 6
-"""Of all batches; the mean loss of the last part is the training loss."""
 
-
-def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
+def measure(job: MeasureEndpoint, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
     """One row per point.
 
     Args:
-        job: the runs.
+        job: the runs, and of how many parts of their batches the last one counts.
         runs: as they were trained.
         data: not used.
 
     Returns:
         Columns of a run, see `Trained.columns`; classes (C); step (steps before), endpoint
         (cross-entropy of the slice without dropout, nats) and slice_accuracy; training_loss, the
-        mean over the last of `PARTS` equal parts of the batches before, NaN before the first;
+        mean over the last of these equal parts of the batches before, NaN before the first;
         is_last. NaN once training is lost.
     """
     tables = []
     for run in trained(job, runs):
         points, losses = run.arrays["points"], run.arrays["losses"]
-        means = [np.mean(losses[p - ceil(p / PARTS) : p]) if p else np.nan for p in points]
+        means = [np.mean(losses[p - ceil(p / job.parts) : p]) if p else np.nan for p in points]
         values = {
             "classes": int(run.arrays["classes"]),
             "step": points,

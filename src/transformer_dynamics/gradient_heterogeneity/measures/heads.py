@@ -28,7 +28,10 @@ def measure(job: MeasureJob, runs: Iterable[Run], data: Sequence[object]) -> pd.
     tables = []
     for run in trained(job, runs):
         training, points = run.job.training, run.arrays["points"]
-        shares = [share(training.schedule, t, training.steps) for t in range(training.steps)]
+        shares = [
+            share(training.schedule, t, training.steps, training.warm_up)
+            for t in range(training.steps)
+        ]
         rates = training.rate * np.concatenate([[0.0], np.cumsum(shares)])[points]
         looks = dict(zip(LOOKED_AT, run.arrays["looks"].T, strict=True))
         drift = np.divide(

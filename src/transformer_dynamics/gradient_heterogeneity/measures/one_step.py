@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from replication.study import Run
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 from transformer_dynamics.gradient_heterogeneity.measures.states import COLUMNS, Measured, states
-from transformer_dynamics.gradient_heterogeneity.one_step import FACTORS, METHODS, SETS
+from transformer_dynamics.gradient_heterogeneity.one_step import METHODS, SETS
 
 OWN = ("batch", "set", "method", "factor", "rate", "sure", "decrease")
 """Besides those of `Measured.columns`."""
@@ -44,7 +44,10 @@ def _rows(state: Measured) -> list[tuple[int, str, str, float, float, float, flo
     found = state.found
     rows: list[tuple[int, str, str, float, float, float, float]] = []
     cases = product(
-        range(len(found.slopes)), enumerate(SETS), enumerate(METHODS), enumerate(FACTORS)
+        range(len(found.slopes)),
+        enumerate(SETS),
+        enumerate(METHODS),
+        enumerate(state.measuring.factors),
     )
     for batch, (i, chosen), (j, method), (k, factor) in cases:
         slope, bend = found.slopes[batch, i, j], found.bends[batch, i, j]

@@ -36,8 +36,6 @@ GRADIENTS = (
 """Metrics that `of_gradients` describes."""
 CURVATURES = ("lambda_g", "lambda_p", "ratio", "advantage", "slope", "rank", "block_gain")
 """Metrics that `of_curvatures` describes."""
-FLOOR = 100
-"""Of rates by curvature, the smallest curvature is the median's share 1/100."""
 
 
 def measure(
@@ -130,8 +128,8 @@ def of_curvatures(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Float
 
     Returns:
         [batch] by metric: lambda_g; lambda_p; ratio, lambda_g/lambda_p; advantage, kappa times
-        ratio; slope and rank of log h_b on log r_b; block_gain, K with h_b no smaller than a
-        hundredth of the median.
+        ratio; slope and rank of log h_b on log r_b; block_gain, K with h_b no smaller than
+        the median over the limit.
 
     Raises:
         InputError: if they are not defined, as of too few tensors that are curved upwards.
@@ -147,7 +145,7 @@ def of_curvatures(state: Measured, chosen: NDArray[np.bool_]) -> dict[str, Float
     size = np.array([heterogeneity.size_weighted(row, curvatures) for row in nonzero])
     ratio = gradient / size
     aligned = [heterogeneity.alignment(curvatures, row) for row in _densities(state, chosen)]
-    floored = np.maximum(curvatures, np.median(curvatures) / FLOOR)
+    floored = np.maximum(curvatures, np.median(curvatures) / state.measuring.limit)
     return {
         "lambda_g": gradient,
         "lambda_p": size,

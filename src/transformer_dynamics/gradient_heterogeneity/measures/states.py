@@ -12,6 +12,7 @@ from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     MASKED,
     MeasuredJob,
     MeasuredRuns,
+    Measuring,
     PairJob,
 )
 from transformer_dynamics.gradient_heterogeneity.measuring import Measurement
@@ -46,6 +47,8 @@ class Measured(NamedTuple):
     """[B] P_b."""
     found: Measurement
     """What was measured."""
+    measuring: Measuring
+    """How."""
 
     @property
     def is_lost(self) -> bool:
@@ -84,6 +87,7 @@ def _state(
         kinds,
         arrays["sizes"][place],
         found._replace(**of_curved),
+        job.measuring,
     )
 
 
