@@ -276,9 +276,18 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         cases = dict.fromkeys(grid.cases) | {name: chosen}
         return {"cases": cases} | own_seed(grid.seeds)
 
-    def one_of(grid: Heterogeneity | Pairs) -> dict[str, Any]:
+    def one_of(grid: Heterogeneity) -> dict[str, Any]:
         """One case of what is measured."""
         return own_seed(grid.seeds) | {"cases": only([*grid.cases])}
+
+    def one_pair(grid: Pairs) -> dict[str, Any]:
+        """One depth and one deviation of one case."""
+        name, case = random.choice([*grid.cases.items()])
+        chosen = {
+            "depths": [random.choice(case.depths)],
+            "deviations": [random.choice(case.deviations)],
+        }
+        return own_seed(grid.seeds) | {"cases": dict.fromkeys(grid.cases) | {name: chosen}}
 
     return {
         "seeds": [random.choice(listed(settings.seeds))],
@@ -288,7 +297,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
             "seeds": [random.choice(listed(settings.heads.seeds))],
         },
         "heterogeneity": one_of(settings.heterogeneity),
-        "pairs": one_of(settings.pairs),
+        "pairs": one_pair(settings.pairs),
     }
 
 

@@ -260,7 +260,7 @@ def variants(settings: Settings) -> dict[str, Variant]:
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """Overlay that leaves one seed of every experiment; Figure 7 shows the one that is left."""
+    """One seed of every experiment, and one learning rate; Figure 7 shows the seed that is left."""
     seeds = {
         name: random.choice(experiment.seeds) for name, experiment in settings.experiments.items()
     }
@@ -272,7 +272,13 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
             seeds |= dict.fromkeys(figure.experiments, seed)
             figures[name] = {"seed": seed}
     return {
-        "experiments": {name: {"seeds": [seed]} for name, seed in seeds.items()},
+        "experiments": {
+            name: {
+                "seeds": [seed],
+                "learning_rates": [random.choice(settings.experiments[name].learning_rates)],
+            }
+            for name, seed in seeds.items()
+        },
         "figures": figures,
     }
 
