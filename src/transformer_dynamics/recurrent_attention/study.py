@@ -114,9 +114,14 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
         runs={
             # A rate at which a training diverges solves no board.
             name: Job(
-                "runs", job, seeds[name], (BOARDS,), minutes=1440,
-                operations=len(seeds[name]) * operations(job), gaps=("*",),
-            )  # fmt: skip
+                "runs",
+                job,
+                seeds[name],
+                (BOARDS,),
+                minutes=1440,
+                operations=len(seeds[name]) * operations(job),
+                gaps=("*",),
+            )
             for name, job in runs.items()
         },
         metrics={

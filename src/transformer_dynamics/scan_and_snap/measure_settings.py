@@ -54,13 +54,13 @@ class Measures(Strict):
     """How claims about training are measured."""
 
     small_error: SmallError
-    """Of the time to an error."""
+    """When the loss stands for the error of predictions."""
     learnt: Annotated[float, Field(gt=1)]
     """A task is learnt when the loss is below its start over this number."""
     parts: Count
     """Equal parts of training, in each of which the dominant share must rise."""
     turn: Turn
-    """Of the turn of growth."""
+    """How the turn of growth is found."""
     least_t_0: Positive
     """In updates; rates with a smaller t_0 are left out where time before t_0 is needed."""
 
