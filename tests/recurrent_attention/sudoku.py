@@ -14,6 +14,11 @@ from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 
 SHAPES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
 SEVENTEEN = "000000010400000000020000000000050407008000300001090000300400200050100000000806000"
+HELD_OUT = {
+    "4x4": {"valid": 34, "test": 34},
+    "6x6": None,
+    "9x9": {"valid": 1000, "test": 10_000},
+}
 RANGES = {"4x4": (7, 10, 4, 5), "6x6": (16, 20, 9, 11), "9x9": (31, 42, 17, 34)}
 
 
@@ -139,6 +144,7 @@ def job_of(size, train=60, others=24, **changes):
         "test": others,
         "in_distribution": {"least": least, "most": most},
         "out_of_distribution": {"least": fewer, "most": few},
+        "held_out": HELD_OUT[size],
     }
     return BoardJob.parse(fields | changes, "job")
 

@@ -151,6 +151,13 @@ def test_renaming_makes_all_names_equally_likely():
         ),
         ("9x9", {}, "give list_sha256 for 9x9 and for no other size"),
         ("6x6", {"list_sha256": "0" * 64}, "give list_sha256 for 9x9 and for no other size"),
+        ("4x4", {"held_out": None}, "give held_out for 4x4 and 9x9, and null for 6x6"),
+        ("6x6", {"held_out": {"valid": 1, "test": 1}}, "give held_out for 4x4 and 9x9"),
+        (
+            "4x4",
+            {"held_out": {"valid": 34, "test": 254}},
+            "held_out: valid and test together must be below 288, as training needs some, too",
+        ),
         ("4x4", {"in_distribution": {"least": 9, "most": 8}}, r"least \(9\) must not be above"),
     ],
 )

@@ -3,13 +3,14 @@
 from collections import Counter
 from functools import cache
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sudoku import ALL_FOUR, grids_of, job_of, of_four
+from sudoku import ALL_FOUR, enumerated_once, grids_of, job_of, of_four
 from tables import SETTINGS, STUDY
 
 from replication.registry import read_registry
-from transformer_dynamics.recurrent_attention.boards.four import GRIDS, MASKS, unique_masks
+from transformer_dynamics.recurrent_attention.boards.four import MASKS, unique_masks
 from transformer_dynamics.recurrent_attention.boards.grids import all_grids, solutions
 from transformer_dynamics.recurrent_attention.boards.program import sample
 
@@ -21,15 +22,18 @@ def unique_of_all():
     return unique_masks(ALL_FOUR)
 
 
-def test_parts_share_no_grid():
-    small = sample(job_of("4x4"), [], [])
-    parts = [{grid.tobytes() for grid in grids_of(small, part)} for part in GRIDS]
-    assert sum(map(len, parts)) == len(set.union(*parts))
-    # A large sample uses all that it may.
-    large = sample(job_of("4x4", train=20_000, others=500), [], [])
-    used = {part: {grid.tobytes() for grid in grids_of(large, part)} for part in GRIDS}
-    assert {part: len(grids) for part, grids in used.items()} == GRIDS
-    assert len(set.union(*used.values())) == sum(GRIDS.values()) == len(ALL_FOUR)
+@pytest.mark.parametrize(("valid", "test"), [(34, 34), (20, 60)])
+def test_parts_share_no_grid(valid, test):
+    """As many grids are held out as the settings say, and a large sample uses all that it may."""
+    parts, held_out = ("train", "valid", "test"), {"valid": valid, "test": test}
+    with enumerated_once():
+        small = sample(job_of("4x4", held_out=held_out), [], [])
+        large = sample(job_of("4x4", train=20_000, others=700, held_out=held_out), [], [])
+    for drawn in (small, large):
+        used = {part: {grid.tobytes() for grid in grids_of(drawn, part)} for part in parts}
+        assert sum(map(len, used.values())) == len(set.union(*used.values()))
+    counts = {part: len(grids) for part, grids in used.items()}
+    assert counts == held_out | {"train": len(ALL_FOUR) - valid - test}
 
 
 def test_boards_that_are_the_same_but_for_names_are_as_many_as_is_said():

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from sudoku import SEVENTEEN, breaks_rules, exact_cover, job_of, transformed, written
+from tables import STUDY
 
+from replication.documents import read_yaml
 from replication.errors import InputError
 from transformer_dynamics.recurrent_attention.boards.grids import solutions
 from transformer_dynamics.recurrent_attention.boards.nine import parts_of
@@ -33,14 +35,17 @@ def test_parts_share_no_puzzle_of_the_list(tmp_path):
 
 
 def test_the_whole_list_is_cut_as_the_published_recipe_does():
-    parts = parts_of(np.arange(49_151)[::-1])
+    job = job_of("9x9", list_sha256="0" * 64)
+    paper = read_yaml(STUDY.folder / "paper_scale.yaml")[STUDY.name]["boards"]["held_out"]
+    assert dict(job.held_out) == paper
+    parts = parts_of(np.arange(49_151)[::-1], job.parts(49_151))
     assert {part: len(rows) for part, rows in parts.items()} == {
         "train": 38_151,
         "valid": 1_000,
         "test": 10_000,
     }
     assert sorted(np.concatenate([*parts.values()])) == list(range(49_151))
-    assert [len(rows) for rows in parts_of(np.arange(3)).values()] == [1, 1, 1]
+    assert [len(rows) for rows in parts_of(np.arange(3), job.parts(3)).values()] == [1, 1, 1]
 
 
 def test_a_second_solution_appears_when_any_clue_of_seventeen_is_removed():

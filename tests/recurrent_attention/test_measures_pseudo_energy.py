@@ -41,6 +41,7 @@ BOARDS = BoardJob(
     test=3,
     in_distribution=Givens(least=7, most=10),
     out_of_distribution=Givens(least=4, most=5),
+    held_out=SETTINGS.boards.held_out,
 )
 DATA = sample(BOARDS, [], [])
 MODEL = whole(kind="akorn", width=8, heads=2, oscillator=4)

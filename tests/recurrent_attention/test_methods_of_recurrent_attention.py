@@ -7,11 +7,10 @@ from tables import SETTINGS, STUDY
 from torch.optim import Adam
 
 from replication.configuration import Computation
+from replication.documents import read_yaml
 from replication.methods import untold
 from replication.registry import Method, read_registry
-from transformer_dynamics.recurrent_attention.boards.four import GRIDS
-from transformer_dynamics.recurrent_attention.boards.nine import LISTED, POOLS
-from transformer_dynamics.recurrent_attention.boards.settings import FEWEST
+from transformer_dynamics.recurrent_attention.boards.settings import FEWEST, LISTED
 from transformer_dynamics.recurrent_attention.claims import bounds, energies, rotation
 from transformer_dynamics.recurrent_attention.initialization import initial
 from transformer_dynamics.recurrent_attention.measures import trained, tuning
@@ -23,6 +22,7 @@ from transformer_dynamics.recurrent_attention.training import begun
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")
 MODELS = {name: SETTINGS.model(each) for name, each in SETTINGS.experiments.items()}
 DIGITS = SETTINGS.boards.digits
+PAPERS = read_yaml(STUDY.folder / "paper_scale.yaml")[STUDY.name]["boards"]["held_out"]
 
 
 def said(words: str) -> Method:
@@ -42,10 +42,9 @@ def test_every_setting_is_told():
 @pytest.mark.parametrize(
     "words",
     [
-        "{train} are for training, {valid} for validation, {test} for the test".format(**GRIDS),
-        f"The {sum(GRIDS.values())} grids of 4x4",
-        f"a list of {LISTED:,} puzzles with {FEWEST['9x9']} givens: {POOLS['test']:,} of them for"
-        f" the test, {POOLS['valid']:,} for validation",
+        f"The {LISTED['4x4']} grids of 4x4",
+        f"a list of {LISTED['9x9']:,} puzzles with {FEWEST['9x9']} givens, of which that overlay"
+        f" holds {PAPERS['test']:,} out for the test and {PAPERS['valid']:,} for validation",
         f"a share of {SETTINGS.measures.pseudo_energy.share * 100:g} % of the directions",
         f"ln({np.finfo(np.float64).max:.2g})/T".replace("e+", "e"),
         f"in steps of {STEP:g}",

@@ -28,6 +28,7 @@ BOARDS = BoardJob(
     test=5,
     in_distribution=Givens(least=7, most=10),
     out_of_distribution=Givens(least=4, most=5),
+    held_out=SETTINGS.boards.held_out,
 )
 DATA = sample(BOARDS, [], [])
 UPDATES, RATE = 8, 0.004

@@ -15,8 +15,6 @@ from transformer_dynamics.recurrent_attention.boards.draws import (
 from transformer_dynamics.recurrent_attention.boards.grids import all_grids
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, Split
 
-GRIDS = {"train": 220, "valid": 34, "test": 34}
-"""How many of the 288 grids are for training, validation and test."""
 CELLS = 16
 """S, the number of cells."""
 MASKS = (np.arange(1 << CELLS)[:, None] >> np.arange(CELLS) & 1).astype(bool)
@@ -36,10 +34,11 @@ def sample_four(job: BoardJob) -> dict[str, Puzzles]:
     """
     grids = random_of(job).permutation(all_grids("4x4"))
     unique = unique_masks(grids)
-    ends = np.cumsum([*GRIDS.values()])
+    parts = job.parts(len(grids))
+    ends = np.cumsum([*parts.values()])
     if len(np.unique(grids, axis=0)) != ends[-1]:
         raise AssertionError("training, validation and test share a grid, or lack one")
-    of_part = {part: slice(end - GRIDS[part], end) for part, end in zip(GRIDS, ends, strict=True)}
+    of_part = {part: slice(end - parts[part], end) for part, end in zip(parts, ends, strict=True)}
     return {
         split.name: _draw(
             random_of(job, split), grids[of_part[split.part]], unique[of_part[split.part]], split

@@ -7,6 +7,7 @@ drawn with replacement, whose digits are renamed and some of whose blanks are re
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +23,9 @@ from transformer_dynamics.recurrent_attention.boards.draws import (
 from transformer_dynamics.recurrent_attention.boards.grids import solutions
 from transformer_dynamics.recurrent_attention.boards.settings import FEWEST, BoardJob, Split
 
-POOLS = {"test": 10_000, "valid": 1_000}
-"""Puzzles of the list that are for test and validation; the others are for training."""
-LISTED = 49_151
-"""Puzzles of the whole list. A shorter one is cut in the same proportions."""
+PARTS = ("test", "valid", "train")
+"""In the order in which they are cut off the list."""
+
 _LINE = re.compile(r"[0-9]{81}")
 
 
@@ -44,7 +44,7 @@ def sample_nine(job: BoardJob, path: Path) -> dict[str, Puzzles]:
         InputError: names the file and the line that cannot be used.
     """
     listed = _listed(path, job.list_sha256)
-    pools = parts_of(random_of(job).permutation(len(listed)))
+    pools = parts_of(random_of(job).permutation(len(listed)), job.parts(len(listed)))
     if len(np.unique(np.concatenate([*pools.values()]))) != len(listed):
         raise AssertionError("training, validation and test share a puzzle, or lack one")
     return {
@@ -76,7 +76,7 @@ def _listed(path: Path, sha256: str | None) -> NDArray[np.uint8]:
             )
         if known.setdefault(line, number) != number:
             raise InputError(f"{path}: lines {known[line]} and {number} are the same puzzle")
-    if len(lines) < len(POOLS) + 1:
+    if len(lines) < len(PARTS):
         raise InputError(
             f"{path}: has {len(lines)} puzzles after its heading, too few for training, validation"
             " and test"
@@ -84,15 +84,15 @@ def _listed(path: Path, sha256: str | None) -> NDArray[np.uint8]:
     return np.array([list(map(int, line)) for line in lines], dtype=np.uint8)
 
 
-def parts_of(order: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """Rows of the list that each part has: 38,151, 1,000 and 10,000 of the whole list.
+def parts_of(order: NDArray[np.int64], sizes: Mapping[str, int]) -> dict[str, NDArray[np.int64]]:
+    """Rows of the list that each part has.
 
     Args:
         order: of the rows; the first are for the test, the next for validation.
+        sizes: number of rows by part.
     """
-    sizes = {part: max(1, round(len(order) * size / LISTED)) for part, size in POOLS.items()}
-    test, valid, train = np.split(order, np.cumsum([*sizes.values()]))
-    return {"train": train, "valid": valid, "test": test}
+    ends = np.cumsum([sizes[part] for part in PARTS])
+    return dict(zip(PARTS, np.split(order, ends[:-1]), strict=True))
 
 
 def _draw(

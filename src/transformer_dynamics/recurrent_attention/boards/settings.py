@@ -5,13 +5,15 @@ from typing import Annotated, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from replication.seeds import Seed
-from replication.strict import Strict
+from replication.strict import Count, Strict
 
 Size = Literal["4x4", "6x6", "9x9"]
 SPLITS = ("train", "valid_in", "valid_out", "test_in", "test_out")
 """Training; validation and test, in distribution and out of it."""
 FEWEST: dict[Size, int] = {"4x4": 4, "6x6": 8, "9x9": 17}
 """Fewest givens of a puzzle with one solution."""
+LISTED: dict[Size, int] = {"4x4": 288, "9x9": 49_151}
+"""Grids of 4x4, and puzzles of the list that those of 9x9 are made of."""
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -28,6 +30,15 @@ class Givens(Strict):
         if self.most < self.least:
             raise ValueError(f"least ({self.least}) must not be above most ({self.most})")
         return self
+
+
+class HeldOut(Strict):
+    """How many of what puzzles are made of are kept from training."""
+
+    valid: Count
+    """For validation."""
+    test: Count
+    """For the test."""
 
 
 class Split(NamedTuple):
@@ -60,6 +71,9 @@ class BoardJob(Strict):
     """Of training, validation and test."""
     out_of_distribution: Givens
     """Fewer, of validation and test."""
+    held_out: HeldOut | None = None
+    """Of the grids of 4x4, or of the puzzles that those of 9x9 are made of; all of 6x6 have grids
+    of their own."""
     seed: Seed = 0
     """Of the draw, the same for all runs."""
     list_sha256: Sha256 | None = None
@@ -81,6 +95,13 @@ class BoardJob(Strict):
                 )
         if (self.size == "9x9") != (self.list_sha256 is not None):
             raise ValueError("give list_sha256 for 9x9 and for no other size")
+        if (self.size in LISTED) != (self.held_out is not None):
+            raise ValueError("give held_out for 4x4 and 9x9, and null for 6x6")
+        if self.held_out and sum(dict(self.held_out).values()) >= LISTED[self.size]:
+            raise ValueError(
+                f"held_out: valid and test together must be below {LISTED[self.size]:,}, as"
+                " training needs some, too"
+            )
         return self
 
     @property
@@ -92,6 +113,19 @@ class BoardJob(Strict):
     def cells(self) -> int:
         """S, the number of tokens."""
         return self.digits**2
+
+    def parts(self, number: int) -> dict[str, int]:
+        """How many of some grids or puzzles are for training, validation and test.
+
+        Args:
+            number: of them; if it is not that of all, parts are in proportion, one at least.
+        """
+        held_out = dict(self.held_out or ())
+        sizes = {
+            part: max(1, round(number * size / LISTED[self.size]))
+            for part, size in held_out.items()
+        }
+        return {"train": number - sum(sizes.values())} | sizes
 
     @property
     def splits(self) -> list[Split]:
