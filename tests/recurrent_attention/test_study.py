@@ -1,12 +1,13 @@
 """Settings of the study, and what is refused before anything is computed."""
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from registered import CLAIMS
 
-from replication.configuration import Configuration, configure
+from replication.configuration import Configuration, configure, merged
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.jobs import Jobs
@@ -116,6 +117,33 @@ def test_six_by_six_has_all_conditions() -> None:
         (
             {"measures": {"trajectories": {"steps": 999}}},
             "trajectories > linear (1000) must not be above steps (999)",
+        ),
+        ({"models": {"noise": 0.0}}, "models > noise: Input should be greater than 0 (given: 0.0)"),
+        ({"models": {"readout_block": 0}}, "models > readout_block: Input should be greater than"),
+        ({"models": {"omegas": "two"}}, "models > omegas: Input should be 'one' or 'planes'"),
+        (
+            {"training": {"loss_cells": "givens"}},
+            "training > loss_cells: Input should be 'all' or 'blanks' (given: 'givens')",
+        ),
+        (
+            {"training": {"adam": {"second": 1.0}}},
+            "training > adam > second: Input should be less than 1 (given: 1.0)",
+        ),
+        (
+            {"training": {"average": {"decay": 0.9, "every": 1501}}},
+            "training: average > every (1501) must not be above updates (1500)",
+        ),
+        (
+            {"measures": {"exponents": {"skipped": 1.0}}},
+            "exponents > skipped: Input should be less than 1 (given: 1.0)",
+        ),
+        (
+            {"regimes": {"linear": {"least": 0.1}}},
+            "regimes > linear: least (0.1) must be below most (0.01)",
+        ),
+        (
+            {"boards": {"held_out": {"test": 254}}},
+            "boards: held_out: valid and test together must be below 288",
         ),
         # Sizes: what is just too large.
         (
@@ -297,6 +325,21 @@ def test_every_scale_has_large_and_small_oscillators_of_both_models(name: str | 
     assert section.measures.perturbed.loops == section.figures["exponent_accuracy"].loops == twice
     assert section.tuning.loops == twice
     assert {section.training.loops, twice} < {*section.measures.accuracy.loops}
+
+
+def test_settings_of_all_models_and_of_training_come_to_every_run() -> None:
+    average = {"decay": 0.995, "every": 10}
+    changes = {"models": {"omegas": "planes"}, "training": {"average": average}}
+    configuration = configured(changes)
+    section = configuration.section(STUDY.name)
+    for name, experiment in STUDY.experiments(section, configuration.computation).items():
+        for job in experiment.runs.values() if name != "token_norms" else ():
+            found = job.settings.model_dump()
+            assert found["model"]["omegas"] == "planes"
+            assert found["training"]["average"] == average
+    # Of few updates there are averages, too.
+    small = configured(merged(changes, STUDY.smallest(section, Path())))
+    assert small.section(STUDY.name).training.average.every <= 25  # type: ignore[attr-defined]
 
 
 def test_candidates_have_seeds_of_their_own() -> None:

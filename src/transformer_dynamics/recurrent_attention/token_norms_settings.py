@@ -31,7 +31,7 @@ class TokenNormsJob(Strict):
     """How many words a text is drawn from, with embeddings of random directions."""
     zipf: float = Field(ge=0)
     """A word of rank k has a probability in proportion to k^-zipf."""
-    tolerance: Annotated[float, Field(gt=0, lt=0.1)] = 1e-3
+    tolerance: Annotated[float, Field(gt=0, lt=0.1)]
     """Residual of |J|_2^2, as a part of it, at which the search for it ends."""
 
     @model_validator(mode="after")
