@@ -17,9 +17,9 @@ class Adam(Strict):
     """The optimiser."""
 
     first: Decay
-    """Of its mean of gradients."""
+    """Decay of its mean of gradients."""
     second: Decay
-    """Of its mean of squared gradients."""
+    """Decay of its mean of squared gradients."""
     epsilon: Annotated[float, Field(gt=0, le=1)]
     """What is added to the root of the latter."""
     weight_decay: Annotated[float, Field(ge=0, le=1)]
