@@ -213,8 +213,8 @@ def test_what_cannot_be_is_refused(changes, said):
 
 
 IMAGES = {"tuning_images", "optimisers_images", "heterogeneity"}
-VISION = {"tuning_vision", "optimisers_vision", "heterogeneity"}
-OF_BLOCKS = {"tuning_reparametrised", "reparametrised", "tuning_coordinates", "coordinates_again"}
+VISION = {"heterogeneity"}
+OF_BLOCKS = {"tuning_reparametrised", "reparametrised"}
 
 
 @pytest.mark.parametrize(
