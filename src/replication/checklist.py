@@ -18,8 +18,8 @@ from jinja2 import Environment, StrictUndefined
 
 from replication.digest import SOURCE
 from replication.errors import InputError
-from replication.jobs import StudyJobs
 from replication.registry import Checklist
+from replication.study_jobs import StudyJobs
 from replication.verification.judgement import Verdict
 from replication.verification.reference import FINGERPRINTS, Reference, reference_folder
 

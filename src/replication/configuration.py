@@ -1,16 +1,12 @@
-"""The whole configuration: what is common to all studies, and one section per study.
-
-`python -m replication.configuration OVERLAY...` says whether overlays can be used.
-"""
+"""The whole configuration: what is common to all studies, and one section per study."""
 
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import click
 import yaml
 from pydantic import Field, create_model
 
@@ -18,7 +14,7 @@ from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.storage import update_text
 from replication.strict import Strict, shown
-from replication.study import Study, StudySettings, find_studies
+from replication.study import Study, StudySettings
 
 LONGEST_NAME = 80
 """Of what a configuration names; names of files are made of two or three."""
@@ -137,20 +133,3 @@ def merged(data: Any, changes: Any) -> Any:
     if not (isinstance(data, dict) and isinstance(changes, dict)):
         return changes
     return data | {key: merged(data.get(key), value) for key, value in changes.items()}
-
-
-@click.command(help=__doc__)
-@click.argument("overlays", nargs=-1, type=click.Path(path_type=Path))
-def main(overlays: tuple[Path, ...]) -> None:
-    """Merge and check them, as Snakemake would."""
-    from replication.jobs import Jobs
-
-    studies = find_studies()
-    changes: dict[str, Any] = reduce(merged, map(read_overlay, overlays), {})
-    changes.pop("study", None)
-    Jobs.of(configure(changes, studies), studies)
-    click.echo("Nothing is wrong with this configuration.")
-
-
-if __name__ == "__main__":
-    main()

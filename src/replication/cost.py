@@ -3,16 +3,14 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from replication.configuration import Computation
 from replication.errors import InputError
 from replication.seconds import foreseen, read_memory, read_recorded
 from replication.strict import Strict
 from replication.study import Experiment
-
-if TYPE_CHECKING:
-    from replication.jobs import StudyJobs
+from replication.study_jobs import StudyJobs
 
 CORE = 5e10
 """Floating-point operations a second, of one core on matrices of a few hundred rows."""
@@ -78,7 +76,7 @@ class Records(NamedTuple):
         return cls(read_recorded(path), read_memory(path))
 
 
-def costs(study: "StudyJobs", records: Records) -> list[Cost]:
+def costs(study: StudyJobs, records: Records) -> list[Cost]:
     """Return what every experiment of a study takes, then all else, then everything.
 
     Variants of an experiment, named after it and a hyphen, count as one. A job that is not recorded

@@ -20,12 +20,13 @@ from replication.abstract import to_lines as abstract_lines
 from replication.authors import FOLDER as FOR_AUTHORS
 from replication.authors import pages as pages_for_authors
 from replication.checklist import Told, checklist, codecheck
-from replication.citation import Shown, cited_document, verdict_finder
+from replication.citation import cited_document, verdict_finder
 from replication.claims_document import claims_document, links
 from replication.configuration import configuration_type, configure
 from replication.cost import HEADER, Records, cost_rows, costs
 from replication.errors import InputError
-from replication.jobs import Jobs, StudyJobs
+from replication.figure_texts import CitedFigure
+from replication.jobs import Jobs
 from replication.markdown import Markdown, inert, table
 from replication.numerals import typed_in_template
 from replication.registry import GROUPS, SHOWN, THEORY, Claim, Registry, Statistical
@@ -35,6 +36,7 @@ from replication.schema import Schema, described
 from replication.seconds import RECORD
 from replication.storage import write_text
 from replication.study import StudySettings, find_studies
+from replication.study_jobs import StudyJobs
 from replication.verification.judgement import (
     FEWEST_SEEDS,
     NOT_HOLDING,
@@ -144,7 +146,7 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
         study, name, reference = shown[below]
         table = reference.tables[figure_path(name)]
         text = study.registry.figures[study.figures[name].drawing]
-        return inert(Shown.of(study, name, table, reference.verdicts.get).cited(text).caption)
+        return inert(CitedFigure.of(study, name, table, reference.verdicts.get).cited(text).caption)
 
     def abstract(study: str) -> str:
         """The abstract of a study's paper, with marks."""
@@ -218,7 +220,7 @@ def check_texts(studies: Iterable[Told]) -> None:
                 continue
             text = told.jobs.registry.figures[figure.drawing]
             table = told.reference.tables[figure_path(name)]
-            Shown.of(told.jobs, name, table, told.reference.verdicts.get).cited(text)
+            CitedFigure.of(told.jobs, name, table, told.reference.verdicts.get).cited(text)
             for part in (text.drawn, text.caption):
                 if typed := typed_in_template(part):
                     where = f"{told.jobs.study.name}: figure {name}"

@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from replication.abstract import marked, plain
 from replication.configuration import configure
 from replication.errors import InputError
-from replication.jobs import Jobs, StudyJobs
+from replication.jobs import Jobs
 from replication.markdown import table
 from replication.registry import Equivalence, Interval, Statistical
 from replication.report.typeset import number
 from replication.seconds import RECORD, foreseen, read_recorded
 from replication.statistics import pooled_std
 from replication.study import find_studies
+from replication.study_jobs import StudyJobs
 from replication.verification.judgement import (
     FEWEST_SEEDS,
     PROBABILITY,

@@ -9,12 +9,10 @@ import json
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from replication.seeds import format_seeds
-
-if TYPE_CHECKING:
-    from replication.jobs import StudyJobs
+from replication.study_jobs import StudyJobs
 
 SHOWN = 3
 """Departures that are told; of the rest only how many there are."""
@@ -22,7 +20,7 @@ LONGEST_VALUE = 40
 NONE = "none"
 
 
-def without_published(study: "StudyJobs", papers: Sequence["StudyJobs"]) -> "StudyJobs":
+def without_published(study: StudyJobs, papers: Sequence[StudyJobs]) -> StudyJobs:
     """The jobs of a study, without published values where their settings were not kept.
 
     Args:
@@ -61,8 +59,8 @@ def without_published(study: "StudyJobs", papers: Sequence["StudyJobs"]) -> "Stu
 
 
 def departures(
-    study: "StudyJobs",
-    paper: "StudyJobs",
+    study: StudyJobs,
+    paper: StudyJobs,
     sources: Sequence[tuple[str, str]],
     published: Sequence[tuple[str, str]],
 ) -> str:
@@ -94,7 +92,7 @@ def departures(
     return "; ".join([*told[:SHOWN], *more])
 
 
-def _made_of(study: "StudyJobs", experiment: str, metric: str) -> dict[str, Any]:
+def _made_of(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
     """The settings of all jobs behind a metric, and the seeds; nothing if there is no such metric.
 
     A key that jobs do not agree on has the list of its values.

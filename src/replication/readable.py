@@ -10,16 +10,14 @@ import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from replication.errors import InputError
 from replication.study import Job, Measured
-
-if TYPE_CHECKING:
-    from replication.jobs import StudyJobs
+from replication.study_jobs import StudyJobs
 
 
-def refuse_unreadable(jobs: "StudyJobs", claim: str, where: str) -> None:
+def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
     """Refuse a claim whose measure cannot read one of its metrics, all of which are there.
 
     Args:
@@ -59,7 +57,7 @@ def _taken(
             yield parameter, source
 
 
-def _made_by(jobs: "StudyJobs", metric: Job) -> type:
+def _made_by(jobs: StudyJobs, metric: Job) -> type:
     """Type of the settings that a metric is made by, as a measure gets them."""
     measure = import_module(jobs.study.program(metric.program)).measure
     first = next(iter(inspect.signature(measure).parameters.values()))

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from replication.digest import Parameters, check_function, parameters
 from replication.errors import InputError
@@ -16,9 +16,7 @@ from replication.registry import Claim
 from replication.sensitivity import Sensitivity
 from replication.strict import Strict, shown, unknown_key
 from replication.study import Experiment, Job
-
-if TYPE_CHECKING:
-    from replication.jobs import StudyJobs
+from replication.study_jobs import StudyJobs
 
 JUDGE = "replication.verification.judgement"
 PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
@@ -63,7 +61,7 @@ class Task(NamedTuple):
 class Tasks:
     """From the parts of a study to its tasks."""
 
-    def __init__(self, jobs: "StudyJobs") -> None:
+    def __init__(self, jobs: StudyJobs) -> None:
         self._jobs = jobs
         self._study = jobs.study.name
         self._made: dict[str, Task] = {}

@@ -26,11 +26,11 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.citation import Shown
 from replication.configuration import configure, merged
 from replication.errors import OUT_OF_REGIME, InputError
+from replication.figure_texts import CitedFigure
 from replication.frames import read_csv, read_table
-from replication.jobs import Jobs, StudyJobs
+from replication.jobs import Jobs
 from replication.marks import unknown_marks
 from replication.methods import unknown_settings, untold
 from replication.numerals import typed_in_template
@@ -41,6 +41,7 @@ from replication.run import Work, given_files, parsed, write_figure
 from replication.storage import read_arrays
 from replication.strict import Strict
 from replication.study import Study
+from replication.study_jobs import StudyJobs
 from replication.tasks import Task
 from replication.verification.judgement import UNMEASURED
 from replication.verification.reference import collect_fingerprints, run_keys
@@ -499,7 +500,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     }
     for name, figure in small.parts.figures.items():
         table = read_csv(Path(small.parts.table(name)), ())
-        shown = Shown.of(small.parts, name, table, verdicts.get)
+        shown = CitedFigure.of(small.parts, name, table, verdicts.get)
         shown.cited(small.parts.registry.figures[figure.drawing])
 
 

@@ -28,9 +28,10 @@ from replication.configuration import Configuration, configure, merged
 from replication.documents import read_yaml
 from replication.errors import InputError
 from replication.frames import write_csv
-from replication.jobs import Jobs, StudyJobs
+from replication.jobs import Jobs
 from replication.reproductions import record_earlier
 from replication.study import Study, find_studies
+from replication.study_jobs import StudyJobs
 from replication.tasks import LONGEST_NAME
 from replication.verification.collect import (
     collect,

@@ -9,8 +9,8 @@ import pytest
 from matplotlib.collections import PathCollection
 from tables import SETTINGS, STUDY, T_MAX, accuracy, exponents
 
-from replication.citation import Shown
 from replication.configuration import configure
+from replication.figure_texts import CitedFigure
 from replication.frames import read_csv
 from replication.jobs import Jobs
 from replication.marks import unknown_marks
@@ -182,7 +182,7 @@ def test_the_caption_tells_the_best_that_was_tried_from_what_is_used(changes, sa
     configured = configure({STUDY.name: {"experiments": changes}}, studies)
     parts = Jobs.of(configured, studies).studies[STUDY.name]
     reference = read_csv(STUDY.folder.parents[2] / REFERENCE / "tuning.csv", ())
-    shown = Shown.of(parts, "tuning", reference, {}.get)
+    shown = CitedFigure.of(parts, "tuning", reference, {}.get)
     assert shown.cited(parts.registry.figures["tuning"]).caption.endswith(said)
 
 

@@ -11,9 +11,10 @@ from conftest import JOBS, ROOT
 
 from replication import generate
 from replication.checklist import Told
-from replication.citation import Shown, cited, cited_document
+from replication.citation import cited, cited_document
 from replication.configuration import configure
 from replication.errors import InputError
+from replication.figure_texts import CitedFigure
 from replication.generate import check_texts
 from replication.jobs import Jobs
 from replication.numerals import typed_in_document, typed_in_template
@@ -45,7 +46,7 @@ def shown(table=TABLE, **changes):
         "study": "paper", "name": "fig1", "settings": {"figures": {"fig1": {"seed": 3}}},
         "n_seeds": 10, "table": table, "find_verdict": {}.get,
     }  # fmt: skip
-    return Shown(**(found | changes))
+    return CitedFigure(**(found | changes))
 
 
 def text(caption):
@@ -372,7 +373,7 @@ def test_every_text_is_cited_from_the_reference(study, name):
     reference, _ = read_reference(reference_folder(ROOT, study))
     table = reference.tables[figure_path(name)]
     template = jobs.registry.figures[jobs.figures[name].drawing]
-    texts = Shown.of(jobs, name, table, reference.verdicts.get).cited(template)
+    texts = CitedFigure.of(jobs, name, table, reference.verdicts.get).cited(template)
     for part in (texts.drawn, texts.caption):
         assert part
         assert not {"{", "nan", "None"} & {*part, *part.split()}

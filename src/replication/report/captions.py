@@ -25,7 +25,7 @@ class Captions(dict[str, str]):
         Raises:
             InputError: if it cites what is not there.
         """
-        from replication.citation import Shown
+        from replication.figure_texts import CitedFigure
         from replication.frames import read_csv
         from replication.verification.scorecard import read_verdict
 
@@ -40,4 +40,4 @@ class Captions(dict[str, str]):
             return read_verdict(path) if path and path.is_file() else None
 
         table = read_csv(Path(study.table(name)), ())
-        return Shown.of(study, name, table, find_verdict).cited(text).caption
+        return CitedFigure.of(study, name, table, find_verdict).cited(text).caption

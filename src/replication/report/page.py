@@ -14,10 +14,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from replication.abstract import MARKS, by_version, plain
-from replication.citation import Shown
 from replication.cost import HEADER as COST_HEADER
 from replication.cost import cost_rows
 from replication.errors import InputError
+from replication.figure_texts import CitedFigure
 from replication.frames import read_csv
 from replication.methods import value_of
 from replication.registry import GROUPS, SHOWN, THEORY, Registry, read_registry
@@ -147,7 +147,7 @@ def _figure(
             f" {source.name}; add it under figures"
         )
     numbers = read_numbers(source.table, source.checksum, page)
-    texts = Shown(
+    texts = CitedFigure(
         shown.study,
         source.name,
         shown.settings,

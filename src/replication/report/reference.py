@@ -8,9 +8,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from replication.abstract import decided_elsewhere
-from replication.citation import Shown
 from replication.configuration import configure
 from replication.errors import InputError
+from replication.figure_texts import CitedFigure
 from replication.jobs import Jobs
 from replication.registry import Registry, read_registry
 from replication.report.commit import commit
@@ -233,7 +233,7 @@ def _uncited(kept: Kept, name: str) -> str:
         return f"{kept.folder}: has no table of figure {name}"
     try:
         if text := study.text(name):
-            Shown.of(study, name, numbers, kept.reference.verdicts.get).cited(text)
+            CitedFigure.of(study, name, numbers, kept.reference.verdicts.get).cited(text)
     except InputError as error:
         return error.message
     return ""

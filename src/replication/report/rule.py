@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from replication.cost import Records, costs
 from replication.digest import locked_versions
-from replication.jobs import DRAWING, Jobs, StudyJobs
+from replication.jobs import DRAWING, Jobs
 from replication.order import Told
 from replication.seconds import RECORD
 from replication.stages import contents
+from replication.study_jobs import StudyJobs
 from replication.unrecorded import checksum_file
 
 if TYPE_CHECKING:

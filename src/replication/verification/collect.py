@@ -9,8 +9,9 @@ import pandas as pd
 from replication.digest import installed_versions, reach
 from replication.errors import InputError
 from replication.frames import read_table
-from replication.jobs import Jobs, StudyJobs
+from replication.jobs import Jobs
 from replication.provenance import digest
+from replication.study_jobs import StudyJobs
 from replication.verification.differences import (
     ACROSS_PROCESSORS,
     OTHER_SEEDS,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from replication.errors import InputError
-from replication.jobs import StudyJobs
+from replication.study_jobs import StudyJobs
 from replication.verification.collect import families
 from replication.verification.reference import (
     EVIDENCE,
