@@ -86,7 +86,7 @@ faults: $(TOOLS)
 
 # After a run that was killed outright; then the same command again.
 recover: $(READY)
-	$(RUN) python -m replication.recover
+	$(RUN) python -m replication recover
 
 lint: $(TOOLS)
 	$(RUN) ruff check
@@ -94,7 +94,7 @@ lint: $(TOOLS)
 	$(RUN) mypy
 	$(RUN) snakefmt --check Snakefile workflow
 	$(RUN) snakemake --lint
-	$(RUN) python -m replication.generate --check
+	$(RUN) python -m replication generate --check
 	$(RUN) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(RUN) zizmor --offline --quiet .github/workflows
 

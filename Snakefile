@@ -75,7 +75,7 @@ onstart:
     if workflow.executor_plugin.name == "local" and any(
         job.resources.get("gpu") for job in needed
     ):
-        from replication.devices import device
+        from replication.study.devices import device
 
         # Before hours of what needs none.
         checked(device, CONFIGURATION.computation.device)

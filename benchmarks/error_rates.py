@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import bdtrc, stdtr
 
-from replication.statistics import corrected
+from replication.judge.statistics import corrected
 
 Floats = NDArray[np.float64]
 LEVEL = 0.05

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks.turns import ROUNDS, Compared, compared
-from replication.configuration import configure
-from replication.study import Experiment, find_studies
+from replication.plan.configuration import configure
+from replication.study.contract import Experiment, find_studies
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity import heads
 from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of

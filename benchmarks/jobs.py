@@ -9,8 +9,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from replication.frames import write_csv
-from replication.seconds import RECORD, SUFFIX, job, measured, read_memory, read_recorded
+from replication.base.tables import write_csv
+from replication.plan.recorded_times import (
+    RECORD,
+    SUFFIX,
+    job,
+    measured,
+    read_memory,
+    read_recorded,
+)
 
 COLUMNS = ["job", "seconds", "mib"]
 

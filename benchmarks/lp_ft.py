@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
 from benchmarks.turns import ROUNDS, Compared, compared
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.head import Head, random_head
 from transformer_dynamics.encoders.model import build, tensors
 from transformer_dynamics.encoders.pretrained import read

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.turns import ROUNDS, Compared, compared
-from replication.configuration import configure
-from replication.study import find_studies
+from replication.plan.configuration import configure
+from replication.study.contract import find_studies
 from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 from transformer_dynamics.recurrent_attention.training import State, train

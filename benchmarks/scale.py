@@ -98,7 +98,7 @@ def planning_rows(seeds: int, seeds_per_job: int | None) -> Iterator[Row]:
         copy_workflow(Path(folder))
         configuration = overlay(seeds, seeds_per_job, PAPER)
         done = snakemake(Path(folder), configuration, "--dry-run", "--printshellcmds")
-    commands = [line for line in done.output.splitlines() if " -m replication.run " in line]
+    commands = [line for line in done.output.splitlines() if " -m replication.run.program " in line]
     longest = max(len(line.encode()) for line in commands)
     what = f"dry run, {seeds:,} seeds, {seeds_per_job or 'by itself many'} per job"
     yield what, f"{done.seconds:.0f} s, {done.peak:.0f} MiB", f"{jobs(done.output):,} jobs"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.turns import ROUNDS, Compared, compared
-from replication.configuration import configure
-from replication.study import find_studies
+from replication.plan.configuration import configure
+from replication.study.contract import find_studies
 from transformer_dynamics.scan_and_snap.configuration import Settings
 from transformer_dynamics.scan_and_snap.literal import literal_train
 from transformer_dynamics.scan_and_snap.settings import TrainJob

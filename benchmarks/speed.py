@@ -24,10 +24,10 @@ from typing import NamedTuple
 import click
 import torch
 
-from replication.configuration import configure
-from replication.study import find_studies
-from replication.verification.machine import processor
-from replication.verification.reference import find_references
+from replication.plan.configuration import configure
+from replication.study.contract import find_studies
+from replication.verify.machine import processor
+from replication.verify.reference import find_references
 from transformer_dynamics.scan_and_snap.literal import literal_train
 from transformer_dynamics.scan_and_snap.settings import Mixture, Training, TrainJob
 from transformer_dynamics.scan_and_snap.streams import sample
@@ -169,7 +169,7 @@ def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
         command = f"snakemake {target}".rstrip()
         yield row(f"`{command}` from nothing, a job has up to {peaks:.0f} MiB", first)
         yield row("the same again", again)
-    pages = [sys.executable, "-m", "replication.report", "--reference"]
+    pages = [sys.executable, "-m", "replication", "report", "--reference"]
     with tempfile.TemporaryDirectory() as name:
         for what, names in (("the home paper", []), ("all studies", find_references(ROOT))):
             taken = spent([*pages, "--output", name, *names], ROOT)

@@ -8,7 +8,7 @@ import click
 import numpy as np
 from numpy.typing import ArrayLike
 
-from replication.markdown import table
+from replication.base.markdown import table
 
 ROUNDS = 3
 HEADER = ("step", "the literal way", "this project", "ratio")

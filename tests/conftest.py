@@ -22,9 +22,9 @@ import hypothesis
 import pytest
 from warm import Pythons
 
-from replication.configuration import configure
-from replication.jobs import Jobs
-from replication.study import find_studies
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
 
 # `make test-all` takes the thorough one.
 hypothesis.settings.register_profile("quick", max_examples=20)
@@ -104,7 +104,7 @@ class Project:
 
     def verify(self, *arguments: str, succeed: bool = True) -> str:
         """What the verification prints."""
-        return self._started("replication.verify", [*arguments], succeed)
+        return self._started("replication.verify.levels", [*arguments], succeed)
 
     def _started(self, module: str, words: list[str], succeed: bool) -> str:
         if self.pythons is None:
@@ -208,7 +208,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest first, so that no process is left with one of them when others have ended."""
-    items.sort(key=lambda item: item.path.parent.name not in LONGEST)
+    items.sort(key=lambda item: not {*item.path.parts} & {*LONGEST})
 
 
 @pytest.hookimpl(wrapper=True)

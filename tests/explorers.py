@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from replication.registry import Registry
 from replication.report.page import render
 from replication.report.sources import FigureSources
+from replication.study.registry import Registry
 
 PARTS = {
     "title": "A paper", "authors": "A. Author", "venue": "Somewhere 2025", "claims": [],

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from replication.authors import MOST_LINES
+from replication.documents.authors import MOST_LINES
 
 ALLOWED = {"math", "numpy", "scipy", "torch"}
 

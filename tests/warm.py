@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from replication.surroundings import FLAGS
+from replication.base.process import FLAGS
 
 OWN = {"replication", "transformer_dynamics"}
 COMMON = (

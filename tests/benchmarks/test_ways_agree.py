@@ -15,7 +15,7 @@ from benchmarks import (
     text,
     turns,
 )
-from replication.study import find_studies
+from replication.study.contract import find_studies
 from transformer_dynamics.encoders.made_up import SIZES
 from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.measured_settings import PairJob

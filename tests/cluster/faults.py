@@ -114,7 +114,7 @@ def controller_killed(project: ClusterProject) -> Outcome:
         job.number for job in before
     ]
     began = time.monotonic()
-    said = project.program("replication.slurm", "wait")
+    said = project.program("replication.plan.slurm", "wait")
     assert said.startswith("waiting for ")
     return resumed("SIGKILL of Snakemake", project, began)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders import calibration
 
 

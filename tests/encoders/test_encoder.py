@@ -15,7 +15,7 @@ import pytest
 import torch
 from made_up import encoder, tokenizer_document, write_encoder, write_texts
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders import pretrained
 from transformer_dynamics.encoders import tokens as tokens_module

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders import probe as probing
 from transformer_dynamics.encoders.probe import probe
 

@@ -10,8 +10,8 @@ import pytest
 from made_up import CB, CLINC, FILES, MRPC, write_texts
 from tiers import quick_first
 
-from replication.datasets import find_datasets
-from replication.errors import InputError
+from replication.base.errors import InputError
+from replication.study.datasets import find_datasets
 from transformer_dynamics.encoders import settings, texts
 from transformer_dynamics.encoders.samples import check_disjoint, samples, without
 from transformer_dynamics.encoders.settings import (

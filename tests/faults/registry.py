@@ -4,7 +4,7 @@ import importlib.util
 
 from faults import disks, signals, times, users
 from faults.outcome import Fault, Outcome
-from replication.markdown import table
+from replication.base.markdown import table
 
 BEGIN, END = "<!-- outcomes: generated -->", "<!-- end of outcomes -->"
 HEADER = ("fault", "where", "injected", "lost", "duplicated", "corrupt", "recovery time")

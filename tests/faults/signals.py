@@ -96,7 +96,7 @@ def alive(project: Project) -> list[int]:
 def recover(project: Project, place: Path | None = None) -> None:
     """The one command after a kill: `make recover`, for the project or another working folder."""
     subprocess.run(
-        [sys.executable, "-m", "replication.recover", str(place or project.folder)],
+        [sys.executable, "-m", "replication.plan.recover", str(place or project.folder)],
         cwd=project.folder,
         env=project.environment,
         check=True,

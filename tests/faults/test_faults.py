@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from faults import disks, signals, users
-from replication import recover
+from replication.plan import recover
 
 
 @pytest.mark.campaign
@@ -52,7 +52,7 @@ def test_recovery_removes_the_lock_and_temporary_files_and_leaves_the_future(tem
 
 
 def test_recovery_refuses_while_something_runs(tmp_path):
-    words = [sys.executable, "-c", "import time; time.sleep(100)", "replication.run"]
+    words = [sys.executable, "-c", "import time; time.sleep(100)", "replication.run.program"]
     with subprocess.Popen(words, cwd=tmp_path) as process:
         try:
             done = CliRunner().invoke(recover.main, [str(tmp_path)])

@@ -1,7 +1,7 @@
 """What the configuration says that all networks, trainings and measures share."""
 
-from replication.configuration import read_yaml
-from replication.study import find_studies
+from replication.plan.configuration import read_yaml
+from replication.study.contract import find_studies
 from transformer_dynamics.gradient_heterogeneity.configuration import Settings
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
     ImageNet,

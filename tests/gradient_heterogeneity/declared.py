@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 from configured import SETTINGS
 
-from replication.registry import Claim, read_registry
-from replication.study import Measured, find_studies
-from replication.verification.judgement import Judged, judge
+from replication.judge.judgement import Judged, judge
+from replication.study.contract import Measured, find_studies
+from replication.study.registry import Claim, read_registry
 
 STUDY = find_studies()["gradient_heterogeneity"]
 CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}

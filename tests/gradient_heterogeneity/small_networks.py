@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity.net_settings import SOURCES, Shape
 
 TEXT = """

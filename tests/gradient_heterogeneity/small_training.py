@@ -6,7 +6,7 @@ import configured
 import numpy as np
 import torch
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity.nets import Block, Net
 
 SHAPES = {

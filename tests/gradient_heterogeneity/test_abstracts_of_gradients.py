@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 from declared import CLAIMS, STUDY
 
-from replication.registry import read_registry
+from replication.study.registry import read_registry
 
 FIRST, LATER = read_registry(STUDY.folder / "registry.yaml").abstracts
 # Number of words of each, and SHA-256, as arXiv has it.

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from replication.errors import InputError
-from replication.generators import generator
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity, noise, quadratics
 from transformer_dynamics.gradient_heterogeneity.theory.quadratics import METHODS
 

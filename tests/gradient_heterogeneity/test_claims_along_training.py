@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from declared import SEEDS, evidence, means, noise, said, verdict
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 
 STEPS = 100
 USUAL = {"task": "cola", "classes": 2, "batch": 16, "schedule": "linear", "clip": 1.0}

@@ -6,8 +6,8 @@ import pytest
 from configured import TRAINING
 from declared import SEEDS, evidence, means, noise, said, verdict
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 from transformer_dynamics.gradient_heterogeneity.claims.heads import smaller_common
 
 OF, WHOLE = ("heads", "heads"), ("heads_full", "heads")

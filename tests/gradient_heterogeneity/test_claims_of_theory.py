@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from declared import CLAIMS, STUDY, evidence, said, verdict
 
-from replication.frames import read_csv
-from replication.verification.judgement import Judged, judge
+from replication.base.tables import read_csv
+from replication.judge.judgement import Judged, judge
 from transformer_dynamics.gradient_heterogeneity.claims import drifts, noisy_steps, quadratics
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity, noise
 from transformer_dynamics.gradient_heterogeneity.theory.quadratics import curvature_along

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from declared import SEEDS, endpoints, evidence, means, noise, said, verdict
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 
 TEXTS, IMAGES = ("optimisers_text", "endpoint"), ("optimisers_images", "endpoint")
 AGAIN = ("optimisers_again", "endpoint")

@@ -5,7 +5,7 @@ import pytest
 from declared import CLAIMS, evidence, means, said, spread, verdict
 from scipy.special import stdtr
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 
 OF = ("heterogeneity", "spread")
 PAIRS = ("pairs", "spread")

@@ -6,7 +6,7 @@ import pytest
 from configured import MEASURING
 from declared import SEEDS, evidence, means, noise, said, verdict
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 from transformer_dynamics.gradient_heterogeneity.claims.steps import best_rates
 
 OF = ("heterogeneity", "one_step")

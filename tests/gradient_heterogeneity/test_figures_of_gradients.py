@@ -10,10 +10,10 @@ from test_claims_heads import SIGN, SIGNUM, heads, whole
 from test_claims_optimisers import case, coordinates, steps, texts
 from test_claims_steps import steps as one_steps
 
-from replication.configuration import configure
-from replication.errors import InputError
-from replication.marks import unknown_marks
-from replication.study import Measured
+from replication.base.errors import InputError
+from replication.figures.marks import unknown_marks
+from replication.plan.configuration import configure
+from replication.study.contract import Measured
 from transformer_dynamics.gradient_heterogeneity.figures import (
     fig1,
     fig2,

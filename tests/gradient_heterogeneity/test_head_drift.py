@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from replication.errors import InputError
-from replication.generators import generator
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity import optimizers
 from transformer_dynamics.gradient_heterogeneity.theory import drift
 from transformer_dynamics.gradient_heterogeneity.theory.head import head_gradient, head_norms

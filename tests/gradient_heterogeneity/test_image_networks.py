@@ -9,7 +9,7 @@ import torch
 from configured import NETWORKS, image_net
 from small_networks import idx, write_images
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.gradient_heterogeneity import (
     efficientnet,
     image_files,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from replication.errors import InputError
-from replication.generators import generator
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity, placement
 from transformer_dynamics.gradient_heterogeneity.theory.placement import Sizes, Stack
 

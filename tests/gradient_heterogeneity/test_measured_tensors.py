@@ -13,8 +13,8 @@ from configured import text_net as text
 from small_networks import TEXT, Memory, shape
 from tiers import quick_first
 
-from replication.errors import InputError
-from replication.study import Run
+from replication.base.errors import InputError
+from replication.study.contract import Run
 from transformer_dynamics.encoders.data import encoder as encoder_data
 from transformer_dynamics.encoders.data import tokens as tokens_data
 from transformer_dynamics.encoders.made_up import write_encoder, write_texts

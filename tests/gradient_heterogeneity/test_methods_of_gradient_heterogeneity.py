@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from replication.configuration import merged, read_yaml
-from replication.methods import table_of, untold
-from replication.registry import read_registry
-from replication.study import find_studies
+from replication.documents.methods import table_of, untold
+from replication.plan.configuration import merged, read_yaml
+from replication.study.contract import find_studies
+from replication.study.registry import read_registry
 from transformer_dynamics.gradient_heterogeneity import efficientnet, optimizers, study
 from transformer_dynamics.gradient_heterogeneity.claims import (
     along,

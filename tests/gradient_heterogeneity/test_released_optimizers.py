@@ -4,7 +4,7 @@ import pytest
 import torch
 from configured import optimizer
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.gradient_heterogeneity import optimizer_settings, optimizers
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Optimizer
 

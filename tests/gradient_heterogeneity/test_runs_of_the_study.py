@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from replication.configuration import Computation, configure
-from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.study import find_studies
+from replication.base.errors import InputError
+from replication.plan.configuration import Computation, configure
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
 from transformer_dynamics.gradient_heterogeneity import study
 
 NAME = "gradient_heterogeneity"

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from replication.registry import read_registry
-from replication.study import Measured, find_studies
-from replication.verification.judgement import Judged, judge
+from replication.judge.judgement import Judged, judge
+from replication.study.contract import Measured, find_studies
+from replication.study.registry import read_registry
 
 STUDY = find_studies()["lp_ft"]
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.lp_ft.measure_settings import PlaneJob
 
 CLASSES = ("entailment", "contradiction", "neutral")

@@ -3,7 +3,7 @@
 import pytest
 from claim_tables import means, said, trained, verdict
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 
 SPLITS = {
     "cb": ["validation", "test"],

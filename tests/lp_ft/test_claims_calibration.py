@@ -5,7 +5,7 @@ import math
 import pytest
 from claim_tables import judged, means, said, trained, verdict
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 
 BEFORE = {"ft": 0.05, "lp_ft": 0.12, "lora": 0.04, "lp_lora": 0.09}
 

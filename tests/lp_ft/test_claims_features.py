@@ -5,8 +5,8 @@ import math
 import pytest
 from claim_tables import ARM, means, said, trained, verdict
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 
 PLACES = (("cb", "test"), ("trec6", "test"), ("cr", "test"), ("cr", "sst2_sentences"))
 NAMES = ("CB", "TREC-6", "CR", "CR to SST-2 sentences")

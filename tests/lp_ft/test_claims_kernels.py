@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from claim_tables import SEEDS, means, noise, of_set, said, verdict, without
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 
 METHODS = ("ft", "lora", "lp_ft", "lp_lora")
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from claim_tables import SEEDS, judged, means, measured_by, said, trained, verdict, without
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 
 SETS = ("cb", "trec6", "cr")
 

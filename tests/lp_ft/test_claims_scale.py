@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from claim_tables import SEEDS, means, said, trained, verdict, without
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 
 FACTORS = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 100.0)
 FEW = (0.1, 1.0, 10.0, 100.0)

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from claim_tables import means, of_set, trained, verdict
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 
 SETS = ("cb", "trec6", "cr")
 ALL_AND_SOME = [f"{name}, {part}" for name in ("CB", "TREC-6", "CR")

@@ -14,10 +14,10 @@ import yaml
 from matplotlib.text import Text
 from tiers import quick_first
 
-from replication.configuration import configure
-from replication.drawing import WIDTH, save, set_style
-from replication.marks import unknown_marks
-from replication.study import find_studies
+from replication.figures.marks import unknown_marks
+from replication.figures.style import WIDTH, save, set_style
+from replication.plan.configuration import configure
+from replication.study.contract import find_studies
 from transformer_dynamics.lp_ft import figures
 
 STUDY = find_studies()["lp_ft"]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders import texts
 from transformer_dynamics.encoders.made_up import LABELS, write_texts
 from transformer_dynamics.encoders.settings import TEXT_FILES

@@ -10,7 +10,7 @@ import torch
 sys.path.append(str(Path(__file__).parents[1] / "encoders"))
 from made_up import encoder
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders.tokens import Tokens
 from transformer_dynamics.lp_ft import feature_kernel, gradients, grams

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders.probe import probe
 from transformer_dynamics.lp_ft import logistic
 from transformer_dynamics.lp_ft.measures import kernel_regression

@@ -10,7 +10,7 @@ import torch
 sys.path.append(str(Path(__file__).parents[1] / "encoders"))
 from made_up import encoder
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.probe import probe

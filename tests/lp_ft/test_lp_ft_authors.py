@@ -6,8 +6,8 @@ import pytest
 from claim_tables import CLAIMS, STUDY
 from scripts_for_authors import check_text, printed_alone
 
-from replication.registry import ERRATA, THEORY
-from replication.verification.reference import read_reference, reference_folder
+from replication.study.registry import ERRATA, THEORY
+from replication.verify.reference import read_reference, reference_folder
 
 FOLDER = STUDY.folder / "authors"
 SCRIPTS = sorted(FOLDER.glob("*.py"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.lp_ft.theory import kernel, lora, networks
 from transformer_dynamics.lp_ft.theory.lora import Bound, Projections
 

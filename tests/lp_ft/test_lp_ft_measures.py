@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_runs import data_of, job, trained, tuning
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.encoders.calibration import temperature
 from transformer_dynamics.lp_ft.feature_statistics import (
     Scatter,

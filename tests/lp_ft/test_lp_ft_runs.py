@@ -7,7 +7,7 @@ import pytest
 import torch
 from small_runs import ADAPTERS, METHODS, PROBE, data_of, job, made, trained, tuning
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.model import build, frozen_features, tensors
 from transformer_dynamics.encoders.pretrained import Pretrained

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from claim_tables import CLAIMS, REGISTRY, ROBUSTNESS, STUDY
 
-from replication.configuration import merged
-from replication.registry import Bounds
-from replication.verification.judgement import Judged, judge
+from replication.judge.judgement import Judged, judge
+from replication.plan.configuration import merged
+from replication.study.registry import Bounds
 from transformer_dynamics.encoders.settings import TextNumbers
 from transformer_dynamics.lp_ft.claims.contrasts import FEW
 from transformer_dynamics.lp_ft.figures.labels import SETS, called

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import yaml
 
-from replication.configuration import Computation, configure, merged
-from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.study import find_studies
+from replication.base.errors import InputError
+from replication.plan.configuration import Computation, configure, merged
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
 from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
 from transformer_dynamics.lp_ft import study
 from transformer_dynamics.lp_ft.grid_settings import arms

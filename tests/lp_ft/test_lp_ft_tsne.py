@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import brentq
 from small_runs import data_of, job, trained
 
-from replication.errors import InputError
-from replication.study import Run
+from replication.base.errors import InputError
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.measure_settings import PlaneJob
 from transformer_dynamics.lp_ft.measures import tsne
 

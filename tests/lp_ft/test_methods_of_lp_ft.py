@@ -8,8 +8,8 @@ import yaml
 from claim_tables import REGISTRY, STUDY
 from torch import nn
 
-from replication.configuration import configure
-from replication.methods import table_of, untold
+from replication.documents.methods import table_of, untold
+from replication.plan.configuration import configure
 from transformer_dynamics.encoders import calibration, head, probe, texts
 from transformer_dynamics.lp_ft import classifier, feature_statistics, training
 from transformer_dynamics.lp_ft.claims import (

@@ -2,10 +2,10 @@
 
 from importlib import import_module
 
-from replication.configuration import configure
-from replication.registry import read_registry
-from replication.study import find_studies
-from replication.verification.judgement import Judged, judge
+from replication.judge.judgement import Judged, judge
+from replication.plan.configuration import configure
+from replication.study.contract import find_studies
+from replication.study.registry import read_registry
 
 STUDY = find_studies()["recurrent_attention"]
 SETTINGS = configure({}, {STUDY.name: STUDY}).section(STUDY.name)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 from tables import whole
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.initialization import initial
 
 DIGITS = 2

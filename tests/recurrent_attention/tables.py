@@ -5,8 +5,8 @@ from random import Random
 import numpy as np
 import pandas as pd
 
-from replication.configuration import configure
-from replication.study import Measured, find_studies
+from replication.plan.configuration import configure
+from replication.study.contract import Measured, find_studies
 from transformer_dynamics.recurrent_attention import study
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, WeightsJob
 from transformer_dynamics.recurrent_attention.model_settings import WholeModel

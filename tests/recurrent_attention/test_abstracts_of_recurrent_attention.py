@@ -5,7 +5,7 @@ import hashlib
 import pytest
 from registered import CLAIMS, STUDY
 
-from replication.registry import SHOWN, THEORY, read_registry
+from replication.study.registry import SHOWN, THEORY, read_registry
 
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")
 PUBLISHED = {

@@ -8,9 +8,9 @@ import pytest
 from registered import verdict
 from tables import SEEDS, SETTINGS, STUDY, T_MAX, accuracy, exponents, trained, weights
 
-from replication.errors import UnmeasurableError
-from replication.frames import read_csv
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.base.tables import read_csv
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.claims import accuracy as claims
 from transformer_dynamics.recurrent_attention.claims import exponent_accuracy
 from transformer_dynamics.recurrent_attention.claims import weights as of_weights

@@ -19,7 +19,7 @@ from sudoku import (
     written,
 )
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.boards.draws import numbers_of_givens, relabelled
 from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.boards.settings import SPLITS, Givens

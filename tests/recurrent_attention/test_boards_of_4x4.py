@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sudoku import ALL_FOUR, enumerated_once, grids_of, job_of, of_four
 from tables import SETTINGS, STUDY
 
-from replication.registry import read_registry
+from replication.study.registry import read_registry
 from transformer_dynamics.recurrent_attention.boards.four import MASKS, unique_masks
 from transformer_dynamics.recurrent_attention.boards.grids import all_grids, solutions
 from transformer_dynamics.recurrent_attention.boards.program import sample

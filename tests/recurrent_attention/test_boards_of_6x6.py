@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sudoku import breaks_rules, enumerated_once, exact_cover, grids_of, job_of
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.boards import six
 from transformer_dynamics.recurrent_attention.boards.grids import classes, solutions
 from transformer_dynamics.recurrent_attention.boards.program import sample

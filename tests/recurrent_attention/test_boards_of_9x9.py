@@ -5,8 +5,8 @@ import pytest
 from sudoku import SEVENTEEN, breaks_rules, exact_cover, job_of, transformed, written
 from tables import STUDY
 
-from replication.documents import read_yaml
-from replication.errors import InputError
+from replication.base.errors import InputError
+from replication.base.yaml_files import read_yaml
 from transformer_dynamics.recurrent_attention.boards.grids import solutions
 from transformer_dynamics.recurrent_attention.boards.nine import parts_of
 from transformer_dynamics.recurrent_attention.boards.program import sample

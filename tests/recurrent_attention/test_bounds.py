@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.claims import bounds as claims
 from transformer_dynamics.recurrent_attention.figures import bounds as figure
 from transformer_dynamics.recurrent_attention.theory import bounds

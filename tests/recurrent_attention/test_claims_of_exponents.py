@@ -10,8 +10,8 @@ import pytest
 from registered import SETTINGS, verdict, verdict_in
 from tables import exponents as exponents_of
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.claims import exponent_accuracy, exponents, spectrum
 from transformer_dynamics.recurrent_attention.measure_settings import Linear
 

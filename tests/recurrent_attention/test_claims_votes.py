@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from registered import verdict_on
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.claims import votes as claims
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.attention import attention
 from transformer_dynamics.recurrent_attention.model_settings import Model
 from transformer_dynamics.recurrent_attention.models import unit_blocks

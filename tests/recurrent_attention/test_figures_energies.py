@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from replication.errors import InputError
-from replication.marks import unknown_marks
+from replication.base.errors import InputError
+from replication.figures.marks import unknown_marks
 from transformer_dynamics.recurrent_attention.figures.energies import (
     AS_STATED,
     ENDS,

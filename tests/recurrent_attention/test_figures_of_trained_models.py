@@ -9,12 +9,12 @@ import pytest
 from matplotlib.collections import PathCollection
 from tables import SETTINGS, STUDY, T_MAX, accuracy, exponents
 
-from replication.configuration import configure
-from replication.figure_texts import CitedFigure
-from replication.frames import read_csv
-from replication.jobs import Jobs
-from replication.marks import unknown_marks
-from replication.study import Measured
+from replication.base.tables import read_csv
+from replication.documents.figure_texts import CitedFigure
+from replication.figures.marks import unknown_marks
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures import (
     clouds,
     exponent_accuracy,

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.marks import unknown_marks
-from replication.study import Measured
+from replication.figures.marks import unknown_marks
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures import fig6, figs6, votes
 
 JOB = SimpleNamespace(

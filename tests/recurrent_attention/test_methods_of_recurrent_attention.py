@@ -6,10 +6,10 @@ import torch
 from tables import SETTINGS, STUDY
 from torch.optim import Adam
 
-from replication.configuration import Computation
-from replication.documents import read_yaml
-from replication.methods import untold
-from replication.registry import Method, read_registry
+from replication.base.yaml_files import read_yaml
+from replication.documents.methods import untold
+from replication.plan.configuration import Computation
+from replication.study.registry import Method, read_registry
 from transformer_dynamics.recurrent_attention.boards.settings import FEWEST, LISTED
 from transformer_dynamics.recurrent_attention.claims import bounds, energies, rotation
 from transformer_dynamics.recurrent_attention.initialization import initial

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from registered import CLAIMS
 
-from replication.configuration import Configuration, configure, merged
-from replication.documents import read_yaml
-from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.study import find_studies
+from replication.base.errors import InputError
+from replication.base.yaml_files import read_yaml
+from replication.plan.configuration import Configuration, configure, merged
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
 from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
 
 STUDY = find_studies()["recurrent_attention"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.attention import (
     Weights,
     attention,

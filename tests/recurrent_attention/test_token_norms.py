@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import torch
 
-from replication.errors import InputError, UnmeasurableError
-from replication.study import Measured, Run
+from replication.base.errors import InputError, UnmeasurableError
+from replication.study.contract import Measured, Run
 from transformer_dynamics.recurrent_attention import token_norms
 from transformer_dynamics.recurrent_attention.claims import token_norms as claims
 from transformer_dynamics.recurrent_attention.figures import fig1

@@ -7,7 +7,7 @@ import pytest
 import torch
 from tables import SETTINGS, whole
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.boards.program import sample
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, Givens
 from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial

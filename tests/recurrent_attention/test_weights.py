@@ -5,7 +5,7 @@ import pytest
 import torch
 from tables import trained, whole
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.attention import Weights
 from transformer_dynamics.recurrent_attention.initialization import initial
 from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob

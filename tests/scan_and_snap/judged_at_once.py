@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, stdtr
 
-from replication.registry import Equivalence, Interval, Statistical
-from replication.verification.judgement import FEWEST_SEEDS, QUESTIONS
+from replication.judge.judgement import FEWEST_SEEDS, QUESTIONS
+from replication.study.registry import Equivalence, Interval, Statistical
 
 Floats = NDArray[np.float64]
 Samples = dict[str, Floats]

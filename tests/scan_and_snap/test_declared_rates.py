@@ -10,10 +10,10 @@ import pytest
 from conftest import JOBS
 from judged_at_once import Asked, Found, Samples, judge_at_once
 
-from replication.registry import Equivalence, Statistical, Test
-from replication.verification import judgement
-from replication.verification.judgement import Judged, judge
-from replication.verification.reference import (
+from replication.judge import judgement
+from replication.judge.judgement import Judged, judge
+from replication.study.registry import Equivalence, Statistical, Test
+from replication.verify.reference import (
     EVIDENCE,
     find_references,
     read_reference,

@@ -19,10 +19,10 @@ from explorers import (
 )
 from tiers import quick_first
 
-from replication.configuration import configure
-from replication.run import checksum
-from replication.seeds import listed
-from replication.study import find_studies
+from replication.plan.configuration import configure
+from replication.run.program import checksum
+from replication.study.contract import find_studies
+from replication.study.seeds import listed
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4
 from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes

@@ -11,11 +11,11 @@ from matplotlib.text import Text
 from measured import LN2, ONE, TOKENS, P, changed, on_classes, shuffled
 from settings_of_the_paper import PAPER
 
-from replication.drawing import WIDTH, set_style
-from replication.errors import InputError
-from replication.marks import unknown_marks
-from replication.study import Measured
-from replication.verification.reference import figure_path, reference_folder
+from replication.base.errors import InputError
+from replication.figures.marks import unknown_marks
+from replication.figures.style import WIDTH, set_style
+from replication.study.contract import Measured
+from replication.verify.reference import figure_path, reference_folder
 from transformer_dynamics.scan_and_snap.figures import (
     errata,
     fig1,

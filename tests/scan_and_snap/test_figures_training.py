@@ -7,9 +7,9 @@ import pytest
 from matplotlib.text import Text
 from settings_of_the_paper import PAPER, STUDY
 
-from replication.drawing import WIDTH, set_style
-from replication.marks import unknown_marks
-from replication.study import Measured
+from replication.figures.marks import unknown_marks
+from replication.figures.style import WIDTH, set_style
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures import fig6, recall
 
 LEGIBLE = 6.5

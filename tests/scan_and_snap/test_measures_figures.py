@@ -26,7 +26,7 @@ from measured import (
     shuffled,
 )
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.claims import arrays, fig4, fig5, fig6, recall, trajectory
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 

@@ -20,7 +20,7 @@ from measured import (
 )
 from settings_of_the_paper import PAPER
 
-from replication.errors import InputError, UnmeasurableError
+from replication.base.errors import InputError, UnmeasurableError
 from transformer_dynamics.scan_and_snap.claims import trajectory
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.measure_settings import Turn

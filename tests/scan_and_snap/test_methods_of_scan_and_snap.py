@@ -8,7 +8,7 @@ import pytest
 import torch
 from settings_of_the_paper import PAPER, REGISTRY
 
-from replication.methods import untold
+from replication.documents.methods import untold
 from transformer_dynamics.scan_and_snap import streams
 from transformer_dynamics.scan_and_snap.claims import attention_flow, sampling
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from settings_of_the_paper import PAPER
 
-from replication.errors import InputError
-from replication.study import Run
+from replication.base.errors import InputError
+from replication.study.contract import Run
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.figures import fig2, fig6, recall
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob

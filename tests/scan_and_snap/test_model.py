@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from settings_of_the_paper import PAPER
 from tiers import quick_first
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.literal import literal_loss, literal_train
 from transformer_dynamics.scan_and_snap.model import Model, Parameters
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from conftest import JOBS, ROOT
 
-from replication.verification.collect import counts, others
-from replication.verification.comparison import compare
-from replication.verification.reference import (
+from replication.verify.collect import counts, others
+from replication.verify.comparison import compare
+from replication.verify.reference import (
     EVIDENCE,
     FINGERPRINTS,
     Reference,

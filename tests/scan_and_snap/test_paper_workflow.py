@@ -12,11 +12,11 @@ from conftest import ROOT, Project, counted
 from settings_of_the_paper import PAPER, STUDY
 from tiers import quick_first
 
-from replication.configuration import configure
-from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.run import main
-from replication.testing import Small
+from replication.base.errors import InputError
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.run.program import main
+from replication.testing.conformance import Small
 from transformer_dynamics.scan_and_snap import data, runs
 from transformer_dynamics.scan_and_snap.streams import Sequences
 

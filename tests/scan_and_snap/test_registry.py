@@ -10,13 +10,16 @@ import pytest
 from pydantic import ValidationError
 from settings_of_the_paper import REGISTRY, STUDY
 
-from replication.claims_document import to_markdown
-from replication.configuration import configure
-from replication.documents import read_yaml
-from replication.errors import InputError
-from replication.jobs import Jobs
-from replication.order import Orders, Told
-from replication.registry import (
+from replication.base.errors import InputError
+from replication.base.yaml_files import read_yaml
+from replication.documents.claims import to_markdown
+from replication.judge.judgement import Verdict
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.plan.orders import Orders, Told
+from replication.run.program import main
+from replication.study.contract import find_studies
+from replication.study.registry import (
     AT_SCALE,
     BEYOND,
     SHOWN,
@@ -25,9 +28,6 @@ from replication.registry import (
     Registry,
     read_registry,
 )
-from replication.run import main
-from replication.study import find_studies
-from replication.verification.judgement import Verdict
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
 from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2

@@ -3,9 +3,9 @@
 import pytest
 from conftest import changed
 
-from replication.configuration import configuration_type
-from replication.errors import InputError
-from replication.study import find_studies
+from replication.base.errors import InputError
+from replication.plan.configuration import configuration_type
+from replication.study.contract import find_studies
 
 TYPE = configuration_type(find_studies())
 EXPERIMENT = "scan_and_snap.experiments.syn_medium"

@@ -8,9 +8,9 @@ import torch
 from scipy import stats
 from settings_of_the_paper import PAPER
 
-from replication.errors import InputError
-from replication.generators import generator
-from replication.seeds import format_seeds, parse_seeds
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
+from replication.study.seeds import format_seeds, parse_seeds
 from transformer_dynamics.scan_and_snap.initialization import uniform
 from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 from settings_of_the_paper import PAPER
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture
 from transformer_dynamics.scan_and_snap.theory import coupling, decoder, updates

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 from scipy.special import lambertw, softmax
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.theory import decoder, predictions, updates
 from transformer_dynamics.scan_and_snap.theory.coupling import (
     correlations,

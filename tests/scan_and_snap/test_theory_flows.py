@@ -8,7 +8,7 @@ import pytest
 from settings_of_the_paper import REGISTRY
 from theory_objective import gradients
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.claims import attention_flow as claims
 from transformer_dynamics.scan_and_snap.claims.attention_flow import (
     BOTH,

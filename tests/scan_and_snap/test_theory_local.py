@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from theory_objective import gradients
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.metrics import attention
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture

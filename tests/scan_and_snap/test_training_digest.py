@@ -3,7 +3,7 @@
 import pytest
 from settings_of_the_paper import STUDY
 
-from replication.digest import reach
+from replication.base.code_digest import reach
 
 pytestmark = pytest.mark.numerical
 
@@ -14,5 +14,5 @@ def test_neither_metrics_nor_wording_are_part_of_training(program):
     reached = {*reach(f"{STUDY.package}.{program}").modules}
     assert f"{STUDY.package}.settings" in reached
     own = ("measure_settings", "measures", "metrics", "configuration", "study")
-    wording = {"replication.errors", "replication.strict", "replication.study"}
+    wording = {"replication.base.errors", "replication.base.strict", "replication.study.contract"}
     assert not reached & {*wording, *(f"{STUDY.package}.{name}" for name in own)}

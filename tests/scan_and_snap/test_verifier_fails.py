@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from settings_of_the_paper import PAPER, REGISTRY, STUDY
 
-from replication.frames import read_csv
-from replication.verification.judgement import Judged, Verdict, judge
+from replication.base.tables import read_csv
+from replication.judge.judgement import Judged, Verdict, judge
 from transformer_dynamics.scan_and_snap.claims import fig6
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from replication.configuration import configure
-from replication.methods import untold
-from replication.registry import read_registry
-from replication.study import find_studies
+from replication.documents.methods import untold
+from replication.plan.configuration import configure
+from replication.study.contract import find_studies
+from replication.study.registry import read_registry
 from transformer_dynamics.scan_and_snap_text.model import encode, initial
 from transformer_dynamics.scan_and_snap_text.settings import TextModel
 

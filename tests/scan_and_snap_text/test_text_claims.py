@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from text_examples import MEASURES
 
-from replication.errors import OutOfRegimeError
-from replication.study import Measured
+from replication.base.errors import OutOfRegimeError
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap_text.claims import dynamics
 
 NAMES = ("entropy", "entropy_share", "change", "distinctness", "rare_words", "function_words")

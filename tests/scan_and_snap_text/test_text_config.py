@@ -10,12 +10,12 @@ import pytest
 from conftest import DEFAULTS, changed
 from text_examples import PACKAGE, assert_one_sentence, tokenised
 
-from replication.configuration import Computation, configuration_type, configure
-from replication.documents import read_yaml
-from replication.errors import InputError
-from replication.provenance import digest, recipe
-from replication.storage import read_arrays
-from replication.study import find_studies
+from replication.base.errors import InputError
+from replication.base.provenance import digest, recipe
+from replication.base.storage import read_arrays
+from replication.base.yaml_files import read_yaml
+from replication.plan.configuration import Computation, configuration_type, configure
+from replication.study.contract import find_studies
 from transformer_dynamics.scan_and_snap_text.settings import TokenJob
 from transformer_dynamics.scan_and_snap_text.tokens import Corpus
 

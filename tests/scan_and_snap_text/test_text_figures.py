@@ -10,8 +10,8 @@ import pytest
 from conftest import DEFAULTS
 from matplotlib.text import Text
 
-from replication.drawing import WIDTH, set_style
-from replication.marks import unknown_marks
+from replication.figures.marks import unknown_marks
+from replication.figures.style import WIDTH, set_style
 from transformer_dynamics.scan_and_snap_text.figures import fig7, fig10, wikitext_dynamics
 
 FIGURES = DEFAULTS.section("scan_and_snap_text").figures

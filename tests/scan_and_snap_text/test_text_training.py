@@ -31,12 +31,12 @@ from text_examples import (
 )
 from torch import Tensor
 
-from replication.checkpoint import Checkpoint
-from replication.errors import InputError
-from replication.order import Input, made_by
-from replication.provenance import digest, provenance, recipe
-from replication.run import main
-from replication.storage import read_arrays, write_arrays
+from replication.base.errors import InputError
+from replication.base.provenance import digest, provenance, recipe
+from replication.base.storage import read_arrays, write_arrays
+from replication.plan.orders import Input, made_by
+from replication.run.checkpoint import Checkpoint
+from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text import training
 from transformer_dynamics.scan_and_snap_text.attention import share_of_uniform
 from transformer_dynamics.scan_and_snap_text.evaluation import Record, Recorder
@@ -276,7 +276,9 @@ class Program:
         return read_arrays(self.output, made, [1])
 
 
-KEEPING_ALWAYS = "import replication.checkpoint as c, replication.run as r; c.SECONDS = 0; r.main()"
+KEEPING_ALWAYS = (
+    "import replication.run.checkpoint as c, replication.run.program as r; c.SECONDS = 0; r.main()"
+)
 
 
 def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
@@ -295,7 +297,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path: Path):
     assert process.returncode == -signal.SIGKILL
     assert not killed.output.exists()
     done = len(Checkpoint(killed.checkpoint, killed.under_way(1)).read()["losses"])
-    again = killed.start("-m", "replication.run")
+    again = killed.start("-m", "replication.run.program")
     _, log = again.communicate()
     assert again.returncode == 0, log
     assert f"resuming from {killed.checkpoint}\ngoing on after update {done}\n" in log

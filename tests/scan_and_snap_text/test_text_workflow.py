@@ -12,9 +12,9 @@ import yaml
 from conftest import STUDIES, Project
 from text_examples import markov_text
 
-from replication.configuration import configure as configured
-from replication.jobs import Jobs
-from replication.testing import Small
+from replication.plan.configuration import configure as configured
+from replication.plan.jobs import Jobs
+from replication.testing.conformance import Small
 
 FIGURES = ("fig7", "fig10", "wikitext_dynamics", "wikitext_switches", "wikitext_sensitivity")
 CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T24h", "T25a", "T25c")

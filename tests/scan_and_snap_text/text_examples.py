@@ -8,8 +8,8 @@ import numpy as np
 from click.testing import CliRunner, Result
 from conftest import DEFAULTS
 
-from replication.order import Input, Order, Orders, Told
-from replication.run import main
+from replication.plan.orders import Input, Order, Orders, Told
+from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
 from transformer_dynamics.scan_and_snap_text.output_layer import BLOCK
 from transformer_dynamics.scan_and_snap_text.settings import (
@@ -76,7 +76,7 @@ def assert_same_bits(found: Arrays, expected: Arrays) -> None:
 
 
 def order(stage: str, name: str, function: str, settings: object, **others: object) -> list[str]:
-    """Options of `replication.run` for a program of this study."""
+    """Options of `replication.run.program` for a program of this study."""
     told = Order.model_validate(
         {"stage": stage, "program": f"{PACKAGE}.{name}", "function": function, "settings": settings}
         | others

@@ -1,9 +1,9 @@
 # By study: the scorecard, the page, the comparison with the reference and its renewal; what was
 # computed, described; and the targets that a user asks for.
-from replication.order import Told
-from replication.report.commit import commit
-from replication.report.rule import Page
-from replication.stages import contents, words
+from replication.plan.orders import Told
+from replication.base.commit import commit
+from replication.report.page_rule import Page
+from replication.plan.rule_inputs import contents, words
 
 SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
@@ -32,7 +32,7 @@ rule scorecard:
     params:
         python=python,
         code=lambda wildcards: JOBS.code(
-            LOCK, verdicts_on(wildcards.study), "replication.verification.scorecard"
+            LOCK, verdicts_on(wildcards.study), "replication.judge.scorecard"
         ),
         registry=lambda wildcards: contents([registry(wildcards)]),
         own=own,
@@ -41,7 +41,7 @@ rule scorecard:
     message:
         "Bringing the verdicts of {wildcards.study} together (log: {log})"
     shell:
-        "{params.python:q} -m replication.verification.scorecard --registry {input.registry:q}"
+        "{params.python:q} -m replication.judge.scorecard --registry {input.registry:q}"
         " --own {params.told:q}"
         f" --parquet {{output.parquet:q}} --markdown {{output.markdown:q}} {{params.verdicts}}{LOGGED}"
 
@@ -98,7 +98,7 @@ rule verify:
     message:
         "Comparing the results with the reference"
     shell:
-        "{params.python:q} -m replication.verify {params.studies:q} --root {params.root:q}"
+        "{params.python:q} -m replication verify {params.studies:q} --root {params.root:q}"
         f" --configuration results/config.yaml{SHOWN}"
 
 
@@ -115,7 +115,7 @@ rule reference:
     message:
         "Keeping the results as the reference"
     shell:
-        "{params.python:q} -m replication.verify --write {params.studies:q} --root {params.root:q}"
+        "{params.python:q} -m replication verify --write {params.studies:q} --root {params.root:q}"
         f" --configuration results/config.yaml{SHOWN}"
 
 
@@ -128,7 +128,7 @@ rule provenance:
     message:
         "Describing everything that is computed here as an RO-Crate"
     shell:
-        f"{{params.python:q}} -m replication.crate{SHOWN}"
+        f"{{params.python:q}} -m replication.documents.crate{SHOWN}"
 
 
 rule verdicts:

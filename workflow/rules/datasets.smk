@@ -1,5 +1,5 @@
 # Fetch data sets. Whatever needs one names its files as inputs.
-from replication.datasets import find_datasets, registries
+from replication.study.datasets import find_datasets, registries
 
 # On a cluster, too, this runs where the workflow was started: other machines may have no network.
 for fetched in checked(find_datasets, registries()):
@@ -14,12 +14,12 @@ for fetched in checked(find_datasets, registries()):
         localrule: True
         params:
             python=python,
-            code=code(LOCK, ("replication.fetch",)),
+            code=code(LOCK, ("replication.run.fetch",)),
             content=fetched.dataset.content.model_dump_json(exclude_defaults=True),
             folder=subpath(output[0], parent=True),
             offline=fetched.dataset.offline,
         message:
             "Fetching {output} (log: {log})"
         shell:
-            "{params.python:q} -m replication.fetch --settings {params.content:q}"
+            "{params.python:q} -m replication.run.fetch --settings {params.content:q}"
             f" --folder {{params.folder:q}} --offline {{params.offline:q}}{LOGGED}"

@@ -10,19 +10,19 @@ from snakemake.io import IOFile
 from snakemake.settings.types import RerunTrigger
 
 try:
-    from replication import surroundings
-    from replication.configuration import configure, read_overlay
-    from replication.errors import InputError
-    from replication.jobs import Jobs
-    from replication.progress import Planned, TimeLeft, TimePlanned
+    from replication.base import process as surroundings
+    from replication.plan.configuration import configure, read_overlay
+    from replication.base.errors import InputError
+    from replication.plan.jobs import Jobs
+    from replication.plan.progress import Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions
-    from replication.seconds import RECORD, read_recorded
-    from replication.slurm import prepare_run
-    from replication.digest import code
-    from replication.stages import Stage, alternatives
-    from replication.study import find_studies
-    from replication.targets import KINDS, refuse_target, unknown_targets
-    from replication.unrecorded import checksum_file
+    from replication.plan.recorded_times import RECORD, read_recorded
+    from replication.plan.slurm import prepare_run
+    from replication.base.code_digest import code
+    from replication.plan.rule_inputs import Stage, alternatives
+    from replication.study.contract import find_studies
+    from replication.plan.targets import KINDS, refuse_target, unknown_targets
+    from replication.plan.stale_files import checksum_file
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"{sys.executable}, which runs Snakemake, has no module {error.name}: run `make environment`"

@@ -39,7 +39,7 @@ for made, (path, doing) in MADE_BY_STUDY.items():
         message:
             f"{doing} of {{wildcards.study}} (log: {{log}})"
         shell:
-            "{params.python:q} -m replication.run --job {params.told:q} {output:q}"
+            "{params.python:q} -m replication.run.program --job {params.told:q} {output:q}"
             f" {{params.files}}{LOGGED}"
 
 
@@ -74,7 +74,7 @@ for (made, name, batch), paths in JOBS.batches.items():
         message:
             f"{IN_BATCHES[made]} the claims {batch} of {name} (log: {{log}})"
         shell:
-            f"{{params.python:q}} -m replication.run --job {{params.told:q}} {{params.outputs}} {{params.files}}{LOGGED}"
+            f"{{params.python:q}} -m replication.run.program --job {{params.told:q}} {{params.outputs}} {{params.files}}{LOGGED}"
 
 
 rule table:
@@ -100,7 +100,7 @@ rule table:
     message:
         "Tabulating {wildcards.figure} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run --job {params.told:q} --checksum {output.checksum:q}"
+        "{params.python:q} -m replication.run.program --job {params.told:q} --checksum {output.checksum:q}"
         f" {{output.table:q}} {{params.files}}{LOGGED}"
 
 
@@ -132,5 +132,5 @@ rule figure:
     message:
         "Drawing {output} (log: {log})"
     shell:
-        "{params.python:q} -m replication.run --job {params.told:q} --checksum {input.checksum:q}"
+        "{params.python:q} -m replication.run.program --job {params.told:q} --checksum {input.checksum:q}"
         f" {{output:q}} {{params.files}}{LOGGED}"

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from replication.jobs import Jobs
-    from replication.verification.judgement import Verdict
+    from replication.judge.judgement import Verdict
+    from replication.plan.jobs import Jobs
 
 
 class Captions(dict[str, str]):
@@ -25,9 +25,9 @@ class Captions(dict[str, str]):
         Raises:
             InputError: if it cites what is not there.
         """
-        from replication.figure_texts import CitedFigure
-        from replication.frames import read_csv
-        from replication.verification.scorecard import read_verdict
+        from replication.base.tables import read_csv
+        from replication.documents.figure_texts import CitedFigure
+        from replication.judge.scorecard import read_verdict
 
         study, name = self._jobs.figures[below]
         text = study.text(name)

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replication.documents import read_yaml
-from replication.registry import Registry
+from replication.base.yaml_files import read_yaml
+from replication.study.registry import Registry
 
 CITATION = "CITATION.cff"
 

@@ -5,8 +5,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from replication.errors import InputError
-from replication.registry import (
+from replication.base.errors import InputError
+from replication.figures.typeset import number
+from replication.judge.judgement import (
+    NOT_HOLDING,
+    OUTCOMES,
+    PROBABILITY,
+    Comparison,
+    Outcome,
+    Verdict,
+    found_and_needed,
+    how_much,
+    least_favourable,
+)
+from replication.report.forest import Plot, forest
+from replication.report.sources import Contested
+from replication.study.registry import (
     ERRATA,
     GROUPS,
     SHOWN,
@@ -18,20 +32,6 @@ from replication.registry import (
     Published,
     Registry,
     Test,
-)
-from replication.report.forest import Plot, forest
-from replication.report.sources import Contested
-from replication.report.typeset import number
-from replication.verification.judgement import (
-    NOT_HOLDING,
-    OUTCOMES,
-    PROBABILITY,
-    Comparison,
-    Outcome,
-    Verdict,
-    found_and_needed,
-    how_much,
-    least_favourable,
 )
 
 _PLURALS = {

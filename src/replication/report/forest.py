@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from replication.report.typeset import number, power_of_ten, typeset
-from replication.verification.judgement import Comparison
+from replication.figures.typeset import number, power_of_ten, typeset
+from replication.judge.judgement import Comparison
 
 WIDTH = 784
 _MARGIN = 10

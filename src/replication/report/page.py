@@ -13,17 +13,27 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from replication.abstract import MARKS, by_version, plain
-from replication.cost import HEADER as COST_HEADER
-from replication.cost import cost_rows
-from replication.errors import InputError
-from replication.figure_texts import CitedFigure
-from replication.frames import read_csv
-from replication.methods import value_of
-from replication.registry import GROUPS, SHOWN, THEORY, Registry, read_registry
-from replication.report.behind import beside, overlay
+from replication.base.errors import InputError
+from replication.base.storage import write_text
+from replication.base.tables import read_csv
+from replication.documents.figure_texts import CitedFigure
+from replication.documents.methods import value_of
+from replication.figures.typeset import number, typeset, typeset_svg
+from replication.judge.abstract import MARKS, by_version, plain
+from replication.judge.judgement import (
+    DECISIONS,
+    HOLDING,
+    OUTCOMES,
+    Outcome,
+    Verdict,
+)
+from replication.judge.scorecard import read_verdict
+from replication.plan.cost import HEADER as COST_HEADER
+from replication.plan.cost import cost_rows
+from replication.plan.recorded_times import RECORD, read_recorded
 from replication.report.citing import citing
 from replication.report.context import ClaimView, claim_views, contested, counts, groups
+from replication.report.details import beside, overlay
 from replication.report.explorer import explorer
 from replication.report.sources import (
     FigureSource,
@@ -33,20 +43,10 @@ from replication.report.sources import (
     read_picture,
     run_time,
 )
-from replication.report.typeset import number, typeset, typeset_svg
 from replication.report.verifications import verifications
-from replication.reproductions import COLUMNS, Reproduction, reproductions
-from replication.seconds import RECORD, read_recorded
-from replication.storage import write_text
-from replication.verification.judgement import (
-    DECISIONS,
-    HOLDING,
-    OUTCOMES,
-    Outcome,
-    Verdict,
-)
-from replication.verification.machine import machine
-from replication.verification.scorecard import read_verdict
+from replication.study.registry import GROUPS, SHOWN, THEORY, Registry, read_registry
+from replication.verify.machine import machine
+from replication.verify.reproductions import COLUMNS, Reproduction, reproductions
 
 TEMPLATES = Path(__file__).parent / "templates"
 

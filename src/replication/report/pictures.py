@@ -12,16 +12,16 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from replication.errors import InputError
-from replication.order import Order
-from replication.run import draw
+from replication.base.errors import InputError
+from replication.plan.orders import Order
+from replication.run.program import draw
 
 WORTH = 4
 """Figures that take longer to draw than another process takes to start."""
 
 
 class Drawing(NamedTuple):
-    """What `replication.run.draw` takes."""
+    """What `replication.run.program.draw` takes."""
 
     order: Order
     """The figure's job."""

@@ -11,15 +11,15 @@ from xml.etree import ElementTree as Xml
 
 from PIL import Image
 
-from replication.cost import Cost
-from replication.frames import read_csv
-from replication.registry import Mark
-from replication.run import refuse_changed
-from replication.seconds import known
-from replication.storage import unreadable
-from replication.strict import Strict
-from replication.study import StudySettings
-from replication.verification.judgement import Outcome
+from replication.base.storage import unreadable
+from replication.base.strict import Strict
+from replication.base.tables import read_csv
+from replication.judge.judgement import Outcome
+from replication.plan.cost import Cost
+from replication.plan.recorded_times import known
+from replication.run.program import refuse_changed
+from replication.study.contract import StudySettings
+from replication.study.registry import Mark
 
 EMBEDDED = 256 * 1024
 """Bytes up to which a table is part of the page; a larger one is linked."""

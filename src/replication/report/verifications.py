@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from replication.continuous.history import VERDICTS
-from replication.errors import InputError
-from replication.frames import read_csv
-from replication.reproductions import Reproduction
-from replication.strict import shown
-from replication.verification.judgement import EARLIER, OUTCOMES
-from replication.verification.receipt import FURTHEST, is_plain
+from replication.base.errors import InputError
+from replication.base.strict import shown
+from replication.base.tables import read_csv
+from replication.judge.judgement import EARLIER, OUTCOMES
+from replication.verify.history import VERDICTS
+from replication.verify.receipt import FURTHEST, is_plain
+from replication.verify.reproductions import Reproduction
 
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
 ENDS = ("lowest", "highest")
@@ -26,7 +26,7 @@ def read_history(path: Path) -> pd.DataFrame:
     """Read the table of verdicts that continuous verification keeps.
 
     Args:
-        path: see `replication.continuous.history`.
+        path: see `replication.verify.history`.
 
     Raises:
         InputError: if it is damaged, or is something else.

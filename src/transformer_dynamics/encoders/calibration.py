@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import log_softmax
 from scipy.stats import norm
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 BINS = 15
 """Their number in the paper."""

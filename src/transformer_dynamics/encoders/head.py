@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 
 STANDARD_DEVIATION = 0.02
 """Of the entries of a random V if none is given, as of every linear layer of BERT and RoBERTa."""

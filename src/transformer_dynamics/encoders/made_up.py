@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.settings import TEXT_FILES, TextName
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from replication.errors import InputError
-from replication.strict import shown
+from replication.base.errors import InputError
+from replication.base.strict import shown
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.sizes import sizes

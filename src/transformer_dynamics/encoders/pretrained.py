@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders.settings import FILES, MEND, EncoderName
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-6

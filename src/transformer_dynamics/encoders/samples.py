@@ -5,8 +5,8 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
-from replication.errors import InputError
-from replication.generators import generator
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.settings import TextChoice
 from transformer_dynamics.encoders.texts import SplitsOf
 

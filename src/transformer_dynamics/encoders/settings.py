@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from replication.strict import Count, Strict
+from replication.base.strict import Count, Strict
 
 EncoderName = Literal["minilm", "mpnet", "roberta"]
 """Of the encoder's entry in `datasets.yaml`."""

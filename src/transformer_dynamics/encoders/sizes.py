@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from replication.errors import InputError
-from replication.strict import Count, describe
+from replication.base.errors import InputError
+from replication.base.strict import Count, describe
 from transformer_dynamics.encoders.settings import MEND
 
 Number = Annotated[int, Field(ge=0)]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from replication.errors import InputError
-from replication.generators import generator
-from replication.strict import describe, shown
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
+from replication.base.strict import describe, shown
 from transformer_dynamics.encoders.settings import MEND, TEXT_FILES, TextName
 
 HELD_OUT = {"cr": 1000, "subj": 2000}

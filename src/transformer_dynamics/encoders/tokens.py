@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
-from replication.strict import shown
+from replication.base.errors import InputError
+from replication.base.strict import shown
 from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.texts import Texts
 

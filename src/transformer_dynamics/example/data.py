@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.example.settings import SampleJob
 
 

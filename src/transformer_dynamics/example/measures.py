@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.errors import InputError
-from replication.study import Run
+from replication.base.errors import InputError
+from replication.study.contract import Run
 from transformer_dynamics.example.settings import MeasureJob
 
 

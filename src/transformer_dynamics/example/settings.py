@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import Strict, distinct
+from replication.base.strict import Strict, distinct
 
 Positive = Annotated[float, Field(gt=0)]
 

@@ -3,10 +3,10 @@
 from random import Random
 from typing import Annotated, Any
 
-from replication.configuration import Computation
-from replication.seeds import SeedRange, batches, listed
-from replication.strict import Strict
-from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.base.strict import Strict
+from replication.plan.configuration import Computation
+from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.study.seeds import SeedRange, batches, listed
 from transformer_dynamics.example.settings import MeasureJob, TrainJob
 
 METRICS = ("error", "half_life", "fingerprint")

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 
 
 def batch_of(seed: int, step: int, size: int, samples: int) -> NDArray[np.int64]:

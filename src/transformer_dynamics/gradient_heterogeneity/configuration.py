@@ -4,10 +4,10 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.configuration import Computation
-from replication.seeds import Seeds, listed
-from replication.strict import REMOVABLE, Name, distinct, unknown_key
-from replication.study import Figure, FiguresOf, StudySettings
+from replication.base.strict import REMOVABLE, Name, distinct, unknown_key
+from replication.plan.configuration import Computation
+from replication.study.contract import Figure, FiguresOf, StudySettings
+from replication.study.seeds import Seeds, listed
 from transformer_dynamics.encoders.settings import (
     PAIRED,
     EncoderChoice,

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity.batches import batch_of
 from transformer_dynamics.gradient_heterogeneity.curvature import (
     block_product,

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 MEAN = (127 / 255,) * 3
 """Of a channel from 0 to 1, as the network was trained."""

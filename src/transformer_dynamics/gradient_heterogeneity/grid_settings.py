@@ -5,8 +5,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from replication.seeds import Seeds
-from replication.strict import REMOVABLE, Count, Name, Positive, Strict, distinct
+from replication.base.strict import REMOVABLE, Count, Name, Positive, Strict, distinct
+from replication.study.seeds import Seeds
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
     NetChoice,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import Count, Counts, Positive, Strict, distinct
+from replication.base.strict import Count, Counts, Positive, Strict, distinct
 from transformer_dynamics.encoders.settings import EncoderName, TextName
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import (
     Averages,

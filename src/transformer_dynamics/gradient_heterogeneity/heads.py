@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.devices import device
-from replication.errors import InputError
+from replication.base.errors import InputError
+from replication.study.devices import device
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of
 from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
-from replication.generators import generator
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity.net_settings import SOURCES, ImageNet
 
 CLASSES = 10

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.settings import TEXT_FILES
 from transformer_dynamics.gradient_heterogeneity.net_settings import SOURCES
 

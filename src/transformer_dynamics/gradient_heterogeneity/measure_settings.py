@@ -1,6 +1,6 @@
 """What a metric is given."""
 
-from replication.strict import Count, Strict
+from replication.base.strict import Count, Strict
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.run_settings import Limit, RunJob

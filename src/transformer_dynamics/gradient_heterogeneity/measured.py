@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from replication.devices import device
+from replication.study.devices import device
 from transformer_dynamics.gradient_heterogeneity.build import build
 from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     PRETRAINED,
@@ -15,7 +15,7 @@ from transformer_dynamics.gradient_heterogeneity.measured_settings import (
 from transformer_dynamics.gradient_heterogeneity.measuring import Progress
 
 if TYPE_CHECKING:
-    from replication.checkpoint import Checkpoint
+    from replication.run.checkpoint import Checkpoint
 
 TUNING = "tuning"
 """Name of the training."""

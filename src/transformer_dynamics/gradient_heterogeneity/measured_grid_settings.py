@@ -5,8 +5,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.seeds import Seeds
-from replication.strict import REMOVABLE, Count, Counts, Name, Positive, Strict
+from replication.base.strict import REMOVABLE, Count, Counts, Name, Positive, Strict
+from replication.study.seeds import Seeds
 from transformer_dynamics.gradient_heterogeneity.grid_settings import (
     Drawn,
     Known,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.strict import Count, Name, Positive, Positives, Strict
+from replication.base.strict import Count, Name, Positive, Positives, Strict
 from transformer_dynamics.encoders.settings import TextChoice
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
     Masking,

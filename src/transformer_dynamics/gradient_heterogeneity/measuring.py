@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm import tqdm
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity.curvature import (
     Iteration,
     Product,
@@ -34,7 +34,7 @@ from transformer_dynamics.gradient_heterogeneity.training import (
 )
 
 if TYPE_CHECKING:
-    from replication.checkpoint import Checkpoint
+    from replication.run.checkpoint import Checkpoint
 
 Arrays = dict[str, NDArray[Any]]
 CURVES = ("losses", "norms", "looks")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replication.strict import Count, Positive, Strict
+from replication.base.strict import Count, Positive, Strict
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 
 ImageNetName = Literal["efficientnet", "vit_s"]

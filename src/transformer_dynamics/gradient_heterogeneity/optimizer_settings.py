@@ -4,8 +4,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field
 
-from replication.errors import InputError
-from replication.strict import Strict
+from replication.base.errors import InputError
+from replication.base.strict import Strict
 
 Name = Literal["sgd", "sgd_momentum", "signsgd", "signum", "rmsprop", "adam"]
 """Of an optimiser."""

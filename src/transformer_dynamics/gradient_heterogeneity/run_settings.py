@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replication.strict import Count, Positive, Strict
+from replication.base.strict import Count, Positive, Strict
 from transformer_dynamics.gradient_heterogeneity.net_settings import NetChoice
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import (
     USUAL_EPSILON,

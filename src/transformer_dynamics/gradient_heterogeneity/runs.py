@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from replication.devices import device
+from replication.study.devices import device
 from transformer_dynamics.gradient_heterogeneity import training as steps
 from transformer_dynamics.gradient_heterogeneity.batches import points
 from transformer_dynamics.gradient_heterogeneity.build import build
@@ -17,7 +17,7 @@ from transformer_dynamics.gradient_heterogeneity.nets import Net
 from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob, Training
 
 if TYPE_CHECKING:
-    from replication.checkpoint import Checkpoint
+    from replication.run.checkpoint import Checkpoint
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from replication.configuration import Computation
-from replication.seeds import Seeds, batches, listed
-from replication.study import Experiment, Job
+from replication.plan.configuration import Computation
+from replication.study.contract import Experiment, Job
+from replication.study.seeds import Seeds, batches, listed
 from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderJob,

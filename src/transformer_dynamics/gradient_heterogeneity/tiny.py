@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity.net_settings import Masking, Shape, TinyNet
 from transformer_dynamics.gradient_heterogeneity.nets import Block, Forward, Net

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.gradient_heterogeneity import optimizers
 from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of
 from transformer_dynamics.gradient_heterogeneity.nets import Block, Net

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 PATCH = 14
 """Pixels along an edge of a patch."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 if TYPE_CHECKING:
     from onnx import GraphProto

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
-from replication.generators import generator
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.texts import Texts
 from transformer_dynamics.encoders.tokens import Tokens
 from transformer_dynamics.gradient_heterogeneity.net_settings import Masking

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.model import features
 from transformer_dynamics.lp_ft.run_settings import Adapters

@@ -17,7 +17,7 @@ from transformer_dynamics.lp_ft import grams
 from transformer_dynamics.lp_ft.gradients import Factors, factors, parametric, widths
 
 if TYPE_CHECKING:
-    from replication.checkpoint import Checkpoint
+    from replication.run.checkpoint import Checkpoint
 
 SMALLEST = 1e-10
 """Singular value, beside 1, below which a direction is none."""

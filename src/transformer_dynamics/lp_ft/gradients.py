@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders.model import features, tensors
 from transformer_dynamics.encoders.tokens import Tokens
 from transformer_dynamics.lp_ft.classifier import ADAPTED

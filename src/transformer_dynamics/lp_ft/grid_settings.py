@@ -6,8 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.seeds import Seeds
-from replication.strict import (
+from replication.base.strict import (
     REMOVABLE,
     Count,
     Positive,
@@ -16,6 +15,7 @@ from replication.strict import (
     distinct,
     unknown_key,
 )
+from replication.study.seeds import Seeds
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.lp_ft.run_settings import (
     Adapters,

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from replication.devices import device
+from replication.study.devices import device
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.model import build
 from transformer_dynamics.encoders.pretrained import Pretrained

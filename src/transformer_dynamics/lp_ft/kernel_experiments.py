@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from replication.study import Experiment, Job
+from replication.study.contract import Experiment, Job
 from transformer_dynamics.lp_ft.kernel_settings import (
     HeadControlJob,
     KernelJob,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.strict import Count, Positives, Strict, distinct
+from replication.base.strict import Count, Positives, Strict, distinct
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.lp_ft.run_settings import Adapters
 

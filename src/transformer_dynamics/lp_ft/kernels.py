@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from replication.devices import device
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.devices import device
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.model import build
 from transformer_dynamics.encoders.pretrained import Pretrained
@@ -21,7 +21,7 @@ from transformer_dynamics.lp_ft.starts import few, start
 from transformer_dynamics.lp_ft.theory.updates import errors
 
 if TYPE_CHECKING:
-    from replication.checkpoint import Checkpoint
+    from replication.run.checkpoint import Checkpoint
 
 Arrays = dict[str, NDArray[Any]]
 

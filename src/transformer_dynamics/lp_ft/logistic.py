@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
 MOST_STEPS = 500

@@ -1,6 +1,6 @@
 """What a metric is given."""
 
-from replication.strict import Positive, Strict
+from replication.base.strict import Positive, Strict
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.run_settings import RunJob
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replication.strict import Count, Positive, Positives, Strict
+from replication.base.strict import Count, Positive, Positives, Strict
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 
 Method = Literal["lp", "ft", "lora", "lp_ft", "lp_lora"]

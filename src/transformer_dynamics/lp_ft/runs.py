@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from replication.devices import device
+from replication.study.devices import device
 from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.model import build
 from transformer_dynamics.encoders.pretrained import Pretrained
@@ -21,7 +21,7 @@ from transformer_dynamics.lp_ft.run_settings import RunJob, Tuning
 from transformer_dynamics.lp_ft.sets import Sets, sets
 
 if TYPE_CHECKING:
-    from replication.checkpoint import Checkpoint
+    from replication.run.checkpoint import Checkpoint
 
 Arrays = dict[str, NDArray[Any]]
 

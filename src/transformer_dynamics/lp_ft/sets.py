@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders.samples import check_disjoint, samples
 from transformer_dynamics.encoders.settings import TextChoice, TextName
 from transformer_dynamics.encoders.texts import SplitsOf

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.head import Head, drawn_head
 from transformer_dynamics.encoders.probe import select
 from transformer_dynamics.lp_ft.kernel_settings import StartJob

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
-from replication.configuration import Computation
-from replication.seeds import Seeds, listed
-from replication.strict import REMOVABLE, Name, unknown_key
-from replication.study import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.base.strict import REMOVABLE, Name, unknown_key
+from replication.plan.configuration import Computation
+from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.study.seeds import Seeds, listed
 from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.encoders.model import frozen_features, tensors
 from transformer_dynamics.encoders.tokens import Tokens
 from transformer_dynamics.lp_ft.classifier import Classifier

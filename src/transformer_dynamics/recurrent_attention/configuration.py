@@ -7,11 +7,11 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.configuration import Computation
-from replication.errors import InputError
-from replication.seeds import Seed, SeedRange, listed
-from replication.strict import REMOVABLE, Count, Name, Strict, distinct, unknown_key
-from replication.study import Figure, FiguresOf, StudySettings
+from replication.base.errors import InputError
+from replication.base.strict import REMOVABLE, Count, Name, Strict, distinct, unknown_key
+from replication.plan.configuration import Computation
+from replication.study.contract import Figure, FiguresOf, StudySettings
+from replication.study.seeds import Seed, SeedRange, listed
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 from transformer_dynamics.recurrent_attention.measure_settings import (
     Factors,

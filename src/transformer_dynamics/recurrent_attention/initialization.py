@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.recurrent_attention.model_settings import WholeModel
 
 FROZEN = ("value_start", "output_start", "basis_start")

@@ -4,7 +4,7 @@ from typing import Annotated, Generic, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.strict import Count, Counts, Positive, Strict, distinct
+from replication.base.strict import Count, Counts, Positive, Strict, distinct
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 
 Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]

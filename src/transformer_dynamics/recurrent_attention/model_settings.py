@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replication.strict import Strict
+from replication.base.strict import Strict
 
 Projections = Literal["free", "orthogonal", "hard"]
 Initialisation = Literal["linear", "xavier"]

@@ -13,7 +13,7 @@ from transformer_dynamics.recurrent_attention.training import AVERAGE, MOMENTS, 
 from transformer_dynamics.recurrent_attention.training import train as updates
 
 if TYPE_CHECKING:
-    from replication.checkpoint import Checkpoint
+    from replication.run.checkpoint import Checkpoint
 
 
 def train(

@@ -4,9 +4,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from replication.configuration import Computation
-from replication.seeds import SeedRange, batches, listed
-from replication.study import Experiment, Job
+from replication.plan.configuration import Computation
+from replication.study.contract import Experiment, Job
+from replication.study.seeds import SeedRange, batches, listed
 from transformer_dynamics.recurrent_attention.configuration import (
     TOKEN_NORMS,
     TUNING,

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.recurrent_attention.attention import Weights, attention
 from transformer_dynamics.recurrent_attention.models import unit_blocks
 from transformer_dynamics.recurrent_attention.theory.exponents import linear

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.strict import Counts, Positive, Strict, distinct
+from replication.base.strict import Counts, Positive, Strict, distinct
 from transformer_dynamics.recurrent_attention.model_settings import Initialisation
 
 Metric = Literal["norms", "fingerprint"]

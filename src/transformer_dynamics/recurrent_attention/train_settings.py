@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from replication.strict import Count, Strict
+from replication.base.strict import Count, Strict
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 from transformer_dynamics.recurrent_attention.model_settings import Penalty, WholeModel
 

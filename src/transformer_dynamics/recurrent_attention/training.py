@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.devices import device
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.devices import device
 from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial
 from transformer_dynamics.recurrent_attention.models import effective_weights, logits
 from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty

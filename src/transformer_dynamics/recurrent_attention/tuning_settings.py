@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from replication.strict import Strict
+from replication.base.strict import Strict
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 
 Quantity = Literal["learning_rate", "strength"]

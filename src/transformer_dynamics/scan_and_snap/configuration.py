@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from replication.errors import InputError
-from replication.seeds import SeedRange, Seeds, listed
-from replication.sensitivity import Sensitivity
-from replication.strict import Name, Strict, distinct, unknown_key
-from replication.study import BASELINE, Figure, FiguresOf, StudySettings, check_titles
+from replication.base.errors import InputError
+from replication.base.strict import Name, Strict, distinct, unknown_key
+from replication.judge.sensitivity import Sensitivity
+from replication.study.contract import BASELINE, Figure, FiguresOf, StudySettings, check_titles
+from replication.study.seeds import SeedRange, Seeds, listed
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2

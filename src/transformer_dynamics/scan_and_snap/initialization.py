@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.scan_and_snap.settings import Mixture
 
 

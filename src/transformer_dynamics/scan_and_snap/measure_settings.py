@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from replication.strict import Count, Strict
+from replication.base.strict import Count, Strict
 from transformer_dynamics.scan_and_snap.settings import Positive, TrainJob
 
 Metric = Literal[

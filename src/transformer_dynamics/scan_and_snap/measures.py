@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 from transformer_dynamics.scan_and_snap.metrics import (
     GROWTH,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.settings import TrainJob
 from transformer_dynamics.scan_and_snap.streams import Sequences
 from transformer_dynamics.scan_and_snap.training import Run

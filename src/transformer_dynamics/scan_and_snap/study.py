@@ -4,9 +4,9 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from replication.configuration import Computation
-from replication.seeds import SeedRange, batches, listed
-from replication.study import AS_PUBLISHED, BASELINE, Experiment, Job, Variant
+from replication.plan.configuration import Computation
+from replication.study.contract import AS_PUBLISHED, BASELINE, Experiment, Job, Variant
+from replication.study.seeds import SeedRange, batches, listed
 from transformer_dynamics.scan_and_snap.configuration import Settings, check_size
 from transformer_dynamics.scan_and_snap.measure_settings import METRICS
 

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.devices import device
+from replication.study.devices import device
 from transformer_dynamics.scan_and_snap.initialization import uniform, zero
 from transformer_dynamics.scan_and_snap.model import Model, Parameters
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap_text.model import Parameters, encode
 from transformer_dynamics.scan_and_snap_text.output_layer import cross_entropy
 from transformer_dynamics.scan_and_snap_text.settings import TextTrainJob

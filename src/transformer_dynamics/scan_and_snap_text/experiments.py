@@ -5,8 +5,8 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from replication.seeds import Seed
-from replication.strict import Strict, distinct
+from replication.base.strict import Strict, distinct
+from replication.study.seeds import Seed
 from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
 from transformer_dynamics.scan_and_snap_text.settings import (
     Evaluation,

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from replication.strict import Count, Strict
+from replication.base.strict import Count, Strict
 
 
 class WordMeasures(Strict):

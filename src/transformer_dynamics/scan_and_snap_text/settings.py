@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.strict import Strict, distinct
+from replication.base.strict import Strict, distinct
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]

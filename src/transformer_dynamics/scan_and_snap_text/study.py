@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import Field, model_validator
 
-from replication.sensitivity import Sensitivity
-from replication.strict import Strict, unknown_key
-from replication.study import (
+from replication.base.strict import Strict, unknown_key
+from replication.judge.sensitivity import Sensitivity
+from replication.study.contract import (
     AS_PUBLISHED,
     BASELINE,
     Experiment,
@@ -34,7 +34,7 @@ from transformer_dynamics.scan_and_snap_text.settings import Name, Sha256, TextT
 if TYPE_CHECKING:
     from typing import Self
 
-    from replication.configuration import Computation
+    from replication.plan.configuration import Computation
 
 FIGURES = "figures"
 MOST_NUMBERS = 10**9

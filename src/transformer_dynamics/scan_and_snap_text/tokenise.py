@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap_text.settings import TokenJob
 from transformer_dynamics.scan_and_snap_text.tokens import corpus
 

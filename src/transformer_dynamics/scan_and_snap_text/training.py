@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.devices import device
-from replication.errors import InputError
-from replication.generators import generator
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
+from replication.study.devices import device
 from transformer_dynamics.scan_and_snap_text.evaluation import Record, Recorder
 from transformer_dynamics.scan_and_snap_text.model import (
     FEED_FORWARD,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders.model import build, frozen_features
 from transformer_dynamics.encoders.pretrained import Pretrained, read
 from transformer_dynamics.encoders.settings import MEND, EncoderJob, EncoderName

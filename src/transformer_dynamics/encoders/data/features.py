@@ -7,7 +7,7 @@ from typing import Any
 import click
 from numpy.typing import NDArray
 
-from replication.devices import device
+from replication.study.devices import device
 from transformer_dynamics.encoders.data.tokens import of_splits, read_sources, tokenised
 from transformer_dynamics.encoders.model import frozen_features
 from transformer_dynamics.encoders.settings import TextJob

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders import texts
 from transformer_dynamics.encoders.data.encoder import Encoder, read_encoder
 from transformer_dynamics.encoders.model import positions

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.example.settings import MeasureJob
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.example.settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: "pd.DataFrame | None" =
     """One curve per direction with a band of one deviation; dashes: theory; circles: as printed."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import curve_styles
+    from replication.figures.style import curve_styles
 
     drawing, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
     for variance, (colour, _, _) in curve_styles(table["variance"].unique()):

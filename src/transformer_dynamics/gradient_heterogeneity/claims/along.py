@@ -8,9 +8,9 @@ of batches, with dropout, before each update; after training was lost they count
 import numpy as np
 import pandas as pd
 
-from replication.cases import by_seed
-from replication.errors import OutOfRegimeError, UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import OutOfRegimeError, UnmeasurableError
+from replication.study.contract import Measured
+from replication.study.evidence import by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 

@@ -6,7 +6,7 @@ seed.
 
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 
 
 def of_seeds(table: pd.DataFrame, column: str, where: str) -> pd.Series:

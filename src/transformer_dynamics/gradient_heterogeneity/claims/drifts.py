@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.gradient_heterogeneity.theory.drift import (
     averaged_drift,
     simulated_drift,

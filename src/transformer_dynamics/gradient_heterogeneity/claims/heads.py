@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from replication.cases import Cases, by_seed, evidence
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
+from replication.study.evidence import Cases, by_seed, evidence
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads, MeasureJob
 from transformer_dynamics.gradient_heterogeneity.run_settings import SharedTraining

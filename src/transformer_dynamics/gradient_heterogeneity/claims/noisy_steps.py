@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.gradient_heterogeneity.claims.quadratics import drawn
 from transformer_dynamics.gradient_heterogeneity.theory import noise
 from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats

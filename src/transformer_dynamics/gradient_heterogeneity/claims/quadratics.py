@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
 from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
     METHODS,

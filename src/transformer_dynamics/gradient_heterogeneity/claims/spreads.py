@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from replication.cases import by_seed
-from replication.study import Measured
+from replication.study.contract import Measured
+from replication.study.evidence import by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     INITIAL,

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from replication.cases import Cases, by_seed, evidence
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
+from replication.study.evidence import Cases, by_seed, evidence
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 
 StepsOf = Measured[MeasuredRuns]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.gradient_heterogeneity import efficientnet, vit, vit_file
 from transformer_dynamics.gradient_heterogeneity.net_settings import NETWORKS, NetworkJob
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.encoders import texts
 from transformer_dynamics.encoders.data.tokens import of_splits
 from transformer_dynamics.encoders.settings import MEND

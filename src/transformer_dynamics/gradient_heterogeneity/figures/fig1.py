@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     """A panel per network and task, both axes logarithmic; the line is that of matrices."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
     from transformer_dynamics.gradient_heterogeneity.figures.names import called
 
     panels = list(table.groupby(["net", "task"], sort=False))

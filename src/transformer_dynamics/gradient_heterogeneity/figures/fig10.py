@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
 
@@ -79,7 +79,7 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
     """Left along training, middle and right against epsilon; dots are seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
     from transformer_dynamics.gradient_heterogeneity.figures.names import (
         legend_of_optimisers,
         optimiser_styles,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Above Lorenz curves, below Ginis; full are matrices, hollow all tensors but biases."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
     from transformer_dynamics.gradient_heterogeneity.figures.names import called
 
     names = list(dict.fromkeys(zip(table["net"], table["task"], strict=True)))

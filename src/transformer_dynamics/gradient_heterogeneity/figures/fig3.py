@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Left all tensors, right matrices; full before fine-tuning, hollow after it."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
     from transformer_dynamics.gradient_heterogeneity.figures.names import SETS, called
 
     dots = table[table["set"] != "line"]

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measured_settings import (
     INITIAL,
     MASKED,
@@ -84,7 +84,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Rows are metrics; columns depths of trained networks, or scales of random weights."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     metrics, columns = METRICS[figure.drawing], list(dict.fromkeys(table["column"]))
     widths = [table[table["column"] == name]["place"].round().nunique() for name in columns]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
     """A panel per case; bands are one standard deviation over seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
     from transformer_dynamics.gradient_heterogeneity.figures.names import (
         case,
         legend_of_optimisers,

@@ -3,7 +3,7 @@
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
     """A panel per case; full are rates that are used."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
     from transformer_dynamics.gradient_heterogeneity.figures.names import (
         legend_of_optimisers,
         optimiser_styles,

@@ -3,8 +3,8 @@
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.errors import InputError
-from replication.study import Figure, Measured
+from replication.base.errors import InputError
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Share
 
@@ -103,7 +103,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     import matplotlib.pyplot as plt
     from matplotlib.ticker import NullFormatter
 
-    from replication.drawing import WIDTH, curve_styles
+    from replication.figures.style import WIDTH, curve_styles
 
     drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 4.6), layout="constrained", sharey="row")
     titles = {"signsgd": "SignSGD", "signum": rf"Signum, $\beta={figure.beta:g}$"}
@@ -146,7 +146,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
 def _norms(axes: "Axes", rows: "pd.DataFrame") -> None:
     from matplotlib.ticker import LogLocator, StrMethodFormatter
 
-    from replication.drawing import category_styles
+    from replication.figures.style import category_styles
 
     for norm, style in category_styles(NORMS):
         own = rows[rows["norm"] == norm]

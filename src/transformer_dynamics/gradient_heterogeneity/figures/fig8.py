@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.strict import Count
-from replication.study import Figure
+from replication.base.strict import Count
+from replication.study.contract import Figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ def table(figure: Fig8) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    from replication.generators import generator
+    from replication.base.random_streams import generator
     from transformer_dynamics.gradient_heterogeneity.claims.quadratics import TARGET, drawn
     from transformer_dynamics.gradient_heterogeneity.theory import quadratics
 
@@ -68,7 +68,7 @@ def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Left decreases, above the line; right steps, below it."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 2.9), layout="constrained")
     for axes, part in zip(row, ("step", "steps"), strict=True):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Left losses, right curvatures that steps see; dots are seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 2.7), layout="constrained")
     for axes, part, names in zip(row, ("endpoint", "curvature"), (METHODS, LAMBDAS), strict=True):

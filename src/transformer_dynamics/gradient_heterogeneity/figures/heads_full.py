@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "D
     """A row of panels per case and rate; small dots are seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
     from transformer_dynamics.gradient_heterogeneity.figures.names import (
         case,
         legend_of_optimisers,

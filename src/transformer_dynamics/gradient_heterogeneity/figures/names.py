@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure as Drawing
 
-    from replication.drawing import Style
+    from replication.figures.style import Style
 
 OPTIMISERS = {
     "sgd": "SGD",
@@ -58,7 +58,7 @@ def case(name: str) -> str:
 
 def optimiser_styles() -> "dict[str, Style]":
     """The same in all figures."""
-    from replication.drawing import category_styles
+    from replication.figures.style import category_styles
 
     return dict(category_styles(OPTIMISERS))
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def draw(figure: OneStep, table: "pd.DataFrame", published: None = None) -> "Dra
     """Left rates, right decreases, all axes logarithmic; lines are where prediction is exact."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 3), layout="constrained")
     for axes, part in zip(row, ("rate", "decrease"), strict=True):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def draw(figure: Schedules, table: "pd.DataFrame", published: None = None) -> "D
     """Dots are seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
     from transformer_dynamics.gradient_heterogeneity.figures.names import (
         OPTIMISERS,
         optimiser_styles,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureCoordinates
 from transformer_dynamics.gradient_heterogeneity.measures.trained import Columns, Trained, trained
 from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import (

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 from transformer_dynamics.gradient_heterogeneity.measures.trained import trained
 

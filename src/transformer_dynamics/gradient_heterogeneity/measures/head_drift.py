@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.gradient_heterogeneity.head_settings import HeadOptimiser, HeadsJob
 from transformer_dynamics.gradient_heterogeneity.heads import LOOKED_AT
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 
 

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.errors import InputError
-from replication.generators import generator
-from replication.study import Run
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
+from replication.study.contract import Run
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 from transformer_dynamics.gradient_heterogeneity.measures.states import Measured, states
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity

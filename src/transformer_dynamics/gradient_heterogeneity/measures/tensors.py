@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
 from transformer_dynamics.gradient_heterogeneity.measures.states import Measured, states
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 from transformer_dynamics.gradient_heterogeneity.net_settings import ImageNet
 from transformer_dynamics.gradient_heterogeneity.run_settings import RunJob

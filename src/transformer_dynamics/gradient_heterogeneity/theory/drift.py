@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 
 def absence_bound(shares: ArrayLike, batch: int) -> float:

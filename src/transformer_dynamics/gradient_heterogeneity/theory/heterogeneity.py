@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import erf
 from scipy.stats import spearmanr
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
 GAUSSIAN_KAPPA = 2 / np.pi

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
 
 Parameters = dict[str, Tensor]

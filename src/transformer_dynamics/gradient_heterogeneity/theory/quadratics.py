@@ -27,7 +27,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
 
 Method = Literal["gradient", "sign"]

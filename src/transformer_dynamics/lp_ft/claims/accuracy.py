@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import FEW, TEST, Trained, differences
 
 

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.lp_ft.claims.tangent_kernel import Case, case
 from transformer_dynamics.lp_ft.theory import kernel, lora
 from transformer_dynamics.lp_ft.theory.lora import Bound, Projections

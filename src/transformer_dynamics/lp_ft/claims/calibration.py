@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import (
     FEW,
     TEST,

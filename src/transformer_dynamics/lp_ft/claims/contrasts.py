@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from pandas.api.typing import DataFrameGroupBy
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.labels import METHODS, RUN, called
 from transformer_dynamics.lp_ft.kernel_settings import (

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.lp_ft.theory.head_norm import norm_gradient, probing_path
 
 SIZES = ((2, 8, 40), (3, 8, 60), (6, 32, 240))

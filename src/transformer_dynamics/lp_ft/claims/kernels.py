@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import (
     Kernels,
     Seeds,

@@ -5,7 +5,7 @@ from math import log
 
 import pandas as pd
 
-from replication.cases import Cases, evidence
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.lp_ft.figures.labels import METHODS, SETS
 from transformer_dynamics.lp_ft.theory.ft_ratio import ratio_of_adapters, ratio_of_norms
 

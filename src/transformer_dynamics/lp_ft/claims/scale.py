@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import (
     Seeds,
     Trained,

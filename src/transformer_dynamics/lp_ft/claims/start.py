@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from replication.errors import OutOfRegimeError
+from replication.base.errors import OutOfRegimeError
 from transformer_dynamics.lp_ft.claims.contrasts import (
     Heads,
     Seeds,

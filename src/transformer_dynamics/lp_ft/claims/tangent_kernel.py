@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.probe import probe
 from transformer_dynamics.lp_ft.theory import ft_ratio, kernel, networks, ranks, updates

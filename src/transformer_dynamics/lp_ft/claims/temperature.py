@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.encoders.calibration import equal_width, temperature
 
 SIZES = ((2, 200), (3, 60), (6, 500))

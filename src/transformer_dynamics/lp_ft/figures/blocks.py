@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import Count, distinct
-from replication.study import Figure, Measured
+from replication.base.strict import Count, distinct
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.labels import (
     PRETRAINED,
@@ -70,7 +70,7 @@ def draw(figure: Blocks, table: "pd.DataFrame", published: None = None) -> "Draw
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     maps = list(product(figure.kernels, figure.methods))
     lines, columns = len(figure.kernels), len(figure.methods)
@@ -92,7 +92,7 @@ def draw(figure: Blocks, table: "pd.DataFrame", published: None = None) -> "Draw
 def _map(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
     import numpy as np
 
-    from replication.report.typeset import number
+    from replication.figures.typeset import number
 
     half = rows.pivot(index="i", columns="j", values="trace_norm").to_numpy()
     # The other half is the same.

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import distinct
-from replication.study import Figure, Measured
+from replication.base.strict import distinct
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import CLASS_COLOURS, METHODS, called, chosen
 from transformer_dynamics.lp_ft.measure_settings import PlaneJob
 from transformer_dynamics.lp_ft.run_settings import Method
@@ -50,7 +50,7 @@ def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     drawing, panels = plt.subplots(
         1, len(figure.methods), figsize=(WIDTH, 0.5 + 5.2 / len(figure.methods)), squeeze=False,
@@ -73,7 +73,7 @@ def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "
 
 
 def _plane(axes: "Axes", rows: "pd.DataFrame") -> None:
-    from replication.drawing import MARKERS
+    from replication.figures.style import MARKERS
 
     classes = rows.sort_values("label")["class_name"].unique().tolist()
     looks = zip(classes, cycle(CLASS_COLOURS), cycle(MARKERS), strict=False)

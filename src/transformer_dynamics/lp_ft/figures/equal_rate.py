@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import (
     DIFFERENCE,
     called,
@@ -71,7 +71,7 @@ def draw(figure: EqualRate, table: "pd.DataFrame", published: None = None) -> "D
     """A row per set, a panel per quantity; dots are seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     names = table["set"].unique().tolist()
     drawing, panels = plt.subplots(
@@ -104,7 +104,7 @@ def _curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
 
 def _set_rates(axes: "Axes", rates: list[float]) -> None:
     """A tick for each rate."""
-    from replication.report.typeset import number
+    from replication.figures.typeset import number
 
     axes.set_xticks(rates, [number(rate / 1e-5) for rate in rates])
     axes.set_xticks([], minor=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.labels import (
     DIFFERENCE,
@@ -93,7 +93,7 @@ def draw(figure: HeadControl, table: "pd.DataFrame", published: None = None) -> 
     """A column per set, a row per quantity; dots are seeds, hollow those of a subset."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     trained = table.loc[table["quantity"] == "difference", "set"].unique().tolist()
     # What was not trained stands last, above the legend.

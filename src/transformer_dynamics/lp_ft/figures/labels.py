@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from replication.errors import InputError
-from replication.study import Measured
+from replication.base.errors import InputError
+from replication.study.contract import Measured
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
     from matplotlib.lines import Line2D
 
-    from replication.drawing import Style
+    from replication.figures.style import Style
 
 METHODS = {
     "pretrained": "Pre-trained",
@@ -139,7 +139,7 @@ def style(method: str) -> "Style":
     """How a method looks."""
     from matplotlib.colors import to_rgb
 
-    from replication.drawing import Style
+    from replication.figures.style import Style
 
     colour, line, marker = _LOOKS[method]
     return Style(to_rgb(colour), line, marker)

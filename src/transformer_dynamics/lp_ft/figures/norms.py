@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import Count, Strict, distinct
-from replication.study import Figure, Measured
+from replication.base.strict import Count, Strict, distinct
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.labels import METHODS, called, check_one_run, chosen, style
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
@@ -102,7 +102,7 @@ def draw(figure: Norms, table: "pd.DataFrame", published: None = None) -> "Drawi
     """Above the norm, below accuracy, a column per curve; right the norms after training."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     count = len(figure.curves)
     drawing = plt.figure(figsize=(WIDTH, 2.9), layout="constrained")
@@ -134,7 +134,7 @@ def _title(place: int, text: str, name: str) -> str:
 
 def _logarithmic(axes: "Axes", last: float) -> None:
     """An axis of steps that is logarithmic beyond the first."""
-    from replication.report.typeset import power_of_ten
+    from replication.figures.typeset import power_of_ten
 
     axes.set_xscale("symlog", linthresh=1)
     axes.set_xlim(-0.3, 1.5 * last)
@@ -155,7 +155,7 @@ def _curves(axes: "Axes", rows: "pd.DataFrame", name: str, method: str) -> None:
 
 def _bars(axes: "Axes", rows: "pd.DataFrame") -> None:
     """A bar per method at the mean, a dot per seed, and a line at the random head."""
-    from replication.report.typeset import number
+    from replication.figures.typeset import number
 
     means = rows.drop_duplicates("method")
     methods = means["method"].tolist()

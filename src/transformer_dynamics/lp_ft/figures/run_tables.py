@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.errors import InputError
-from replication.strict import distinct, unknown_key
-from replication.study import Figure, Measured
+from replication.base.errors import InputError
+from replication.base.strict import distinct, unknown_key
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import METHODS, SOURCES, called, check_one_run
 from transformer_dynamics.lp_ft.figures.typesetting import (
     PRINTED,

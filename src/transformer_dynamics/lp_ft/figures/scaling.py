@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.strict import Strict
-from replication.study import Figure, Measured
+from replication.base.strict import Strict
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.labels import (
     DIFFERENCE,
@@ -99,7 +99,7 @@ def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Dra
     """A line per method through its means; dashed the norm that is not scaled."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     letters = table["panel"].unique().tolist()
     count = len(letters)

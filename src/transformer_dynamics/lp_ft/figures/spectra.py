@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.strict import Count
-from replication.study import Figure, Measured
+from replication.base.strict import Count
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.labels import (
     METHODS,
@@ -90,7 +90,7 @@ def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Dra
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator, NullLocator
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     count = len(figure.kernels)
     drawing, panels = plt.subplots(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import called, check_one_run, in_order, legend, style
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
 
@@ -50,7 +50,7 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
     """One line per method; what is chosen is filled."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     names = table["set"].unique().tolist()
     columns = min(len(names), 4)

@@ -72,7 +72,7 @@ def written(mean: float, deviation: float = math.nan, digits: int | None = None)
         digits: after the point, of both; if left out, three significant digits of the mean. What is
             then very small or large is a power of ten, without deviation.
     """
-    from replication.report.typeset import number
+    from replication.figures.typeset import number
 
     if math.isnan(mean):
         return NOTHING
@@ -144,7 +144,7 @@ def typeset(heads: Sequence[Head], parts: Sequence[Part], compared: str) -> "Dra
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     first = 1 + any(head.group for head in heads)
     last = first + sum(1 + len(each.rows) for each in parts)
@@ -173,7 +173,7 @@ Ends = tuple[float, float]
 
 def _places(heads: Sequence[Head], parts: Sequence[Part]) -> tuple[list[float], list[Ends]]:
     """Where labels begin, and the ends of columns: as wide as what they hold, and evenly more."""
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     rows = [row for each in parts for row in each.rows]
     labels = [_width(texts) for texts in zip(*(row.labels for row in rows), strict=True)]

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.generators import generator
-from replication.study import Run
+from replication.base.random_streams import generator
+from replication.study.contract import Run
 from transformer_dynamics.encoders.calibration import (
     equal_mass,
     equal_width,

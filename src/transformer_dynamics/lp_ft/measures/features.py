@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.feature_statistics import (
     Scatter,
     cosine_similarity,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.measure_settings import MeasureJob
 from transformer_dynamics.lp_ft.measures.trained import Arrays, Columns, trained
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 import torch
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.kernel_settings import MeasureKernels
 from transformer_dynamics.lp_ft.measures.kernel_matrices import SHARED, starts
 from transformer_dynamics.lp_ft.theory.ft_ratio import Terms

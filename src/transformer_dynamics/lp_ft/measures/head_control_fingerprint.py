@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.kernel_settings import MeasureHeadControl
 from transformer_dynamics.lp_ft.measures.kernel_fingerprint import fingerprints
 

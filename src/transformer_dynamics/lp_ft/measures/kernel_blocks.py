@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.kernel_settings import MeasureKernels
 from transformer_dynamics.lp_ft.measures.kernel_matrices import starts
 from transformer_dynamics.lp_ft.measures.kernel_sizes import trace_norms

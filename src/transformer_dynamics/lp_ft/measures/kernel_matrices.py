@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 
 Floats = NDArray[np.float64]
 METHODS = {

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.kernel_settings import RegressionJob
 from transformer_dynamics.lp_ft.logistic import cross_validated
 from transformer_dynamics.lp_ft.measures.kernel_matrices import Floats, starts

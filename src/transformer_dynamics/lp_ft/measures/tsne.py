@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.errors import InputError
-from replication.study import Run
+from replication.base.errors import InputError
+from replication.study.contract import Run
 from transformer_dynamics.lp_ft.measure_settings import PlaneJob
 from transformer_dynamics.lp_ft.measures.trained import Arrays, Trained, known, trained
 

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 LARGEST_GAP = 4 / 27
 """Of e^2 - e^3, at e = 2/3."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, Givens, Split
 
 

@@ -4,8 +4,8 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from replication.seeds import Seed
-from replication.strict import Count, Strict
+from replication.base.strict import Count, Strict
+from replication.study.seeds import Seed
 
 Size = Literal["4x4", "6x6", "9x9"]
 SPLITS = ("train", "valid_in", "valid_out", "test_in", "test_out")

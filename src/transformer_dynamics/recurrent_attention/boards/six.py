@@ -5,7 +5,7 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.boards.draws import (
     Puzzles,
     numbers_of_givens,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from replication.cases import by_seed
-from replication.contrasts import change_along
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
+from replication.study.contrasts import change_along
+from replication.study.evidence import by_seed
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
     IN,
     OUT,

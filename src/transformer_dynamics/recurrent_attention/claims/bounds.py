@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.recurrent_attention.attention import Weights
 from transformer_dynamics.recurrent_attention.model_settings import Model
 from transformer_dynamics.recurrent_attention.models import Parameters, drive, normalise

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from replication import study
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
+from replication.study import contract as study
 from transformer_dynamics.recurrent_attention.measure_settings import (
     Accuracy,
     Exponents,

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.recurrent_attention.theory.energy import (
     Floats,
     State,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from replication.errors import OutOfRegimeError, UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import OutOfRegimeError, UnmeasurableError
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.measure_settings import (
     Accuracy,
     Exponents,

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from replication.cases import Cases, evidence
-from replication.errors import UnmeasurableError
-from replication.generators import generator
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.base.random_streams import generator
+from replication.study.contract import Measured
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.recurrent_attention.attention import Weights, probabilities
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
 from transformer_dynamics.recurrent_attention.theory.jacobian import (

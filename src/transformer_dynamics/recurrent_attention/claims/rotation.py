@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from replication.cases import Cases, evidence
-from replication.generators import generator
+from replication.base.random_streams import generator
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.recurrent_attention.models import unit_blocks
 from transformer_dynamics.recurrent_attention.theory.bounds import spectral_norm
 from transformer_dynamics.recurrent_attention.theory.exponents import along, leading_exponents

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Spectrum
 
 SpectrumOf = Measured[MeasureJob[Spectrum]]

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
 
 Norms = Measured[MeasureTokenNormsJob]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from replication.errors import UnmeasurableError
-from replication.study import Measured
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Votes
 
 Found = Measured[MeasureJob[Votes]]

@@ -4,8 +4,8 @@ from math import log
 
 import pandas as pd
 
-from replication import study
-from replication.cases import Cases, by_seed, evidence
+from replication.study import contract as study
+from replication.study.evidence import Cases, by_seed, evidence
 from transformer_dynamics.recurrent_attention.claims.contrasts import named
 from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
 

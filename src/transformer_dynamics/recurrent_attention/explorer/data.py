@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from replication.strict import Strict
+from replication.base.strict import Strict
 from transformer_dynamics.recurrent_attention.theory.energy import flow, k1
 
 UNTIL = 6.0

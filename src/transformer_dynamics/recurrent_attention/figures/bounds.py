@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure
+from replication.study.contract import Figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +78,7 @@ def draw(figure: Bounds, table: "pd.DataFrame", published: None = None) -> "Draw
     """Three panels with both axes logarithmic; dots: the limit for long steps."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import CATEGORIES, WIDTH
+    from replication.figures.style import CATEGORIES, WIDTH
 
     drawing, row = plt.subplots(1, len(PANELS), figsize=(WIDTH, 2.4), layout="constrained")
     for axes, (kind, (title, label)) in zip(row, PANELS.items(), strict=True):

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import distinct
-from replication.study import Figure, Measured
+from replication.base.strict import distinct
+from replication.study.contract import Figure, Measured
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +76,7 @@ def against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved: str
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     columns = list(columns)
     drawing, panels = plt.subplots(
@@ -125,7 +125,7 @@ def clouds(parts: Sequence[tuple[str, "pd.DataFrame"]]) -> "Drawing":
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, panels = plt.subplots(
         1, len(parts), figsize=(WIDTH, 0.7 + 0.8 * WIDTH / len(parts)), sharex=True, sharey=True,

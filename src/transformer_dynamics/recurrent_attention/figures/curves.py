@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from replication.drawing import Style
+    from replication.figures.style import Style
 
 
 class OfPseudoEnergy(Figure):

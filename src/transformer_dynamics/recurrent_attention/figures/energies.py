@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure
+from replication.study.contract import Figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +88,7 @@ def draw(figure: Energies, table: "pd.DataFrame", published: None = None) -> "Dr
     """A column per case: rise of the energy above, its rate below, shaded where it rises."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import CATEGORIES, WIDTH
+    from replication.figures.style import CATEGORIES, WIDTH
 
     drawing, panels = plt.subplots(2, 3, figsize=(WIDTH, 3.3), sharex="col", layout="constrained")
     titles = {

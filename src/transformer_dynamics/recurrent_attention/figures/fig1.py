@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.strict import Strict
-from replication.study import Figure, Measured
+from replication.base.strict import Strict
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     import matplotlib.pyplot as plt
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     panels = list(table.groupby(["init", "H"]))
     drawing, axes_row = plt.subplots(

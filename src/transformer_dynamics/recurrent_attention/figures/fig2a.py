@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     OfConditions,
     beside,
@@ -47,7 +47,7 @@ def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawi
     """A curve per model; hollow where float32 does not hold alpha_1 of all seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, axes = plt.subplots(figsize=(WIDTH, 2.8), layout="constrained")
     for model, style in category_styles(table["model"].unique()):

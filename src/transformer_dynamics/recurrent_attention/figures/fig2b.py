@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.strict import Positive
-from replication.study import Figure
+from replication.base.strict import Positive
+from replication.study.contract import Figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
 
-    from replication.drawing import curve_styles
+    from replication.figures.style import curve_styles
 
     drawing, row = plt.subplots(
         1, len(KINDS), figsize=(4.2, 3.2), sharey=True, layout="constrained"

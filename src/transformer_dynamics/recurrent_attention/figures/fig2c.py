@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.seeds import Seed
-from replication.study import Measured
+from replication.study.contract import Measured
+from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     OfConditions,
     called,

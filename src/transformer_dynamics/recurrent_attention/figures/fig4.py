@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.labels import Label
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from replication.drawing import Style
+    from replication.figures.style import Style
 
     Rows = pd.DataFrame
 
@@ -44,7 +44,7 @@ def panels(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes, Axes]]
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     drawing, axes = plt.subplots(
         1, 2 * count, figsize=(WIDTH, height), sharey=True, layout="constrained",
@@ -122,7 +122,7 @@ def table(figure: Fig4, *measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFr
 
 def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """A pair of panels per model, a curve per N, darker for larger ones."""
-    from replication.drawing import curve_styles
+    from replication.figures.style import curve_styles
 
     sizes = sorted(table["N"].unique().tolist())
     drawing, pairs = panels(len(figure.panels), 2.5)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.curves import (
     OfPseudoEnergy,
     draw_curves,
@@ -46,7 +46,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Left cosine and contribution index, right the pseudo-energy."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.3), layout="constrained")
     styles = category_styles([*EXPLAINED, "pseudo_energy"])

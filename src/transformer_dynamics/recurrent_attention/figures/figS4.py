@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.seeds import Seed
-from replication.study import Measured
+from replication.study.contract import Measured
+from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     OfConditions,
     beside,
@@ -44,7 +44,7 @@ def draw(figure: FigS4, table: "pd.DataFrame", published: None = None) -> "Drawi
     """A curve per model: the exponents over the share that is larger."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, axes = plt.subplots(figsize=(WIDTH, 2.8), layout="constrained")
     for model, style in category_styles(table["model"].unique()):

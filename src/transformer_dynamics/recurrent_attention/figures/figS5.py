@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.seeds import Seed
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
+from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Trajectories
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
 
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, grid = plt.subplots(
         2, 2, figsize=(WIDTH, 4.2), sharey="row", sharex="col", layout="constrained"

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.curves import (
     OfPseudoEnergy,
     draw_curves,
@@ -52,7 +52,7 @@ def draw(figure: FigS6, table: "pd.DataFrame", published: None = None) -> "Drawi
     """Left the contribution indices, right the quadratic form."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.4), layout="constrained")
     for name, style in category_styles([*JACOBIANS, "quadratic_form"]):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.labels import Label
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy
 
@@ -84,7 +84,7 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
     """Left accuracy, right exponents; dots are seeds, bars one standard deviation over them."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.6), layout="constrained")
     styles = dict(category_styles(["accuracy", *EXPONENTS.values()]))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.fig4 import (
     DRAWN,
     SPLITS,
@@ -49,7 +49,7 @@ def table(figure: Methods, *measured: Measured[MeasureJob[Accuracy]]) -> "pd.Dat
 
 def draw(figure: Methods, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Left in distribution, right out of it."""
-    from replication.drawing import category_styles
+    from replication.figures.style import category_styles
 
     drawing, pairs = panels(len(SPLITS), 3.2)
     for pair, split in zip(pairs, SPLITS, strict=True):

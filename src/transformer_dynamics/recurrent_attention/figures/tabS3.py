@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def draw(
     """Left what is printed, right what was trained here; a cross where the norm is impossible."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     count = 1 if published is None else 2
     # Not on one scale: seeds differ by far less than the printed norms.

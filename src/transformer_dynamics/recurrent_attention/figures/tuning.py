@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import called
 from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
 
@@ -63,7 +63,7 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
     from matplotlib.colors import to_rgb
     from matplotlib.lines import Line2D
 
-    from replication.drawing import CATEGORIES, WIDTH, category_styles
+    from replication.figures.style import CATEGORIES, WIDTH, category_styles
 
     rows = table[table["loops"] == table["loops"].max()]
     keys = ["condition", "quantity", "value", "is_best", "loops"]

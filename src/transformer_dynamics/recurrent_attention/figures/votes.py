@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure, Measured
+from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Votes
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def table(figure: VotesFigure, measured: Measured[MeasureJob[Votes]]) -> "pd.Dat
 
 
 def _interval(gains: "pd.Series", confidence: float) -> tuple[float, float]:
-    from replication.statistics import t_interval
+    from replication.judge.statistics import t_interval
 
     if len(gains) < 2:
         return float("nan"), float("nan")
@@ -82,7 +82,7 @@ def draw(figure: VotesFigure, table: "pd.DataFrame", published: None = None) -> 
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     _, *rules = RULES
     drawing, panels = plt.subplots(

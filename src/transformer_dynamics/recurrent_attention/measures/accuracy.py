@@ -6,7 +6,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
 from transformer_dynamics.recurrent_attention.measures.trained import (
     Boards,

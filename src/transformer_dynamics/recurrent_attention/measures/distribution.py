@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.measure_settings import Distribution, MeasureJob
 from transformer_dynamics.recurrent_attention.measures.trained import (
     SPLIT,

@@ -7,7 +7,7 @@ from math import nan
 import numpy as np
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
 from transformer_dynamics.recurrent_attention.measures.trained import Boards
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 import torch
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.attention import Weights
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Perturbed
 from transformer_dynamics.recurrent_attention.measures.exponents import Found, finite_time

@@ -6,7 +6,7 @@ from math import nan
 import pandas as pd
 import torch
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.attention import probabilities
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
 from transformer_dynamics.recurrent_attention.measures.trained import (

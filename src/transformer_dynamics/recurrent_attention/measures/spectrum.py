@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Spectrum
 from transformer_dynamics.recurrent_attention.measures.trained import (
     SPLIT,

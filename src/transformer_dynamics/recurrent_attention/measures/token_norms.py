@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.token_norms import READINGS
 from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
 

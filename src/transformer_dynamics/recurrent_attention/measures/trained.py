@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.generators import generator
-from replication.study import Run
+from replication.base.random_streams import generator
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.attention import Weights
 from transformer_dynamics.recurrent_attention.model_settings import Model, WholeModel
 from transformer_dynamics.recurrent_attention.models import (

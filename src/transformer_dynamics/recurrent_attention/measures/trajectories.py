@@ -7,8 +7,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from replication.generators import generator
-from replication.study import Run
+from replication.base.random_streams import generator
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Trajectories
 from transformer_dynamics.recurrent_attention.measures.trained import (
     SPLIT,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from replication.study import Run
+from replication.study.contract import Run
 from transformer_dynamics.recurrent_attention.measures.accuracy import forward
 from transformer_dynamics.recurrent_attention.measures.trained import (
     Boards,

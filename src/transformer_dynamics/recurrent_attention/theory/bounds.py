@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.attention import Weights
 from transformer_dynamics.recurrent_attention.model_settings import Model
 from transformer_dynamics.recurrent_attention.models import Parameters, drive, scalar

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.generators import generator
+from replication.base.random_streams import generator
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from scipy.linalg import lapack, qr
 from torch import Tensor
 from torch.func import vjp, vmap
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
 
 Floats = NDArray[np.float64]

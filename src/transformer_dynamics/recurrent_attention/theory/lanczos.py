@@ -7,7 +7,7 @@ import torch
 from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 Map = Callable[[Tensor], Tensor]
 

@@ -21,7 +21,7 @@ import torch
 from scipy.linalg import eigh
 from torch import Tensor
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.recurrent_attention.attention import Weights, attention
 from transformer_dynamics.recurrent_attention.theory.jacobian import columns, rows
 

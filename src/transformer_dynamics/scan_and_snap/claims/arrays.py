@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from replication import study
+from replication.study import contract as study
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
 

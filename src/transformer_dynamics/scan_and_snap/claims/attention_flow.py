@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.cases import Cases, evidence
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY
 from transformer_dynamics.scan_and_snap.metrics import attention
 from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from replication.cases import Cases, evidence
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY, OVERLAPPING, deviation
 from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
 from transformer_dynamics.scan_and_snap.settings import Mixture

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from replication.cases import Cases, evidence
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING, deviation
 from transformer_dynamics.scan_and_snap.theory.coupling import correlations, example_features
 from transformer_dynamics.scan_and_snap.theory.decoder import (

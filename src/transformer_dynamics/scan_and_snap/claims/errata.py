@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from replication.cases import Cases, evidence
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.decoder import least_shift
 from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING
 from transformer_dynamics.scan_and_snap.claims.growth import FIGURE_3, FIGURE_3_END, integral

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from replication.contrasts import change_along
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
+from replication.study.contrasts import change_along
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Measured,
     after_training,

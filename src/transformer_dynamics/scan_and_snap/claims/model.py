@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from replication.cases import Cases, evidence
+from replication.study.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY, deviation
 from transformer_dynamics.scan_and_snap.literal import literal_loss
 from transformer_dynamics.scan_and_snap.model import Model, Parameters

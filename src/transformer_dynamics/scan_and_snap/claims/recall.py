@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from replication.contrasts import change_along
+from replication.study.contrasts import change_along
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured, after_training, labelled
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from replication.errors import UnmeasurableError
+from replication.base.errors import UnmeasurableError
 from transformer_dynamics.scan_and_snap.claims.arrays import (
     Floats,
     Measured,

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from replication.frames import read_csv
-from replication.seeds import batches, listed
+from replication.base.tables import read_csv
+from replication.study.seeds import batches, listed
 from transformer_dynamics.scan_and_snap.configuration import (
     MOST_NUMBERS,
     ExperimentSettings,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from replication.study import Figure
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap.measure_settings import Metric
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
-from replication.study import Figure
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap.figures.base import legend_below
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def draw(figure: Errata, table: "pd.DataFrame", published: None = None) -> "Draw
     """One panel per erratum: dashed as printed, solid what holds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import CATEGORIES, WIDTH
+    from replication.figures.style import CATEGORIES, WIDTH
 
     drawing, panels = plt.subplots(2, 4, figsize=(WIDTH, 3.3), layout="constrained")
     styles = {HOLDS: ("-", CATEGORIES[0]), PRINTED: ("--", CATEGORIES[1])}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap.figures.base import token_bars
 from transformer_dynamics.scan_and_snap.settings import Mixture
 
@@ -64,7 +64,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Left the model, right a strip for P(l|m,n) of each class, by query."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     strips = table["sequence_class"].nunique()
     drawing = plt.figure(figsize=(WIDTH, 0.8 + 0.66 * strips), layout="constrained")

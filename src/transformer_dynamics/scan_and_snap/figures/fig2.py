@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.errors import InputError
-from replication.strict import distinct
-from replication.study import Measured
+from replication.base.errors import InputError
+from replication.base.strict import distinct
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import (
     TOKEN_STYLES,
     OfRuns,
@@ -84,7 +84,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
     """One column per stage, at 0, t_0', t_0 and a multiple of t_0; dashes show the first."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     times = ("$t=0$", "$t=t_0'$", "$t=t_0$", f"$t={figure.frozen_after:g}\\,t_0$")
     classes = table["sequence_class"].unique()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap.figures.base import Points, Size
 from transformer_dynamics.scan_and_snap.figures.phases import curve, draw_curve, name_marks
 from transformer_dynamics.scan_and_snap.settings import Positive, PositiveList
@@ -58,7 +58,7 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawin
     """One curve per eta_Y, named at its end, with a hollow dot at t_0' and a full one at t_0."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, curve_styles
+    from replication.figures.style import WIDTH, curve_styles
 
     drawing, axes = plt.subplots(figsize=(WIDTH, 2.7), layout="constrained")
     for eta_y, style in curve_styles(table["eta_y"].unique()):

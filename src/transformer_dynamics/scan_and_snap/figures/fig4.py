@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import distinct
-from replication.study import Measured
+from replication.base.strict import distinct
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import SequenceClass
 from transformer_dynamics.scan_and_snap.figures.heatmaps import (
     HeatMaps,
@@ -44,7 +44,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
     """One row of panels per sequence class, one column per pair of learning rates."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     classes = table["sequence_class"].unique()

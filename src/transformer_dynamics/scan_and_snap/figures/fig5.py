@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import SequenceClass
 from transformer_dynamics.scan_and_snap.figures.heatmaps import (
     HeatMaps,
@@ -42,7 +42,7 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
     """One panel per learning rate."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     rates = table["learning_rate"].unique()
     drawing, panels = plt.subplots(

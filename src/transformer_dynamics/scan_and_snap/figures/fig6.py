@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, dodged, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
@@ -65,7 +65,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     sizes = table["num_last"].unique()
     rows, columns = -(-len(sizes) // 2), min(len(sizes), 2)
@@ -90,7 +90,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None") -> None:
-    from replication.drawing import curve_styles
+    from replication.figures.style import curve_styles
 
     axes.axhline(
         table["entropy_even"].iloc[0], color="black", linestyle=":", linewidth=0.8,

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.strict import Strict
-from replication.study import Figure
+from replication.base.strict import Strict
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap.figures.base import Size, legend_below
 from transformer_dynamics.scan_and_snap.settings import PositiveList
 
@@ -79,7 +79,7 @@ def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawin
     """One column per vocabulary size: broad pale steps h* with h in them; below, their gap."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, curve_styles
+    from replication.figures.style import WIDTH, curve_styles
 
     drawing, panels = plt.subplots(
         2, len(figure.panels), figsize=(WIDTH, 4.2), sharex="col", squeeze=False,

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.strict import Strict
-from replication.study import Figure
+from replication.base.strict import Strict
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap.figures.base import Points, Size, legend_below
 from transformer_dynamics.scan_and_snap.figures.phases import (
     SNAPPING_START,
@@ -73,7 +73,7 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
     """One panel per ratio, one curve per eta_Z; a dashed line joins the dots at t_0."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, curve_styles
+    from replication.figures.style import WIDTH, curve_styles
 
     drawing, row = plt.subplots(
         1, len(figure.panels), figsize=(WIDTH, 2.6), squeeze=False, layout="constrained"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, Size, dodged
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 from transformer_dynamics.scan_and_snap.settings import Positive
@@ -140,7 +140,7 @@ def draw(
     """Left A, middle B, right C; bars of C are standard deviations over seeds."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.9), layout="constrained")
     titles = ("A: decoder update", "B: Assumption 2", "C: training length")
@@ -153,7 +153,7 @@ def draw(
 
 def _a(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
     """Colours are correlations, dashes the modified update."""
-    from replication.drawing import curve_styles
+    from replication.figures.style import curve_styles
 
     for rho, style in curve_styles(sorted(table["parameter"].unique())):
         for name, line in zip(UPDATES, ("-", "--"), strict=True):
@@ -169,7 +169,7 @@ def _a(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
 
 
 def _b(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
-    from replication.drawing import category_styles
+    from replication.figures.style import category_styles
 
     for name, style in category_styles((EIGENVALUE, LIMIT)):
         rows = table[table["curve"] == name]
@@ -181,7 +181,7 @@ def _b(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
 
 
 def _c(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
-    from replication.drawing import curve_styles
+    from replication.figures.style import curve_styles
 
     styles = curve_styles(sorted(table["parameter"].unique()))
     for index, (ratio, style) in enumerate(styles):

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from replication.strict import distinct
-from replication.study import Measured
+from replication.base.strict import distinct
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 

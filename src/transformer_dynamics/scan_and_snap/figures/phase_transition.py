@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Measures, Metric
 
@@ -77,7 +77,7 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH, category_styles
+    from replication.figures.style import WIDTH, category_styles
 
     drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.7), sharey=True, layout="constrained")
     mixtures = table.groupby(MIXTURE)

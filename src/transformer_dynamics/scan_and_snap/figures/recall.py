@@ -5,7 +5,7 @@ Both show the same numbers; what is a column of panels in one is a curve in the 
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, dodged, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
@@ -54,7 +54,7 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     across, _ = LAYOUTS[figure.drawing]
     rows, columns = table["num_last"].unique(), table[across].unique()
@@ -85,7 +85,7 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame", figure: Recall) -> None:
-    from replication.drawing import curve_styles
+    from replication.figures.style import curve_styles
 
     _, curves = LAYOUTS[figure.drawing]
     styles = curve_styles(table[curves].unique())

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from replication.study import Measured
+from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
 
@@ -125,7 +125,7 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
     import matplotlib.pyplot as plt
     from matplotlib.ticker import LogLocator
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
     drawing, panels = plt.subplots(
@@ -151,7 +151,7 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
-    from replication.drawing import category_styles
+    from replication.figures.style import category_styles
 
     for source, style in category_styles(PREDICTIONS):
         rows = table[table["source"] == source]

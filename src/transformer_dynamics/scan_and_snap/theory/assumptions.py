@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replication.errors import InputError
+from replication.base.errors import InputError
 from transformer_dynamics.scan_and_snap.theory.assumptions import (
     require_classes,
     require_rate,

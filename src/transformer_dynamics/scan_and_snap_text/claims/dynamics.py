@@ -4,9 +4,9 @@ from typing import Any
 
 import pandas as pd
 
-from replication.contrasts import change_along
-from replication.errors import OutOfRegimeError
-from replication.study import Measured
+from replication.base.errors import OutOfRegimeError
+from replication.study.contract import Measured
+from replication.study.contrasts import change_along
 from transformer_dynamics.scan_and_snap_text.measure_settings import Measures
 
 KEYS = ["corpus", "model", "learning_rate", "seed"]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap_text.settings import Name, Names
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from replication.study import Measured
+    from replication.study.contract import Measured
 
 PANELS = {
     "attention_entropy": "Average self-attention\nentropy (nats)",
@@ -77,7 +77,7 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     shown = [corpus for corpus in figure.panels if corpus in set(table["corpus"])]
     drawing, grid = plt.subplots(
@@ -101,7 +101,7 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
 
 
 def _panel(axes: "Axes", rows: "pd.DataFrame", column: str) -> None:
-    from replication.drawing import CATEGORIES
+    from replication.figures.style import CATEGORIES
 
     means = rows.drop_duplicates("learning_rate")
     axes.errorbar(

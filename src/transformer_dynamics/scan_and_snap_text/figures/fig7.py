@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.study import Figure
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap_text.settings import Names, Updates
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from replication.study import Measured
+    from replication.study.contract import Measured
 
 SHORTEST = 3
 """Queries that attend to one key before this is called a stripe."""
@@ -95,7 +95,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     """
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     depths, updates = table["layers"].unique(), table["iteration"].unique()
     side = 0.85 * WIDTH / len(updates)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.study import Figure
+from replication.study.contract import Figure
 from transformer_dynamics.scan_and_snap_text.settings import Names
 
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from replication.study import Measured
+    from replication.study.contract import Measured
 
 PANELS = {
     "entropy_share": ("Entropy\nover that of uniform attention", 1.0),
@@ -64,7 +64,7 @@ def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None
     """One panel per quantity; of each model a thin line per seed and a thick one for their mean."""
     import matplotlib.pyplot as plt
 
-    from replication.drawing import WIDTH
+    from replication.figures.style import WIDTH
 
     drawing, grid = plt.subplots(3, 3, figsize=(WIDTH, 5), sharex=True, layout="constrained")
     for axes, (column, (label, uniform)) in zip(grid.flat, PANELS.items(), strict=False):
@@ -84,7 +84,7 @@ def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None
 
 
 def _panel(axes: "Axes", table: "pd.DataFrame", column: str) -> None:
-    from replication.drawing import category_styles
+    from replication.figures.style import category_styles
 
     for model, (colour, line, _) in category_styles(table["model"].unique()):
         rows = table[table["model"] == model]

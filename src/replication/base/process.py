@@ -1,0 +1,62 @@
+"""The surroundings of a job: the one place that says what its process starts from.
+
+A result depends on settings, seeds, code, packages and the processor. Everything else in a user's
+shell, home or working folder is kept out of a job, or counts as another processor:
+
+    import path   `FLAGS`: no module of the working folder, and none of the user's own packages; of
+                  `PYTHONPATH` the folder of the project alone
+    encoding      `FLAGS`: UTF-8 under any locale
+    environment   `KEPT_OUT`: variables that change how Python and libraries start
+    arithmetic    `ARITHMETIC`: variables that change the last digits stay, and are recorded; the
+                  number of threads is Snakemake's to say, one for each job
+    shell         `SHELL` and exported functions: what a user's shell has others do
+    style, fonts  Matplotlib's own, see `replication.figures.style.set_style`
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from replication.base.code_digest import SOURCE
+
+FLAGS = ("-P", "-s", "-X", "utf8")
+KEPT_OUT = (
+    "FREETYPE_PROPERTIES", "MATPLOTLIBRC", "MPLBACKEND", "PANDAS_FUTURE",
+    "PANDAS_FUTURE_INFER_STRING", "PYTHONDEVMODE", "PYTHONINSPECT", "PYTHONIOENCODING",
+    "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS", "SCIPY_ARRAY_API", "SOURCE_DATE_EPOCH",
+)  # fmt: skip
+SHELL = ("BASHOPTS", "BASH_ENV", "POSIXLY_CORRECT", "SHELLOPTS")
+ARITHMETIC = (
+    "ARROW_USER_SIMD_LEVEL", "ATEN_CPU_CAPABILITY", "BLIS_ARCH_TYPE", "CUBLAS_WORKSPACE_CONFIG",
+    "DNNL_CPU_ISA_HINTS", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "GLIBC_TUNABLES",
+    "MKL_CBWR", "MKL_DEBUG_CPU_TYPE", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES", "NVIDIA_TF32_OVERRIDE", "ONEDNN_CPU_ISA_HINTS",
+    "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+)  # fmt: skip
+"""By these, libraries choose instructions, precision or the order of sums."""
+
+
+def python(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the words that start Python for a job.
+
+    Args:
+        executable: which Python.
+        environment: the user's variables.
+    """
+    changed = [word for name in KEPT_OUT if name in environment for word in ("-u", name)]
+    places = environment.get("PYTHONPATH", "").split(os.pathsep)
+    own = [place for place in places if place and Path(place).resolve() == SOURCE.resolve()]
+    if own != places and "PYTHONPATH" in environment:
+        changed += [f"PYTHONPATH={os.pathsep.join(own)}"]
+    return [*(["env", *changed] if changed else []), executable, *FLAGS]
+
+
+def of_shell(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the names of the variables that change how bash starts and reads commands."""
+    return [name for name in environment if name in SHELL or name.startswith("BASH_FUNC_")]
+
+
+def arithmetic(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables that have libraries compute as another processor would."""
+    return {name: environment[name] for name in ARITHMETIC if environment.get(name)}

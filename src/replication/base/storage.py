@@ -1,0 +1,164 @@
+"""Intermediate files: written whole or not at all, read only if they are what they claim."""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replication.base.errors import InputError
+from replication.base.provenance import Provenance, Recipe, check
+
+Arrays = Mapping[str, NDArray[Any]]
+
+PROVENANCE = "provenance"
+"""Name under which a file keeps what made it."""
+CONTENT = "content"
+"""Name under which a provenance keeps the digest of what the file holds."""
+
+
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Let `write` fill a temporary file in the same folder, then move it to `path`.
+
+    An interruption at any moment leaves either the old file or the new one. A killed process can
+    leave its hidden temporary file behind; nothing reads it.
+
+    Raises:
+        InputError: if the file system refuses (full, read-only, no such folder).
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            with temporary.open("xb") as stream:
+                write(stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be written ({error.strerror or error}); make room or allow writing"
+            " there, then run the same command again"
+        ) from error
+
+
+def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
+    """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
+    record = with_content(provenance, _digest(arrays))
+    named = {PROVENANCE: np.array(record), **arrays}
+
+    def write(stream: IO[bytes]) -> None:
+        # As `np.savez_compressed`, but ten times faster for a tenth more room.
+        with ZipFile(stream, "w", ZIP_DEFLATED, compresslevel=1) as archive:
+            for name, values in named.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)
+
+    write_atomically(path, write)
+
+
+def read_arrays(path: Path, recipe: Recipe, seeds: list[int] | None) -> dict[str, NDArray[Any]]:
+    """Read what `write_arrays` wrote.
+
+    Args:
+        path: of the file.
+        recipe: how it should have been made.
+        seeds: what it should cover; any, if left out.
+
+    Raises:
+        InputError: if the file is missing, truncated, not an `.npz`, made otherwise, or changed
+            after it was made.
+    """
+    return _read(path, lambda found: check(str(path), found, recipe, seeds))
+
+
+def read_own_arrays(path: Path, provenance: Provenance) -> dict[str, NDArray[Any]]:
+    """Read what `write_arrays` wrote with the very same provenance; errors as in `read_arrays`."""
+
+    def same(found: Provenance) -> None:
+        if found != json.loads(json.dumps(provenance)):
+            raise InputError(
+                f"{path}: made by another configuration or another version of the code"
+            )
+
+    return _read(path, same)
+
+
+def _read(path: Path, accept: Callable[[Provenance], None]) -> dict[str, NDArray[Any]]:
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+            found, content = without_content(str(archive[PROVENANCE]))
+            accept(found)
+            arrays = {name: archive[name] for name in archive.files if name != PROVENANCE}
+            refuse_changed(path, content, _digest(arrays))
+            return arrays
+    except InputError:
+        raise
+    except Exception as error:
+        # A damaged byte can make NumPy's reading of a header fail in any way.
+        raise unreadable(path, error) from error
+
+
+def _digest(arrays: Arrays) -> str:
+    """Of all names, types, shapes and values."""
+    found = hashlib.sha256()
+    for name, values in arrays.items():
+        whole = np.asarray(values)
+        found.update(f"{name} {whole.dtype.str} {whole.shape} ".encode())
+        found.update(whole.tobytes())
+    return found.hexdigest()
+
+
+def with_content(provenance: Provenance, content: str) -> str:
+    """The record of a file: what made it, and the digest of what it holds."""
+    return json.dumps({**provenance, CONTENT: content}, sort_keys=True)
+
+
+def without_content(record: str) -> tuple[Provenance, str]:
+    """A record's provenance, and the digest of what its file should hold; empty if it has none."""
+    found = json.loads(record)
+    return found, found.pop(CONTENT, "")
+
+
+def refuse_changed(path: Path, kept: str, found: str) -> None:
+    """Refuse a file that does not hold what its record says.
+
+    Raises:
+        InputError: says what to do.
+    """
+    if kept != found:
+        raise InputError(f"{path} was changed after it was made; delete it and run again")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write text as UTF-8."""
+    write_atomically(path, lambda stream: stream.write(text.encode()))
+
+
+def update_text(path: Path, text: str) -> None:
+    """Write text as UTF-8, unless the file already holds it."""
+    try:
+        is_same = path.read_bytes() == text.encode()
+    except OSError:
+        is_same = False
+    if not is_same:
+        write_text(path, text)
+
+
+def unreadable(path: Path, error: Exception) -> InputError:
+    """The error of a file that is missing or cannot be understood."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"{path}: there is no such file; run the workflow to make it")
+    return InputError(
+        f"{path}: truncated, damaged or not made by this project"
+        f" ({type(error).__name__}: {error}); delete the file and run again"
+    )

@@ -1,0 +1,201 @@
+"""Typed settings that refuse what they do not know."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
+
+from replication.base.errors import InputError
+
+T = TypeVar("T")
+LONGEST_SHOWN = 60
+"""Characters of a wrong value, or of a name, that an error shows."""
+LARGEST = 2**63 - 1
+"""Of whole numbers; what computes has no more bits."""
+MOST_SHOWN = 10
+"""Wrong values that one error names."""
+
+
+def distinct(values: list[T]) -> list[T]:
+    """Refuse a list in which a value is repeated."""
+    repeated = sorted(shown(value) for value, times in Counter(values).items() if times > 1)
+    if repeated:
+        raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
+    return values
+
+
+class _Removable:
+    """What is added to a mapping so that `null` in an overlay removes a name from it."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_without_null, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, found: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        schema = handler(found)
+        # The names are of some pattern, or of an enumeration.
+        values = schema.get("patternProperties", schema)
+        for key in ["additionalProperties"] if values is schema else [*values]:
+            values[key] = {"anyOf": [values[key], {"type": "null"}]}
+        return schema
+
+
+def _without_null(given: Any) -> Any:
+    if not isinstance(given, Mapping):
+        return given
+    return {name: found for name, found in given.items() if found is not None}
+
+
+REMOVABLE = _Removable()
+"""Of a mapping by name: `null` in an overlay removes a name."""
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+"""Of what a study computes, and of its folder."""
+Positive = Annotated[float, Field(gt=0)]
+"""A number above 0."""
+Positives = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+"""Some of them, each once."""
+Count = Annotated[int, Field(ge=1)]
+"""Of things of which there is one at least."""
+Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(distinct)]
+"""Some of them, each once."""
+
+
+class Strict(BaseModel):
+    """Base of every settings model: immutable, and an unknown key is an error."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        validate_default=True,
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            for key in data:
+                if key not in cls.model_fields:
+                    raise ValueError(unknown_key(str(key), list(cls.model_fields)))
+        return data
+
+    @classmethod
+    def parse(cls, data: Any, where: str) -> Self:
+        """Validate plain data.
+
+        Args:
+            data: nested mappings, lists and scalars, as read from YAML or JSON.
+            where: what to call the data in an error message.
+
+        Raises:
+            InputError: one line per value that is wrong, each with its path of keys.
+        """
+        try:
+            read = cls.model_validate(data)
+        except ValidationError as error:
+            raise InputError(describe(error, where)) from None
+        wrong = [f"{_place(where, path)}: {said}" for path, said in _misread(data, dict(read))]
+        if wrong:
+            raise InputError(_first(wrong))
+        return read
+
+    @classmethod
+    def parse_json(cls, text: str, where: str) -> Self:
+        """Validate a JSON document; see `parse`."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise InputError(describe(error, where)) from None
+
+
+def shown(value: object) -> str:
+    """A value or a name in an error: in one line, and not all of a long one."""
+    text = str(value)
+    text = text if text.isprintable() else repr(text)[1:-1]
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def unknown_key(key: str, known: list[str]) -> str:
+    """Say that `key` is unknown and which known key was probably meant."""
+    # Two words that share just half of their letters are not meant for one another.
+    close = difflib.get_close_matches(key[:LONGEST_SHOWN], known, n=1, cutoff=0.65)
+    hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    return f"unknown key '{shown(key)}'; {hint}"
+
+
+def describe(error: ValidationError, where: str) -> str:
+    """One line per wrong value of a pydantic error: place, path of keys, what is wrong."""
+    lines = []
+    for detail in error.errors(include_url=False):
+        given = detail["input"]
+        said = "" if isinstance(given, Mapping | list) else f" (given: {shown(repr(given))})"
+        lines.append(f"{_place(where, detail['loc'])}: {_message(detail)}{said}")
+    return _first(lines)
+
+
+def _place(where: str, path: Iterable[object]) -> str:
+    """Names of the keys that lead to a value.
+
+    The name of the chosen kind follows its key; where both are the same, one is enough.
+    """
+    keys = " > ".join(step for step, _ in groupby(map(shown, path)))
+    return f"{where}: {keys}" if keys else where
+
+
+def _first(lines: list[str]) -> str:
+    more = len(lines) - MOST_SHOWN
+    return "\n".join(lines[:MOST_SHOWN] + ([f"and {more} more"] if more > 0 else []))
+
+
+def _misread(given: Any, read: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[Any, str]]:
+    """Where a truth value was read as a number, something else as one, or a number is too large.
+
+    Pydantic takes 1, 'yes' and 'off' for a truth value. 'true' and 'false' may be text, as on a
+    command line.
+    """
+    if isinstance(read, BaseModel):
+        read = dict(read)
+    if isinstance(given, Mapping) and isinstance(read, Mapping):
+        for key in filter(read.__contains__, given):
+            yield from _misread(given[key], read[key], (*path, key))
+    elif isinstance(given, list) and isinstance(read, list | tuple) and len(given) == len(read):
+        for index, both in enumerate(zip(given, read, strict=True)):
+            yield from _misread(*both, (*path, index))
+    elif isinstance(read, bool) and not isinstance(given, bool) and given not in {"true", "false"}:
+        yield path, f"write true or false, without quotes (given: {shown(repr(given))})"
+    elif isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
+        yield path, f"must be a number (given: {given})"
+    elif isinstance(read, int) and abs(read) > LARGEST:
+        yield path, f"must be between -{LARGEST} and {LARGEST}"
+
+
+def _message(detail: ErrorDetails) -> str:
+    context = detail.get("ctx", {})
+    if detail["type"] == "union_tag_not_found":
+        return f"the key {context['discriminator']} is missing"
+    if detail["type"] == "union_tag_invalid":
+        known = [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")]
+        said = unknown_key(str(context["tag"]), known).replace("unknown key", "unknown value")
+        return f"{context['discriminator']}: {said.replace('known keys', 'known values')}"
+    if detail["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+        return "must be a mapping of keys to values"
+    if detail["type"] in {"string_too_short", "too_short"} and context["min_length"] == 1:
+        return "must not be empty"
+    return str(detail["msg"]).removeprefix("Value error, ")

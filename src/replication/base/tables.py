@@ -1,0 +1,92 @@
+"""Intermediate tables and tables of figures, with the same care as in `storage`."""
+
+import hashlib
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from replication.base.errors import InputError
+from replication.base.provenance import Provenance, Recipe, check
+from replication.base.storage import (
+    PROVENANCE,
+    refuse_changed,
+    unreadable,
+    with_content,
+    without_content,
+    write_atomically,
+    write_text,
+)
+
+BLANK = hashlib.sha256(b"a table's digest").hexdigest()
+"""What stands in the place of a table's digest while that is taken; nothing else has it."""
+
+
+def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None:
+    """Write a table and its provenance as Parquet."""
+    plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata()
+    whole = io.BytesIO()
+    with pq.ParquetWriter(whole, plain.schema) as writer:
+        writer.write_table(plain)
+        writer.add_key_value_metadata({PROVENANCE: with_content(provenance, BLANK)})
+    blank = whole.getvalue()
+    marked = blank.replace(BLANK.encode(), _sha256(blank).encode())
+    write_atomically(path, lambda stream: stream.write(marked))
+
+
+def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFrame:
+    """Read what `write_table` wrote; arguments and errors as in `read_arrays`."""
+    try:
+        whole = path.read_bytes()
+        file = pq.ParquetFile(io.BytesIO(whole))
+        record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
+        found, content = without_content(record)
+        check(str(path), found, recipe, seeds)
+        # Files of earlier versions have the digest of their pages alone.
+        if content != _sha256(_pages(whole)):
+            refuse_changed(path, content, _sha256(whole.replace(content.encode(), BLANK.encode())))
+        table: pd.DataFrame = file.read().to_pandas(ignore_metadata=True)
+    except InputError:
+        raise
+    except Exception as error:
+        # A damaged byte of the footer can make the reading fail in any way.
+        raise unreadable(path, error) from error
+    return table
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _pages(whole: bytes) -> bytes:
+    """A Parquet file up to its footer, whose length stands before the last word."""
+    footer = int.from_bytes(whole[-8:-4], "little")
+    return whole[: -8 - footer]
+
+
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Write the numbers of a figure, in full precision."""
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
+
+
+def read_csv(path: Path, columns: Iterable[str]) -> pd.DataFrame:
+    """Read a table that has at least the given columns.
+
+    Raises:
+        InputError: if it cannot be read, is empty or lacks a column.
+    """
+    try:
+        table = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise InputError(
+            f"{path}: lacks the column(s) {', '.join(missing)}; correct it or make it again"
+        )
+    if table.empty:
+        raise InputError(f"{path}: has no rows; correct it or make it again")
+    return table

@@ -1,0 +1,87 @@
+"""YAML documents that people write."""
+
+import re
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from replication.base.errors import InputError
+
+try:
+    from yaml import CSafeLoader as Loader
+except ImportError:  # a build of PyYAML without libyaml
+    from yaml import SafeLoader as Loader  # type: ignore[assignment]
+
+BASE_8_OR_60 = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
+"""Numbers that YAML 1.1 reads as nobody means them: 010 is 8, 1:30 is 90."""
+
+
+class _Loader(Loader):
+    """Refuses what YAML lets pass, and would read otherwise than it is meant."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that stands twice, as its first value would be lost."""
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in seen:
+                    raise yaml.YAMLError(f"the key {key.value} stands twice, again in {_line(key)}")
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+    def construct_number(self, node: yaml.ScalarNode) -> float:
+        """Refuse a number that is not written in base 10, or plainly in another one."""
+        if BASE_8_OR_60.fullmatch(node.value):
+            raise yaml.YAMLError(
+                f"{_line(node)}: YAML reads {node.value} as {self._number(node):g}; write it"
+                " without a leading 0 and without a colon, or in quotes if it is text"
+            )
+        return self._number(node)
+
+    def _number(self, node: yaml.ScalarNode) -> float:
+        is_int = node.tag.endswith(":int")
+        return self.construct_yaml_int(node) if is_int else self.construct_yaml_float(node)
+
+
+for kind in ("int", "float"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{kind}", _Loader.construct_number)
+
+
+def _line(node: yaml.Node) -> str:
+    return f"line {node.start_mark.line + 1}"
+
+
+def _parsed(text: str, name: str) -> Any:
+    """Return the content of a text; errors name the file."""
+    stream = StringIO(text)
+    stream.name = name
+    return yaml.load(stream, Loader=_Loader)
+
+
+_shared = cache(_parsed)
+
+
+def read_yaml(path: Path, *, is_shared: bool = False) -> Any:
+    """Read a document.
+
+    Args:
+        path: where it is.
+        is_shared: whether callers that ask for the same text may get the same object, which none of
+            them changes. To parse defaults takes longer than to read them, and each start reads
+            them several times.
+
+    Raises:
+        InputError: if the file is not there, or is no YAML.
+    """
+    try:
+        parsed = _shared if is_shared else _parsed
+        return parsed(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({' '.join(str(error).split())}); correct it"
+        ) from error

@@ -1,0 +1,6 @@
+"""Documents that are generated: claims, methods, schema, pages for authors, the RO-Crate.
+
+All of them follow from registries, settings and references. A test compares them with the files.
+"""
+
+__all__ = ["crate", "figure_texts", "generate", "methods", "typed_numbers"]

@@ -1,0 +1,131 @@
+"""The Machine Learning Reproducibility Checklist (Pineau et al., version 2.0), answered as data.
+
+Its questions stand in `checklist.jinja`. Numbers in an answer come from the settings, the
+registries and the references, so that they change with these; what only people know stands in a
+registry, too.
+`codecheck.yml` is made of the same.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
+from jinja2 import Environment, StrictUndefined
+
+from replication.base.code_digest import SOURCE
+from replication.base.errors import InputError
+from replication.judge.judgement import Verdict
+from replication.plan.study_jobs import StudyJobs
+from replication.study.registry import Checklist
+from replication.verify.reference import FINGERPRINTS, Reference, reference_folder
+
+Data = dict[str, Any]
+TEMPLATE = Path(__file__).with_suffix(".jinja")
+CODECHECK = "https://codecheck.org.uk/spec/config/1.0/"
+
+
+class Told(NamedTuple):
+    """One study, and what is known of its results."""
+
+    jobs: StudyJobs
+    """The study."""
+    reference: Reference | None
+    """Its results, if they are kept."""
+
+    @property
+    def name(self) -> str:
+        """Of the study."""
+        return self.jobs.study.name
+
+    @property
+    def verdicts(self) -> Mapping[str, Verdict]:
+        """Its verdicts, as far as they are kept, by number of the claim."""
+        return self.reference.verdicts if self.reference else {}
+
+    @property
+    def says(self) -> Checklist:
+        """What its registry answers.
+
+        Raises:
+            InputError: if it answers nothing.
+        """
+        if self.jobs.registry.checklist is None:
+            raise InputError(
+                f"{self.jobs.study.folder / 'registry.yaml'}: has no checklist; add it"
+            )
+        return self.jobs.registry.checklist
+
+    @property
+    def place(self) -> Path:
+        """Its folder, from that of the project."""
+        return Path(SOURCE.name) / self.jobs.study.folder.relative_to(SOURCE)
+
+
+def checklist(studies: Sequence[Told]) -> Data:
+    """All answers for the studies of one paper."""
+    kept = {told.name: told.reference for told in studies if told.reference}
+    claims = [claim for told in studies for claim in told.jobs.registry.claims]
+    template = Environment(undefined=StrictUndefined, finalize=json.dumps).from_string(
+        TEMPLATE.read_text(encoding="utf-8")
+    )
+    answers = template.render(
+        paper=studies[0].jobs.registry.title,
+        files=lambda part: [str(told.place / getattr(told.says, part)) for told in studies],
+        said=lambda part: {told.name: getattr(told.says, part) for told in studies},
+        kept=lambda file: [str(reference_folder(Path(), name) / file) for name in kept],
+        settings=[str(told.place / "config.yaml") for told in studies],
+        data={told.name: told.jobs.study.datasets(told.jobs.settings) for told in studies},
+        ranges={told.name: _ranges(told.jobs.settings) for told in studies},
+        methods=sum(len(told.jobs.registry.methods) for told in studies),
+        claims=len(claims),
+        claims_of_the_theory=sum(bool(claim.test and not claim.data) for claim in claims),
+        tests=sorted({claim.test.kind for claim in claims if claim.test}),
+        runs={
+            name: Counter(found.tables[FINGERPRINTS]["experiment"]) for name, found in kept.items()
+        },
+        verdicts={
+            name: Counter(sorted(verdict.verdict for verdict in found.verdicts.values()))
+            for name, found in kept.items()
+        },
+        machine={name: found.depends["machine"] for name, found in kept.items()},
+    )
+    return yaml.safe_load(answers)  # type: ignore[no-any-return]
+
+
+def codecheck(studies: Sequence[StudyJobs]) -> Data:
+    """What `codecheck.yml` says of a paper: which files a check makes again."""
+    paper = studies[0].registry
+    targets = " ".join(study.study.name for study in studies)
+    return {
+        "version": CODECHECK,
+        "source": f"An independent replication; `snakemake {targets}` makes all files.",
+        "manifest": [item for study in studies for item in _manifest(study)],
+        "paper": {
+            "title": paper.title,
+            "authors": [{"name": name} for name in paper.author_names],
+            **({"reference": paper.url} if paper.url else {}),
+        },
+    }
+
+
+def _manifest(study: StudyJobs) -> Iterator[Data]:
+    for name, figure in study.figures.items():
+        label, table = study.registry.figures[figure.drawing].label, study.table(name)
+        yield {"file": f"{table.removesuffix('.csv')}.pdf", "comment": f"{label}, drawn"}
+        yield {"file": table, "comment": f"{label}, the numbers that are drawn"}
+    verdicts = study.study.scorecard
+    yield {"file": verdicts, "comment": f"Verdicts on {study.registry.title}"}
+
+
+def _ranges(settings: Any) -> Data:
+    """Every list among the settings of the experiments, by its path of keys."""
+    experiments = settings.model_dump(mode="json").get("experiments", {})
+    flat = {name: pd.json_normalize(each).iloc[0] for name, each in experiments.items()}
+    return {
+        name: {key: value for key, value in values.items() if isinstance(value, list) and value}
+        for name, values in flat.items()
+    }

@@ -1,0 +1,131 @@
+"""What every paper claims and what came of it, as one document."""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from replication.base.markdown import Markdown, inert, table
+from replication.documents.authors import disputed
+from replication.documents.checklist import Told
+from replication.documents.methods import table_of
+from replication.judge.abstract import Link, Marked, decided_elsewhere
+from replication.judge.abstract import to_lines as abstract_lines
+from replication.judge.judgement import Verdict
+from replication.study.registry import AT_SCALE, Registry, Test
+
+PATH = "docs/claims.md"
+"""Where it stands in a project."""
+
+
+def links(document: str, study: str) -> Link:
+    """Return what makes links to claims.
+
+    Args:
+        document: path of the file that has them, relative to the project's folder.
+        study: which judges the claims that are not of another one.
+    """
+    here = "" if document == PATH else os.path.relpath(PATH, Path(document).parent)
+    return lambda claim, other: Markdown(f"[{claim}]({here}#{_anchor(other or study, claim)})")
+
+
+def _anchor(study: str, claim: str) -> str:
+    return f"{study}-{claim}"
+
+
+def claims_document(studies: Sequence[Told]) -> str:
+    """The claims and methods of all studies, with their verdicts, as Markdown."""
+    elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
+    return "\n".join([_contents(studies), *(_claims(told, elsewhere) for told in studies)])
+
+
+def _contents(studies: Sequence[Told]) -> str:
+    """Links to the papers' claims, with their number."""
+    registries = [(told.jobs.study.name, told.jobs.registry) for told in studies]
+    rows = [
+        (Markdown(f"[`{name}`](#claims-of-{name})"), registry.title, str(len(registry.claims)))
+        for name, registry in registries
+    ]
+    return "\n".join([*table(("study", "paper", "claims"), rows), ""])
+
+
+def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
+    name = told.jobs.study.name
+    registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
+    pages = {claim.id for claim in disputed(told)} if registry.url else set()
+    claims = to_markdown(name, registry, told.verdicts, elsewhere, pages)
+    methods = "\n".join(table_of(registry, settings))
+    parts = (f'<a id="claims-of-{name}"></a>', claims, f'<a id="methods-of-{name}"></a>', methods)
+    return "\n\n".join(parts)
+
+
+def _result(verdict: Verdict) -> str:
+    told = f"{verdict.verdict}: {verdict.summary}"
+    if verdict.resolution is None:
+        return told
+    return f"{told}; {verdict.seeds} seeds resolve {verdict.resolution:.2g} SD"
+
+
+def _in_words(test: Test) -> str:
+    """Kind of a test and its own numbers, without its level."""
+    settings = test.model_dump(exclude={"kind", "level"}, exclude_none=True)
+    return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
+
+
+def to_markdown(
+    study: str,
+    registry: Registry,
+    verdicts: Mapping[str, Verdict],
+    elsewhere: Mapping[str, Marked] = MappingProxyType({}),
+    for_authors: Collection[str] = (),
+) -> str:
+    """The registry as tables: the abstract and claims.
+
+    Args:
+        study: name of the study.
+        registry: of it.
+        verdicts: what came of each claim, by its number, as far as judged.
+        elsewhere: what came of sentences of the abstract that another study decides.
+        for_authors: numbers of the claims that have a page for the paper's authors.
+    """
+    results = {name: _result(found) for name, found in verdicts.items()}
+    claims = [
+        (
+            Markdown(f'<a id="{_anchor(study, claim.id)}"></a>{claim.id}'),
+            claim.group,
+            claim.where,
+            claim.statement,
+            f"“{claim.quote.words}” ({claim.quote.place})" if claim.quote else "",
+            Markdown(
+                inert(results.get(claim.id, f"not tested: {claim.not_tested or 'not judged yet'}"))
+                + f" [For the authors](authors/{study}/{claim.id}.md)" * (claim.id in for_authors)
+            ),
+            registry.scale_of(claim, verdicts[claim.id].seeds if claim.id in verdicts else 0),
+            f"{claim.quantity}: {claim.expected}" if claim.test else "",
+            f"{_in_words(claim.test)}: {claim.why}" if claim.test else "",
+            claim.remarks,
+            Markdown("<br>".join(f"`{name}`" for name in claim.checked_by)),
+        )
+        for claim in registry.claims
+    ]
+    header = (
+        "id", "about", "paper", "claim", "in its words", "verdict", "scale", "measured: expected",
+        "test", "note", "checks",
+    )  # fmt: skip
+    lines = [
+        f"# {inert(registry.title)}",
+        "",
+        inert(f"{registry.authors}. {registry.venue}."),
+        "",
+        "Generated by `python -m replication generate` from the study's registry and reference."
+        " What stands in it: [how a verdict is made](verification.md#how-a-verdict-is-made).",
+        "",
+        *((inert(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
+        *((inert(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
+        *abstract_lines(registry, verdicts, elsewhere, links(PATH, study)),
+        "## Claims",
+        "",
+        *table(header, claims),
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,271 @@
+"""Describe what was computed in this folder as an RO-Crate: which job made which file from which.
+
+Snakemake keeps a record of each file that a job made: its command, its inputs, the code and the
+packages it depends on, and when it ran. Here they become a Provenance Run Crate
+(https://w3id.org/ro/wfrun/provenance/0.5), which archives and other tools read.
+"""
+
+import ast
+import json
+import mimetypes
+import re
+from base64 import urlsafe_b64decode
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+from snakemake.persistence import MetadataRecord
+
+from replication.base.commit import commit
+from replication.base.errors import InputError
+from replication.base.storage import unreadable, write_text
+from replication.study.contract import find_studies
+from replication.study.registry import read_registry
+from replication.verify.machine import machine
+
+RECORDS = Path(".snakemake/metadata")
+WORKFLOW = Path("Snakefile")
+CONFIGURATION = Path("results/config.yaml")
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+RUN = "replication.run.program"
+_PROGRAM = re.compile(r" -m ([\w.]+)")
+_MODULE = re.compile(r"([\w.]+)@([0-9a-f]{12})")
+_PACKAGE = re.compile(r"([\w-]+)==([\w.]+)")
+
+
+class Job(NamedTuple):
+    """One job that ran."""
+
+    rule: str
+    """Name of its rule."""
+    command: str
+    """What ran."""
+    told: str
+    """The document that the command names, if it names one."""
+    program: str
+    """Full name of the module that ran."""
+    version: str
+    """Digest of that module."""
+    packages: dict[str, str]
+    """Version by name of the packages that its result depends on."""
+    inputs: tuple[str, ...]
+    """Paths."""
+    outputs: tuple[str, ...]
+    """Paths."""
+    started: float
+    """In seconds since 1970."""
+    ended: float
+    """In seconds since 1970."""
+
+    @property
+    def tool(self) -> str:
+        """Name of this version of the program in the crate."""
+        return f"#{self.program}@{self.version}"
+
+
+def read_jobs(records: Path) -> list[Job]:
+    """All jobs of which an output is still there, in the order of their outputs.
+
+    Args:
+        records: Snakemake's folder of records, below the folder of the outputs.
+
+    Raises:
+        InputError: if a record cannot be read, or there is none.
+    """
+    found: dict[tuple[str, float], tuple[MetadataRecord, list[str]]] = {}
+    for path in sorted(path for path in records.rglob("*") if path.is_file()):
+        # The name of the file that a record is of is encoded, a long one over several folders.
+        encoded = "".join(part.removeprefix("@") for part in path.relative_to(records).parts)
+        try:
+            output = urlsafe_b64decode(encoded).decode()
+            if not Path(output).is_file():
+                continue
+            record = MetadataRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise unreadable(path, error) from error
+        if record.shellcmd and not record.incomplete:
+            key = (record.shellcmd, record.starttime or 0)
+            found.setdefault(key, (record, []))[1].append(output)
+    if not found:
+        raise InputError("nothing is computed here yet; run a target such as `snakemake figures`")
+    jobs = [_job(record, sorted(outputs)) for record, outputs in found.values()]
+    return sorted(jobs, key=lambda job: job.outputs)
+
+
+def describe(jobs: list[Job], name: str) -> dict[str, Any]:
+    """The crate of some jobs and of all files that they read or made, as JSON-LD.
+
+    Args:
+        jobs: what ran.
+        name: what to call it.
+    """
+    crate = ROCrate(version="1.1")
+    root = crate.root_dataset
+    root["name"] = name
+    root["description"] = "Everything that a run of the workflow made, and what it was made by."
+    root["license"] = _add(crate, "https://spdx.org/licenses/MIT", "CreativeWork", name="MIT")
+    root["conformsTo"] = [
+        _add(crate, profile, "CreativeWork", name=title, version=profile.rpartition("/")[2])
+        for profile, title in PROFILES.items()
+    ]
+    paths = {path for job in jobs for path in (*job.inputs, *job.outputs)}
+    files = {path: _file(crate, path) for path in sorted(paths)}
+    tools = _tools(crate, jobs)
+    whole = _add(
+        crate,
+        "#run",
+        "CreateAction",
+        name="The run of the workflow",
+        description="snakemake, with the configuration that is the object",
+        instrument=_workflow(crate, jobs, tools),
+        object=[_file(crate, str(CONFIGURATION))] if CONFIGURATION.is_file() else [],
+        result=[files[path] for job in jobs for path in job.outputs],
+        startTime=_time(min(job.started for job in jobs)),
+        endTime=_time(max(job.ended for job in jobs)),
+    )
+    root["datePublished"] = whole["endTime"]
+    root["mentions"] = [whole, *(_action(crate, job, tools, files) for job in jobs)]
+    return dict(crate.metadata.generate())
+
+
+@click.command(help=__doc__)
+@click.option("--output", type=click.Path(path_type=Path), default=Path("ro-crate-metadata.json"))
+def main(output: Path) -> None:
+    """Write the crate's metadata beside the files that it describes."""
+    if not WORKFLOW.is_file():
+        raise InputError("the crate holds the workflow, too; run this in the project's folder")
+    studies = [study for study in find_studies().values() if study.is_default]
+    titles = [read_registry(study.folder / "registry.yaml").title for study in studies]
+    crate = describe(read_jobs(RECORDS), f"Replication of {', '.join(titles)}")
+    write_text(output, json.dumps(crate, indent=1, sort_keys=True) + "\n")
+    click.echo(f"{output}: {len(crate['@graph'])} entities")
+
+
+def _job(record: MetadataRecord, outputs: list[str]) -> Job:
+    depends = json.dumps(record.params)
+    told = _told(record)
+    program = _program(record, told)
+    return Job(
+        rule=str(record.rule),
+        command=str(record.shellcmd),
+        told=told,
+        program=program,
+        version=dict(_MODULE.findall(depends)).get(program, "unknown"),
+        packages=dict(_PACKAGE.findall(depends)),
+        inputs=tuple(sorted(path for path in record.input or () if Path(path).is_file())),
+        outputs=tuple(outputs),
+        started=record.starttime or 0,
+        ended=record.endtime or 0,
+    )
+
+
+def _told(record: MetadataRecord) -> str:
+    """The orders among the params; empty if there are none."""
+    params = (text for text in record.params or () if text[1:].startswith('{"orders":'))
+    return str(ast.literal_eval(next(params, "''")))
+
+
+def _program(record: MetadataRecord, told: str) -> str:
+    """The module that ran; where one program runs all jobs, that of the first order."""
+    found = _PROGRAM.search(record.shellcmd or "")
+    if found and found[1] == RUN and told:
+        return str(json.loads(told)["orders"][0]["program"])
+    return found[1] if found else str(record.rule)
+
+
+def _tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
+    """Every version of a program that ran, with the packages that it computes with."""
+    tools: dict[str, ContextEntity] = {}
+    for job in sorted(jobs, key=lambda job: job.tool):
+        if job.tool not in tools:
+            packages = [
+                _add(
+                    crate,
+                    f"https://pypi.org/project/{package}/{version}/",
+                    "SoftwareApplication",
+                    name=package,
+                    softwareVersion=version,
+                )
+                for package, version in sorted(job.packages.items())
+            ]
+            tools[job.tool] = _add(
+                crate,
+                job.tool,
+                "SoftwareApplication",
+                name=job.program,
+                softwareVersion=job.version,
+                softwareRequirements=packages,
+            )
+    return tools
+
+
+def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) -> Any:
+    """The Snakefile with a step per rule and program, and the machine that it ran on."""
+    pairs = sorted({(job.rule, job.tool) for job in jobs})
+    steps = [
+        _add(crate, f"#{rule}:{tool[1:]}", "HowToStep", name=rule, workExample=tools[tool])
+        for rule, tool in pairs
+    ]
+    place = {name: value for name, value in machine().items() if name in {"processor", "python"}}
+    return crate.add_workflow(
+        dest_path=str(WORKFLOW),
+        main=True,
+        lang="snakemake",
+        properties={
+            "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
+            "name": "The workflow",
+            "version": commit(Path()),
+            "hasPart": list(tools.values()),
+            "step": steps,
+            "runtimePlatform": ", ".join(f"{name} {value}" for name, value in place.items()),
+        },
+    )
+
+
+def _action(
+    crate: ROCrate, job: Job, tools: dict[str, ContextEntity], files: dict[str, Any]
+) -> ContextEntity:
+    return _add(
+        crate,
+        f"#{job.outputs[0]}",
+        "CreateAction",
+        name=f"{job.rule} of {job.outputs[0]}",
+        description="\n".join(filter(None, (job.command, job.told))),
+        instrument=tools[job.tool],
+        object=[files[path] for path in job.inputs],
+        result=[files[path] for path in job.outputs],
+        startTime=_time(job.started),
+        endTime=_time(job.ended),
+    )
+
+
+def _file(crate: ROCrate, path: str) -> Any:
+    if path.startswith(("/", "..")):
+        return _add(crate, f"#{path}", "CreativeWork", name=path)
+    kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+    size = str(Path(path).stat().st_size)
+    return crate.add_file(
+        dest_path=path, properties={"name": path, "contentSize": size, "encodingFormat": kind}
+    )
+
+
+def _add(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
+    """An entity; of its properties those that are empty are left out."""
+    known = {name: value for name, value in properties.items() if value not in ([], "")}
+    return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **known}))
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+if __name__ == "__main__":
+    main()

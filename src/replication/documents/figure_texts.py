@@ -1,0 +1,68 @@
+"""The texts of a figure, with the numbers that they cite."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from replication.judge.citation import cited, verdict_finder
+from replication.judge.judgement import Verdict
+from replication.plan.study_jobs import StudyJobs
+from replication.study.registry import FigureText
+
+
+@dataclass(frozen=True)
+class CitedFigure:
+    """A figure, and what its texts can cite."""
+
+    study: str
+    """Name of its study."""
+    name: str
+    """Its own."""
+    settings: Mapping[str, Any]
+    """The study's section of the configuration, as plain data."""
+    n_seeds: int
+    """How many seeds it shows."""
+    table: pd.DataFrame
+    """The numbers that it draws."""
+    find_verdict: Callable[[str], Verdict | None]
+    """The verdict on a claim of the study, by its number."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What values are called."""
+
+    @classmethod
+    def of(
+        cls,
+        study: StudyJobs,
+        name: str,
+        table: pd.DataFrame,
+        find_verdict: Callable[[str], Verdict | None],
+    ) -> "CitedFigure":
+        """A figure of a study; arguments as the fields."""
+        settings = study.settings.model_dump(mode="json")
+        seeds = study.seeds_behind(name)
+        own = study.study
+        return cls(own.name, name, settings, len(seeds), table, find_verdict, own.names)
+
+    def cited(self, text: FigureText) -> FigureText:
+        """The texts of its drawing with the numbers that they cite.
+
+        Raises:
+            InputError: if they cite what is not there.
+        """
+        known = {
+            "table": self.table,
+            "figure": self.settings["figures"][self.name],
+            "settings": self.settings,
+            "n_seeds": self.n_seeds,
+            "verdict": verdict_finder(self.find_verdict),
+            "called": lambda value: self.names.get(value, value),
+        }
+        where = f"{self.study}: figure {self.name}"
+        parts = {
+            # One paragraph: what only computes leaves no gaps.
+            part: " ".join(cited(getattr(text, part), f"{where}: {part}", known).split())
+            for part in ("drawn", "caption")
+        }
+        return text.model_copy(update=parts)

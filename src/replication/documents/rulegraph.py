@@ -1,0 +1,80 @@
+"""The rules behind a file, drawn as SVG: the programs that each runs, and how often."""
+
+from collections.abc import Iterator
+from html import escape
+
+from replication.plan.jobs import Jobs
+from replication.plan.tasks import Task
+
+WIDTH, GAP, MARGIN, LINE = 150, 34, 16, 18
+"""Of a box; between two boxes; around all; of a line of text, in pixels."""
+
+
+def rulegraph(jobs: Jobs, path: str) -> str:
+    """An SVG of the rules behind one file, each reading the one on its left.
+
+    Args:
+        jobs: the table of jobs.
+        path: of the file, as the table knows it; a figure's has no ending.
+    """
+    boxes = _boxes(jobs, path)
+    width = 2 * MARGIN + len(boxes) * (WIDTH + GAP) - GAP
+    height = (1 + max(map(len, boxes))) * LINE
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height + 2 * MARGIN}"'
+            f' width="{width}" font-family="sans-serif" font-size="12" text-anchor="middle">',
+            f"<title>The rules behind {escape(path)}</title>",
+            '<rect width="100%" height="100%" fill="white"/>',
+            *(
+                line
+                for number, box in enumerate(boxes)
+                for line in _drawn(box, MARGIN + number * (WIDTH + GAP), height)
+            ),
+            "</svg>\n",
+        ]
+    )
+
+
+def _boxes(jobs: Jobs, path: str) -> list[list[str]]:
+    """What is written in each box, in the order of the flow: rule, programs and number of jobs."""
+    tasks = dict(jobs.closure([path]))
+    depths: dict[str, int] = {}
+    # The table has what is read before what reads it.
+    for made, task in jobs.tasks.items():
+        if made in tasks:
+            depths[made] = 1 + max((depths.get(read, 0) for read in task.reads), default=0)
+    rules: dict[str, list[Task]] = {}
+    for made in sorted(depths, key=depths.__getitem__):
+        rules.setdefault(tasks[made].stage, []).append(tasks[made])
+    return [
+        [rule, *sorted({_file(jobs, task.program) for task in made}), _number(len(made))]
+        for rule, made in rules.items()
+    ]
+
+
+def _file(jobs: Jobs, program: str) -> str:
+    """A program's file, in the study's folder or the engine's."""
+    folders = (f"{study.study.package}." for study in jobs.studies.values())
+    folder = next((name for name in folders if program.startswith(name)), "")
+    return program.removeprefix(folder).replace(".", "/") + ".py"
+
+
+def _number(jobs: int) -> str:
+    return "1 job" if jobs == 1 else f"{jobs} jobs"
+
+
+def _drawn(box: list[str], x: int, height: int) -> Iterator[str]:
+    rule, *lines = box
+    middle = MARGIN + height // 2
+    if x > MARGIN:
+        yield f'<path d="M{x - GAP} {middle}H{x - 8}" stroke="#4a6785"/>'
+        yield f'<path d="M{x} {middle}l-9 -4v8z" fill="#4a6785"/>'
+    yield (
+        f'<rect x="{x}" y="{MARGIN}" width="{WIDTH}" height="{height}" rx="6" fill="#eef3f8"'
+        ' stroke="#4a6785"/>'
+    )
+    x, y = x + WIDTH // 2, MARGIN + LINE + 6
+    yield f'<text x="{x}" y="{y}" font-size="14" font-weight="bold">{escape(rule)}</text>'
+    for number, text in enumerate(lines, start=1):
+        yield f'<text x="{x}" y="{y + number * LINE}">{escape(text)}</text>'

@@ -1,0 +1,107 @@
+"""Numbers that somebody typed where they should be cited, see `citation`."""
+
+import re
+
+from jinja2 import nodes
+
+from replication.figures.typeset import GREEK
+from replication.judge.citation import ENVIRONMENT
+
+_COUNT = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    "|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty"
+    "|hundred|thousand"
+)
+_WORD = rf"(?:(?:{_COUNT})(?:fold)?|twice|thrice|dozen|million|billion)"
+_UNIT = (
+    "(?:classes|cores|epochs|hours|layers|minutes|of|percent|runs|seconds|seeds|times|tokens"
+    "|updates)"
+)
+_NOT_PROSE = re.compile(
+    r"<!-- (\w+): generated -->.*?<!-- end of \1 -->"
+    r"|<!-- cited:.*?-->.*?<!-- end of cited -->"
+    r"|<!-- measured by .*?-->.*?<!-- end of measured -->"
+    r"|^```.*?^```|`[^`]*`|(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
+    re.DOTALL | re.MULTILINE,
+)
+_PLACE = (
+    r"\b(?:Appendix|Assumptions?|Corollar(?:y|ies)|Definitions?|Eqs?\.|Figures?|Lemmas?|Sections?"
+    r"|Tables?|Theorems?)"
+)
+_PLACES = r"\b(?:Assumptions|Corollaries|Definitions|Eqs\.|Figures|Lemmas|Sections|Tables|Theorems)"
+_SYMBOL = rf"(?<![\w.])(?:{'|'.join(GREEK)}|exp|ln|log|[B-HJ-Zb-z])(?:_\w+)?'*(?!\w)"
+_DIGIT = r"(?<![\w.,-])\d(?![\w%]|[.,]\d)"
+NAMES = (
+    # Figure 6, Eqs. 10-12 and 26, but of Figure 6, 50 seeds the first alone
+    rf"{_PLACES}\s\d+\w?(?:(?:-|,\s|,?\sand\s)\d+\w?\b(?!\s(?!of\b){_UNIT}\b))*",
+    rf"{_PLACE}\s\d+\w?(?:-\d+\w?\b)?",
+    # n - 1, 1/K, 2 B_n, f^2
+    rf"(?:{_SYMBOL}(?:\s?/\s?|\s[-+]\s)|\bln\s){_DIGIT}",
+    rf"{_DIGIT}(?:\s?/\s?|\s[-+]\s|\s){_SYMBOL}",
+    rf"{_DIGIT}(?=\()",
+    r"(?<=[\w)])\^\d(?![\w.])",
+    # t_0, E6, Enwik-8
+    r"[A-Za-z][A-Za-z_]*[_-]?\d\w*",
+)
+"""What a numeral may belong to."""
+VERSIONS = (
+    r"\b[A-Z][\w-]*(?:\s[A-Z]+)?\s\d+(?:\.\d+)+\b",
+    r"\b\d+\.\d+\.\d+\b",
+    r"\barXiv:[\d.]+",
+    r"\b(?:19|20)\d\d\b",
+)
+"""Python 3.11, 2.8.0, and years: in documents, names, too."""
+
+
+def typed_in_template(template: str) -> list[str]:
+    """Numbers of a caption or a description that are typed, each with the words around it.
+
+    What the template computes is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
+    Enwik-8) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
+    """
+    return _typed(_shown_as_it_stands(template), NAMES, rf"\d|\b{_WORD}\b")
+
+
+def typed_in_document(markdown: str) -> list[str]:
+    """Numbers of a document's prose that are typed, each with the words around it.
+
+    A block that is generated, that cites, or that names the command it was measured by is no prose,
+    nor are code, links and titles in italics. Versions and years are names. A number in words
+    counts if a unit or `of` follows.
+    """
+    prose = _NOT_PROSE.sub("", markdown)
+    return _typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
+
+
+def _shown_as_it_stands(template: str) -> str:
+    """All text outside braces, and within them what is a mere number, -12, or quotation."""
+    outputs = ENVIRONMENT.parse(template).find_all(nodes.Output)
+    return "".join(_as_it_stands(node) for output in outputs for node in output.nodes)
+
+
+def _as_it_stands(node: nodes.Expr | None) -> str:
+    match node:
+        case nodes.TemplateData():
+            return node.data
+        case nodes.Filter():
+            return _as_it_stands(node.node)
+        case nodes.BinExpr():
+            # The sandbox computes at the end what may be large.
+            left, right = map(_as_it_stands, (node.left, node.right))
+            return left if right else ""
+        case nodes.Expr():
+            try:
+                return f" {node.as_const()} "
+            except nodes.Impossible:
+                return ""
+        case _:
+            return ""
+
+
+def _typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:
+    # Each sign stays in its place, so that places in it are places in the text: ½ is a digit, too.
+    plain = "".join("1" if not at.isascii() and at.isnumeric() else at for at in text)
+    for name in names:
+        plain = re.sub(name, lambda match: "_" * len(match[0]), plain)
+    found = re.finditer(rf"(?:{pattern})[\w.,]*", plain, re.IGNORECASE)
+    return [" ".join(text[max(at.start() - 20, 0) : at.end() + 20].split()) for at in found]

@@ -1,0 +1,6 @@
+"""How figures look: style, layout, numbers as text, and the marks that a figure shows.
+
+Studies draw with these modules. Nothing here knows a study or a claim.
+"""
+
+__all__ = ["layout", "marks", "style", "typeset"]

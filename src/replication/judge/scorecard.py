@@ -1,0 +1,128 @@
+"""Bring all verdicts of a paper together: a table to compute with, or one to read."""
+
+import json
+from pathlib import Path
+from typing import TextIO
+
+import click
+import pandas as pd
+
+from replication.base.errors import InputError
+from replication.base.markdown import inert, table
+from replication.base.provenance import Provenance, digest, provenance
+from replication.base.storage import CONTENT, PROVENANCE, refuse_changed, unreadable, write_text
+from replication.base.tables import write_table
+from replication.judge.abstract import to_lines as abstract_lines
+from replication.judge.judgement import OUTCOMES, Outcome, Verdict
+from replication.study.contract import StudySettings
+from replication.study.registry import Registry, read_registry
+
+COLUMNS = (
+    "claim", "kind", "where", "figure", "statement", "expected", "published", "verdict", "summary",
+    "seeds", "scale", "comparisons", "holding", "note",
+)  # fmt: skip
+
+
+def write_verdict(path: Path, verdict: Verdict, made_by: Provenance) -> None:
+    """Write a verdict, what made it, and the digest of what it says."""
+    record = verdict.model_dump(mode="json")
+    whole = {**record, PROVENANCE: {**made_by, CONTENT: digest(record)}}
+    write_text(path, json.dumps(whole, indent=1) + "\n")
+
+
+def read_verdict(path: Path) -> Verdict:
+    """Read what `write_verdict` wrote.
+
+    Raises:
+        InputError: if it is missing, damaged, not a verdict, changed after it was made, or on
+            another claim than the file's name says.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        content = record.pop(PROVENANCE).get(CONTENT, "")
+    except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
+        raise unreadable(path, error) from error
+    refuse_changed(path, content, digest(record))
+    verdict = Verdict.parse(record, str(path))
+    # Under a variant, its name follows the claim's.
+    if path.stem.partition("-")[0] != verdict.claim:
+        raise InputError(f"{path} is the verdict on {verdict.claim}; delete it and run again")
+    return verdict
+
+
+def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
+    """One row per claim of the registry, in its order, with the columns `COLUMNS`.
+
+    A claim without a verdict is `not tested`, with the reason that the registry gives.
+    """
+    found = {verdict.claim: verdict for verdict in verdicts}
+    rows = []
+    for claim in registry.claims:
+        said = claim.model_dump(include={*COLUMNS})
+        reason = claim.not_tested or "not judged"
+        verdict = found.get(claim.id) or Verdict.without_evidence(claim.id, reason)
+        rows.append(
+            {
+                **{name: text or "" for name, text in said.items()},
+                "note": claim.remarks,
+                **verdict.model_dump(include={"claim", "verdict", "summary", "seeds"}),
+                "scale": registry.scale_of(claim, verdict.seeds),
+                "comparisons": len(verdict.counted),
+                "holding": verdict.holding,
+            }
+        )
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def counts(card: pd.DataFrame) -> dict[Outcome, int]:
+    """Number of claims of every verdict, in the order of `OUTCOMES`."""
+    found = card["verdict"].value_counts()
+    return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
+
+
+def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
+    """The scorecard as Markdown: the abstract, the number of claims by verdict, a line per claim.
+
+    A user's own claims have a table of their own, and are not counted.
+    """
+    card = scorecard(registry, verdicts)
+    found = {verdict.claim: verdict for verdict in verdicts}
+    is_own = card["kind"] == "own"
+    judged = counts(card[~is_own])
+    totals = [(f"**{name}**", str(n), OUTCOMES[name]) for name, n in judged.items() if n]
+    header = ("id", "paper", "claim", "verdict", "result", "scale", "note")
+    columns = ["claim", "where", "statement", "verdict", "summary", "scale", "note"]
+    own = table(header, card[is_own][columns].to_numpy())
+    lines = [
+        f"# Verdicts on {inert(registry.title)}",
+        "",
+        *abstract_lines(registry, found),
+        *table(("verdict", "claims", "meaning"), totals),
+        "",
+        *table(header, card[~is_own][columns].to_numpy()),
+        "",
+        *(("## A user's own claims, not counted above", "", *own, "") if is_own.any() else ()),
+    ]
+    return "\n".join(lines)
+
+
+@click.command(help=__doc__)
+@click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
+@click.option("--own", required=True, type=click.File(), help="What a user adds to it, as JSON.")
+@click.option("--parquet", required=True, type=click.Path(path_type=Path))
+@click.option("--markdown", required=True, type=click.Path(path_type=Path))
+@click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))
+def main(
+    registry_path: Path, own: TextIO, parquet: Path, markdown: Path, verdicts: tuple[Path, ...]
+) -> None:
+    """Write the table and the text."""
+    added = StudySettings.parse_json(own.read(), own.name)
+    registry = read_registry(registry_path).with_own(added.claims)
+    found = [read_verdict(path) for path in verdicts]
+    made_by = provenance(__spec__.name, registry.model_dump(mode="json"), [], [])
+    write_table(parquet, scorecard(registry, found), made_by)
+    write_text(markdown, to_markdown(registry, found))
+
+
+if __name__ == "__main__":
+    main()

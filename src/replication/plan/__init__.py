@@ -1,0 +1,23 @@
+"""From the configuration to the table of jobs: each file's path, and how the file is made.
+
+Snakemake's rules read this table: inputs, settings, digests, cost, and what may be asked for.
+Nothing here computes a result.
+"""
+
+__all__ = [
+    "check_overlays",
+    "configuration",
+    "cost",
+    "jobs",
+    "metric_types",
+    "orders",
+    "progress",
+    "recorded_times",
+    "recover",
+    "rule_inputs",
+    "slurm",
+    "stale_files",
+    "study_jobs",
+    "targets",
+    "tasks",
+]

@@ -1,0 +1,135 @@
+"""The whole configuration: what is common to all studies, and one section per study."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field, create_model
+
+from replication.base.errors import InputError
+from replication.base.storage import update_text
+from replication.base.strict import Strict, shown
+from replication.base.yaml_files import read_yaml
+from replication.study.contract import Study, StudySettings
+
+LONGEST_NAME = 80
+"""Of what a configuration names; names of files are made of two or three."""
+PERIODIC = re.compile(r"(.+?)\1{19}")
+"""What Snakemake takes for a rule that feeds itself, in the name of a file."""
+
+
+class Computation(Strict):
+    """Where and how jobs run."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Device that trains. Numbers of different devices agree to rounding, not to the bit."""
+    seeds_per_job: Annotated[int, Field(ge=1)] | None = None
+    """Seeds that one job draws or trains, one after another; by default as many as make the jobs
+    few: 2 jobs of 10 seeds, 6 of 100, 66 of 10,000. Changes no number."""
+
+
+class Configuration(Strict):
+    """All settings of a run; every study adds its section."""
+
+    computation: Computation = Computation()
+    """Common to all studies."""
+
+    @cached_property
+    def yaml(self) -> str:
+        """The merged configuration as YAML."""
+        return str(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the merged configuration as it is written."""
+        return hashlib.sha256(self.yaml.encode()).hexdigest()
+
+    def write(self, path: Path) -> None:
+        """Write the merged configuration as YAML, unless the file already says the same."""
+        update_text(path, self.yaml)
+
+    def section(self, study: str) -> StudySettings:
+        """The section of one study."""
+        return getattr(self, study)  # type: ignore[no-any-return]
+
+
+def configuration_type(studies: dict[str, Study]) -> type[Configuration]:
+    """The model of a configuration with the sections of some studies.
+
+    Raises:
+        InputError: if the name of a study means something else there.
+    """
+    for name, study in studies.items():
+        if name in Configuration.model_fields or hasattr(Configuration, name):
+            raise InputError(f"{study.folder}: a study cannot be called {name}; rename the folder")
+    return _with_sections(tuple((name, study.settings) for name, study in studies.items()))
+
+
+@cache
+def _with_sections(sections: tuple[tuple[str, type[StudySettings]], ...]) -> type[Configuration]:
+    fields: dict[str, Any] = {name: (settings, ...) for name, settings in sections}
+    return create_model("Configuration", __base__=Configuration, **fields)
+
+
+def defaults(studies: dict[str, Study]) -> dict[str, Any]:
+    """The default sections of some studies as plain data, as their `config.yaml` state them."""
+    return {
+        name: read_yaml(study.folder / "config.yaml", is_shared=True)
+        for name, study in studies.items()
+    }
+
+
+def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:
+    """The configuration: the studies' defaults with some changes.
+
+    Args:
+        changes: nested mappings, of which just the keys that are there replace the defaults.
+        studies: which have sections.
+
+    Raises:
+        InputError: names what is wrong.
+    """
+    settings = merged(defaults(studies), changes)
+    read = configuration_type(studies).parse(settings, "configuration")
+    for path in _names(read.model_dump()):
+        if len(path[-1]) > LONGEST_NAME or PERIODIC.search(path[-1]):
+            raise InputError(
+                f"configuration: {' > '.join(map(shown, path))}: a name has at most {LONGEST_NAME}"
+                " characters, and does not repeat the same ones twenty times; shorten it"
+            )
+    return read
+
+
+def _names(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every key, after those that lead to it."""
+    for key, value in data.items() if isinstance(data, dict) else ():
+        yield (*path, str(key))
+        yield from _names(value, (*path, str(key)))
+
+
+def read_overlay(path: Path) -> dict[str, Any]:
+    """Read an overlay.
+
+    Raises:
+        InputError: if it is no YAML, or has no keys.
+    """
+    changes = read_yaml(path)
+    if not isinstance(changes, dict):
+        raise InputError(
+            f"{path}: has no sections; write the name of a study and what differs in it"
+        )
+    return changes
+
+
+def merged(data: Any, changes: Any) -> Any:
+    """Nested mappings with the keys that the changes name replaced; lists are replaced whole.
+
+    Neither is changed, as parts of a YAML document may be shared by an anchor.
+    """
+    if not (isinstance(data, dict) and isinstance(changes, dict)):
+        return changes
+    return data | {key: merged(data.get(key), value) for key, value in changes.items()}

@@ -1,0 +1,156 @@
+"""What a study costs: foreseen from the multiplications of its training, and as it was recorded."""
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from replication.base.errors import InputError
+from replication.base.strict import Strict
+from replication.plan.configuration import Computation
+from replication.plan.recorded_times import foreseen, read_memory, read_recorded
+from replication.plan.study_jobs import StudyJobs
+from replication.study.contract import Experiment
+
+CORE = 5e10
+"""Floating-point operations a second, of one core on matrices of a few hundred rows."""
+GPU = 2e13
+"""The same of one GPU, in 32 bits: about a third of the 67e12 that an H100's maker states."""
+MOST_DAYS = 100
+"""Of one core; training that takes longer is for GPUs."""
+DAY = 86_400
+REST = "data, evidence, verdicts, figures"
+"""What a study makes besides its experiments."""
+NOT_RECORDED = "not recorded"
+HEADER = ("what", "runs", "minutes of one core", "most memory of a job, GiB")
+
+
+def refuse_without_gpu(
+    where: str, experiments: Iterable[Experiment], computation: Computation
+) -> None:
+    """Refuse to begin what would take processors too long.
+
+    Args:
+        where: names the study in the configuration.
+        experiments: whose jobs say how many operations they take.
+        computation: where they are to be trained.
+
+    Raises:
+        InputError: if they would be trained on processors, and take more than `MOST_DAYS`.
+    """
+    operations = sum(job.operations for each in experiments for job in each.runs.values())
+    days = operations / CORE / DAY
+    if computation.device == "cpu" and days > MOST_DAYS:
+        raise InputError(
+            f"{where}: training would take one core about {days:,.0f} days, measures not counted;"
+            " it needs a GPU: where there is one, set computation > device: cuda"
+        )
+
+
+class Cost(Strict):
+    """What jobs of one kind take."""
+
+    what: str
+    """The experiment that they are of, or what else they make."""
+    runs: int
+    """Files of training runs; 0 of what else."""
+    minutes: float
+    """Of one core, all jobs together that are known."""
+    unknown: int
+    """Jobs that nobody has recorded."""
+    mib: float | None
+    """Most memory that one of them had; none if that of no job is known."""
+
+
+class Records(NamedTuple):
+    """What jobs took, by path of the benchmark without its ending."""
+
+    seconds: Mapping[str, float]
+    """Of processors, see `replication.plan.recorded_times.read_recorded`."""
+    mib: Mapping[str, float]
+    """Most memory, see `replication.plan.recorded_times.read_memory`."""
+
+    @classmethod
+    def read(cls, path: Path) -> "Records":
+        """From the repository's table."""
+        return cls(read_recorded(path), read_memory(path))
+
+
+def costs(study: StudyJobs, records: Records) -> list[Cost]:
+    """Return what every experiment of a study takes, then all else, then everything.
+
+    Variants of an experiment, named after it and a hyphen, count as one. A job that is not recorded
+    takes as long as those beside it, or as its operations say.
+
+    Args:
+        study: whose jobs they are.
+        records: what they took.
+    """
+    name = study.study.name
+    jobs: dict[str, dict[str, float]] = {}
+    runs: Counter[str] = Counter()
+    for experiment, parts in study.experiments.items():
+        base, hyphen, _ = experiment.partition("-")
+        what = f"variants of {base}" if hyphen else base
+        runs[what] += len(parts.runs)
+        jobs.setdefault(what, {}).update(
+            (f"logs/{name}/{stage}/{experiment}/{part}", job.operations)
+            for stage, made in (("runs", parts.runs), ("metrics", parts.metrics))
+            for part, job in made.items()
+        )
+    figures = {f"logs/{study.table(each).removesuffix('.csv')}" for each in study.figures}
+    rest = (each for each in records.seconds if _is_rest(each, name, figures))
+    jobs[REST] = dict.fromkeys(rest, 0.0)
+    found = [_cost(what, runs[what], each, records) for what, each in jobs.items()]
+    return [*found, _all_of(found)]
+
+
+def _is_rest(job: str, study: str, figures: Container[str]) -> bool:
+    made = job.removeprefix(f"logs/{study}/").partition("/")[0]
+    return made in {"data", "evidence", "verdict"} or job.rpartition(".")[0] in figures
+
+
+def _cost(what: str, runs: int, jobs: Mapping[str, float], records: Records) -> Cost:
+    seconds = [seconds_on_core(job, done, records.seconds) for job, done in jobs.items()]
+    known = [each for each in seconds if each is not None]
+    most = max(filter(None, map(records.mib.get, jobs)), default=None)
+    unknown = len(jobs) - len(known)
+    return Cost(what=what, runs=runs, minutes=sum(known) / 60, unknown=unknown, mib=most)
+
+
+def _all_of(found: Sequence[Cost]) -> Cost:
+    return Cost(
+        what="all",
+        runs=sum(each.runs for each in found),
+        minutes=sum(each.minutes for each in found),
+        unknown=sum(each.unknown for each in found),
+        mib=max((each.mib for each in found if each.mib), default=None),
+    )
+
+
+def seconds_on_core(
+    benchmark: str, operations: float, recorded: Mapping[str, float]
+) -> float | None:
+    """Return what a job takes: as recorded, as those beside it, or else as its operations say.
+
+    Args:
+        benchmark: path of the file in which Snakemake writes down what it takes.
+        operations: floating-point operations of its training; 0 if nobody has counted.
+        recorded: see `replication.plan.recorded_times.read_recorded`.
+    """
+    found = foreseen(benchmark, recorded)
+    return operations / CORE if found is None and operations else found
+
+
+def cost_rows(found: Iterable[Cost]) -> list[tuple[str, str, str, str]]:
+    """Return the rows of a table with `HEADER`."""
+    return [(each.what, str(each.runs or ""), _minutes(each), _gib(each)) for each in found]
+
+
+def _minutes(cost: Cost) -> str:
+    told = [f"{cost.minutes:.1f}"] if cost.minutes else []
+    return "; ".join(told + [f"{cost.unknown} jobs {NOT_RECORDED}"] * bool(cost.unknown))
+
+
+def _gib(cost: Cost) -> str:
+    return NOT_RECORDED if cost.mib is None else f"{cost.mib / 1024:.1f}"

@@ -1,0 +1,297 @@
+"""The table of jobs: from the configuration to every file that can be made, and how it is made.
+
+Everything follows from it: what a rule reads and runs, what reruns, what a file must say of itself,
+what is compared with the reference, and what a page shows.
+"""
+
+import os
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from replication.base.code_digest import code
+from replication.base.errors import InputError
+from replication.base.provenance import Provenance, Recipe, digest, recipe
+from replication.base.strict import unknown_key
+from replication.plan.configuration import Computation, Configuration, configure, read_overlay
+from replication.plan.cost import refuse_without_gpu
+from replication.plan.orders import Input, Order, made_by
+from replication.plan.paper_settings import without_published
+from replication.plan.stale_files import is_made_otherwise, mark
+from replication.plan.study_jobs import StudyJobs
+from replication.plan.tasks import Task, Tasks, stem
+from replication.study.contract import Study
+from replication.study.registry import Registry, read_registry
+from replication.study.seeds import format_seeds
+
+DRAWING = "replication.figures.style"
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The table of all jobs."""
+
+    configuration: Configuration
+    """What is computed."""
+    studies: dict[str, StudyJobs]
+    """By name."""
+    tasks: dict[str, Task] = field(default_factory=dict)
+    """By path of the file that is made."""
+    figures: dict[str, tuple[StudyJobs, str]] = field(default_factory=dict)
+    """By path below `figures/`, without ending: the study, and the figure's name in it."""
+    _recipes: dict[Hashable, Recipe] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, configuration: Configuration, studies: dict[str, Study]) -> "Jobs":
+        """The table of a configuration.
+
+        Raises:
+            InputError: if a study's parts do not fit together, or two make the same file, or one
+                of the same name but for upper and lower case.
+        """
+        jobs = cls(
+            configuration, {name: _of(study, configuration) for name, study in studies.items()}
+        )
+        # Some file systems take FIG1 and fig1 for the same.
+        made: dict[str, tuple[str, str]] = {}
+        for study in jobs.studies.values():
+            for path, task in Tasks(study).all():
+                name = study.study.name
+                other, owner = made.setdefault(path.casefold(), (path, name))
+                if (other, owner) != (path, name):
+                    raise InputError(
+                        f"configuration: {name}: {path} cannot be told from {other} of {owner};"
+                        " rename one of the two"
+                    )
+                jobs.tasks[path] = task
+            for name in study.figures:
+                below = study.table(name).removeprefix("figures/").removesuffix(".csv")
+                jobs.figures[below] = (study, name)
+        if len(jobs.pages) < len(jobs.studies):
+            raise InputError(
+                "two studies with the figures folder 'figures' are part of a plain run; they would"
+                " have the same page"
+            )
+        return jobs
+
+    @property
+    def pages(self) -> dict[str, str]:
+        """Name of the page of each study to the study's."""
+        return {Path(study.study.page).stem: name for name, study in self.studies.items()}
+
+    @cached_property
+    def batches(self) -> dict[tuple[str, str, str], list[str]]:
+        """Paths of the files that one job makes together, by stage, study and batch."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for path, task in self.tasks.items():
+            if task.batch:
+                study = path.split("/")[1]
+                found.setdefault((task.stage, study, task.batch), []).append(path)
+        return found
+
+    def shown(self, study: str, *, costly: bool = True) -> list[str]:
+        """Paths of a study's figures below `figures/`, without ending; costly ones if asked for."""
+        return [
+            below
+            for below, (jobs, name) in self.figures.items()
+            if jobs.study.name == study and (costly or not jobs.figures[name].is_costly)
+        ]
+
+    def selected(self, choice: object) -> list[str]:
+        """The studies that targets without a study's name are about.
+
+        Args:
+            choice: names, separated by commas; if left out, the studies of a plain run and those
+                on which all verdicts are there.
+
+        Raises:
+            InputError: if there is no such study.
+        """
+        if choice is None:
+            return [
+                name
+                for name, study in self.studies.items()
+                if study.study.is_default or all(map(os.path.exists, study.files.verdicts.values()))
+            ]
+        names = [name.strip() for name in str(choice).split(",")]
+        for name in names:
+            if name not in self.studies:
+                raise InputError(f"study: {unknown_key(name, list(self.studies))}")
+        return list(dict.fromkeys(names))
+
+    def is_figure(self, path: str) -> bool:
+        """Say whether the table has a figure under this path, which has no ending there."""
+        return path in self.tasks and self.tasks[path].stage == "figure"
+
+    def code(self, lock: Path, paths: Iterable[str], *programs: str) -> list[str]:
+        """One string per module and package that some files, or some programs, depend on."""
+        made = (task.program for _, task in self.closure(paths))
+        return code(lock, tuple(dict.fromkeys([*programs, *made])))
+
+    def order(self, path: str) -> Order:
+        """What the program that makes a file is told."""
+        task = self.tasks[path]
+        return Order(
+            stage=task.stage,
+            program=task.program,
+            function=task.function,
+            settings=task.settings,
+            seeds=format_seeds(task.seeds),
+            inputs=list(self._inputs(task)),
+            gaps=list(task.gaps),
+        )
+
+    def recipe(self, path: str) -> Recipe:
+        """What a file must say of itself."""
+        if path not in self._recipes:
+            task = self.tasks[path]
+            made = (self.recipe(each).digest for each in task.reads if each in self.tasks)
+            # Most files of a stage are made by the same recipe, for other seeds.
+            key = (task.program, task.digest, tuple(dict.fromkeys(made)))
+            if key not in self._recipes:
+                self._recipes[key] = recipe(task.program, task.digest, list(key[2]))
+            self._recipes[path] = self._recipes[key]
+        return self._recipes[path]
+
+    def made_by(self, path: str) -> Provenance:
+        """What a file says of itself once it is made."""
+        task = self.tasks[path]
+        read = [
+            (self.recipe(each), self.tasks[each].seeds) for each in task.reads if each in self.tasks
+        ]
+        return made_by(task.program, task.settings, list(task.seeds), read)
+
+    def is_made_otherwise(self, output: str, path: str) -> bool:
+        """Whether an output that is there does not say that it is what the table has at a path."""
+        return is_made_otherwise(Path(output), self.made_by(path))
+
+    def programs(self, path: str) -> list[str]:
+        """The programs that a file is made by, its own first, then those of what it reads."""
+        made = [task.program for _, task in self.closure([path])]
+        drawing = [DRAWING] if self.tasks[path].stage == "figure" else []
+        return list(dict.fromkeys([*made, *drawing]))
+
+    def closure(self, paths: Iterable[str]) -> Iterator[tuple[str, Task]]:
+        """Some files and all that they are made from, each once."""
+        seen: set[str] = set()
+        waiting = list(paths)
+        while waiting:
+            path = waiting.pop()
+            if path not in seen and path in self.tasks:
+                seen.add(path)
+                yield path, self.tasks[path]
+                waiting.extend(self.tasks[path].reads)
+
+    def settings_digest(self, path: str) -> str:
+        """Of all settings and seeds that a file depends on, however seeds are cut into jobs."""
+        seeds: dict[str, set[int]] = {}
+        for _, task in self.closure([path]):
+            key = digest([task.program, task.settings])
+            seeds.setdefault(key, set()).update(task.seeds)
+        published = [
+            digest(Path(file).read_text(encoding="utf-8")) for file in self.tasks[path].published
+        ]
+        return digest([sorted((key, sorted(found)) for key, found in seeds.items()), published])
+
+    def _inputs(self, task: Task) -> Iterator[Input]:
+        """Neighbours of the same recipe are told once."""
+        for (role, made), group in groupby(task.reads, self._made_by):
+            paths = list(group)
+            if made is None:
+                yield Input(role="source", count=len(paths))
+                continue
+            tasks = [self.tasks[path] for path in paths]
+            seeds = [format_seeds(each.seeds) for each in tasks]
+            yield Input(
+                role=role,
+                count=len(paths),
+                recipe=made,
+                seeds=None if seeds == list(map(stem, paths)) else seeds,
+                settings=tasks[0].settings if role == "metrics" else None,
+                mark=mark(self.made_by(paths[0])) if role == "table" else None,
+            )
+        if task.published:
+            yield Input(role="published", count=len(task.published))
+
+    def _made_by(self, path: str) -> tuple[str, Recipe | None]:
+        """Stage and recipe of an input; none if no program made it."""
+        return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
+
+
+def _of(study: Study, configuration: Configuration) -> StudyJobs:
+    parts = _parts(study, configuration)
+    papers = list(_papers(study, configuration.computation))
+    if any(parts.settings == paper.section(study.name) for paper in papers):
+        return parts
+    defaults, *at_scale = papers
+    known = [_parts(study, defaults)]
+    for paper in at_scale:
+        # Where the study refuses to compute the paper's scale, nothing that it computes is of it.
+        with suppress(InputError):
+            known.append(_parts(study, paper))
+    return without_published(parts, known)
+
+
+def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
+    """Yield the settings that values were published of: the defaults, then the paper's scale."""
+    changes: dict[str, Any] = {"computation": computation.model_dump()}
+    yield configure(changes, {study.name: study})
+    overlay = study.folder / "paper_scale.yaml"
+    if overlay.exists():
+        section = read_overlay(overlay)[study.name]
+        with suppress(InputError):
+            yield configure(changes | {study.name: section}, {study.name: study})
+
+
+def _parts(study: Study, configuration: Configuration) -> StudyJobs:
+    settings = configuration.section(study.name)
+    registry = read_registry(study.folder / "registry.yaml")
+    where = f"configuration: {study.name}"
+    _check_own(settings, registry, where)
+    experiments = study.experiments(settings, configuration.computation)
+    refuse_without_gpu(where, experiments.values(), configuration.computation)
+    return StudyJobs(
+        study,
+        settings,
+        experiments,
+        study.variants(settings),
+        registry.with_own(settings.claims),
+    )
+
+
+def _check_own(settings: Any, registry: Registry, where: str) -> None:
+    """Refuse claims and texts of a user's own in the place of others, or of no figure."""
+    figures = list(settings.figures)
+    taken = {claim.id for claim in registry.claims}
+    for number, claim in settings.claims.items():
+        place = f"{where} > claims > {number}"
+        if number in taken:
+            raise InputError(f"{place}: the registry has a claim of this number; take another")
+        if claim.figure and claim.figure not in figures:
+            raise InputError(f"{place} > figure: {unknown_key(claim.figure, figures)}")
+    for name, text in settings.texts.items():
+        place = f"{where} > texts > {name}"
+        if name in registry.figures:
+            raise InputError(
+                f"{place}: the registry has texts of this figure; give the figure another name"
+            )
+        if name not in figures:
+            raise InputError(f"{place}: {unknown_key(name, figures)}")
+        for key in ("drawn", "caption"):
+            _check_template(getattr(text, key), f"{place} > {key}")
+
+
+def _check_template(text: str, where: str) -> None:
+    """Refuse what is no template, or none for texts, before anything is computed for it."""
+    from jinja2 import TemplateSyntaxError
+
+    from replication.judge.citation import ENVIRONMENT
+
+    try:
+        ENVIRONMENT.compile(text)
+    except TemplateSyntaxError as error:
+        raise InputError(f"{where}: line {error.lineno} cannot be read: {error.message}") from error

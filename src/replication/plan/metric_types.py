@@ -1,0 +1,75 @@
+"""Whether the measure of a claim can read the metrics that the claim names.
+
+Types say so: that of the settings which a metric is made by, as the program that makes it takes
+them, and that in `Measured[...]` of the measure's parameter. To see them both are imported, with
+all that they compute with. So jobs are planned with this question to claims of a user's own only;
+for a registry the tests of a study ask it.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+from replication.base.errors import InputError
+from replication.plan.study_jobs import StudyJobs
+from replication.study.contract import Job, Measured
+
+
+def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
+    """Refuse a claim whose measure cannot read one of its metrics, all of which are there.
+
+    Args:
+        jobs: of the study.
+        claim: its number.
+        where: keys that lead to it.
+
+    Raises:
+        InputError: names the measure, the metric, and those that the measure can read.
+    """
+    measure = str(jobs.claims[claim].measure)
+    module, _, function = measure.partition(".")
+    program = import_module(jobs.study.program(f"claims.{module}"))
+    for parameter, (experiment, metric) in _taken(getattr(program, function), jobs.sources(claim)):
+        metrics = jobs.experiments[experiment].metrics
+        if not _reads(parameter.annotation, _made_by(jobs, metrics[metric])):
+            known = [
+                name
+                for name, job in metrics.items()
+                if _reads(parameter.annotation, _made_by(jobs, job))
+            ]
+            raise InputError(
+                f"{where} > data: {measure} cannot read the metric {metric} of {experiment} as its"
+                f" {parameter.name}; it can read {', '.join(known) or 'none of its metrics'}"
+            )
+
+
+def _taken(
+    measure: Callable[..., Any], sources: list[tuple[str, str]]
+) -> Iterator[tuple[inspect.Parameter, tuple[str, str]]]:
+    """The parameter by which a measure takes each of some metrics."""
+    signature = inspect.signature(measure)
+    for name, given in signature.bind_partial(*sources).arguments.items():
+        parameter = signature.parameters[name]
+        takes_more = parameter.kind is parameter.VAR_POSITIONAL
+        for source in given if takes_more else [given]:
+            yield parameter, source
+
+
+def _made_by(jobs: StudyJobs, metric: Job) -> type:
+    """Type of the settings that a metric is made by, as a measure gets them."""
+    measure = import_module(jobs.study.program(metric.program)).measure
+    first = next(iter(inspect.signature(measure).parameters.values()))
+    return first.annotation  # type: ignore[no-any-return]
+
+
+def _reads(annotation: Any, made_by: type) -> bool:
+    """Whether a parameter takes a metric; one whose type says nothing takes any."""
+    if get_origin(annotation) in {Union, UnionType}:
+        return any(_reads(each, made_by) for each in get_args(annotation))
+    if get_origin(annotation) is not Measured:
+        is_untold = annotation in (Measured, Any, inspect.Parameter.empty)
+        return is_untold or isinstance(annotation, str)
+    (wanted,) = get_args(annotation)
+    return wanted is Any or isinstance(wanted, TypeVar) or issubclass(made_by, wanted)

@@ -1,0 +1,125 @@
+"""Where the values that a paper prints can be compared with: where its settings were kept.
+
+The settings of a paper are the defaults of its study and, where there is one, its overlay
+`paper_scale.yaml`. A figure that is made of other settings draws no published values, and a claim
+about them is not tested; both say what differs from the nearer of the two.
+"""
+
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from replication.plan.study_jobs import StudyJobs
+from replication.study.seeds import format_seeds
+
+SHOWN = 3
+"""Departures that are told; of the rest only how many there are."""
+LONGEST_VALUE = 40
+NONE = "none"
+
+
+def without_published(study: StudyJobs, papers: Sequence[StudyJobs]) -> StudyJobs:
+    """The jobs of a study, without published values where their settings were not kept.
+
+    Args:
+        study: the jobs of a configuration.
+        papers: those of the settings of the paper. A published table that no figure or claim of
+            theirs has is taken as it is.
+    """
+    unlike: dict[str, str] = {}
+    for name, figure in study.figures.items():
+        candidates = [
+            departures(study, paper, figure.sources(), other.sources())
+            for paper in papers
+            for other in paper.figures.values()
+            if figure.published and other.published == figure.published
+        ]
+        if candidates and all(candidates):
+            unlike[f"figure {name}"] = min(candidates, key=len)
+    for name, claim in study.claims.items():
+        candidates = [
+            departures(study, paper, study.sources(name), paper.sources(other))
+            for paper in papers
+            for other in ([name] if name in paper.claims else list(paper.claims))
+            if claim.published_table
+            and paper.claims[other].published_table == claim.published_table
+        ]
+        if candidates and all(candidates):
+            unlike[f"claim {name}"] = min(candidates, key=len)
+    figures = {
+        name: figure.model_copy(update={"published": None})
+        if f"figure {name}" in unlike
+        else figure
+        for name, figure in study.figures.items()
+    }
+    settings = study.settings.model_copy(update={"figures": figures})
+    return replace(study, settings=settings, unlike_published=unlike)
+
+
+def departures(
+    study: StudyJobs,
+    paper: StudyJobs,
+    sources: Sequence[tuple[str, str]],
+    published: Sequence[tuple[str, str]],
+) -> str:
+    """What differs between the tables that are shown and those that values were published of.
+
+    Args:
+        study: the jobs of the configuration.
+        paper: those of the settings of the paper.
+        sources: experiment and metric of each table that is shown.
+        published: of each table that the published values belong to, in the same order.
+
+    Returns:
+        Such as `sampling.steps: 50 instead of 100`; empty if nothing differs.
+    """
+    if len(sources) != len(published):
+        return f"{len(sources)} tables instead of {len(published)}"
+    found = [
+        difference
+        for now, before in zip(sources, published, strict=True)
+        for difference in _differences(_made_of(study, *now), _made_of(paper, *before))
+    ]
+    # Jobs have the same setting at places of their own: `updates` and `training.updates`.
+    told = [
+        text
+        for text in dict.fromkeys(found)
+        if not any(each.endswith(f".{text}") for each in found)
+    ]
+    more = [f"and {len(told) - SHOWN} more"] if len(told) > SHOWN else []
+    return "; ".join([*told[:SHOWN], *more])
+
+
+def _made_of(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
+    """The settings of all jobs behind a metric, and the seeds; nothing if there is no such metric.
+
+    A key that jobs do not agree on has the list of its values.
+    """
+    found = study.experiments.get(experiment)
+    if not found or metric not in found.metrics:
+        return {}
+    jobs = (*found.data.values(), *found.runs.values(), found.metrics[metric])
+    settings: dict[str, list[Any]] = {"seeds": [format_seeds(study.seeds(experiment))]}
+    for each in {id(job.settings): job.settings for job in jobs}.values():
+        for key, value in each.model_dump(mode="json").items():
+            if value not in settings.setdefault(key, []):
+                settings[key].append(value)
+    return {key: values[0] if len(values) == 1 else values for key, values in settings.items()}
+
+
+def _differences(now: Any, before: Any, place: str = "") -> Iterator[str]:
+    if isinstance(now, dict) and isinstance(before, dict):
+        for key in {**before, **now}:
+            below = f"{place}.{key}" if place else str(key)
+            yield from _differences(now.get(key, NONE), before.get(key, NONE), below)
+    elif now != before:
+        yield f"{place}: {_told(now)} instead of {_told(before)}"
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, dict):
+        return "others"
+    text = value if isinstance(value, str) else json.dumps(value)
+    return textwrap.shorten(text, LONGEST_VALUE, placeholder=" ...")

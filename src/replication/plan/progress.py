@@ -1,0 +1,104 @@
+"""How long the rest of a run will take, from what its jobs took when they were last measured."""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from snakemake.logging import logger
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
+from tqdm import tqdm
+
+from replication.plan.cost import GPU, seconds_on_core
+from replication.plan.recorded_times import expected
+
+
+class TimeLeft(logging.Handler):
+    """Says after every job how long the others will take, if the machine goes on as before."""
+
+    def __init__(self, jobs: Iterable[tuple[int, str]], recorded: Mapping[str, float]) -> None:
+        """Take the time.
+
+        Args:
+            jobs: identifier of each and the path of its benchmark, or "".
+            recorded: see `replication.plan.recorded_times.read_recorded`.
+        """
+        super().__init__()
+        self.left = {job: expected(path, recorded) for job, path in jobs}
+        self.total = sum(self.left.values())
+        self.start = time.monotonic()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Follow Snakemake's events."""
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_FINISHED:
+            self.left.pop(getattr(record, "job_id", -1), None)
+        left = sum(self.left.values())
+        if event == LogEvent.PROGRESS and 0 < left < self.total:
+            seconds = (time.monotonic() - self.start) * left / (self.total - left)
+            told = f"about {tqdm.format_interval(seconds)} left"
+            logger.info(told, extra={"quietness": Quietness.PROGRESS})
+
+
+class Planned(NamedTuple):
+    """One job of a plan."""
+
+    benchmark: str
+    """Path of the file in which Snakemake writes down what it takes, or ""."""
+    operations: float
+    """Floating-point operations of its training; 0 if nobody has counted."""
+    is_on_gpu: bool
+    """Whether a GPU makes them."""
+
+
+class TimePlanned(logging.Handler):
+    """Says how long what is planned will take one processor, and one GPU."""
+
+    def __init__(
+        self, jobs: Callable[[], Iterable[Planned]], recorded: Mapping[str, float], note: str
+    ) -> None:
+        """Wait until the jobs are known.
+
+        Args:
+            jobs: returns all of them.
+            recorded: see `replication.plan.recorded_times.read_recorded`.
+            note: is added.
+        """
+        super().__init__()
+        self.jobs = jobs
+        self.recorded = recorded
+        self.note = note
+        self.has_spoken = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Speak where Snakemake counts the jobs, the first time."""
+        if getattr(record, "event", None) != LogEvent.RUN_INFO or self.has_spoken:
+            return
+        self.has_spoken = True
+        told = planned_time(self.jobs(), self.recorded) + self.note
+        logger.info(told, extra={"quietness": Quietness.PROGRESS})
+
+
+def planned_time(jobs: Iterable[Planned], recorded: Mapping[str, float]) -> str:
+    """Return the time of all jobs in words.
+
+    A job takes as long as it took; where that is not known, its operations say it.
+
+    Args:
+        jobs: what is planned.
+        recorded: see `replication.plan.recorded_times.read_recorded`.
+    """
+    on_core = on_gpu = 0.0
+    unknown = 0
+    for job in jobs:
+        if job.is_on_gpu and job.operations:
+            on_gpu += job.operations / GPU
+        elif (seconds := seconds_on_core(job.benchmark, job.operations, recorded)) is not None:
+            on_core += seconds
+        else:
+            unknown += bool(job.benchmark)
+    told = f"about {tqdm.format_interval(on_core)} of one processor"
+    if on_gpu:
+        told += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
+    return f"{told}; jobs that are not recorded: {unknown}" if unknown else told

@@ -1,0 +1,116 @@
+"""`make recover`: clear away what keeps the workflow from going on after a crash.
+
+This is Snakemake's lock and temporary files that nothing reads, which a run that was killed
+outright leaves behind, and times in the future, where the clock was set back: Snakemake refuses a
+result that is older than what it was made from. Contents stay as they are; the same command then
+goes on where it was. It refuses while anything of this folder is still running here, or as a job
+in Slurm's queue; other machines it cannot see.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+import psutil
+
+from replication.base.code_digest import SOURCE
+from replication.base.errors import InputError
+from replication.plan.slurm import SlurmSilentError, refuse_jobs_left
+
+TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
+"""Names of the hidden files that `storage.write_atomically` renames when they are whole."""
+PROGRAMS = ("snakemake", *(f"{path.parent.name}." for path in SOURCE.glob("*/__init__.py")))
+"""Snakemake, and how the names of all modules of this project begin."""
+
+
+def running(folder: Path) -> list[int]:
+    """Ids of the other processes of this machine that run the workflow in a folder."""
+    own = {process.pid for process in psutil.Process().parents()} | {psutil.Process().pid}
+    found = psutil.process_iter(["cwd", "cmdline"])
+    return [
+        process.pid
+        for process in found
+        if process.info["cwd"] == str(folder)
+        and process.pid not in own
+        and any(program in word for word in process.info["cmdline"] or () for program in PROGRAMS)
+    ]
+
+
+def temporary_files(folder: Path) -> list[Path]:
+    """What killed programs have left half-written below results/ and figures/."""
+    return [
+        path
+        for name in ("results", "figures")
+        for path in sorted((folder / name).rglob(".*"))
+        if TEMPORARY.fullmatch(path.name) and path.is_file()
+    ]
+
+
+def visible_files(folder: Path) -> Iterator[Path]:
+    """All files below a folder, but for those in hidden folders."""
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(place, name) for name in files)
+
+
+def bring_back(files: set[Path], now: float) -> int:
+    """Shift the times of files from the future into the past, in their order.
+
+    Returns:
+        how many there were.
+    """
+    times = {path: path.stat().st_mtime for path in files}
+    future = {path: seconds for path, seconds in times.items() if seconds > now}
+    for path, seconds in future.items():
+        back = seconds - (max(future.values()) - now)
+        os.utime(path, (back, back))
+    return len(future)
+
+
+@click.command(help=__doc__)
+@click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False))
+def main(folder: str) -> None:
+    """Unlock a working folder, remove temporary files and bring times back from the future.
+
+    Raises:
+        InputError: if the workflow still runs there, here or on Slurm, Snakemake cannot unlock it,
+            or a file belongs to someone else.
+    """
+    place = Path(folder).resolve()
+    if pids := running(place):
+        raise InputError(
+            f"{place}: still in use by process {', '.join(map(str, pids))};"
+            " wait for it or stop it, then run this again"
+        )
+    # Slurm's commands may be installed where no Slurm runs: no answer counts as no jobs here. A run
+    # on the cluster asks again and insists on an answer.
+    with suppress(SlurmSilentError):
+        refuse_jobs_left(place)
+    workflow = ["--snakefile", str(SOURCE.parent / "Snakefile"), "--directory", str(place)]
+    command = [sys.executable, "-m", "snakemake", "--unlock", *workflow]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    if done.returncode:
+        raise InputError(f"{place}: Snakemake cannot unlock it: {done.stderr.strip()}")
+    leftovers = temporary_files(place)
+    try:
+        for path in leftovers:
+            path.unlink()
+        moved = bring_back({*visible_files(place), *visible_files(Path.cwd())}, time.time())
+    except OSError as error:
+        raise InputError(
+            f"{error.filename}: cannot be changed ({error.strerror}); let its owner run this"
+        ) from error
+    click.echo(
+        f"Unlocked; {len(leftovers)} temporary files removed, {moved} times in the future brought"
+        " back. Run the same command again."
+    )
+
+
+if __name__ == "__main__":
+    main()

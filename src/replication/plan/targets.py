@@ -1,0 +1,96 @@
+"""What a user may ask for, and what was meant by a name that nothing makes."""
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from replication.base.errors import InputError
+from replication.plan.jobs import Jobs
+
+KINDS = ("pdf", "png", "svg")
+"""Of pictures; beside them stands the CSV of the numbers."""
+
+
+def unknown_targets(
+    jobs: Jobs,
+    arguments: list[str],
+    is_rule: Callable[[str], bool],
+    is_known: Callable[[str], bool],
+) -> list[str]:
+    """The targets on Snakemake's command line that nothing makes.
+
+    Rules are read before Snakemake tells them its targets, so its parser is asked again; that
+    takes a moment, as it does to ask all rules, so what the table of jobs has is known without.
+
+    Args:
+        jobs: what can be made.
+        arguments: those of the command line.
+        is_rule: whether a rule has this name.
+        is_known: whether a rule makes a target.
+    """
+
+    def is_plain(word: str) -> bool:
+        stem, _, kind = word.rpartition(".")
+        is_picture = kind in KINDS and jobs.is_figure(stem)
+        is_file = word in jobs.tasks and not jobs.is_figure(word)
+        return is_picture or is_file or word.startswith("-") or is_rule(word)
+
+    if all(map(is_plain, arguments)):
+        return []
+    from snakemake.cli import get_argument_parser
+
+    known, _ = get_argument_parser().parse_known_args(arguments)
+    targets = map(str, known.targets)
+    return [target for target in targets if not (is_plain(target) or is_known(target))]
+
+
+def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
+    """Say what was probably meant by a target that nothing makes, or what can be asked for.
+
+    Args:
+        jobs: what can be made.
+        target: the file or the rule that was asked for.
+        rules: names of the rules that may be asked for.
+
+    Raises:
+        InputError: names what comes closest.
+    """
+    suffix = Path(target).suffix
+    kind = suffix.lower().removeprefix(".")
+    word = target.removesuffix(suffix).casefold()
+    paths = {
+        name: f"figures/{name}.{kind if kind in {*KINDS, 'csv'} else 'pdf'}"
+        for name in jobs.figures
+    }
+    # By the last part of their names, too; of two, that which has no other part.
+    figures = {name.rpartition("/")[2].casefold(): path for name, path in paths.items()}
+    figures |= {name.casefold(): path for name, path in paths.items()}
+    is_figure = target.startswith("figures/")
+    if is_figure:
+        known, word = figures, word.removeprefix("figures/")
+    elif target.startswith("results/"):
+        known, word = {path: path for path in (*jobs.tasks, *_collected(jobs))}, target
+    else:
+        pages = {f"report/{name}": f"results/report/{name}.html" for name in jobs.pages}
+        below = {f"figures/{name}": path for name, path in figures.items()}
+        known = {rule: rule for rule in rules} | figures | below | pages
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
+    if close:
+        meant = known[close[0]]
+        kinds = f" (a figure can be {', '.join(KINDS)} or, its numbers, csv)"
+        also = kinds if meant.startswith("figures/") else ""
+        raise InputError(f"{target}: nothing makes it; did you mean {meant}?{also}")
+    if is_figure:
+        raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
+    files = [*(f"figures/{name}.pdf" for name in list(jobs.figures)[:1]), *_collected(jobs)[:2]]
+    raise InputError(
+        f"{target or 'an empty target'}: nothing makes it; ask for {', '.join(rules)}, or for a"
+        f" file, such as {', '.join(files)}"
+    )
+
+
+def _collected(jobs: Jobs) -> list[str]:
+    """What brings the verdicts of the studies together."""
+    studies = (study.study for study in jobs.studies.values())
+    return [path for each in studies for path in (each.scorecard, each.page)]

@@ -1,0 +1,310 @@
+"""How each file of a study is made, from its jobs, figures and claims."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from replication.base.code_digest import Parameters, check_function, parameters
+from replication.base.errors import InputError
+from replication.base.provenance import digest
+from replication.base.strict import Strict, shown, unknown_key
+from replication.judge.sensitivity import Sensitivity
+from replication.plan.metric_types import refuse_unreadable
+from replication.plan.orders import Stage
+from replication.plan.study_jobs import StudyJobs
+from replication.study.contract import Experiment, Job
+from replication.study.published_tables import check_printed
+from replication.study.registry import Claim
+
+JUDGE = "replication.judge.judgement"
+PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
+"""Paths that mean nothing else to a shell, to Snakemake or to a file system."""
+REMOVED = " (did the configuration remove it?)"
+"""Of what a registry or a configuration names, and is not there."""
+LONGEST_NAME = 200
+"""Of a file, without its ending; file systems take 255 bytes."""
+
+
+class Task(NamedTuple):
+    """How one file is made."""
+
+    stage: Stage
+    """What is made."""
+    program: str
+    """Full name of the module that makes it."""
+    function: str
+    """Its function."""
+    settings: Any
+    """Of that function, as plain data."""
+    digest: str
+    """Of these settings."""
+    seeds: tuple[int, ...] = ()
+    """What the file covers."""
+    reads: tuple[str, ...] = ()
+    """Paths, in the order in which the program takes them."""
+    published: tuple[str, ...] = ()
+    """Paths of tables as printed, which people edit; the last inputs."""
+    memory: int = 1500
+    """In MB."""
+    minutes: int = 30
+    """The longest that it takes."""
+    operations: float = 0.0
+    """Floating-point operations, see `Job`."""
+    gaps: tuple[str, ...] = ()
+    """Patterns of the names of arrays that may hold what is not finite."""
+    batch: str = ""
+    """Files of a stage with the same one are made by one job; none if it has its own."""
+
+
+class Tasks:
+    """From the parts of a study to its tasks."""
+
+    def __init__(self, jobs: StudyJobs) -> None:
+        self._jobs = jobs
+        self._study = jobs.study.name
+        self._made: dict[str, Task] = {}
+        # Jobs of an experiment share their settings; each object is written out once.
+        self._plain: dict[int, tuple[Strict, Any, str]] = {}
+
+    def all(self) -> Iterator[tuple[str, Task]]:
+        """Path and task of every file, what is read before what reads it."""
+        for experiment in self._jobs.experiments.values():
+            for name, job in experiment.data.items():
+                self._add(self._jobs.path("data", name, "npz"), self._data(job), shared=True)
+        for name, experiment in self._jobs.experiments.items():
+            self._experiment(name, experiment)
+        cells = [*((claim, "") for claim in self._jobs.claims), *self._jobs.varied_cells]
+        for cell in cells:
+            self._add(self._jobs.evidence(*cell), self._evidence(*cell))
+        for cell in cells:
+            self._add(self._jobs.verdict(*cell), self._verdict(*cell))
+        for name in self._jobs.figures:
+            self._add(self._jobs.table(name), self._table(name))
+            self._add(self._jobs.table(name).removesuffix(".csv"), self._figure(name))
+        return iter(self._made.items())
+
+    def _add(self, path: str, task: Task, *, shared: bool = False) -> None:
+        known = self._made.get(path)
+        if known is not None and not (shared and known == task):
+            raise InputError(f"{path}: two jobs of study {self._study} make this file")
+        if not PLAIN.fullmatch(path):
+            raise InputError(
+                f"configuration: {self._study}: the file {path!r} cannot be made; names"
+                " may have letters, digits and _.,+- and must not begin with a dot"
+            )
+        if len(stem(path)) > LONGEST_NAME:
+            raise InputError(
+                f"the file name {stem(path)[:20]}... is too long; shorten the names in the"
+                " configuration, or use successive seeds or a smaller computation.seeds_per_job"
+            )
+        check_function(task.program, task.function)
+        self._made[path] = task
+
+    def _data(self, job: Job) -> Task:
+        for path in job.reads:
+            _check_characters(path, f"configuration: {self._study}")
+        return self._task("data", "sample", job, job.reads)
+
+    def _experiment(self, name: str, experiment: Experiment) -> None:
+        for run, job in experiment.runs.items():
+            reads = self._data_paths(job, f"{name}, {run}")
+            self._add(self._jobs.run(name, run), self._task("runs", "train", job, reads))
+        runs = [self._jobs.run(name, run) for run in experiment.runs]
+        seeds = self._jobs.seeds(name)
+        for metric, job in experiment.metrics.items():
+            reads = (*runs, *self._data_paths(job, f"{name}, {metric}"))
+            task = self._task("metrics", "measure", job._replace(seeds=seeds), reads)
+            self._add(self._jobs.metric(name, metric), task)
+
+    def _data_paths(self, job: Job, where: str) -> tuple[str, ...]:
+        paths = tuple(self._jobs.path("data", name, "npz") for name in job.reads)
+        for name, path in zip(job.reads, paths, strict=True):
+            if path not in self._made:
+                raise InputError(f"{self._study}, {where}: reads data '{name}', which no job makes")
+        return paths
+
+    def _task(self, stage: Stage, function: str, job: Job, reads: tuple[str, ...]) -> Task:
+        program = self._jobs.study.program(job.program)
+        plain, settings = self._dumped(job.settings)
+        return Task(
+            stage, program, function, plain, settings, job.seeds, reads,
+            memory=job.memory, minutes=job.minutes, operations=job.operations, gaps=job.gaps,
+        )  # fmt: skip
+
+    def _evidence(self, claim: str, variant: str) -> Task:
+        found = self._jobs.claims[claim]
+        where = f"{self._study}: claim {claim}"
+        if found.kind == "own":
+            where = f"configuration: {self._study} > claims > {claim}"
+        uses = self._uses(found.uses, where)
+        tables = self._jobs.sources(claim, variant)
+        program, function = self._measure(found, len(tables), where)
+        sources = self._metrics(tables, where)
+        if found.kind == "own":
+            refuse_unreadable(self._jobs, claim, where)
+        settings: dict[str, Any] = {"measure": function, "uses": uses}
+        settings |= self._unlike_published(f"claim {claim}")
+        published = self._published(found.published_table, f"{where} > published_table")
+        task = self._small("evidence", program, function, settings, sources, published)
+        return task._replace(batch=self._jobs.batch(claim, variant))
+
+    def _measure(self, claim: Claim, tables: int, where: str) -> tuple[str, str]:
+        """Module and function of a claim's measure, which takes so many tables of metrics."""
+        module, _, function = str(claim.measure).partition(".")
+        try:
+            program = self._jobs.study.program(f"claims.{module}")
+            takes = parameters(program, function)
+        except InputError as error:
+            raise InputError(f"{where} > measure: {error.message}") from error
+        given = tables + bool(claim.published_table)
+        _check_parameters(claim, given, takes, {*type(self._jobs.settings).model_fields}, where)
+        return program, function
+
+    def _verdict(self, claim: str, variant: str) -> Task:
+        family = self._jobs.family(claim, variant)
+        tests = {
+            name: self._jobs.claims[name].test.model_dump(mode="json")  # type: ignore[union-attr]
+            for name in family
+        }
+        reads = tuple(self._jobs.evidence(name, variant) for name in family)
+        settings: dict[str, Any] = {"claim": claim, "tests": tests}
+        if beside := self._jobs.registry.beside:
+            settings["robustness"] = beside
+        task = self._small("verdict", JUDGE, "verdict", settings, reads)
+        alone = len(family) == 1
+        own = self._jobs.batch(claim) if alone else self._jobs.claims[claim].family
+        return task._replace(batch=variant or own)
+
+    def _table(self, name: str) -> Task:
+        figure = self._jobs.figures[name]
+        where = f"configuration: {self._study} > figures > {name}"
+        uses = self._uses(figure.uses, where)
+        reads = self._metrics(figure.sources(), where)
+        if isinstance(figure, Sensitivity):
+            uses = {"cells": self._cells()}
+            reads = tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)
+        settings = {"figure": figure.model_dump(mode="json", exclude={"published"}), "uses": uses}
+        return self._small("table", type(figure).__module__, "table", settings, reads)
+
+    def _figure(self, name: str) -> Task:
+        """The picture, of whatever kind."""
+        figure = self._jobs.figures[name]
+        where = f"configuration: {self._study} > figures > {name} > published"
+        settings: dict[str, Any] = {"figure": figure.model_dump(mode="json")}
+        settings |= self._unlike_published(f"figure {name}")
+        task = self._small(
+            "figure", type(figure).__module__, "draw", settings, (self._jobs.table(name),),
+            self._published(figure.published, where, figure.published_columns),
+        )  # fmt: skip
+        return task._replace(seeds=self._jobs.seeds_behind(name))
+
+    def _small(
+        self, stage: Stage, program: str, function: str, settings: Any,
+        reads: tuple[str, ...], published: tuple[str, ...] = (),
+    ) -> Task:  # fmt: skip
+        known = digest(settings)
+        return Task(stage, program, function, settings, known, (), reads, published, memory=1000)
+
+    def _dumped(self, settings: Strict) -> tuple[Any, str]:
+        if id(settings) not in self._plain:
+            plain = settings.model_dump(mode="json")
+            self._plain[id(settings)] = (settings, plain, digest(plain))
+        return self._plain[id(settings)][1:]
+
+    def _metrics(self, sources: list[tuple[str, str]], where: str) -> tuple[str, ...]:
+        for experiment, metric in sources:
+            if experiment not in self._jobs.experiments:
+                known = unknown_key(experiment, list(self._jobs.experiments))
+                raise InputError(f"{where}: experiment: {known}{REMOVED}")
+            if metric not in self._jobs.experiments[experiment].metrics:
+                known = unknown_key(metric, list(self._jobs.experiments[experiment].metrics))
+                raise InputError(f"{where}: metric of experiment '{experiment}': {known}{REMOVED}")
+        return tuple(self._jobs.metric(*source) for source in sources)
+
+    def _uses(self, keys: Iterable[str], where: str) -> dict[str, Any]:
+        known = type(self._jobs.settings).model_fields
+        for key in keys:
+            if key not in known:
+                raise InputError(f"{where}: uses: {unknown_key(key, list(known))}")
+        return self._jobs.settings.model_dump(mode="json", include=set(keys)) if keys else {}
+
+    def _published(
+        self, name: str | None, where: str, columns: tuple[str, ...] = ()
+    ) -> tuple[str, ...]:
+        if name is None:
+            return ()
+        folder = self._jobs.study.folder / "published"
+        path = Path(os.path.normpath(folder / name))
+        below = os.path.relpath(path)
+        if not (Path(name).is_absolute() or path.is_relative_to(folder)):
+            raise InputError(
+                f"{where}: {shown(name)} is not in {os.path.relpath(folder)}; put the file there,"
+                " or give its absolute path"
+            )
+        _check_characters(str(path), where)
+        try:
+            check_printed(Path(below), columns)
+        except InputError as error:
+            raise InputError(f"{where}: {error.message}") from error
+        return (below,)
+
+    def _unlike_published(self, what: str) -> dict[str, str]:
+        found = self._jobs.unlike_published.get(what)
+        return {"unlike_published": found} if found else {}
+
+    def _cells(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "claim": claim,
+                "statement": self._jobs.claims[claim].statement,
+                "expected": self._jobs.claims[claim].expected,
+                "variant": self._jobs.variants[variant].title,
+                "as_baseline": not self._jobs.varied_verdict(claim, variant).endswith(
+                    f"-{variant}.json"
+                ),
+            }
+            for claim, variant in self._jobs.varied_cells
+        ]
+
+
+def _check_parameters(
+    claim: Claim, given: int, takes: Parameters, keys: set[str], where: str
+) -> None:
+    """Refuse a claim that does not give its measure what that takes: tables, and `uses` by name.
+
+    Args:
+        claim: the claim.
+        given: number of tables, a published one included.
+        takes: parameters of its measure; one with the name of a key is no table.
+        keys: of the study's section.
+        where: keys that lead to the claim.
+    """
+    used = {*takes.positional, *takes.named} & keys
+    for name in sorted({*claim.uses} - used):
+        raise InputError(f"{where} > uses: {claim.measure} does not take {name}; remove it")
+    for name in sorted((used & {*takes.required}) - {*claim.uses}):
+        raise InputError(f"{where} > uses: {claim.measure} takes {name}, too; add it")
+    tables = [name for name in takes.positional if name not in used]
+    least = len({*takes.required} & {*tables})
+    if given < least or (given > len(tables) and not takes.takes_more):
+        number = f"{len(tables)} table{'s' if len(tables) != 1 else ''}"
+        named = f" ({', '.join(tables)})" if tables else ""
+        raise InputError(
+            f"{where} > data: {claim.measure} takes {number}{named}, but {given}"
+            f" {'is' if given == 1 else 'are'} given, a published one included"
+        )
+
+
+def _check_characters(path: str, where: str) -> None:
+    if set("{}") & set(path) or not path.isprintable():
+        raise InputError(
+            f"{where}: the path {path!r} has characters that mean something else to Snakemake;"
+            " rename the file or its folder"
+        )
+
+
+def stem(path: str) -> str:
+    """Name of a file without folders and ending."""
+    return path.rpartition("/")[2].rpartition(".")[0]

@@ -1,0 +1,43 @@
+"""Write pages without computing anything: `python -m replication report --reference STUDY...`.
+
+From what a run has computed `snakemake report` makes the same pages.
+"""
+
+from pathlib import Path
+
+import click
+
+from replication.base.errors import InputError
+from replication.base.strict import unknown_key
+from replication.study.contract import find_studies
+
+
+@click.command(help=__doc__)
+@click.option("--reference", is_flag=True, required=True, help="From results/reference/, in git.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
+@click.option(
+    "--output", type=click.Path(path_type=Path), default=Path("results/pages"),
+    show_default=True, help="Folder of the pages.",
+)  # fmt: skip
+@click.option(
+    "--history", type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="verdicts.csv of the branch verification-history.",
+)  # fmt: skip
+@click.argument("studies", nargs=-1)
+def main(
+    reference: bool, root: Path, output: Path, history: Path | None, studies: tuple[str, ...]
+) -> None:
+    """Write them, and name them."""
+    from replication.report.from_reference import write_pages
+
+    known = find_studies()
+    for name in studies:
+        if name not in known:
+            told = unknown_key(name, list(known)).replace("known keys", "known studies")
+            raise InputError(told.replace("key", "study"))
+    names = list(studies) or [name for name, study in known.items() if study.is_default]
+    made = write_pages(root, known, list(dict.fromkeys(names)), output, history)
+    for page in made:
+        click.echo(page)
+    if missing := [f"{page}: {item.reason}" for page, items in made.items() for item in items]:
+        raise InputError(f"{len(missing)} figure(s) could not be drawn: {'; '.join(missing)}")

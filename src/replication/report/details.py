@@ -1,0 +1,121 @@
+"""What stands behind a figure: its settings as an overlay, and the paper's numbers beside ours."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
+
+from replication.base.tables import read_csv
+from replication.study.published_tables import check_printed
+
+
+class Beside(NamedTuple):
+    """The paper's numbers and ours, row by row."""
+
+    keys: list[str]
+    """Columns that name a row."""
+    values: list[str]
+    """Columns that are compared."""
+    rows: list[tuple[list[Any], list[tuple[float, float, float]]]]
+    """Of each row the keys, and of each value ours, the paper's and their difference."""
+    largest: dict[str, float]
+    """The largest difference of each value, without its sign."""
+
+
+def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterable[str]) -> str:
+    """The part of a study's settings that a figure rests on, as an overlay.
+
+    Of a mapping by names, such as experiments, it has those that the figure names, and those that
+    these name in turn; of what is no such mapping, everything. What that names counts only if the
+    figure names it: of a table of sensitivity the experiments that vary.
+
+    Args:
+        study: its name.
+        settings: its section of the configuration.
+        figure: the figure's name.
+        names: of what it shows: experiments.
+    """
+    own = settings["figures"][figure]
+    known = {*names, *_texts(own)}
+    while True:
+        part = {
+            key: {name: item for name, item in value.items() if name in known}
+            if _by_name(value)
+            else value
+            for key, value in settings.items()
+            if key != "figures"
+        }
+        followed = [value for key, value in part.items() if key in known or _by_name(settings[key])]
+        found = known | {*_texts(followed)}
+        if found == known:
+            break
+        known = found
+    kept = {key: value for key, value in part.items() if value not in ({}, [], None)}
+    whole = {study: {**kept, "figures": {figure: own}}}
+    return str(yaml.dump(whole, sort_keys=False, default_flow_style=None, width=100))
+
+
+def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | None:
+    """The paper's numbers and ours; none if the tables share no rows, or not these columns.
+
+    Args:
+        table: ours.
+        published: the paper's.
+        columns: of the paper's: first those that name a row, as few as tell all rows apart, then
+            what is compared.
+
+    Raises:
+        InputError: if a table cannot be read.
+    """
+    check_printed(published, tuple(columns))
+    paper = read_csv(published, columns)[list(columns)]
+    ours = read_csv(table, ())
+    if not {*columns} <= {*ours.columns}:
+        return None
+    count = next(
+        (end for end in range(1, len(columns)) if not paper.duplicated(list(columns[:end])).any()),
+        0,
+    )
+    keys, values = list(columns[:count]), list(columns[count:])
+    both = ours.merge(paper, on=keys, suffixes=("", " of the paper")) if count else pd.DataFrame()
+    both = both.dropna(subset=values) if len(both) else both
+    if both.empty:
+        return None
+    rows = [
+        (
+            [row[key] for key in keys],
+            [(row[name], row[f"{name} of the paper"], _less(row, name)) for name in values],
+        )
+        for row in both.to_dict("records")
+    ]
+    largest = {
+        name: max(abs(found[index][2]) for _, found in rows) for index, name in enumerate(values)
+    }
+    return Beside(keys, values, rows, largest)
+
+
+def _less(row: Mapping[Any, Any], name: str) -> float:
+    return float(row[name] - row[f"{name} of the paper"])
+
+
+def _by_name(value: Any) -> bool:
+    """Whether something maps names to mappings."""
+    return isinstance(value, dict) and bool(value) and all(map(_is_mapping, value.values()))
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _texts(data: Any) -> Iterator[str]:
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield from _texts(key)
+            yield from _texts(value)
+    elif isinstance(data, list):
+        for item in data:
+            yield from _texts(item)

@@ -1,0 +1,410 @@
+"""The contract between the engine and a paper: what the `study.py` of a folder says.
+
+A study is one folder of a package beside the engine. Its `study.py` has
+
+    Settings                                 its section of the configuration, `StudySettings`
+                                             with `figures` by name, see `FiguresOf`
+    experiments(settings, computation)       its jobs: experiments by name
+    one_seed(settings, random)               overlay that leaves one seed of every experiment
+    variants(settings)                       optional: other readings that claims are tried under
+    datasets(settings)                       optional: what is to be known of its data
+    smallest(settings, folder)               optional: overlay that makes all of it take seconds,
+                                             for tests; what it reads is written to the folder
+    FIGURES, DEFAULT                         optional: folder of its figures; part of a plain run
+    DRAWN_BESIDE                             optional: by drawing, marks that are not in its table
+    NAMES                                    optional: what texts call values of settings and tables
+
+and beside it stand `config.yaml` (its defaults), `registry.yaml` (claims and captions), `README.md`
+and `published/` (tables as printed); `explorer/`, if there is one, is a part of its page, see
+`replication/report/explorer.py`. Its programs are modules with pure functions:
+
+    sample(job, seeds, sources) -> arrays            data
+    train(job, seeds, data, checkpoint) -> arrays    runs, the first axis of every array the seed
+    measure(job, runs, data) -> table                metrics
+    table(figure, *measured) -> table                figures/*.py, what a figure draws
+    draw(figure, table, published) -> figure         figures/*.py
+    <measure>(*measured, [published]) -> table       claims/*.py, the evidence of a claim
+
+A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested.
+The first parameter's type says how its settings are read. A figure or a claim that `uses` keys of
+the study's section gets them by name, too; what has the name of a key is no table to a measure.
+`Measured[Settings]` says by which settings a metric must have been made to be read.
+"""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from keyword import iskeyword
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
+
+from pydantic import GetCoreSchemaHandler, model_validator
+from pydantic_core import CoreSchema, core_schema
+
+from replication.base.code_digest import SOURCE, is_module
+from replication.base.errors import InputError
+from replication.base.strict import Name, Strict
+from replication.study.registry import FigureText, Number, OwnClaim
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Arrays = Mapping[str, NDArray[np.generic]]
+
+JobSettings = TypeVar("JobSettings")
+TARGETS = frozenset({
+    "data", "runs", "metrics", "evidence", "verdict", "table", "figure", "figures", "scorecard",
+    "page", "report", "verify", "plain", "everything", "reference", "provenance", "verdicts",
+    "dataset", "datasets", "index", "study", "captions",
+})  # fmt: skip
+"""Names with a meaning of their own on the command line or on the page."""
+
+
+class Job(NamedTuple):
+    """What makes one file."""
+
+    program: str
+    """Module of the study's folder, or full name of any module."""
+    settings: Strict
+    """What the program is given; jobs that share settings share the object."""
+    seeds: tuple[int, ...] = ()
+    """Seeds that the file covers; none if it depends on no seed."""
+    reads: tuple[str, ...] = ()
+    """Names of the study's data; of data, paths of files that are not made by a program."""
+    memory: int = 1500
+    """In MB."""
+    minutes: int = 30
+    """The longest that it takes."""
+    operations: float = 0.0
+    """Of training, floating-point operations of its matrix products; 0 if nobody has counted."""
+    gaps: tuple[str, ...] = ()
+    """Of runs, patterns of the names of arrays that may hold what is not finite: what a training
+    that diverged leaves, or what is not known. Metrics say so; any other array is refused then."""
+
+
+class Experiment(NamedTuple):
+    """The jobs of one experiment, by file name."""
+
+    runs: dict[str, Job]
+    """Training runs; each metric reads all of them, in this order."""
+    metrics: dict[str, Job]
+    """Tables of all runs. One is called `fingerprint`: `seed`, what tells runs of a seed apart in
+    words or whole numbers, `digest`, and a few numbers with fractions."""
+    data: dict[str, Job] = {}
+    """What runs read. Experiments may share data, which then have the same name."""
+
+
+class Run(NamedTuple):
+    """One file of runs, read."""
+
+    name: str
+    """Its name."""
+    seeds: list[int]
+    """What it covers."""
+    arrays: "Arrays"
+    """As `train` returned them."""
+
+
+class Measured(NamedTuple, Generic[JobSettings]):
+    """One metric of an experiment, read."""
+
+    table: "pd.DataFrame"
+    """As `measure` returned it."""
+    job: JobSettings
+    """The settings of the job that made it."""
+
+
+class Figure(Strict):
+    """Base of the settings of one figure; its module has `table` and `draw`, too."""
+
+    uses: ClassVar[tuple[str, ...]] = ()
+    """Keys of the study's section that `table` takes by name."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Columns that its table has."""
+    published_columns: ClassVar[tuple[str, ...]] = ()
+    """Columns of numbers that its published table has."""
+    title: ClassVar[str]
+    """What its file says of itself."""
+    is_costly: ClassVar[bool] = False
+    """Whether a plain `snakemake` leaves it to `snakemake everything`."""
+    picture: ClassVar[str] = "svg"
+    """Kind of picture on a page: `png` for heat maps, which are smaller so, and have no seams."""
+    drawing: str
+    """Which drawing; its texts in the registry have this name."""
+    published: str | None = None
+    """Table of published values that is drawn, too: a file of the study's folder `published`, or
+    the absolute path of another CSV."""
+
+    @model_validator(mode="after")
+    def _check_published(self) -> Self:
+        if self.published is not None and not self.published_columns:
+            raise ValueError(f"published: drawing '{self.drawing}' shows no table; remove the key")
+        return self
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Experiment and metric of each table that it is made of; none if it is theory."""
+        return []
+
+
+class StudySettings(Strict):
+    """Base of a study's section of the configuration: what an overlay adds to its registry."""
+
+    claims: dict[Number, OwnClaim] = {}
+    """Claims of your own by number, such as `U1`, that the study's measures judge."""
+    texts: dict[str, FigureText] = {}
+    """What the page says of figures of your own, by name."""
+
+
+class FiguresOf:
+    """Marks a mapping of figures by `Name`: of each, `drawing` says which of the study's it is.
+
+    A study's `Settings` has `figures: Annotated[dict[str, Figure], FiguresOf(__package__)]`, which
+    takes every figure of the folder `figures`. One whose settings all have defaults need not be
+    named in the configuration: it stands in it under the name of its drawing.
+    """
+
+    def __init__(self, package: str | None, *others: type[Figure]) -> None:
+        """Find the figures.
+
+        Args:
+            package: full name of the study's folder as a package.
+            others: figures of the engine that the study has, too.
+
+        Raises:
+            InputError: if two figures have the same drawing.
+        """
+        self._types: dict[str, type[Figure]] = {}
+        folder = importlib.import_module(f"{package}.figures")
+        for module in iter_modules(folder.__path__, f"{folder.__name__}."):
+            for value in vars(importlib.import_module(module.name)).values():
+                if isinstance(value, type) and issubclass(value, Figure):
+                    self._add(value)
+        for figure in others:
+            self._add(figure)
+
+    def _add(self, figure: type[Figure]) -> None:
+        # A base of figures names no drawing.
+        for drawing in get_args(figure.model_fields["drawing"].annotation):
+            if self._types.setdefault(drawing, figure) is not figure:
+                raise InputError(f"{figure.__module__}: there is another drawing '{drawing}'")
+
+    def _with_defaults(self, figures: Any) -> Any:
+        if not isinstance(figures, dict):
+            return figures
+        complete = (
+            drawing
+            for drawing, figure in self._types.items()
+            if not any(item.is_required() for item in figure.model_fields.values())
+        )
+        # An overlay may name no more than what it changes in one of them.
+        given = {drawing: figures.get(drawing, {}) for drawing in complete}
+        return figures | {
+            drawing: {"drawing": drawing} | changes
+            for drawing, changes in given.items()
+            if isinstance(changes, dict)
+        }
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        names = handler.generate_schema(Name)
+        choices = {name: handler.generate_schema(figure) for name, figure in self._types.items()}
+        if not choices:
+            # Of a study that has no figures yet; pydantic takes no union of nothing.
+            return core_schema.dict_schema(names, max_length=0)
+        figures = core_schema.dict_schema(
+            names, core_schema.tagged_union_schema(choices, "drawing")
+        )
+        return core_schema.no_info_before_validator_function(self._with_defaults, figures)
+
+
+BASELINE = "baseline"
+"""Name of the variant that is the experiments' own settings."""
+AS_PUBLISHED = "as published"
+"""Its title."""
+
+
+def check_titles(titles: Mapping[str, str]) -> None:
+    """Refuse a variant in the place of the baseline, and two that a figure shows as one.
+
+    Args:
+        titles: of the other variants, by name.
+
+    Raises:
+        ValueError: names the variant.
+    """
+    if BASELINE in titles:
+        raise ValueError(
+            f"variants > {BASELINE}: this is the name of the experiments' own settings"
+        )
+    known = {AS_PUBLISHED: BASELINE}
+    for name, title in titles.items():
+        other = known.setdefault(title, name)
+        if other != name:
+            raise ValueError(
+                f"variants > {name} > title: variant '{other}' has it, too; change one"
+            )
+
+
+class Variant(NamedTuple):
+    """One other reading of the paper, or one departure from it."""
+
+    title: str
+    """Its name in figures."""
+    experiments: dict[str, str]
+    """Name of an experiment to that of its variant."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A folder that was found."""
+
+    name: str
+    """Of the folder, of its section of the configuration and of its results."""
+    module: ModuleType
+    """Its `study.py`."""
+
+    @property
+    def package(self) -> str:
+        """Full name of the folder as a package."""
+        return self.module.__name__.removesuffix(".study")
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return Path(str(self.module.__file__)).parent
+
+    @property
+    def settings(self) -> type[StudySettings]:
+        """Type of its section of the configuration."""
+        return self.module.Settings  # type: ignore[no-any-return]
+
+    @property
+    def figures(self) -> str:
+        """Folder of its figures, below the working folder."""
+        return getattr(self.module, "FIGURES", f"figures/{self.name}")
+
+    @property
+    def is_home(self) -> bool:
+        """Whether it is of the paper whose figures stand in `figures/` itself."""
+        return self.figures == "figures"
+
+    @property
+    def is_default(self) -> bool:
+        """Whether a plain `snakemake` computes it."""
+        return getattr(self.module, "DEFAULT", False)
+
+    @property
+    def drawn_beside(self) -> dict[str, str]:
+        """By drawing, in words, the marks that do not stand in its table, as they should."""
+        return getattr(self.module, "DRAWN_BESIDE", {})
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What texts call values of settings and tables: `called("cr")` is CR."""
+        return getattr(self.module, "NAMES", {})
+
+    @property
+    def rules(self) -> list[Path]:
+        """Rules of its own, if it has any."""
+        return list(self.folder.glob("rules.smk"))
+
+    @property
+    def page(self) -> str:
+        """The page that shows it."""
+        name = "index" if self.is_home and self.is_default else self.name
+        return f"results/report/{name}.html"
+
+    @property
+    def scorecard(self) -> str:
+        """Its verdicts, to read."""
+        return f"results/{self.name}/verdicts.md"
+
+    def experiments(self, settings: Strict, computation: Strict) -> dict[str, Experiment]:
+        """All jobs that train and measure."""
+        return self.module.experiments(settings, computation)  # type: ignore[no-any-return]
+
+    def one_seed(self, settings: Strict, random: Any) -> dict[str, Any]:
+        """Overlay of its section that leaves one seed of every experiment, drawn at random."""
+        return self.module.one_seed(settings, random)  # type: ignore[no-any-return]
+
+    def variants(self, settings: Strict) -> dict[str, Variant]:
+        """Variants of its experiments by name, that of their own settings first."""
+        return self._optional("variants", settings)  # type: ignore[no-any-return]
+
+    def datasets(self, settings: Strict) -> dict[str, Any]:
+        """What is to be known of its data."""
+        return self._optional("datasets", settings)  # type: ignore[no-any-return]
+
+    def smallest(self, settings: Strict, folder: Path) -> dict[str, Any]:
+        """Overlay of its section with which all of it takes seconds; empty if it does anyway.
+
+        Args:
+            settings: its default section.
+            folder: where files may be written that the overlay names, such as a small data set.
+        """
+        return self._optional("smallest", settings, folder)  # type: ignore[no-any-return]
+
+    def program(self, name: str) -> str:
+        """Full name of a program that a job names.
+
+        Raises:
+            InputError: if there is no such module.
+        """
+        for full in (f"{self.package}.{name}", name):
+            if is_module(full):
+                return full
+        raise InputError(f"{self.folder}: has no module {name}, which a job or a claim names")
+
+    def _optional(self, name: str, *arguments: Any) -> Any:
+        return getattr(self.module, name, lambda *_: {})(*arguments)
+
+
+def _import(name: str, folder: Path) -> ModuleType:
+    """Import a module of a study.
+
+    Raises:
+        InputError: if one of the study's files cannot be read, or imports what is not there.
+    """
+    try:
+        return importlib.import_module(name)
+    except SyntaxError as error:
+        raise InputError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+    except ImportError as error:
+        raise InputError(f"{folder}: cannot be imported: {error}") from error
+
+
+@cache
+def find_studies(source: Path = SOURCE) -> dict[str, Study]:
+    """The studies of all packages beside the engine, those of a plain run first.
+
+    Raises:
+        InputError: if two have the same name, a name has another meaning, or a study cannot be
+            imported or lacks a part of the contract.
+    """
+    found: dict[str, Study] = {}
+    for path in sorted(source.glob("*/*/study.py")):
+        package, name = path.parts[-3:-1]
+        if not name.isidentifier() or iskeyword(name) or name in TARGETS:
+            raise InputError(f"{path.parent}: a study cannot be called {name}; rename the folder")
+        if name in found:
+            raise InputError(f"{path.parent}: there is another study {name}; rename the folder")
+        module = _import(f"{package}.{name}.study", path.parent)
+        for part in ("Settings", "experiments", "one_seed"):
+            if not hasattr(module, part):
+                raise InputError(f"{path}: has no {part}; see replication/study/contract.py")
+        if not issubclass(module.Settings, StudySettings):
+            raise InputError(
+                f"{path}: its Settings are no StudySettings; see replication/study/contract.py"
+            )
+        if "figures" not in module.Settings.model_fields:
+            raise InputError(
+                f"{path}: its Settings have no figures; see replication/study/contract.py"
+            )
+        found[name] = Study(name, module)
+    return dict(sorted(found.items(), key=lambda item: (not item[1].is_default, item[0])))

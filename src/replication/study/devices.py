@@ -1,0 +1,26 @@
+"""Where PyTorch computes."""
+
+import os
+
+import torch
+
+from replication.base.errors import InputError
+
+
+def device(name: str) -> torch.device:
+    """A device, set up so that a computation gives the same bits every time.
+
+    Raises:
+        InputError: if the device is not there.
+    """
+    # The order of a sum depends on the number of threads.
+    torch.set_num_threads(1)
+    if name == "cuda":
+        if not torch.cuda.is_available():
+            raise InputError(
+                "device cuda: PyTorch finds no GPU here; run it where there is one, or set"
+                " computation > device: cpu"
+            )
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(True)
+    return torch.device(name)

@@ -1,0 +1,43 @@
+"""Evidence of a claim: of cases that are computed, or of seeds."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import ParamSpec, SupportsFloat
+
+import pandas as pd
+
+from replication.base.errors import UnmeasurableError
+
+Arguments = ParamSpec("Arguments")
+Cases = Iterator[tuple[str, SupportsFloat]]
+"""What each case is called, and the value that the claim's bounds are about."""
+
+
+def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFrame]:
+    """Make a measure of a generator of cases: a table of one row per case."""
+
+    @wraps(cases, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
+    def measure(*args: Arguments.args, **kwargs: Arguments.kwargs) -> pd.DataFrame:
+        found = [(name, float(value)) for name, value in cases(*args, **kwargs)]
+        return pd.DataFrame(found, columns=["cell", "value"])
+
+    return measure
+
+
+def by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Evidence with a number per seed: columns cell, seed, value.
+
+    Args:
+        cells: [seed] by cell.
+
+    Raises:
+        UnmeasurableError: if there is no cell, or a seed is missing in one of the conditions that
+            it is taken from.
+    """
+    if not cells:
+        raise UnmeasurableError("there is no condition to measure")
+    table = pd.DataFrame(cells).rename_axis("seed")
+    if table.isna().to_numpy().any():
+        raise UnmeasurableError("conditions that are compared have different seeds")
+    long = table.reset_index().melt(id_vars="seed", var_name="cell", value_name="value")
+    return long[["cell", "seed", "value"]]

@@ -1,0 +1,67 @@
+"""Tables as a paper prints them, which people write."""
+
+import csv
+from collections.abc import Iterable
+from math import isfinite
+from pathlib import Path
+
+from replication.base.errors import InputError
+from replication.base.strict import shown
+
+
+def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
+    """Refuse a file that is no table, or has not some columns, of numbers.
+
+    Jobs are planned with it, and so without pandas, which takes half a second to load.
+
+    Raises:
+        InputError: says what to correct.
+    """
+    try:
+        is_file, exists = path.is_file(), path.exists()
+    except OSError as error:
+        raise InputError(
+            f"{shown(path)}: cannot be read ({error.strerror}); name another file"
+        ) from error
+    if not is_file:
+        kind = "is no file" if exists else "is not there"
+        raise InputError(
+            f"{path}: {kind}; name a CSV with columns {', '.join(columns) or 'as read'}"
+        )
+    try:
+        # The signature that some editors write belongs to no column.
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            table = csv.DictReader(stream, strict=True)
+            found = list(table.fieldnames or ())
+            missing = [name for name in columns if name not in found]
+            if missing:
+                raise InputError(
+                    f"{path}: lacks the column(s) {', '.join(missing)}; add them, or name another"
+                    " table"
+                )
+            if twice := {name for name in found if name and found.count(name) > 1}:
+                raise InputError(
+                    f"{path}: has the column(s) {', '.join(sorted(twice))} more than once; remove"
+                    " all but one"
+                )
+            for row in table:
+                _check_row(row, columns, f"{path}, line {table.line_num}")
+    except (OSError, ValueError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read as a CSV ({error}); correct it") from error
+    if table.line_num < 2:
+        raise InputError(f"{path}: has no rows; correct it")
+
+
+def _check_row(row: dict[str, str], columns: Iterable[str], where: str) -> None:
+    if None in row:
+        raise InputError(f"{where}: has more values than there are columns; correct it")
+    for name in columns:
+        if not _is_number(row[name]):
+            raise InputError(f"{where}: {name} is no number; correct it, or leave it empty")
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        return not text or ("_" not in text and isfinite(float(text)))
+    except ValueError:
+        return False

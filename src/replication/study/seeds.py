@@ -1,0 +1,102 @@
+"""Seeds: sets of them in the configuration, and written compactly."""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+from math import ceil, floor, sqrt
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
+
+from replication.base.errors import InputError
+from replication.base.strict import Strict, distinct
+
+MOST_SEEDS = 2**32 - 2
+"""Seeds of 32 bits, and room for a constant that some code adds to them."""
+MOST_BATCHES = 20_000
+"""Of one experiment; Snakemake plans some hundred jobs a second."""
+Seed = Annotated[int, Field(ge=0, lt=MOST_SEEDS, strict=True)]
+
+
+class SeedRange(Strict):
+    """`count` successive seeds from `first` on."""
+
+    first: Seed
+    """The first seed."""
+    count: int = Field(ge=1, le=1_000_000)
+    """How many."""
+
+    @model_validator(mode="after")
+    def _check_last(self) -> Self:
+        if self.first + self.count > MOST_SEEDS:
+            raise ValueError(f"the last seed must be below {MOST_SEEDS}")
+        return self
+
+
+def _kind_of_seeds(value: object) -> str:
+    return "list" if isinstance(value, list) else "range"
+
+
+Seeds = Annotated[
+    Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct), Tag("list")]
+    | Annotated[SeedRange, Tag("range")],
+    Discriminator(_kind_of_seeds),
+]
+"""A list of seeds, or `{first: 1, count: 10}`."""
+
+
+def listed(seeds: Seeds) -> list[int]:
+    """The seeds, ascending."""
+    if isinstance(seeds, SeedRange):
+        return list(range(seeds.first, seeds.first + seeds.count))
+    return sorted(seeds)
+
+
+def batches(seeds: list[int], size: int | None = None) -> dict[str, tuple[int, ...]]:
+    """Successive seeds in batches, by the name of a file that covers them.
+
+    Args:
+        seeds: ascending.
+        size: of a batch. By default the number of batches grows as the square root of that of the
+            seeds: few enough that starting them costs little, enough for several processors, and
+            the same on every machine, so that what one has made another need not make again.
+
+    Raises:
+        InputError: if there are more batches than can be planned.
+    """
+    size = size or ceil(len(seeds) / max(1, floor(2 / 3 * sqrt(len(seeds)))))
+    if len(seeds) > MOST_BATCHES * size:
+        raise InputError(
+            f"configuration: computation > seeds_per_job: {size} of {len(seeds):,} seeds are more"
+            f" than {MOST_BATCHES:,} jobs; raise it"
+        )
+    parts = (tuple(seeds[start : start + size]) for start in range(0, len(seeds), size))
+    return {format_seeds(part): part for part in parts}
+
+
+def format_seeds(seeds: Sequence[int]) -> str:
+    """Write ascending seeds as ranges, `1-10,12`: the name of a file and an option of a program.
+
+    No seeds are the empty text.
+    """
+    # Successive seeds are all as far from their places in the list.
+    ranges = groupby(enumerate(seeds), lambda item: item[1] - item[0])
+    parts = ([seed for _, seed in items] for _, items in ranges)
+    return ",".join(f"{part[0]}-{part[-1]}" if part[1:] else str(part[0]) for part in parts)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Read what `format_seeds` writes.
+
+    Raises:
+        InputError: if it is something else.
+    """
+    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
+        raise InputError(f"seeds '{text}': write them like 1-10,12")
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        seeds.extend(range(int(first), int(last or first) + 1))
+    if not seeds or sorted(set(seeds)) != seeds:
+        raise InputError(f"seeds '{text}': must be ascending and stand only once each")
+    return seeds

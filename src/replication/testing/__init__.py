@@ -1,0 +1,6 @@
+"""Conformance: what every study must do to be computed, judged and drawn.
+
+One function runs all checks on anybody's study.
+"""
+
+__all__ = []

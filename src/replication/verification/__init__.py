@@ -1,1 +1,0 @@
-"""Verdicts on claims, and the reference that results are compared with."""

@@ -1,0 +1,189 @@
+"""Say which verdicts and which drawn numbers differ between the references of two checkouts.
+
+A tolerance would hide a change that somebody made, so every bit counts here.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+
+from replication.base.markdown import table
+from replication.base.storage import write_text
+from replication.base.tables import write_csv
+from replication.judge.judgement import Verdict
+from replication.verify.differences import SAME_PROCESSOR, Difference, differences
+from replication.verify.reference import (
+    Reference,
+    find_references,
+    read_reference,
+    reference_folder,
+)
+
+FIGURES = "figures/"
+FIGURE = ["study", "place"]
+"""What names a figure."""
+NUMBER = ("quantity", "reference", "found", "difference", "relative")
+WORDS = {"place": "figure", "reference": "before", "found": "after"}
+"""Columns that tell a change, and what they are called where people read them."""
+SHOWN = 50
+"""Changed numbers that the text lists; all of them stand in the table."""
+
+
+def read_references(root: Path) -> dict[str, Reference]:
+    """The references of all studies of a checkout, by name.
+
+    Raises:
+        InputError: if one is damaged.
+    """
+    return {name: read_reference(reference_folder(root, name))[0] for name in find_references(root)}
+
+
+def changed_verdicts(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
+    """Every claim whose verdict, sentence or measured numbers changed.
+
+    Returns:
+        Columns study, claim, before, after (words), change (the largest one of an estimate of a
+        cell that both have; none if there is no such cell), result_before, result_after
+        (sentences).
+    """
+    return _by_study(before, after, _verdicts)
+
+
+def changed_numbers(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
+    """Every number that a figure draws and that changed.
+
+    Returns:
+        The columns study and those of `differences` (`reference` is before, `found` is after), and
+        `relative`, the difference in units of the larger of both; none where something else than a
+        number changed.
+    """
+    listed = _by_study(before, after, _numbers)
+    both = listed[["reference", "found"]].apply(pd.to_numeric, errors="coerce")
+    sizes = both.abs().max(axis=1)
+    gap = listed["difference"].astype(float)
+    return listed.assign(difference=gap, relative=gap / sizes.where(sizes > 0))
+
+
+def to_markdown(verdicts: pd.DataFrame, numbers: pd.DataFrame) -> str:
+    """Both changes for people: words first, then each figure's largest change, then details."""
+    words = verdicts[verdicts["before"] != verdicts["after"]]
+    return "\n".join(
+        [
+            "## What changes in the reference",
+            "",
+            f"{len(words)} verdicts changed, {len(verdicts) - len(words)} more have other numbers;"
+            f" {len(numbers)} drawn numbers changed in {len(numbers[FIGURE].drop_duplicates())}"
+            " figures.",
+            "",
+            *_section("Verdicts", verdicts, _verdict_lines(verdicts)),
+            *_section("Drawn numbers", numbers, _figure_lines(numbers)),
+            *_section("Details", numbers, _detail_lines(numbers)),
+        ]
+    )
+
+
+@click.command(help=__doc__)
+@click.option("--before", required=True, type=click.Path(path_type=Path), help="A checkout.")
+@click.option("--after", required=True, type=click.Path(path_type=Path), help="A checkout.")
+@click.option("--markdown", required=True, type=click.Path(path_type=Path))
+@click.option("--numbers", required=True, type=click.Path(path_type=Path), help="All of them, CSV.")
+def main(before: Path, after: Path, markdown: Path, numbers: Path) -> None:
+    """Write both files; a change is no error."""
+    old, new = read_references(before), read_references(after)
+    drawn = changed_numbers(old, new)
+    write_csv(numbers, drawn)
+    write_text(markdown, to_markdown(changed_verdicts(old, new), drawn))
+
+
+def _by_study(
+    before: dict[str, Reference],
+    after: dict[str, Reference],
+    changes: Callable[[Reference, Reference], pd.DataFrame],
+) -> pd.DataFrame:
+    """Changes of all studies as one table; names of figures and claims are those of a study."""
+    nothing = Reference(tables={}, verdicts={}, depends={})
+    tables = {"": changes(nothing, nothing)}
+    for study in before | after:
+        tables[study] = changes(before.get(study, nothing), after.get(study, nothing))
+    together = pd.concat(tables, names=["study", None])
+    return together.reset_index("study").reset_index(drop=True)
+
+
+def _verdicts(before: Reference, after: Reference) -> pd.DataFrame:
+    rows = []
+    for claim in before.verdicts | after.verdicts:
+        old, new = before.verdicts.get(claim), after.verdicts.get(claim)
+        if old != new:
+            words = [each.verdict if each else "none" for each in (old, new)]
+            sentences = [each.summary if each else "" for each in (old, new)]
+            rows.append((claim, *words, _largest_change(old, new), *sentences))
+    columns = ["claim", "before", "after", "change", "result_before", "result_after"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _largest_change(before: Verdict | None, after: Verdict | None) -> float:
+    old = {item.cell: item.estimate for item in before.comparisons} if before else {}
+    new = {item.cell: item.estimate for item in after.comparisons} if after else {}
+    changes = [abs(new[cell] - value) for cell, value in old.items() if cell in new]
+    return max(changes, default=np.nan)
+
+
+def _numbers(before: Reference, after: Reference) -> pd.DataFrame:
+    names = (name for name in before.tables | after.tables if name.startswith(FIGURES))
+    rows = [
+        difference
+        for name in sorted(names)
+        for difference in _table(name, before.tables.get(name), after.tables.get(name))
+    ]
+    return pd.DataFrame(rows, columns=list(Difference._fields))
+
+
+def _table(name: str, old: pd.DataFrame | None, new: pd.DataFrame | None) -> Iterable[Difference]:
+    place = name.removeprefix(FIGURES).removesuffix(".csv")
+    if old is None or new is None:
+        was, found = ("none" if table is None else "there" for table in (old, new))
+        return [Difference(place, "table", was, found)]
+    return differences(place, new, old, SAME_PROCESSOR)
+
+
+def _section(title: str, rows: pd.DataFrame, lines: list[str]) -> list[str]:
+    return [] if rows.empty else [f"### {title}", "", *lines, ""]
+
+
+def _verdict_lines(verdicts: pd.DataFrame) -> list[str]:
+    after = verdicts["after"]
+    shown = verdicts.assign(after=after.mask(after != verdicts["before"], "**" + after + "**"))
+    columns = ("study", "claim", "before", "after", "change", "result_before", "result_after")
+    return _lines(shown, columns, change="largest change", result_before="was", result_after="is")
+
+
+def _figure_lines(numbers: pd.DataFrame) -> list[str]:
+    """The largest change of each figure; one of its form comes before all numbers."""
+    ordered = numbers.sort_values("difference", ascending=False, na_position="first", kind="stable")
+    ordered["changed"] = ordered.groupby(FIGURE)["place"].transform("size")
+    first = ordered.drop_duplicates(FIGURE).sort_values(FIGURE)
+    return _lines(first, (*FIGURE, "changed", *NUMBER), quantity="largest change", **WORDS)
+
+
+def _detail_lines(numbers: pd.DataFrame) -> list[str]:
+    shown = _lines(numbers.head(SHOWN), (*FIGURE, *NUMBER), quantity="number", **WORDS)
+    left = len(numbers) - SHOWN
+    more = ["", f"{left} more stand in the table beside this text."] if left > 0 else []
+    return ["<details>", "", *shown, *more, "", "</details>"]
+
+
+def _lines(rows: pd.DataFrame, columns: tuple[str, ...], **names: str) -> list[str]:
+    """The lines of a table of some columns, some under other names."""
+    heads = [names.get(name, name) for name in columns]
+    return table(heads, rows[list(columns)].map(_text).to_numpy().tolist())
+
+
+def _text(value: Any) -> str:
+    """A number with three digits; nothing where there is none."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.3g}"
+    return str(value)

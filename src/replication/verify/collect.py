@@ -1,0 +1,173 @@
+"""What is computed of a study, brought into the form of its reference."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from replication.base.code_digest import installed_versions, reach
+from replication.base.errors import InputError
+from replication.base.provenance import digest
+from replication.base.tables import read_table
+from replication.judge.scorecard import read_verdict
+from replication.plan.jobs import Jobs
+from replication.plan.study_jobs import StudyJobs
+from replication.verify.differences import (
+    ACROSS_PROCESSORS,
+    OTHER_SEEDS,
+    Difference,
+    Tolerances,
+)
+from replication.verify.machine import machine
+from replication.verify.reference import (
+    EVIDENCE,
+    FINGERPRINTS,
+    Expected,
+    Reference,
+    collect_evidence,
+    collect_fingerprints,
+    figure_path,
+    read_numbers,
+)
+
+COMPARISON = "replication.verify.comparison"
+"""Code that every number of a reference depends on, as it says which ones are equal."""
+NUMBER = "a number"
+"""What stands in the place of a text."""
+
+
+def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, str]]:
+    """What is computed of a study in a folder.
+
+    Args:
+        jobs: how it is computed.
+        study: its name.
+        folder: where the workflow ran.
+
+    Returns:
+        What is computed, and by path why a file cannot be used: damaged, or of other settings or
+        code.
+    """
+    refused: dict[str, str] = {}
+
+    def read(files: dict[str, str], reader: Callable[[str], Any]) -> dict[str, Any]:
+        """Contents by name of the files that are there and can be used."""
+        found = {}
+        for name, path in files.items():
+            if (folder / path).is_file():
+                try:
+                    found[name] = reader(path)
+                except InputError as error:
+                    refused[path] = error.message
+        return found
+
+    def made(path: str) -> pd.DataFrame:
+        return read_table(folder / path, jobs.recipe(path), list(jobs.tasks[path].seeds))
+
+    files = jobs.studies[study].files
+    figures = read(files.tables, lambda path: read_numbers(folder / path))
+    tables = {figure_path(name): table for name, table in figures.items()}
+    if evidence := read(files.evidence, made):
+        tables[EVIDENCE] = collect_evidence(evidence)
+    if runs := read(files.fingerprints, made):
+        tables[FINGERPRINTS] = collect_fingerprints(runs)
+    verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
+    return Reference(tables, verdicts, depends(jobs, study)), refused
+
+
+def texts_among_numbers(found: Reference, reference: Reference) -> Iterator[Difference]:
+    """Yield the cells, of either side, whose text makes a column of numbers one of texts.
+
+    No cell of such a column equals its like, so that its table cannot be compared.
+    """
+    for name in [name for name in found.tables if name in reference.tables]:
+        here, there = found.tables[name], reference.tables[name]
+        for column in there.columns.intersection(here.columns):
+            for row in _texts(here[column], there[column]):
+                yield Difference(name, f"{column} in row {row + 1}", NUMBER, here[column][row])
+            for row in _texts(there[column], here[column]):
+                yield Difference(name, f"{column} in row {row + 1}", there[column][row], NUMBER)
+
+
+def _texts(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
+    """The cells of a column of texts that are not of the kind of a like column, if others are."""
+    is_text, is_like_text = map(pd.api.types.is_string_dtype, (column, like))
+    if not is_text or is_like_text:
+        return column.index[:0]
+    if pd.api.types.is_bool_dtype(like):
+        is_like = column.isin(["True", "False"])
+    else:
+        is_like = pd.to_numeric(column, errors="coerce").notna()
+    return column.index[column.notna() & ~is_like & bool(is_like.any())]
+
+
+def expected(study: StudyJobs) -> Expected:
+    """What a whole reference of a study holds."""
+    runs = [(name, seed) for name in study.files.fingerprints for seed in study.seeds(name)]
+    return Expected(
+        tables={EVIDENCE, FINGERPRINTS, *map(figure_path, study.figures)},
+        claims=set(study.claims),
+        runs=pd.DataFrame(runs, columns=["experiment", "seed"]),
+    )
+
+
+def depends(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
+    """What the numbers of a study depend on: see `Manifest`."""
+    return {"settings": settings(jobs, study), "code": code(jobs, study), "machine": machine()}
+
+
+def settings(jobs: Jobs, study: str) -> dict[str, str]:
+    """Digest of the settings of every figure, claim and experiment of a study, and of tests.
+
+    A claim's are those of its evidence, its table of published values among them, a test's say how
+    that is judged.
+    """
+    files = jobs.studies[study].files
+    kinds = {"figure": files.tables, "claim": files.evidence, "experiment": files.fingerprints}
+    digests = {
+        f"{kind} {name}": jobs.settings_digest(path)
+        for kind, paths in kinds.items()
+        for name, path in paths.items()
+    }
+    beside = jobs.studies[study].registry.beside
+    for name, claim in jobs.studies[study].claims.items():
+        judged = claim.model_dump(mode="json", include={"test"})
+        judged |= {"family": claim.family, "robustness": beside}
+        digests[f"test {name}"] = digest(judged)
+    return digests
+
+
+def code(jobs: Jobs, study: str) -> dict[str, str]:
+    """Digest of every module that a number of a study, or its comparison, depends on."""
+    made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
+    modules: dict[str, str] = {}
+    for program in (*made, COMPARISON):
+        modules |= reach(program).modules
+    return dict(sorted(modules.items()))
+
+
+def packages(jobs: Jobs, study: str) -> dict[str, str]:
+    """Installed version of Python and of every package that a number or drawing depends on."""
+    made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
+    reached = {package for program in made for package in reach(program).packages}
+    own = {name: version for name, version in machine().items() if name != "processor"}
+    return own | installed_versions(tuple(sorted(reached - own.keys())))
+
+
+def counts(study: StudyJobs) -> set[str]:
+    """The tables and claims of a study whose numbers are compared like counts."""
+    names = set(study.registry.compared_as_counts)
+    figures = (name for name, figure in study.figures.items() if figure.drawing in names)
+    return {*(names & study.claims.keys()), *map(figure_path, figures)}
+
+
+def others(study: StudyJobs) -> Tolerances:
+    """How far all other numbers of a study may be off on another processor."""
+    return OTHER_SEEDS if study.registry.amplifies_rounding else ACROSS_PROCESSORS
+
+
+def families(study: StudyJobs) -> Iterator[dict[str, Any]]:
+    """Tests by claim of those that share their correction for many tests, family by family."""
+    for names in study.families:
+        yield {name: study.claims[name].test for name in names}

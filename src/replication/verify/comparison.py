@@ -1,0 +1,195 @@
+"""Results against the reference, quantity by quantity."""
+
+from collections.abc import Callable, Collection, Iterator
+
+import numpy as np
+import pandas as pd
+
+from replication.judge.judgement import QUESTIONS, Comparison, Verdict
+from replication.verify.differences import (
+    ACROSS_PROCESSORS,
+    COUNTS,
+    DECIDED,
+    LOGARITHM_OF_P,
+    OTHER_SEEDS,
+    SAME_EVIDENCE,
+    SAME_PROCESSOR,
+    Difference,
+    Tolerances,
+    differences,
+)
+from replication.verify.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
+
+
+def compare(
+    found: Reference,
+    reference: Reference,
+    changed: list[str],
+    judged_again: dict[str, Verdict],
+    counts: Collection[str] = (),
+    others: Tolerances = ACROSS_PROCESSORS,
+) -> Iterator[Difference]:
+    """Every difference between what is there and the reference.
+
+    Args:
+        found: what is computed, as far as it is.
+        reference: what it should be.
+        changed: files of the reference that were changed after it was made.
+        judged_again: the verdicts that follow from the reference's evidence.
+        counts: tables and claims whose numbers are compared like counts.
+        others: of all other numbers, if another processor computed them.
+    """
+    same = found.depends["machine"] == reference.depends["machine"]
+    for name in changed:
+        yield Difference(name, "content", "as it was made", "changed by hand")
+    yield from _verdicts("reference, judged again", judged_again, reference, SAME_EVIDENCE)
+    if not same and others is OTHER_SEEDS:
+        yield from _opposite_verdicts(found.verdicts, reference)
+    else:
+        own = SAME_PROCESSOR if same else LOGARITHM_OF_P
+        yield from _verdicts("results", found.verdicts, reference, own)
+
+    def allowed(name: str) -> Tolerances:
+        return SAME_PROCESSOR if same else COUNTS if name in counts else others
+
+    yield from _tables(found, reference, allowed)
+    for kind in ("settings", "code"):
+        now, before = found.depends[kind], reference.depends[kind]
+        for name in sorted(now | before):
+            if now.get(name) != before.get(name):
+                yield Difference(kind, name, before.get(name, "none"), now.get(name, "none"))
+
+
+def missing(place: str, there: Reference, expected: Expected) -> Iterator[Difference]:
+    """What is not there; of a claim that could not be measured, no evidence is due.
+
+    Args:
+        place: what to call it.
+        there: a reference, or what is computed.
+        expected: what should be there.
+    """
+    evidence = there.tables.get(EVIDENCE, pd.DataFrame(columns=["claim"]))
+    keys = list(expected.runs)
+    without = {claim for claim, said in there.verdicts.items() if not said.comparisons}
+    none = expected.runs.head(0)
+    known = there.tables.get(FINGERPRINTS, none)
+    # Runs that an earlier measure told apart otherwise are not there.
+    known = known[keys].drop_duplicates() if {*keys} <= {*known} else none
+    runs = expected.runs.merge(known, on=keys, how="left", indicator=True)
+    absent = runs[runs["_merge"] == "left_only"].groupby("experiment").size()
+    for name in (
+        *sorted(expected.tables - there.tables.keys()),
+        *(f"verdict on {claim}" for claim in sorted(expected.claims - there.verdicts.keys())),
+        *(
+            f"evidence of {claim}"
+            for claim in sorted(expected.claims - without - set(evidence["claim"]))
+        ),
+        *(f"{number} runs of {experiment}" for experiment, number in absent.items()),
+    ):
+        yield Difference(place, name, "there", "missing")
+
+
+def _verdicts(
+    place: str,
+    verdicts: dict[str, Verdict],
+    reference: Reference,
+    tolerances: Tolerances,
+) -> Iterator[Difference]:
+    """The word and every number of each verdict, and its sentence.
+
+    From other evidence, that of another processor, the sentence may have other digits.
+    """
+    same = tolerances is not LOGARITHM_OF_P
+    for claim, verdict in verdicts.items():
+        known = reference.verdicts.get(claim)
+        if known is None:
+            yield Difference(place, f"verdict on {claim}", "none", _told(verdict))
+        elif (known.verdict, known.seeds) != (verdict.verdict, verdict.seeds) or (
+            same and known.summary != verdict.summary
+        ):
+            yield Difference(place, f"verdict on {claim}", _told(known), _told(verdict))
+        else:
+            now, before = (_comparisons(each, same) for each in (verdict, known))
+            yield from differences(f"{place}, comparisons of {claim}", now, before, tolerances)
+            now, before = (
+                pd.DataFrame({"resolution": [each.resolution]}, dtype="float64")
+                for each in (verdict, known)
+            )
+            yield from differences(f"{place}, verdict on {claim}", now, before, SAME_EVIDENCE)
+
+
+def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> Iterator[Difference]:
+    """Those that differ by more than that the seeds of one of the two do not suffice to tell."""
+    for claim, verdict in verdicts.items():
+        known = reference.verdicts.get(claim)
+        if (
+            known is None
+            or verdict.seeds != known.seeds
+            or (
+                verdict.verdict != known.verdict
+                and (verdict.verdict in DECIDED) == (known.verdict in DECIDED)
+            )
+        ):
+            told = "none" if known is None else _told(known)
+            yield Difference("results", f"verdict on {claim}", told, _told(verdict))
+
+
+def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
+    """One row per cell; from another processor decisions and p alone, the latter as logarithms.
+
+    The other numbers follow from the evidence, which is compared value by value.
+    """
+    cells = [
+        item.model_dump() | {"cell": f"{item.cell}{' (robustness)' * item.is_robustness}"}
+        for item in verdict.comparisons
+    ]
+    table = pd.DataFrame(cells, columns=[*Comparison.model_fields]).drop(columns="is_robustness")
+    numbers = table.columns.difference(["cell", "decision"])
+    table = table.astype(dict.fromkeys(numbers, "float64"))
+    if same:
+        return table
+    logarithms = {name: np.log10(table[name].clip(lower=1e-300)) for name in QUESTIONS}
+    return table[["cell", "decision"]].assign(**logarithms)
+
+
+def _told(verdict: Verdict) -> str:
+    seeds = f" by {verdict.seeds} seeds" if verdict.seeds else ""
+    return f"{verdict.verdict}{seeds} ({verdict.summary})"
+
+
+def _tables(
+    found: Reference, reference: Reference, allowed: Callable[[str], Tolerances]
+) -> Iterator[Difference]:
+    """Evidence and fingerprints by claim and experiment, for those that are computed."""
+    for name, table in found.tables.items():
+        known = reference.tables.get(name)
+        if known is None:
+            yield Difference(name, "table", "none", "computed")
+        elif name == FINGERPRINTS and {*table} <= {*known}:
+            keys = run_keys(table)
+            same = allowed(name) is SAME_PROCESSOR
+            columns = known.columns if same else known.columns.drop("digest")
+            runs = table[keys].merge(known, on=keys, how="left").reindex(columns=columns)
+            found_runs, known = (each.reindex(columns=columns) for each in (table, known))
+            yield from _parts(name, "experiment", found_runs, runs, known, allowed)
+        elif name == EVIDENCE:
+            yield from _parts(name, "claim", table, known, known, allowed)
+        else:
+            yield from differences(name, table, known, allowed(name))
+
+
+def _parts(
+    name: str,
+    key: str,
+    found: pd.DataFrame,
+    reference: pd.DataFrame,
+    whole: pd.DataFrame,
+    allowed: Callable[[str], Tolerances],
+) -> Iterator[Difference]:
+    """Claim by claim, or experiment by experiment; of some seeds if just those are found."""
+    for part, rows in found.groupby(key, sort=False):
+        now, known, of_all = (
+            each.reset_index(drop=True)
+            for each in (rows, reference[reference[key] == part], whole[whole[key] == part])
+        )
+        yield from differences(f"{name}, {key} {part}", now, known, allowed(str(part)), of_all)

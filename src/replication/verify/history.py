@@ -1,0 +1,111 @@
+"""Append what a re-verification found to the history: verdicts and runs, by machine and packages.
+
+`verdicts.csv` has a row per claim. `runs.csv` has a row per number that an experiment's fingerprint
+holds of its runs of the lowest seed that was computed. So the history stays small, and shows what
+depends on the processor.
+"""
+
+import math
+from datetime import datetime
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from replication.base.errors import InputError
+from replication.base.storage import write_text
+from replication.base.tables import read_csv, write_csv
+from replication.verify.reference import FINGERPRINTS, Reference, read_reference, run_keys
+
+RUN = ("date", "commit", "study", "level", "processor", "python", "packages")
+"""Columns that say which re-verification a row is of."""
+VERDICTS = (*RUN, "claim", "verdict", "seeds", "comparisons", "lowest", "highest")
+RUNS = (*RUN, "experiment", "run", "seed", "digest", "quantity", "value")
+
+
+def verdict_rows(found: Reference) -> pd.DataFrame:
+    """Claim, verdict, number of seeds and of comparisons, and the range of measured values."""
+    rows = []
+    for claim, verdict in found.verdicts.items():
+        values = [item.estimate for item in verdict.comparisons]
+        ends = (min(values), max(values)) if values else (math.nan, math.nan)
+        rows.append((claim, verdict.verdict, verdict.seeds, len(values), *ends))
+    return pd.DataFrame(rows, columns=list(VERDICTS[len(RUN) :]))
+
+
+def run_rows(found: Reference) -> pd.DataFrame:
+    """Digest and numbers of the runs of one seed of every experiment, as far as it has them.
+
+    `run` is what tells the runs of a seed apart.
+    """
+    runs = found.tables[FINGERPRINTS]
+    labels = [name for name in run_keys(runs) if name not in {"experiment", "seed"}]
+    named = runs.assign(
+        run=runs[labels].astype(str).agg(" ".join, axis="columns") if labels else ""
+    )
+    first = named[named["seed"] == named.groupby("experiment")["seed"].transform("min")]
+    rows = first.drop(columns=labels).melt(
+        ["experiment", "run", "seed", "digest"], var_name="quantity"
+    )
+    columns = list(RUNS[len(RUN) :])
+    return rows.dropna(subset="value").sort_values(columns[:2], ignore_index=True)[columns]
+
+
+def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
+    """Append rows of one re-verification to a table, which is made if it is not there.
+
+    Args:
+        path: of the table.
+        rows: what it found.
+        run: values of the columns `RUN`.
+
+    Raises:
+        InputError: if the table has other columns, or this re-verification already.
+    """
+    if rows.empty:
+        return
+    new = rows.assign(**run)[[*RUN, *rows.columns]]
+    if path.exists():
+        old = read_csv(path, new.columns)
+        if list(old) != list(new):
+            raise InputError(
+                f"{path}: has other columns than {', '.join(map(str, new))}; begin a new table"
+            )
+        once = ["date", "study", "level"]
+        if (old[once] == [run[name] for name in once]).all(axis="columns").any():
+            raise InputError(
+                f"{path}: has the {run['level']} run of {run['study']} of {run['date']} already"
+            )
+        content = path.read_text(encoding="utf-8") + new.to_csv(
+            index=False, header=False, lineterminator="\n"
+        )
+        write_text(path, content)
+    else:
+        write_csv(path, new)
+
+
+@click.command(help=__doc__)
+@click.option("--found", required=True, type=click.Path(path_type=Path), help="See verify --found.")
+@click.option("--level", required=True, help="Level of the re-verification.")
+@click.option("--date", required=True, type=click.DateTime(["%Y-%m-%dT%H:%M:%SZ"]), help="UTC.")
+@click.option("--commit", required=True, help="Of which code.")
+@click.option("--folder", required=True, type=click.Path(path_type=Path), help="The history.")
+def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> None:
+    """Append every study that was verified to both tables."""
+    studies = {path.name: read_reference(path) for path in sorted(found.iterdir())}
+    for name, (_, edited) in studies.items():
+        for file in edited:
+            raise InputError(f"{found / name / file}: was changed after it was found; verify again")
+    for name, (results, _) in studies.items():
+        machine = dict(results.depends["machine"])
+        run = {
+            "date": f"{date:%Y-%m-%dT%H:%M:%SZ}",
+            "commit": commit,
+            "study": name,
+            "level": level,
+            "processor": machine.pop("processor"),
+            "python": machine.pop("python"),
+            "packages": " ".join(f"{name}=={version}" for name, version in sorted(machine.items())),
+        }
+        append(folder / "verdicts.csv", verdict_rows(results), run)
+        append(folder / "runs.csv", run_rows(results), run)

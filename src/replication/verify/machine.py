@@ -1,0 +1,56 @@
+"""What a result's last bits depend on besides settings, seeds and code."""
+
+import platform
+from pathlib import Path
+
+from replication.base.code_digest import installed_versions
+from replication.base.process import arithmetic
+
+NUMERICAL_PACKAGES = ("numpy", "pandas", "scipy", "torch")
+"""What computes the numbers; what only draws is left out."""
+CPUINFO = Path("/proc/cpuinfo")
+
+
+def machine() -> dict[str, str]:
+    """The processor, Python and the packages that compute numbers in this installation."""
+    versions = installed_versions(NUMERICAL_PACKAGES)
+    return {"processor": processor(), "python": platform.python_version(), **versions}
+
+
+def processor() -> str:
+    """The processor's name and model; those with the same one compute the same bits.
+
+    It may be told to compute as another one would, see `replication.base.process`.
+    """
+    return " ".join([own_processor(), *(f"{name}={value}" for name, value in arithmetic().items())])
+
+
+def own_processor() -> str:
+    """The processor's name and model, whatever it is told to compute as."""
+    if not CPUINFO.is_file():
+        return f"{platform.machine()} {platform.processor()}".strip()
+    fields = (line.partition(":") for line in CPUINFO.read_text(encoding="utf-8").splitlines())
+    found: dict[str, str] = {}
+    for key, _, value in fields:
+        found.setdefault(key.strip(), value.strip())
+    names = ("model name", "cpu family", "model", "stepping")
+    parts = [found[name] for name in names if name in found]
+    return " ".join([platform.machine(), *parts])
+
+
+def system() -> str:
+    """The operating system and its C library; neither its kernel's build nor its name."""
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:  # not a Linux, or one that does not say which
+        name = f"{platform.system()} {platform.mac_ver()[0]}".strip()
+    return ", ".join([name, *filter(None, [" ".join(platform.libc_ver()).strip()])])
+
+
+def gpu() -> str:
+    """The GPU that PyTorch computes on, and the version of CUDA."""
+    import torch  # takes a second, and few compute there
+
+    if not torch.cuda.is_available():
+        return "none here"
+    return f"{torch.cuda.get_device_name()}, CUDA {torch.version.cuda}"

@@ -1,0 +1,336 @@
+"""Plan seeds: how many would decide each claim that is open, and how long they would take.
+
+The mean and the spread of the seeds at hand count as the truth. Then the first question that more
+seeds answer (does it hold, is it the opposite, is there no effect, is it less than claimed) is
+answered with a probability of 90 % by the number of seeds that is told. Each question is asked at
+the level that is left if no other claim of its family passes.
+
+A second table has the sentences of the abstracts whose marks such seeds would change.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+import pandas as pd
+import scipy
+from numpy.typing import NDArray
+
+from replication.base.errors import InputError
+from replication.base.markdown import table
+from replication.figures.typeset import number
+from replication.judge.abstract import marked, plain
+from replication.judge.judgement import (
+    FEWEST_SEEDS,
+    PROBABILITY,
+    Decision,
+    Verdict,
+    outcome,
+)
+from replication.judge.statistics import pooled_std
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.plan.recorded_times import RECORD, foreseen, read_recorded
+from replication.plan.study_jobs import StudyJobs
+from replication.study.contract import find_studies
+from replication.study.registry import Equivalence, Interval, Statistical
+from replication.verify.reference import (
+    EVIDENCE,
+    MANIFEST,
+    read_reference,
+    reference_folder,
+)
+
+Floats = NDArray[np.float64]
+MOST = 1000
+"""Seeds beyond which none are planned."""
+SIZES = np.arange(FEWEST_SEEDS, MOST + 1)
+HEADER = (
+    "study", "claim", "verdict", "comparison", "spread", "seeds", "that one would say",
+    "seeds needed",
+    "processor minutes",
+)  # fmt: skip
+SENTENCES = (
+    "study", "sentence of the abstract", "mark", "it would have", "by claims", "seeds needed",
+    "processor minutes",
+)  # fmt: skip
+
+
+class Edge(NamedTuple):
+    """A one-sided test that an answer needs to pass."""
+
+    sign: int
+    """1 if the seeds have to lie above, -1 if below."""
+    place: float
+    """What."""
+
+
+class Answer(NamedTuple):
+    """An answer to one question, and all tests that it needs to pass."""
+
+    decision: Decision
+    """The answer."""
+    edges: list[Edge]
+    """The tests."""
+    ways: int = 1
+    """Among how many answers of the kind its level is divided."""
+
+
+class Sample(NamedTuple):
+    """The seeds of one comparison."""
+
+    seeds: Floats
+    """[n] the value of each; of two samples, ours minus the mean of the paper's."""
+    spread: float
+    """Standard deviation of one seed."""
+    others: int = 0
+    """How many seeds the paper's sample has, which stays as it is; 0 if there is none."""
+    by_signs: bool = False
+    """Whether sign tests are asked."""
+
+
+class Plan(NamedTuple):
+    """What would decide a comparison."""
+
+    comparison: str
+    """Name of its cell."""
+    spread: float
+    """Standard deviation of one seed."""
+    decision: Decision
+    """What it would say; `open` if no number of seeds up to `MOST` is enough."""
+    seeds: int
+    """How many it would take; `MOST` + 1 if no number is enough."""
+
+
+def plan(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
+    """Return the number of seeds that would decide a comparison.
+
+    Args:
+        test: how it is judged.
+        rows: its evidence.
+        cell: its name.
+        family: number of claims that are corrected together.
+    """
+    sample, answers = (
+        _two_samples(test, rows) if isinstance(test, Equivalence) else _one(test, rows)
+    )
+    needed = [(_needed(sample, answer, test.level / family), answer) for answer in answers]
+    seeds, answer = min(needed, key=lambda pair: pair[0])
+    decision = answer.decision if seeds <= MOST else "open"
+    return Plan(cell, sample.spread, decision, seeds)
+
+
+def _one(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
+    assert isinstance(test, Interval)
+    values = rows["value"].to_numpy(np.float64)
+    sample = Sample(values, float(values.std(ddof=1)), by_signs=test.center == "median")
+    matters = test.smallest_effect or 0
+    bounds = [(1, test.lower), (-1, test.upper)]
+    ends = [Edge(sign, bound + sign * matters) for sign, bound in bounds if bound is not None]
+    opposite = [Edge(-end.sign, end.place - 2 * end.sign * matters) for end in ends]
+    answers = [Answer("holds", ends), *(Answer("fails", [end], len(ends)) for end in opposite)]
+    if matters:
+        (needed,), (beyond,) = ends, opposite
+        within = [Edge(-needed.sign, needed.place), Edge(-beyond.sign, beyond.place)]
+        answers += [Answer("none", within), Answer("less", within[:1])]
+    return sample, answers
+
+
+def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
+    ours, paper = (
+        rows.loc[rows["sample"] == name, "value"].to_numpy(np.float64) for name in ("ours", "paper")
+    )
+    spread = pooled_std(ours, paper)
+    margin = test.margin * spread
+    answers = [Answer("holds", [Edge(1, -margin), Edge(-1, margin)])]
+    answers += [Answer("fails", [Edge(sign, sign * margin)], 2) for sign in (1, -1)]
+    return Sample(ours - paper.mean(), spread, others=paper.size), answers
+
+
+def _needed(sample: Sample, answer: Answer, level: float) -> int:
+    """The least number of seeds with which all its tests pass together; `MOST` + 1 if none is."""
+    power = _by_signs if sample.by_signs else _by_t
+    missed = sum(1 - power(sample, edge, level / answer.ways) for edge in answer.edges)
+    enough = SIZES[1 - missed >= PROBABILITY]
+    return int(enough[0]) if enough.size else MOST + 1
+
+
+def _by_t(sample: Sample, edge: Edge, level: float) -> Floats:
+    """Probability that a t test passes, by number of seeds."""
+    inside = edge.sign * (sample.seeds.mean() - edge.place)
+    if inside <= 0 or sample.spread == 0:
+        return np.zeros(SIZES.size)
+    others = sample.others
+    error = np.sqrt(1 / SIZES + (1 / others if others else 0))
+    dof = SIZES - 1 + max(others - 1, 0)
+    critical = -scipy.special.stdtrit(dof, level)
+    # Beyond some distance the noncentral distribution is not computed, and the test always passes.
+    distance = np.minimum(inside / sample.spread / error, 30)
+    return np.asarray(scipy.stats.nct.sf(critical, dof, distance))
+
+
+def _by_signs(sample: Sample, edge: Edge, level: float) -> Floats:
+    """Probability that a sign test passes, by number of seeds."""
+    inside = np.count_nonzero(edge.sign * (sample.seeds - edge.place) > 0)
+    share = (inside + 0.5) / (sample.seeds.size + 1)
+    needed = scipy.stats.binom.isf(level, SIZES, 0.5) + 1
+    return np.asarray(scipy.stats.binom.sf(needed - 1, SIZES, share))
+
+
+def plans(
+    study: StudyJobs, evidence: pd.DataFrame, verdicts: Mapping[str, Verdict]
+) -> dict[str, list[Plan]]:
+    """Return what would decide each comparison that is open, by number of the claim.
+
+    Args:
+        study: whose claims.
+        evidence: of its reference.
+        verdicts: of its reference, by number of the claim.
+    """
+    found = {}
+    for name, claim in study.claims.items():
+        verdict, test = verdicts.get(name), claim.test
+        if verdict is None or not isinstance(test, Statistical):
+            continue
+        undecided = [item.cell for item in verdict.counted if item.decision == "open"]
+        if verdict.verdict == "not tested" or not undecided:
+            continue
+        own = evidence[evidence["claim"] == name]
+        family = sum(1 for other in study.family(name) if other in verdicts)
+        found[name] = [plan(test, own[own["cell"] == cell], cell, family) for cell in undecided]
+    return found
+
+
+def rows(
+    study: StudyJobs,
+    planned: Mapping[str, list[Plan]],
+    verdicts: Mapping[str, Verdict],
+    recorded: Mapping[str, float],
+) -> Iterator[tuple[str, ...]]:
+    """Yield one row of `HEADER` per claim that is open, as a whole or in part.
+
+    The comparison that needs most seeds stands for the claim.
+
+    Args:
+        study: whose claims.
+        planned: what `plans` returned.
+        verdicts: of its reference, by number of the claim.
+        recorded: seconds of jobs, see `read_recorded`.
+    """
+    for name, each in planned.items():
+        verdict, worst = verdicts[name], _worst(each)
+        yield (
+            study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
+            str(verdict.seeds), *_needs(study, verdict, worst, recorded),
+        )  # fmt: skip
+
+
+def _worst(planned: list[Plan]) -> Plan:
+    """The comparison of a claim that needs most seeds."""
+    return max(planned, key=lambda each: each.seeds)
+
+
+def sentences(
+    study: StudyJobs,
+    planned: Mapping[str, list[Plan]],
+    verdicts: Mapping[str, Verdict],
+    recorded: Mapping[str, float],
+) -> Iterator[tuple[str, ...]]:
+    """Yield one row of `SENTENCES` per sentence of an abstract that gets another mark by seeds.
+
+    Args:
+        study: whose abstract.
+        planned: what `plans` returned.
+        verdicts: of its reference, by number of the claim.
+        recorded: seconds of jobs, see `read_recorded`.
+    """
+    decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
+    registry = study.registry
+    for abstract in registry.abstracts:
+        now = marked(registry, abstract, verdicts)
+        then = marked(registry, abstract, {**verdicts, **decided})
+        for before, after in zip(now, then, strict=True):
+            if before.mark != after.mark:
+                changed = [
+                    name
+                    for name in before.sentence.claims
+                    if name in decided and decided[name].verdict != verdicts[name].verdict
+                ]
+                needs = [
+                    _needs(study, verdicts[name], _worst(planned[name]), recorded)[1:]
+                    for name in changed
+                ]
+                yield (
+                    study.study.name, plain(before.sentence.words), str(before.mark),
+                    str(after.mark), ", ".join(changed), *map(", ".join, zip(*needs, strict=True)),
+                )  # fmt: skip
+
+
+def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
+    """The verdict on a claim once its open comparisons have said what seeds would make of them."""
+    said = {each.comparison: each.decision for each in planned}
+    comparisons = [
+        item.model_copy(update={"decision": said.get(item.cell, item.decision)})
+        for item in verdict.comparisons
+    ]
+    test = study.claims[verdict.claim].test
+    assert test is not None
+    changes = {"comparisons": comparisons, "verdict": outcome(test, comparisons)}
+    return verdict.model_copy(update=changes)
+
+
+def _needs(
+    study: StudyJobs, verdict: Verdict, found: Plan, recorded: Mapping[str, float]
+) -> tuple[str, str, str]:
+    """What the seeds of a plan would say, how many they are, and their minutes, in words."""
+    if found.spread == 0:
+        return "open", "none: its seeds do not differ", ""
+    if found.decision == "open":
+        return "open", f"more than {MOST}: their mean lies near the edge of what is asked", ""
+    minutes = _minutes(study, verdict, found.seeds, recorded)
+    told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
+    return found.decision, str(found.seeds), told
+
+
+def _minutes(
+    study: StudyJobs, verdict: Verdict, seeds: int, recorded: Mapping[str, float]
+) -> float | None:
+    """Minutes of a processor that the missing seeds of all experiments behind a claim take."""
+    total = 0.0
+    for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
+        folder = f"logs/{study.study.name}/runs/{name}"
+        runs = study.experiments[name].runs
+        took = [foreseen(f"{folder}/{run}.benchmark.tsv", recorded) for run in runs]
+        known = [each for each in took if each is not None]
+        if len(known) < len(took):
+            return None
+        total += sum(known) / len(study.seeds(name))
+    return (seeds - verdict.seeds) * total / 60
+
+
+def _with_reference(jobs: Jobs, root: Path) -> list[str]:
+    return [name for name in jobs.studies if (reference_folder(root, name) / MANIFEST).is_file()]
+
+
+@click.command(help=__doc__)
+@click.option("--study", "names", multiple=True, help="Which; all with a reference if left out.")
+@click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
+def main(names: tuple[str, ...], root: Path) -> None:
+    """Print the tables as Markdown."""
+    studies = find_studies()
+    jobs = Jobs.of(configure({}, studies), studies)
+    recorded = read_recorded(root / RECORD)
+    found: list[tuple[str, ...]] = []
+    changed: list[tuple[str, ...]] = []
+    for name in names or _with_reference(jobs, root):
+        if name not in jobs.studies:
+            raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
+        study = jobs.studies[name]
+        reference, _ = read_reference(reference_folder(root, name))
+        planned = plans(study, reference.tables[EVIDENCE], reference.verdicts)
+        found += rows(study, planned, reference.verdicts, recorded)
+        changed += sentences(study, planned, reference.verdicts, recorded)
+    for line in (*table(HEADER, found), "", *table(SENTENCES, changed)):
+        click.echo(line)

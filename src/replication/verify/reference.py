@@ -1,0 +1,255 @@
+"""The reference: numbers of a study that were once computed, as small text files to keep in git."""
+
+import hashlib
+import json
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import pandas as pd
+
+from replication.base.errors import InputError
+from replication.base.storage import unreadable, write_text
+from replication.base.strict import Strict
+from replication.judge.judgement import UNMEASURED, Judged, Verdict, judge
+from replication.study.registry import Test
+
+Parsed = TypeVar("Parsed", bound=Strict)
+
+MANIFEST, VERDICTS = "manifest.json", "verdicts.json"
+EVIDENCE, FINGERPRINTS = "evidence.csv", "fingerprints.csv"
+EVIDENCE_COLUMNS = ("claim", "cell", "sample", "seed", "value", "published")
+_NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published": "float64"}
+_REMEDY = (
+    "restore the reference with git, or make it again with `snakemake reference --config study={}`"
+)
+"""For the name of a study, which is that of its folder."""
+
+
+@dataclass(frozen=True)
+class Reference:
+    """All that is kept of a study, or what was found to compare it with."""
+
+    tables: dict[str, pd.DataFrame]
+    """By path relative to its folder: figures' numbers, evidence, fingerprints."""
+    verdicts: dict[str, Verdict]
+    """By number of the claim."""
+    depends: dict[str, dict[str, str]]
+    """`settings`, `code` and `machine`, see `Manifest`."""
+
+
+class Expected(NamedTuple):
+    """What a whole reference holds."""
+
+    tables: set[str]
+    """Paths of tables."""
+    claims: set[str]
+    """Numbers of claims."""
+    runs: pd.DataFrame
+    """experiment and seed of every run, and what else tells the runs of a seed apart."""
+
+
+class Manifest(Strict):
+    """What a reference was made of."""
+
+    settings: dict[str, str]
+    """Digest by figure, claim and experiment."""
+    code: dict[str, str]
+    """Digest by module."""
+    machine: dict[str, str]
+    """See `machine`."""
+    files: dict[str, str]
+    """SHA-256 of every other file of the reference, by path."""
+
+
+class _Verdicts(Strict):
+    verdicts: list[Verdict]
+
+
+def reference_folder(root: Path, study: str) -> Path:
+    """Where the reference of a study stands.
+
+    Args:
+        root: the project's folder.
+        study: its name.
+    """
+    return root / "results/reference" / study
+
+
+def find_references(root: Path) -> list[str]:
+    """The studies of which a project keeps a reference, by name."""
+    return sorted(path.parent.name for path in reference_folder(root, "").glob(f"*/{MANIFEST}"))
+
+
+def figure_path(figure: str) -> str:
+    """Where the numbers of a figure stand in a reference."""
+    return f"figures/{figure}.csv"
+
+
+def write_reference(folder: Path, reference: Reference) -> None:
+    """Write a reference, and remove files of an earlier one that it does not have."""
+    files = {
+        path: table.to_csv(index=False, lineterminator="\n")
+        for path, table in reference.tables.items()
+    }
+    verdicts = _Verdicts(verdicts=list(reference.verdicts.values())).model_dump(
+        mode="json", exclude_defaults=True
+    )
+    files[VERDICTS] = json.dumps(verdicts, indent=1) + "\n"
+    digests = {path: _digest(text.encode()) for path, text in sorted(files.items())}
+    manifest = Manifest.model_validate({**reference.depends, "files": digests})
+    for path, text in files.items():
+        write_text(folder / path, text)
+    write_text(folder / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+    for name in _unlisted(folder, manifest):
+        (folder / name).unlink()
+
+
+def read_reference(folder: Path) -> tuple[Reference, list[str]]:
+    """Read a reference.
+
+    Returns:
+        The reference, and the files that were changed or added after it was made.
+
+    Raises:
+        InputError: if it is missing or damaged.
+    """
+    manifest = _parsed(Manifest, folder, MANIFEST, _read(folder, MANIFEST))
+    texts = {name: _read(folder, name) for name in manifest.files}
+    for name in (VERDICTS, EVIDENCE, FINGERPRINTS):
+        if name not in texts:
+            raise _damaged(folder, MANIFEST, f"does not list {name}")
+    changed = [
+        name for name, text in texts.items() if _digest(text.encode()) != manifest.files[name]
+    ]
+    verdicts = _verdicts(folder, texts[VERDICTS])
+    reference = Reference(
+        tables={name: _read_table(folder, name) for name in texts if name.endswith(".csv")},
+        verdicts=verdicts,
+        depends=manifest.model_dump(include={"settings", "code", "machine"}),
+    )
+    return reference, [*changed, *_unlisted(folder, manifest)]
+
+
+def read_verdicts(folder: Path) -> dict[str, Verdict]:
+    """Read the verdicts of a reference alone, by number of the claim.
+
+    Raises:
+        InputError: if they are missing or damaged.
+    """
+    return _verdicts(folder, _read(folder, VERDICTS))
+
+
+def read_numbers(path: Path) -> pd.DataFrame:
+    """Read a table of numbers to the last bit.
+
+    Raises:
+        InputError: if it cannot be read, or evidence lacks a column or has text among numbers.
+    """
+    kinds: dict[Hashable, Any] = {"digest": "str"}
+    if path.name == EVIDENCE:
+        kinds = {**dict.fromkeys(("claim", "cell", "sample"), "str"), **_NUMBERS}
+    try:
+        table = pd.read_csv(path, dtype=kinds)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+    if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):
+        raise _damaged(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
+    return table
+
+
+def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The evidence of all claims that could be measured as one table, see `EVIDENCE_COLUMNS`."""
+    tables = [
+        table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
+        for claim, table in evidence.items()
+        if UNMEASURED not in table
+    ]
+    empty = pd.DataFrame(columns=list(EVIDENCE_COLUMNS))
+    return pd.concat([table.astype(_NUMBERS) for table in tables or [empty]], ignore_index=True)
+
+
+def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The fingerprints of all experiments as one table, with a column `experiment`.
+
+    In 64 bits: so written, numbers of 32 bits are read back the same. A column that some experiment
+    lacks is empty there, and whole numbers in it are read back with a fraction.
+    """
+    tables = [table.assign(experiment=name) for name, table in fingerprints.items()]
+    empty = pd.DataFrame({"experiment": []})
+    together = pd.concat(tables or [empty], ignore_index=True)
+    return together.astype(dict.fromkeys(together.select_dtypes("float32"), "float64"))
+
+
+def run_keys(runs: pd.DataFrame) -> list[str]:
+    """The columns of fingerprints that tell runs apart: all but their digest and numbers."""
+    numbers = {"digest", *runs.select_dtypes("float")}
+    return [str(name) for name in runs if name not in numbers]
+
+
+def judge_again(
+    evidence: pd.DataFrame, families: Iterable[Mapping[str, Test]], robustness: Sequence[str] = ()
+) -> dict[str, Verdict]:
+    """The verdicts that follow from the reference's evidence.
+
+    Args:
+        evidence: what `collect_evidence` returned.
+        families: tests by claim of those that share the correction for many tests.
+        robustness: texts in the names of cells that do not count.
+
+    Claims that it has no evidence of are left out.
+    """
+    own = {
+        claim: table.dropna(axis="columns", how="all") for claim, table in evidence.groupby("claim")
+    }
+    verdicts: dict[str, Verdict] = {}
+    for family in families:
+        known = [
+            Judged(claim, test, own[claim], robustness)
+            for claim, test in family.items()
+            if claim in own
+        ]
+        verdicts |= judge(known)
+    return verdicts
+
+
+def _verdicts(folder: Path, text: str) -> dict[str, Verdict]:
+    found = _parsed(_Verdicts, folder, VERDICTS, text).verdicts
+    return {verdict.claim: verdict for verdict in found}
+
+
+def _read(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, name, f"cannot be read ({error})") from error
+
+
+def _read_table(folder: Path, name: str) -> pd.DataFrame:
+    try:
+        return read_numbers(folder / name)
+    except InputError as error:
+        raise _damaged(folder, name, "is damaged, or is another table") from error
+
+
+def _parsed(model: type[Parsed], folder: Path, name: str, text: str) -> Parsed:
+    try:
+        return model.parse_json(text, name)
+    except InputError as error:
+        wrong = error.message.partition("\n")[0].removeprefix(f"{name}: ")
+        raise _damaged(folder, name, f"is damaged ({wrong})") from error
+
+
+def _damaged(folder: Path, name: str, wrong: str) -> InputError:
+    return InputError(f"{folder / name}: {wrong}; {_REMEDY.format(folder.name)}")
+
+
+def _unlisted(folder: Path, manifest: Manifest) -> list[str]:
+    """Files that do not belong to the reference."""
+    names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    return [name for name in names if name not in manifest.files and name != MANIFEST]
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

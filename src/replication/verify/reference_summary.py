@@ -1,0 +1,138 @@
+"""A reference in short: what receipts are checked against, also when another one replaced it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import pandas as pd
+from pydantic import Field, model_validator
+
+from replication.base.errors import InputError
+from replication.base.provenance import digest
+from replication.base.strict import Strict
+from replication.judge.judgement import Outcome, Verdict
+from replication.study.registry import Number
+from replication.verify.reference import (
+    FINGERPRINTS,
+    MANIFEST,
+    VERDICTS,
+    Manifest,
+    Reference,
+    read_reference,
+)
+
+MOST = 10_000_000
+"""Of what is counted; a reference that is kept in git has far less of everything."""
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+Amount = Annotated[int, Field(ge=0, le=MOST)]
+Claim = Annotated[Number, Field(max_length=20)]
+"""Number of a claim."""
+Experiment = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
+"""Name of an experiment."""
+Bits = Mapping[int, Sequence[str]]
+"""The digests of an experiment's runs, by seed: of one there can be several."""
+
+
+class VerdictInShort(Strict):
+    """What of a verdict must be the same on every processor."""
+
+    verdict: Outcome | Literal["contradicted", "no effect", "inconclusive"]
+    """The verdict, or one by the rules of earlier references, see `EARLIER`."""
+    seeds: Amount
+    """Number of seeds behind each comparison."""
+    comparisons: Amount
+    """Number of comparisons that count."""
+    holding: Amount
+    """How many of them hold."""
+    decisions: Digest
+    """Of what each comparison says, by its cell."""
+
+    @model_validator(mode="after")
+    def _check_holding(self) -> Self:
+        if self.holding > self.comparisons:
+            raise ValueError(f"{self.holding} of {self.comparisons} comparisons cannot hold")
+        return self
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> "VerdictInShort":
+        """A verdict in short."""
+        decisions = sorted((item.cell, item.decision) for item in verdict.comparisons)
+        return VerdictInShort(
+            verdict=verdict.verdict,
+            seeds=verdict.seeds,
+            comparisons=len(verdict.counted),
+            holding=verdict.holding,
+            decisions=digest(decisions),
+        )
+
+
+class ReferenceInShort(Strict):
+    """What receipts are checked against."""
+
+    verdicts: dict[Claim, VerdictInShort]
+    """By number of the claim."""
+    runs: dict[Experiment, dict[int, list[Digest]]]
+    """Digests of runs, by experiment and seed."""
+
+    @classmethod
+    def of(cls, reference: Reference) -> "ReferenceInShort":
+        """A reference in short."""
+        return cls(
+            verdicts={
+                claim: VerdictInShort.of(verdict) for claim, verdict in reference.verdicts.items()
+            },
+            runs=bits_of_runs(reference.tables[FINGERPRINTS]),
+        )
+
+
+def bits_of_runs(fingerprints: pd.DataFrame) -> dict[str, dict[int, list[str]]]:
+    """The digests of runs by experiment and seed."""
+    found: dict[str, dict[int, list[str]]] = {}
+    columns = (fingerprints[name] for name in ("experiment", "seed", "digest"))
+    for experiment, seed, bits in zip(*columns, strict=True):
+        found.setdefault(str(experiment), {}).setdefault(int(seed), []).append(str(bits))
+    return found
+
+
+def reference_digest(folder: Path) -> str:
+    """Digest of all files of a reference but its manifest; new code alone does not change it.
+
+    Raises:
+        InputError: if it has no manifest, or a damaged one.
+    """
+    path = folder / MANIFEST
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+    return digest(Manifest.parse_json(text, str(path)).files)
+
+
+def read_in_short(folder: Path) -> tuple[str, ReferenceInShort]:
+    """Read the digest of a reference, and the reference in short.
+
+    Raises:
+        InputError: if it is missing or damaged, or what is read was changed after it was made.
+    """
+    found = reference_digest(folder)
+    reference, changed = read_reference(folder)
+    for name in (VERDICTS, FINGERPRINTS):
+        if name in changed:
+            raise InputError(f"{folder / name}: was changed after it was made; restore it with git")
+    return found, ReferenceInShort.of(reference)
+
+
+def to_lines(data: Any, depth: int = 0) -> str:
+    """JSON with a line per claim, experiment and difference."""
+    if depth == 2 or not data or not isinstance(data, dict | list):
+        return json.dumps(data, ensure_ascii=False)
+    below = " " * (depth + 1)
+    if isinstance(data, dict):
+        begin, end = "{}"
+        items = [f"{json.dumps(key)}: {to_lines(value, depth + 1)}" for key, value in data.items()]
+    else:
+        begin, end = "[]"
+        items = [to_lines(value, depth + 1) for value in data]
+    inner = ",\n".join(below + item for item in items)
+    return f"{begin}\n{inner}\n{' ' * depth}{end}"

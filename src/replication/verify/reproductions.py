@@ -1,0 +1,312 @@
+"""Receipts of verifications by others: kept in git, checked against the reference, tabulated."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from replication.base.commit import git
+from replication.base.errors import InputError
+from replication.base.provenance import digest
+from replication.base.storage import write_text
+from replication.base.strict import shown, unknown_key
+from replication.verify.differences import DECIDED
+from replication.verify.receipt import REMEDY, Receipt, Runs, read_receipt
+from replication.verify.reference import (
+    FINGERPRINTS,
+    MANIFEST,
+    VERDICTS,
+    find_references,
+    reference_folder,
+)
+from replication.verify.reference_summary import (
+    Bits,
+    ReferenceInShort,
+    VerdictInShort,
+    read_in_short,
+    to_lines,
+)
+
+FOLDER = "reproductions"
+NAME = re.compile(r"\d{4}-\d\d-\d\d-[\w.-]+\.json", re.ASCII)
+"""Of a receipt's file."""
+EARLIER = "earlier"
+"""Beside a study's receipts: the references that it had before, in short, by their digest."""
+CLOCKS = timedelta(days=1)
+"""How far those of two machines may be apart."""
+COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
+"""What a table shows of a receipt."""
+
+SUMMARY = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
+"""What a table shows of all receipts of one study, processor and version of PyTorch."""
+
+
+class Reproduction(NamedTuple):
+    """A receipt that was sent in."""
+
+    receipt: Receipt
+    """What was found."""
+    is_current: bool
+    """Whether it was compared with the reference that the study has now."""
+
+    @property
+    def computed_on(self) -> str:
+        """The processor, what it was told to compute as, and the GPU."""
+        machine = self.receipt.machine
+        emulated = (f"emulating {name}={value}" for name, value in machine.emulated.items())
+        gpu = [f"GPU {machine.gpu}"] if machine.gpu else []
+        return ", ".join([machine.processor, *emulated, *gpu])
+
+    @property
+    def verdicts(self) -> str:
+        """How many agree, and with which reference."""
+        return _verdicts(self.receipt) + ("" if self.is_current else ", with an earlier reference")
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The cells of a table with the columns `COLUMNS`."""
+        receipt = self.receipt
+        return (
+            f"{receipt.date:%Y-%m-%d}",
+            self.computed_on,
+            receipt.machine.system,
+            receipt.packages.get("torch", ""),
+            receipt.level if receipt.settings == "default" else f"{receipt.level}, other settings",
+            self.verdicts,
+            _runs(receipt),
+            receipt.by or "",
+        )
+
+
+def all_reproductions(root: Path) -> list[Reproduction]:
+    """Those of all studies.
+
+    Args:
+        root: the project's folder.
+
+    Raises:
+        InputError: one sentence, if one is of no study, of the future, or cannot be what it says,
+            see `check`.
+    """
+    folder = root / FOLDER
+    studies = sorted(path.name for path in folder.glob("*/")) if folder.is_dir() else []
+    found = [item for study in studies for item in reproductions(root, study)]
+    # Here alone, where receipts are let in: a page can be made whatever clock and git say.
+    for study in studies:
+        _check_earlier(root, study)
+    for receipt, _ in found:
+        if receipt.date > datetime.now(UTC) + CLOCKS:
+            raise InputError(
+                f"{folder / receipt.study}: the receipt of {receipt.date} is of the future by the"
+                f" clock of this machine; set the clock, or {REMEDY}"
+            )
+    return found
+
+
+def reproductions(root: Path, study: str) -> list[Reproduction]:
+    """Those of one study, the oldest first; arguments and errors as in `all_reproductions`."""
+    folder = root / FOLDER / study
+    if not (paths := _receipts(folder)):
+        return []
+    if study not in (known := find_references(root)):
+        told = unknown_key(study, known).replace("known keys", "studies").replace("key", "study")
+        raise InputError(f"{root / FOLDER}: {told}")
+    present, reference = read_in_short(reference_folder(root, study))
+    found: list[Reproduction] = []
+    kept: dict[str, Receipt] = {}
+    for path in paths:
+        if path.is_symlink() or not NAME.fullmatch(path.name):
+            raise InputError(
+                f"{folder}: the name of {shown(path.name)} is no <date>-<processor>.json; name it"
+                " like 2026-01-31-epyc.json"
+            )
+        receipt = read_receipt(path)
+        if twin := next((name for name, other in kept.items() if receipt == other), None):
+            raise InputError(f"{path}: is the same as {twin}; delete one of them")
+        kept[path.name] = receipt
+        if receipt.study != study:
+            raise InputError(f"{path}: is of the study {receipt.study}; move it to that folder")
+        is_current = receipt.reference == present
+        check(path, receipt, reference if is_current else _earlier(path, receipt))
+        found.append(Reproduction(receipt, is_current))
+    return sorted(found, key=lambda item: item.receipt.date)
+
+
+def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
+    """The cells of a table with the columns `SUMMARY`; the oldest come first, as in `found`.
+
+    Receipts of other settings are not counted: their verdicts are on something else.
+    """
+    alike: dict[tuple[str, ...], list[Reproduction]] = {}
+    for item in found:
+        receipt = item.receipt
+        if receipt.settings != "default":
+            continue
+        key = (receipt.study, item.computed_on, receipt.packages.get("torch", ""))
+        alike.setdefault(key, []).append(item)
+    return [
+        (
+            *key,
+            str(len(items)),
+            f"{items[-1].receipt.date:%Y-%m-%d}",
+            items[-1].verdicts,
+            _runs(items[-1].receipt),
+        )
+        for key, items in alike.items()
+    ]
+
+
+def compared(root: Path, study: str) -> list[Path]:
+    """The receipts of a study and the files of its reference that they are checked against.
+
+    Arguments as in `reproductions`. None, if there is no receipt.
+    """
+    folder = root / FOLDER / study
+    if not (found := _receipts(folder)):
+        return []
+    place = reference_folder(root, study)
+    checked = (place / name for name in (MANIFEST, VERDICTS, FINGERPRINTS))
+    earlier = sorted((folder / EARLIER).glob("*.json"))
+    return [*found, *earlier, *(path for path in checked if path.is_file())]
+
+
+def check(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
+    """Refuse a receipt that calls agreement what is none, or counts what the reference has not.
+
+    Args:
+        path: of the receipt.
+        receipt: what it says.
+        reference: what it was compared with.
+
+    Raises:
+        InputError: names the first claim or experiment that there is not, or about which it is
+            wrong.
+    """
+    for wrong in _wrong(receipt, reference):
+        raise InputError(f"{path}: {wrong}; {REMEDY}")
+
+
+def record_earlier(root: Path, study: str, name: str, earlier: ReferenceInShort) -> None:
+    """Keep what receipts are checked against of a reference that is replaced.
+
+    Args:
+        root: the project's folder.
+        study: name of the study.
+        name: digest of the reference.
+        earlier: what is kept.
+    """
+    path = root / FOLDER / study / EARLIER / f"{name}.json"
+    write_text(path, to_lines(earlier.model_dump(mode="json")) + "\n")
+
+
+def _receipts(folder: Path) -> list[Path]:
+    """Everything in a folder but what is hidden or of earlier references, in order."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in found if not path.name.startswith(".") and path.name != EARLIER)
+
+
+def _earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
+    """The reference, replaced since, that a receipt was compared with."""
+    kept = path.parent / EARLIER / f"{receipt.reference}.json"
+    if not kept.is_file():
+        raise InputError(
+            f"{path}: was compared with a reference that {receipt.study} never had; {REMEDY}, from"
+            " a commit of the main branch"
+        )
+    try:
+        text = kept.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{kept}: cannot be read ({error}); restore it with git") from error
+    return ReferenceInShort.parse_json(text, str(kept))
+
+
+def _check_earlier(root: Path, study: str) -> None:
+    """Make sure that git had every earlier reference that receipts may name, as far as it says."""
+    kept = sorted((root / FOLDER / study / EARLIER).glob("*"))
+    place = (reference_folder(Path(), study) / MANIFEST).as_posix()
+    commits = git(root, "log", "--format=%H", "--", place) if kept else None
+    if not commits or git(root, "rev-parse", "--is-shallow-repository") != "false":
+        return
+    manifests = (git(root, "show", f"{commit}:{place}") or "{}" for commit in commits.split())
+    were = {digest(json.loads(text).get("files")) for text in manifests}
+    for path in kept:
+        if path.is_symlink() or path.suffix != ".json" or path.stem not in were:
+            raise InputError(
+                f"{path}: {study} never had such a reference in git; delete the file, which"
+                " `snakemake reference` alone writes"
+            )
+
+
+def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+    """What of a receipt cannot be, in words."""
+    opposite = 0
+    for claim, found in receipt.verdicts.items():
+        if (known := reference.verdicts.get(claim)) is None:
+            yield f"the study has no verdict on {claim}"
+            continue
+        if found.agrees != found.is_that_of(known):
+            told, is_so = ("agrees", "does not") if found.agrees else ("does not agree", "does")
+            yield f"says that the verdict on {claim} {told} with the reference, but it {is_so}"
+        opposite += _is_difference(found, known)
+    for name, runs in receipt.runs.items():
+        if name in reference.runs:
+            yield from _wrong_runs(name, runs, reference.runs[name])
+        else:
+            yield f"the study has no runs of {name}"
+    if receipt.settings != "default":
+        return
+    if opposite > receipt.differences:
+        yield f"has {opposite} verdicts that are not the reference's, but fewer differences"
+    if receipt.level == "full" and not receipt.differences:
+        yield from _missing(receipt, reference)
+
+
+def _wrong_runs(name: str, runs: Runs, known: Bits) -> Iterator[str]:
+    if not (same := runs.same_of(known)):
+        yield f"has runs of {name} by seeds that the reference has not"
+    elif not len(same) <= runs.number <= sum(map(len, same.values())):
+        yield f"counts {runs.number} runs of {name}, which the reference has not"
+    elif (runs.agreement == "bit for bit") != runs.are_those_of(known):
+        told, is_so = "are", "are not"
+        if runs.agreement != "bit for bit":
+            told, is_so = is_so, told
+        yield f"says that the runs of {name} {told} the reference's bit for bit, but they {is_so}"
+
+
+def _is_difference(found: VerdictInShort, known: VerdictInShort) -> bool:
+    """Whether a verdict is another one than the reference's by every tolerance.
+
+    Where training amplifies rounding, another one may be undecided, or the only one to be decided.
+    """
+    return found.seeds != known.seeds or (
+        found.verdict != known.verdict and (found.verdict in DECIDED) == (known.verdict in DECIDED)
+    )
+
+
+def _missing(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+    """What is not told, although everything was verified without a difference."""
+    all_told = "verified everything without a difference, but tells"
+    for claim in sorted(reference.verdicts.keys() - receipt.verdicts.keys()):
+        yield f"{all_told} no verdict on {claim}"
+    for name, known in sorted(reference.runs.items()):
+        runs = receipt.runs.get(name)
+        number = sum(map(len, known.values()))
+        if runs is None or runs.number < number:
+            yield f"{all_told} {runs.number if runs else 'none'} of {number} runs of {name}"
+
+
+def _verdicts(receipt: Receipt) -> str:
+    agreeing = sum(verdict.agrees for verdict in receipt.verdicts.values())
+    told = f"{agreeing} of {len(receipt.verdicts)} agree" if receipt.verdicts else "none computed"
+    return f"{told}, {receipt.differences} differences" if receipt.differences else told
+
+
+def _runs(receipt: Receipt) -> str:
+    """How many agree bit for bit, and how many otherwise."""
+    numbers: Counter[str] = Counter()
+    for runs in receipt.runs.values():
+        numbers[runs.agreement] += runs.number
+    return ", ".join(f"{number} {agreement}" for agreement, number in numbers.items()) or "none"

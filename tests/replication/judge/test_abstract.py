@@ -1,0 +1,255 @@
+"""Sentences of an abstract have marks that follow from the verdicts on their claims."""
+
+import json
+import re
+
+import pytest
+
+from replication.base.errors import InputError
+from replication.documents.generate import check_sentences
+from replication.judge.abstract import (
+    MARKS,
+    OTHER_WORDS,
+    by_version,
+    decided_by,
+    in_short,
+    mark,
+    marked,
+    plain,
+    said,
+    to_lines,
+)
+from replication.judge.judgement import Comparison, Verdict
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
+from replication.study.registry import LATE, Registry
+
+STUDIES = find_studies()
+JOBS = Jobs.of(configure({}, STUDIES), STUDIES)
+PAPERS = [study.registry for study in JOBS.studies.values() if study.registry.url]
+
+
+def verdict(claim: str, outcome: str, holding: int = 0, others: int = 0) -> Verdict:
+    cells = ["holds"] * holding + ["open"] * others
+    comparisons = [
+        Comparison(cell=str(number), estimate=0, decision=decision)
+        for number, decision in enumerate(cells)
+    ]
+    return Verdict(claim=claim, verdict=outcome, summary="s", seeds=5, comparisons=comparisons)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (["verified", "replicated", "reproduced"], "holds"),
+        (["replicated", "does not hold"], "in part"),
+        (["replicated", "open"], "in part"),
+        (["replicated", "not tested"], "in part"),
+        (["in part"], "in part"),
+        (["in part", "does not hold"], "in part"),
+        (["does not hold"], "does not hold"),
+        (["does not hold", "open"], "does not hold"),
+        (["open", "not tested"], "open"),
+        (["not tested", "not tested"], "not tested"),
+    ],
+)
+def test_a_mark_follows_from_the_verdicts(verdicts, expected):
+    assert mark(verdicts) == expected
+    assert expected in MARKS
+
+
+TEST = {"kind": "interval", "lower": 0}
+SHOWN = {
+    "where": "Figure 1",
+    "statement": "It rises.",
+    "quote": {"words": "It rises.", "place": "Section 1"},
+    "quantity": "rise",
+    "expected": "above 0",
+    "measure": "learning.rise",
+    "data": [{"experiment": "main", "metric": "error"}],
+    "test": TEST,
+    "why": "It is a direction.",
+}
+SENTENCES = [
+    {"words": "Much is known.", "mark": "no empirical statement", "why": "Scene."},
+    {"words": "A holds,", "claims": ["A1", "A2"]},
+    {"words": "on text, too.", "study": "other"},
+    {"words": "B was seen.", "claims": ["B1"]},
+]
+
+
+def registry(*abstracts: dict, **keys: object) -> Registry:
+    """One with the claims A1, A2 of a scale of its own, and B1."""
+    claims = [SHOWN | {"id": "A1"}, SHOWN | {"id": "A2", "scale": "a toy"}, SHOWN | {"id": "B1"}]
+    return Registry.parse(
+        {
+            "abstracts": [*abstracts] or [{"version": "v1", "sentences": SENTENCES}],
+            "title": "T",
+            "authors": "A",
+            "venue": "V",
+            "figures": {},
+            "claims": claims,
+            "methods": [],
+            **keys,
+        },
+        "registry",
+    )
+
+
+def linked(claim: str, study: str | None) -> str:
+    return f"[{claim}](#{study or 'own'})"
+
+
+def test_every_sentence_is_marked_in_order():
+    verdicts = {"A1": verdict("A1", "replicated", 2), "A2": verdict("A2", "in part", 1, 1)}
+    paper = registry()
+    found = marked(paper, paper.abstracts[0], verdicts)
+    marks = [each.mark for each in found]
+    assert marks == ["no empirical statement", "in part", None, "not tested"]
+    assert [decided_by(each, linked) for each in found] == [
+        "Scene.",
+        "[A1](#own), [A2](#own) (in part, 1 of 2 hold)",
+        "see other",
+        "[B1](#own) (not tested)",
+    ]
+    assert [each.scales for each in found] == [
+        [], ["the paper's own, 5 seeds", "a toy, 5 seeds"], [], []
+    ]  # fmt: skip
+    assert paper.abstracts[0].text == "Much is known. A holds, on text, too. B was seen."
+
+
+def test_a_sentence_of_the_other_study_has_the_mark_that_it_has_there():
+    words = "on text, too."
+    there = registry({"version": "v1", "sentences": [{"words": words, "claims": ["A1"]}]})
+    elsewhere = {words: marked(there, there.abstracts[0], {"A1": verdict("A1", "open", 0, 3)})[0]}
+    paper = registry()
+    found = marked(paper, paper.abstracts[0], {}, elsewhere)[2]
+    assert found.mark == "open"
+    assert decided_by(found, linked) == "[A1](#other) (open, 0 of 3 hold)"
+
+
+def test_a_later_version_has_only_what_no_earlier_one_says():
+    second = [{"words": "Much is known.", "mark": "no empirical statement", "why": "Scene."}]
+    second += [{"words": "B was shown.", "claims": ["B1"]}]
+    first = {"version": "v1", "sentences": SENTENCES}
+    paper = registry(first, {"version": "v2", "sentences": second})
+    found = by_version(paper, {"B1": verdict("B1", "replicated", 1)})
+    assert list(found) == ["v1", f"v2{OTHER_WORDS}"]
+    assert [each.sentence.words for each in found[f"v2{OTHER_WORDS}"]] == ["B was shown."]
+    counts = in_short(paper, {"B1": verdict("B1", "replicated", 1)})
+    assert list(counts) == ["v1", "v2"]
+    # A sentence that another study decides whose verdicts are not at hand has no mark.
+    assert {name: count for name, count in counts["v1"].items() if count} == {
+        "holds": 1,
+        "not tested": 1,
+        "no empirical statement": 1,
+    }
+
+
+def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
+    assert said(verdict("A", "replicated", 3)) == "replicated"
+    assert said(verdict("A", "open", 0, 1)) == "open"
+    assert said(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2 hold"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        ({"words": "A."}, "names the claims that decide it"),
+        ({"words": "A.", "claims": ["C1"], "study": "other"}, "names the claims that decide it"),
+        ({"words": "A.", "mark": "not tested"}, "has a mark and says why"),
+        ({"words": "A.", "claims": ["C1"], "why": "so"}, "has a mark and says why"),
+        ({"words": "A.", "claims": ["C1", "C1"]}, "C1 is repeated"),
+        ({"words": "A.", "claims": ["C9"]}, "abstracts: unknown key 'C9'"),
+        ({"words": "A.", "claims": ["F1"]}, "F1 is a finding or has no quote; only what"),
+        ({"words": "A.", "claims": ["F2"]}, "F2 is a finding or has no quote; only what"),
+        ({"words": "A.", "mark": "holds", "why": "I say so"}, "'not tested' or 'no empirical"),
+    ],
+)
+def test_a_sentence_that_nothing_decides_is_refused(sentence, message):
+    claims = [{**SHOWN, "id": "C1"}]
+    claims += [{**SHOWN, "id": "F1", "quote": None}, {**SHOWN, "id": "F2", "kind": "finding"}]
+    with pytest.raises(InputError, match=re.escape(message)):
+        registry({"version": "v1", "sentences": [sentence]}, claims=claims)
+
+
+@pytest.mark.parametrize("registry", PAPERS, ids=[paper.title for paper in PAPERS])
+def test_every_paper_begins_with_its_abstract(registry):
+    assert registry.abstracts
+    for abstract in registry.abstracts:
+        assert "  " not in abstract.text
+        judged = [sentence for sentence in abstract.sentences if sentence.mark is None]
+        assert judged
+    assert next(iter(json.loads(registry.model_dump_json()))) == "abstracts"
+
+
+def test_the_abstract_is_a_table_with_its_scales_below():
+    verdicts = {name: verdict(name, "replicated", 1) for name in ("A1", "A2", "B1")}
+    lines = to_lines(registry(), verdicts, link=linked)
+    assert lines[0] == "| the abstract of v1 |  | decided by |"
+    assert lines[3] == "| A holds, | **holds** <sup>1, 2</sup> | [A1](#own), [A2](#own) |"
+    assert lines[4] == "| on text, too. | **judged there** | see other |"
+    assert lines[5] == "| B was seen. | **holds** <sup>1</sup> | [B1](#own) |"
+    scales = "<sup>1</sup> the paper's own, 5 seeds; <sup>2</sup> a toy, 5 seeds"
+    assert lines[7] == f"Judged at this scale: {scales}."
+
+
+def test_the_scale_of_the_paper_is_told_where_ours_is_smaller():
+    paper = registry(scale="tiny; the paper's models are large.")
+    lines = to_lines(paper, {"A1": verdict("A1", "replicated", 1)})
+    assert lines[-2] == (
+        "Judged at this scale: <sup>1</sup> tiny, 5 seeds. The paper's models are large."
+    )
+
+
+def test_what_was_declared_late_or_answered_is_told_beside_its_number():
+    late = {**SHOWN, "id": "A1", "declared_late": True}
+    answered = {**SHOWN, "id": "A2", "answer": "We disagree.", "declared_late": True}
+    paper = registry(claims=[late, answered, {**SHOWN, "id": "B1"}])
+    verdicts = {"A1": verdict("A1", "replicated", 1), "A2": verdict("A2", "open", 0, 2)}
+    lines = to_lines(paper, verdicts)
+    assert (
+        "A1 (declared late), A2 (open, 0 of 2 hold; declared late; the authors answer)" in lines[3]
+    )
+    assert paper.claims[1].remarks == f"{LATE} The authors: We disagree."
+
+
+def test_marks_of_latex_are_not_shown():
+    words = r"By \emph{this} and that, \url{https://a.org/b}."
+    assert plain(words) == "By this and that, https://a.org/b."
+
+
+def test_a_scale_is_told_as_text():
+    paper = registry(scale="<b>tiny</b>; the paper's are large")
+    lines = to_lines(paper, {"A1": verdict("A1", "replicated", 1)})
+    assert "<sup>1</sup> &lt;b>tiny&lt;/b>, 5 seeds" in lines[-2]
+
+
+def test_a_version_that_is_there_twice_is_refused():
+    twice = [{"version": "v1", "sentences": SENTENCES[:1]}] * 2
+    with pytest.raises(InputError, match="v1 is repeated"):
+        registry(*twice)
+
+
+def test_a_sentence_that_a_later_version_decides_otherwise_is_shown_again():
+    again = [SENTENCES[0], {**SENTENCES[1], "claims": ["B1"]}]
+    paper = registry(
+        {"version": "v1", "sentences": SENTENCES}, {"version": "v2", "sentences": again}
+    )
+    (_, (name, rows)) = by_version(paper, {}).items()
+    assert name == f"v2{OTHER_WORDS}"
+    assert [each.sentence.claims for each in rows] == [["B1"]]
+
+
+@pytest.mark.parametrize("study", ["nowhere", "own", "undecided"])
+def test_a_sentence_that_the_other_study_does_not_decide_is_refused(study):
+    elsewhere = [{"words": "on text, too.", "study": study}]
+    own = registry({"version": "v1", "sentences": elsewhere})
+    other = registry({"version": "v1", "sentences": [{"words": "on text, too.", "claims": ["A1"]}]})
+    papers = {"own": own, "undecided": registry(), "other": other}
+    words = f"own: abstracts: {study} does not decide 'on text, too.'; name the study"
+    with pytest.raises(InputError, match=re.escape(words)):
+        check_sentences(papers)
+    moved = {"version": "v1", "sentences": [{"words": "on text, too.", "study": "other"}]}
+    check_sentences({"own": registry(moved), "other": other})

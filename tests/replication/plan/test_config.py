@@ -1,0 +1,205 @@
+"""The configuration refuses what it does not know, and what is generated from it is current."""
+
+import difflib
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated, Literal
+
+import jsonschema
+import pytest
+import yaml
+from conftest import DEFAULTS, JOBS, ROOT, STUDIES, changed
+from pydantic import Field
+
+from replication.base.errors import InputError
+from replication.base.strict import REMOVABLE, Name, Strict
+from replication.base.yaml_files import read_yaml
+from replication.documents.generate import generated_files
+from replication.plan.configuration import configuration_type, configure, defaults
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
+
+
+def test_generated_files_are_current():
+    for path, generated in generated_files().items():
+        difference = difflib.unified_diff(
+            (ROOT / path).read_text().splitlines(),
+            generated.splitlines(),
+            path,
+            "generated",
+            lineterm="",
+        )
+        assert not (text := "\n".join(difference)), f"run python -m replication generate\n{text}"
+
+
+def test_default_file_changes_nothing():
+    read = configure(read_yaml(ROOT / "config/config.yaml"), STUDIES)
+    assert read.yaml == DEFAULTS.yaml
+
+
+OVERLAYS = {
+    "nothing": {},
+    "what all studies share": read_yaml(ROOT / "config/config.yaml"),
+    "every study": defaults(STUDIES),
+    "one key": {"example": {"experiments": {"printed": {"training": {"updates": 3}}}}},
+    "one key of a figure": {"example": {"figures": {"fig1": {"experiment": "replication"}}}},
+    **{
+        str(path.relative_to(ROOT)): read_yaml(path)
+        for study in STUDIES.values()
+        for path in sorted(study.folder.glob("*_scale.yaml"))
+    },
+}
+
+
+def commands() -> list[tuple[str, Path]]:
+    """What the heads of overlays say how to run them, with the overlay."""
+    paths = [ROOT / "config/quick.yaml", *(ROOT / "src").glob("*/*/*.yaml")]
+    return [
+        (command, path)
+        for path in sorted(paths)
+        for command in re.findall(r"^# +(snakemake .*)$", path.read_text(), re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize(("command", "path"), commands(), ids=lambda value: str(value)[-60:])
+def test_the_command_in_the_head_of_an_overlay_can_be_planned(command, path):
+    """With all that it needs, such as a GPU."""
+    _, target, *options = shlex.split(command)
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    assert ROOT / given["--configfile"] == path
+    overlay = read_yaml(path)
+    for item in [given["--config"]] if "--config" in given else []:
+        key, _, value = item.partition("=")
+        overlay[key] = yaml.safe_load(value)
+    studies = {target: STUDIES[target]} if target in STUDIES else STUDIES
+    assert target in {*STUDIES, "figures"}
+    Jobs.of(configure(overlay, studies), studies)
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return jsonschema.Draft202012Validator(
+        json.loads((ROOT / "config/config.schema.json").read_text())
+    )
+
+
+class Removing(Strict):
+    """A section with mappings of both kinds."""
+
+    by_pattern: Annotated[dict[Name, int], REMOVABLE] = {}
+    by_choice: Annotated[dict[Literal["a", "b"], int], Field(min_length=1), REMOVABLE] = {"a": 1}
+
+
+def test_null_removes_a_name_and_the_schema_takes_it():
+    given = {"by_pattern": {"x": None, "y": 1}, "by_choice": {"a": None, "b": 2}}
+    found = Removing.parse(given, "here")
+    assert (found.by_pattern, found.by_choice) == ({"y": 1}, {"b": 2})
+    schema = jsonschema.Draft202012Validator(Removing.model_json_schema())
+    assert schema.is_valid(given)
+    assert not schema.is_valid({"by_pattern": {"x": "one"}})
+    assert not schema.is_valid({"by_choice": {"c": None}})
+    with pytest.raises(InputError, match="by_choice: must not be empty"):
+        Removing.parse({"by_choice": {"a": None}}, "here")
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_the_schema_takes_overlays(schema, name):
+    configure(OVERLAYS[name], STUDIES)
+    assert list(schema.iter_errors(OVERLAYS[name])) == []
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        {"exmple": {}},
+        {"computation": {"device": "gpu"}},
+        {"example": {"experiments": {"printed": {"training": {"update": 3}}}}},
+        {"example": {"experiments": {"printed": {"training": {"updates": 0}}}}},
+        {"example": {"figures": {"fig1": {"experimnt": "replication"}}}},
+    ],
+)
+def test_the_schema_refuses_what_a_run_refuses(schema, overlay):
+    with pytest.raises(InputError):
+        configure(overlay, STUDIES)
+    assert not schema.is_valid(overlay)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("exmple", {}, "unknown key 'exmple'; did you mean 'example'?"),
+        ("example.experimnts", {}, "unknown key 'experimnts'; did you mean 'experiments'?"),
+        ("computation.devices", "cpu", "unknown key 'devices'; did you mean 'device'?"),
+        ("computation.device", "gpu", "'cpu' or 'cuda'"),
+        ("computation.seeds_per_job", 0, "greater than or equal to 1"),
+        ("example.experiments.printed.training.updates", 0, "printed > training > updates: "),
+    ],
+)
+def test_wrong_value_is_named(path, value, message):
+    with pytest.raises(InputError) as error:
+        configuration_type(STUDIES).parse(changed(path, value), "configuration")
+    assert message in error.value.message
+    assert error.value.message.startswith("configuration: ")
+
+
+def test_the_documentation_names_every_key_and_where_its_default_stands():
+    text = (ROOT / "docs/configuration.md").read_text()
+    for name, study in STUDIES.items():
+        place = study.folder.relative_to(ROOT) / "config.yaml"
+        assert f"## `{name}`" in text
+        assert f"Defaults: `{place}`." in text
+    assert "| `computation.seeds_per_job` | integer ≥ 1 or null | `None` |" in text
+    assert "| `example.experiments.<name>.training.updates` | integer ≥ 1 | required |" in text
+
+
+def test_environment_file_says_the_same_as_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    python, pip, packages = environment["dependencies"]
+    assert (python, pip) == ("python=3.11", "pip")
+    assert packages == {"pip": ["-r requirements.lock", "-e ."]}
+
+
+def test_lock_pins_every_package_once():
+    lines = [
+        line
+        for line in (ROOT / "requirements.lock").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
+    names = [line.split("==")[0] for line in lines]
+    assert all("==" in line for line in lines)
+    assert len(set(names)) == len(names)
+    assert "torch==2.13.0" in lines
+
+
+@pytest.mark.parametrize("name", ["computation", "yaml", "section"])
+def test_a_study_with_the_name_of_something_else_is_refused(name):
+    with pytest.raises(InputError, match=f"a study cannot be called {name}; rename the folder"):
+        configuration_type({name: find_studies()["example"]})
+
+
+@pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["example"]])
+def test_an_unknown_study_is_refused(choice):
+    with pytest.raises(InputError, match="study: unknown key"):
+        JOBS.selected(choice)
+
+
+def test_studies_are_chosen_by_name():
+    both = ["example", "scan_and_snap"]
+    assert JOBS.selected(" example,scan_and_snap, example") == both
+
+
+@pytest.mark.parametrize(
+    "text", ["a: 1\nb: 2\na: 3\n", "x: {lower: 1, upper: 2, lower: 3}\n", "[{k: 1}, {k: 1, k: 1}]"]
+)
+def test_a_key_that_stands_twice_is_refused(tmp_path, text):
+    (tmp_path / "my.yaml").write_text(text)
+    with pytest.raises(InputError, match=r"my\.yaml: cannot be read \(the key .* stands twice"):
+        read_yaml(tmp_path / "my.yaml")
+
+
+def test_merged_and_repeated_parts_are_no_key_that_stands_twice(tmp_path):
+    text = "a: &a {x: 1, y: 2}\nb: {<<: *a, y: 3}\nc: {<<: [*a, {z: 1}], x: 4}\n"
+    (tmp_path / "my.yaml").write_text(text)
+    assert read_yaml(tmp_path / "my.yaml")["b"] == {"x": 1, "y": 3}

@@ -1,0 +1,68 @@
+"""What training costs, and where it is refused."""
+
+import pytest
+
+from replication.base.errors import InputError
+from replication.base.strict import Strict
+from replication.plan.configuration import Computation, configure
+from replication.plan.cost import (
+    CORE,
+    DAY,
+    MOST_DAYS,
+    REST,
+    Records,
+    cost_rows,
+    costs,
+    refuse_without_gpu,
+)
+from replication.plan.jobs import Jobs
+from replication.study.contract import Experiment, Job, find_studies
+
+
+def experiment(days):
+    job = Job("runs", Strict(), operations=days * DAY * CORE)
+    return Experiment(runs={"one": job, "other": job}, metrics={})
+
+
+def test_training_of_many_days_needs_a_gpu():
+    few, many = experiment(MOST_DAYS / 4), experiment(MOST_DAYS)
+    refuse_without_gpu("study", [few, few], Computation())
+    told = r"^study: training would take one core about 250 days, .* computation > device: cuda$"
+    with pytest.raises(InputError, match=told):
+        refuse_without_gpu("study", [many, few], Computation())
+    refuse_without_gpu("study", [many, few], Computation(device="cuda"))
+
+
+def test_costs_sum_up_what_is_recorded_of_every_experiment():
+    found = find_studies()
+    study = Jobs.of(configure({}, {"example": found["example"]}), {"example": found["example"]})
+    runs = [*study.studies["example"].experiments["replication"].runs]
+    first, *others = (f"logs/example/runs/replication/{run}" for run in runs)
+    metrics = study.studies["example"].experiments["replication"].metrics
+    measured = {f"logs/example/metrics/replication/{name}": 30.0 for name in metrics}
+    seconds = measured | {
+        first: 60.0,
+        "logs/example/data/x": 6.0,
+        "logs/figures/example/fig1.svg": 6.0,
+    }
+    rows = costs(study.studies["example"], Records(seconds, {first: 512.0}))
+    by_name = {row.what: row for row in rows}
+    replication = by_name["replication"]
+    # The run that is not recorded takes as long as the one beside it.
+    assert replication.minutes == len(runs) + len(measured) / 2
+    assert (replication.runs, replication.unknown, replication.mib) == (len(runs), 0, 512.0)
+    assert others, "a run that is not recorded"
+    printed = study.studies["example"].experiments["printed"]
+    assert by_name["printed"].unknown == len(printed.runs) + len(printed.metrics)
+    assert by_name[REST].minutes == pytest.approx(0.2)
+    assert rows[-1].minutes == pytest.approx(replication.minutes + 0.2)
+    assert cost_rows(rows)[0] == ("printed", "1", "4 jobs not recorded", "not recorded")
+    assert cost_rows([replication])[0][2:] == (f"{replication.minutes:.1f}", "0.5")
+
+
+def test_variants_of_an_experiment_are_one_row():
+    found = find_studies()
+    study = Jobs.of(configure({}, found), found).studies["scan_and_snap"]
+    names = [row.what for row in costs(study, Records({}, {}))]
+    assert "variants of fig6_replication" in names
+    assert not [name for name in names if "-" in name]

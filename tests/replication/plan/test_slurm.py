@@ -1,0 +1,132 @@
+"""Jobs that an earlier run has left in Slurm's queue; `squeue` says what a test wants."""
+
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+from conftest import FIGURE, Template
+
+from replication.base.errors import InputError
+from replication.plan import recover, slurm
+
+QUEUE = """\
+12|RUNNING|{folder}|rule_runs_wildcards_example_printed_1
+13|PENDING|{folder}|rule_runs_wildcards_example_printed_2
+14|RUNNING|{folder}/elsewhere|rule_runs_wildcards_example_printed_1
+15|RUNNING|{folder}|an editor
+"""
+
+
+SLURM = SimpleNamespace(name="slurm")
+"""As much of Snakemake's executor as a run looks at before it starts."""
+
+
+class Queue:
+    """Stands in for Slurm's commands; `scancel` empties the queue."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.file = folder / "queue"
+        self.file.touch()
+        self.say(f"cat {self.file}")
+        self.program("scancel", f'echo "$@" > {folder}/cancelled; : > {self.file}')
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    def say(self, command: str) -> None:
+        self.program("squeue", command)
+
+    def program(self, name: str, command: str) -> None:
+        path = self.file.parent / name
+        path.write_text(f"#!/bin/sh\n{command}\n")
+        path.chmod(0o755)
+
+
+@pytest.fixture
+def queue(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Queue:
+    return Queue(tmp_path_factory.mktemp("slurm"), monkeypatch)
+
+
+def test_only_jobs_of_this_folder_count(tmp_path: Path, queue: Queue):
+    queue.file.write_text(QUEUE.format(folder=tmp_path))
+    assert slurm.jobs_in_queue(tmp_path) == [
+        ("12", "RUNNING", "rule_runs_wildcards_example_printed_1"),
+        ("13", "PENDING", "rule_runs_wildcards_example_printed_2"),
+    ]
+
+
+def test_a_run_refuses_while_jobs_are_left(tmp_path: Path, queue: Queue):
+    queue.file.write_text(QUEUE.format(folder=tmp_path))
+    with pytest.raises(InputError, match=r"^2 jobs of an earlier run .*\(12, 13\).* wait for them"):
+        slurm.prepare_run(tmp_path, SLURM)
+
+
+def test_a_run_refuses_while_slurm_is_silent(tmp_path: Path, queue: Queue):
+    queue.say("echo 'cannot reach the controller' >&2; exit 1")
+    with pytest.raises(InputError, match=r"Slurm does not say .*\(cannot reach the controller\)"):
+        slurm.prepare_run(tmp_path, SLURM)
+
+
+@pytest.mark.parametrize("executor", [None, SimpleNamespace(name="local")])
+def test_jobs_that_are_left_are_no_matter_of_other_executors(
+    tmp_path: Path, queue: Queue, executor: object
+):
+    queue.file.write_text(QUEUE.format(folder=tmp_path))
+    slurm.prepare_run(tmp_path, executor)
+
+
+def test_a_local_run_does_not_ask_slurm(template: Template, queue: Queue):
+    queue.say(f"touch {queue.file}.asked")
+    template.environment["PATH"] = os.environ["PATH"]
+    template.run("results/example/data/printed/1-5.npz")
+    assert not Path(f"{queue.file}.asked").exists()
+
+
+def test_a_run_on_a_cluster_refuses_in_one_sentence(template: Template, queue: Queue):
+    queue.file.write_text(QUEUE.format(folder=template.folder))
+    template.environment["PATH"] = os.pathsep.join(
+        [str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
+    profile = ("--workflow-profile", "profiles/cluster-generic")
+    output = template.run(FIGURE, *profile, succeed=False)
+    assert "2 jobs of an earlier run are still in Slurm's queue (12, 13)" in output
+    assert "Traceback" not in output
+    assert not (template.folder / "results").exists()
+
+
+@pytest.mark.usefixtures("warm_python")
+def test_recovery_refuses_while_jobs_are_left(tmp_path: Path, queue: Queue):
+    queue.file.write_text(QUEUE.format(folder=tmp_path))
+    refused = CliRunner().invoke(recover.main, [str(tmp_path)])
+    assert refused.exit_code == 1
+    assert "2 jobs of an earlier run are still in Slurm's queue (12, 13)" in refused.output
+
+    queue.say("exit 1")
+    assert CliRunner().invoke(recover.main, [str(tmp_path)]).exit_code == 0
+
+
+def test_jobs_are_listed_awaited_and_cancelled(
+    tmp_path: Path, queue: Queue, monkeypatch: pytest.MonkeyPatch
+):
+    queue.file.write_text(QUEUE.format(folder=tmp_path))
+    options = ["--directory", str(tmp_path)]
+    run = CliRunner().invoke
+    listed = run(slurm.main, [*options, "list"])
+    assert listed.output.splitlines()[0] == "12\tRUNNING\trule_runs_wildcards_example_printed_1"
+    assert len(listed.output.splitlines()) == 2
+
+    monkeypatch.setattr(slurm.time, "sleep", lambda seconds: queue.file.write_text(""))
+    assert run(slurm.main, [*options, "wait"]).output == "waiting for 2 jobs: 12, 13\n"
+
+    queue.file.write_text(QUEUE.format(folder=tmp_path))
+    assert run(slurm.main, [*options, "cancel"]).exit_code == 0
+    assert (queue.file.parent / "cancelled").read_text() == "12 13\n"
+
+
+def test_without_slurm_there_is_nothing_to_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    slurm.prepare_run(tmp_path, SLURM)
+    done = CliRunner().invoke(slurm.main, ["list"])
+    assert done.exit_code == 1
+    assert done.output == "Error: There is no `squeue` here; run this where you submit Slurm jobs\n"

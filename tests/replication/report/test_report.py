@@ -1,0 +1,271 @@
+"""The page: what stands in it, and what it refuses."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import JOBS, PAGE, ROOT, Template, counted
+from report_folder import CLAIMS, Folder
+
+from replication.base.commit import commit
+from replication.judge.judgement import OUTCOMES
+from replication.report import sources
+from replication.report.page_rule import figure_sources
+from replication.report.sources import FigureSources
+from replication.run.program import checksum
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Folder(tmp_path)
+
+
+# What stands in the page
+
+
+def test_same_bytes_twice(folder):
+    first = folder.html()
+    assert folder.html() == first
+    assert "abc1234-dirty" in first
+    assert str(folder.path) not in first.replace(str(folder.path / "verdicts"), "")
+
+
+def test_nothing_is_fetched_and_only_its_own_script_runs(folder):
+    html = folder.html()
+    links = re.findall(r'\s(?:src|href)="([^"]*)"', html)
+    assert {re.match(r"data:|#", link) is not None for link in links} == {True}
+    assert "@import" not in html
+    assert "url(" not in html
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
+    assert not re.search(r"\sstyle=|\son\w+=", re.sub("&lt;.*?&gt;", "", html))
+
+
+def test_hostile_text_stays_text(folder):
+    html = folder.html()
+    assert html.count("<script") == 1
+    assert "<img src=x" not in html
+    assert "&lt;script&gt;alert('η<sub>Y" in html
+    assert "A &lt;b&gt;Paper&lt;/b&gt;" in html
+
+
+def test_every_claim_has_its_place(folder):
+    html = folder.html()
+    places = {
+        name: re.findall(rf'id="claim-{name}".*?data-figure="(\w+)"', html)
+        for name, *_ in CLAIMS
+    }  # fmt: skip
+    assert places == {
+        "T1": ["none"], "T2a": ["fig6"], "T2b": ["fig6"], "T2c": ["fig6"], "T3": ["fig1"],
+        "T4": ["fig1"], "T5": ["none"], "E1": ["fig1"], "B": ["none"],
+    }  # fmt: skip
+    assert "Figures that are not drawn here</h3>" in html
+    assert "Theorems</h3>" in html
+    errata = html[html.index('<section id="errata"') :]
+    assert [name for name in places if f'id="claim-{name}"' in errata] == ["E1", "B"]
+    assert "What holds instead:</b> Note of E1" in errata
+    assert 'alt="Figure 1. Two curves that fall. Claims: T3 replicated; T4 in part; E1' in html
+
+
+def test_texts_of_figures_cite_their_own_tables(folder):
+    (folder.path / "fig1.csv").write_text("x,y\n1,2\n3,5\n")
+    (folder.path / "fig1.sha256").write_text(checksum(folder.path / "fig1.csv"))
+    spoil("registry.yaml", b"Of eta_Y.", b"Up to {{ table.y.max() }} of eta_Y.")(folder)
+    spoil("registry.yaml", b"Two curves", b"With {{ table | length | words }} curves")(folder)
+    html = folder.html()
+    assert '<p class="caption">Up to 5 of η<sub>Y</sub>.' in html
+    assert '<p class="caption">Up to 4 of η<sub>Y</sub>.' in html
+    assert 'alt="Figure 1. With two curves that fall.' in html
+
+
+def test_a_study_of_the_same_paper_counts_beside_it(folder):
+    failed = {
+        "id": "X9", "verdict": "does not hold", "statement": "It snaps.",
+        "how_much": "0 of 1 holds", "found": "0.7",
+        "needed": "0",
+    }  # fmt: skip
+    folder.others = [
+        {"title": "On text", "command": "python it", "is_same_paper": same, "contested": [failed],
+         "counts": {"1": {**dict.fromkeys(OUTCOMES, 0), "does not hold": 2}}, "search": "figure 7"}
+        for same in (True, False)
+    ]  # fmt: skip
+    html = folder.html()
+    assert "<b>1 of 3</b> of the paper&#39;s theory." in html
+    assert html.count('<span class="elsewhere">+ 2</span>') == 1
+    assert "+ is on the page of On text (<code>python it</code>)." in html
+    assert html.count("X9</span>") == 3
+    assert "2 claims, 1 of the paper's hold in part, do not hold, or are open" in html
+    assert html.count('class="pointer none" data-search="figure 7"') == 2
+
+
+def test_large_table_is_linked(folder, monkeypatch):
+    monkeypatch.setattr(sources, "EMBEDDED", 10)
+    assert '<a href="../../fig6.csv">fig6.csv</a>,\n2 rows' in folder.html()
+
+
+def test_cost_is_told_if_every_job_was_measured(folder):
+    folder.figures[1]["benchmarks"] = {"runs/{}.tsv": ["1", "2"]}
+    (folder.path / "runs").mkdir()
+    (folder.path / "runs/1.tsv").write_text("s\tcpu_time\n15\t12.345\n")
+    assert "<dt>Cost</dt>" not in folder.html()
+    (folder.path / "runs/2.tsv").write_text("s\tcpu_time\n2\t1.2\n")
+    assert "<dd>14 s on one core" in folder.html()
+    (folder.path / "runs/2.tsv").write_text("s\tcpu_time\n")
+    assert "<dt>Cost</dt>" not in folder.html()
+
+
+def test_a_table_that_was_changed_after_it_was_made_is_refused(folder):
+    spoil("fig6.csv", b"4", b"5")(folder)
+    assert "fig6.csv was changed after it was made" in folder.build().output
+
+
+def spoil(path, old, new):
+    def change(folder):
+        content = (folder.path / path).read_bytes()
+        assert old in content
+        (folder.path / path).write_bytes(content.replace(old, new))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda folder: (folder.path / "verdicts/T1.json").unlink(), "no verdict of claim(s) T1;"),
+        (lambda folder: folder.write_verdict("T5", "verified", []), "registry has no claim(s) T5"),
+        (spoil("verdicts/T2a.json", b'"T2a"', b'"T2b"'), "verdicts/T2a.json was changed after it"),
+        (
+            lambda folder: (folder.path / "verdicts/T1.json").rename(
+                folder.path / "verdicts/T2a.json"
+            ),
+            "verdicts/T2a.json is the verdict on T1; delete it and run again",
+        ),
+        (spoil("verdicts/T1.json", b'"seeds"', b'"seed'), "verdicts/T1.json: truncated, damaged"),
+        (
+            spoil("verdicts/T1.json", b'"verified"', b'"true"'),
+            "T1.json was changed after it was made",
+        ),
+        (spoil("fig6.png", b"IEND", b"I"), "fig6.png: truncated, damaged"),
+        (spoil("fig6.png", b"IHDR", b"IHDX"), "fig6.png: truncated, damaged"),
+        (spoil("fig6.png", b"\x89PNG", b"\x89PNX"), "fig6.png: truncated, damaged"),
+        (lambda folder: (folder.path / "fig6.png").unlink(), "fig6.png: there is no such file"),
+        (spoil("fig1.svg", b"</svg>", b""), "fig1.svg: truncated, damaged"),
+        (spoil("fig1.svg", b"300pt", b"wide"), "could not convert string to float: 'wide'"),
+        (spoil("fig1.csv", b"3,4", b"3,4,5"), "fig1.csv: truncated, damaged"),
+        (spoil("fig1.csv", b"1,2\n3,4\n", b""), "fig1.csv: has no rows"),
+        (
+            lambda folder: folder.figures[1].update(drawing="fig66"),
+            "says nothing of the drawing 'fig66'",
+        ),
+        (
+            spoil("registry.yaml", b"Of eta_Y.", b"Of {{ table.z.max() }}."),
+            "paper: figure fig1: caption: cannot be cited: unknown column 'z'; known columns: x, y",
+        ),
+        (spoil("registry.yaml", b"caption:", b"captoin:"), "did you mean 'caption'?"),
+        (spoil("registry.yaml", b"venue:", b"venues:"), "did you mean 'venue'?"),
+    ],
+)
+def test_what_cannot_be_shown_is_named(folder, change, message):
+    before = folder.html()
+    change(folder)
+    result = folder.build()
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: ")
+    assert message in result.output
+    assert "Traceback" not in result.output
+    assert folder.page.read_text() == before
+    assert list(folder.page.parent.iterdir()) == [folder.page]
+
+
+# In the workflow
+
+
+def test_the_page_of_a_study_tells_its_commands_and_costs(finished: Template):
+    html = (finished.folder / PAGE).read_text()
+    for target in (PAGE, "figures/example/fig1.pdf", "results/example/verdicts/C1.json"):
+        assert f'data-copy="snakemake {target}"' in html
+    assert html.count("<dt>Cost</dt>") == html.count('class="figure filtered"') == 2
+
+
+def test_the_page_depends_on_its_templates_code_and_texts(finished_project: Template):
+    """A reason that names files names no code, which is edited first."""
+    for reason, edits in (
+        (
+            r"replication\.report\.forest@",
+            [("src/replication/report/forest.py", "\nWIDTH = ", "\nWIDTH = 1 + ")],
+        ),
+        (
+            r"Updated input files: (?=.*registry\.yaml).*templates/plot\.html",
+            [
+                (
+                    "src/replication/report/templates/plot.html",
+                    "Evidence of claim",
+                    "Proof of claim",
+                ),
+                ("src/transformer_dynamics/example/registry.yaml", "e: invented", "e: found"),
+            ],
+        ),
+    ):
+        for path, old, new in edits:
+            finished_project.edit(path, old, new)
+        output = finished_project.run(PAGE, "--dry-run")
+        assert counted(output) == {"page": 1}
+        (said,) = re.findall("Reason: (.*)", output)
+        assert re.search(reason, said), said
+
+
+def test_the_page_depends_on_the_receipts_of_others(finished_project: Template):
+    """As far as there are any; the reference, which is there, is no reason."""
+    receipts = finished_project.folder / "reproductions/example"
+    receipts.mkdir(parents=True)
+    assert finished_project.planned(PAGE) == {}
+    (receipts / "one.json").write_text("{}")
+    assert finished_project.planned(PAGE) == {"page": 1}
+
+
+def test_figures_are_told_with_everything_that_made_them():
+    (fig1, _) = figure_sources(JOBS, "example", ROOT).figures
+    assert fig1.command == "snakemake figures/example/fig1.pdf"
+    assert fig1.table == Path("figures/example/fig1.csv")
+    assert fig1.picture == Path("figures/example/fig1.svg")
+    assert {
+        path.replace("{}", name) for path, names in fig1.benchmarks.items() for name in names
+    } == {
+        f"logs/{made}.benchmark.tsv"
+        for made in (
+            "example/data/printed/1-5",
+            "example/runs/printed/1-5",
+            "example/metrics/printed/error",
+            "figures/example/fig1.csv",
+            "figures/example/fig1.svg",
+        )
+    }
+
+
+def test_verdicts_in_a_figure_tell_no_cost():
+    """They rest on all that is computed."""
+    for name, study in JOBS.studies.items():
+        for source in figure_sources(JOBS, name, ROOT).figures:
+            reads = JOBS.tasks[study.table(source.name)].reads
+            assert any("/verdicts/" in path for path in reads) == (not source.benchmarks)
+
+
+def test_figures_are_found_where_a_storage_provider_puts_them():
+    planned = figure_sources(JOBS, "example", ROOT)
+    moved = planned.at(f"storage/{path}" for path in planned.files)
+    assert moved.files == [f"storage/{path}" for path in planned.files]
+    assert moved.figures[0].benchmarks == planned.figures[0].benchmarks
+    assert FigureSources.parse_json(moved.model_dump_json(), "--figures") == moved
+
+
+def test_commit_is_that_of_the_project_alone(tmp_path):
+    assert commit(tmp_path) == "unknown"
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", *identity, *command], cwd=tmp_path, check=True)
+    assert re.fullmatch("[0-9a-f]{7,}", commit(tmp_path))
+    (tmp_path / "inner").mkdir()
+    assert commit(tmp_path / "inner") == "unknown"

@@ -1,0 +1,80 @@
+"""The figures of a study, as they are found in its folder."""
+
+from typing import Annotated, ClassVar, Literal
+
+import pytest
+
+from replication.base.errors import InputError
+from replication.base.strict import Strict
+from replication.study.contract import Figure, FiguresOf
+from transformer_dynamics.example.figures.fig1 import Fig1
+
+EXAMPLE = "transformer_dynamics.example"
+
+
+class WithDefaults(Figure):
+    """A figure that needs no settings."""
+
+    title: ClassVar[str] = "With defaults"
+    drawing: Literal["with_defaults"] = "with_defaults"
+    """Which drawing."""
+    seeds: list[int] = [1]
+    """Something that can be changed."""
+
+
+class Same(Figure):
+    """Another figure of a name that is taken."""
+
+    title: ClassVar[str] = "Same"
+    drawing: Literal["fig1"]
+    """Which drawing."""
+
+
+class Settings(Strict):
+    """A section of the configuration."""
+
+    figures: Annotated[dict[str, Figure], FiguresOf(EXAMPLE, WithDefaults)]
+    """The figures."""
+
+
+def test_the_drawing_says_which_figure_of_the_folder_it_is():
+    mine = {"drawing": "fig1", "experiment": "printed"}
+    assert isinstance(Settings.parse({"figures": {"mine": mine}}, "").figures["mine"], Fig1)
+
+
+def test_a_figure_that_needs_no_settings_is_there_by_itself():
+    assert Settings.parse({"figures": {}}, "").figures == {"with_defaults": WithDefaults()}
+
+
+def test_an_overlay_names_only_what_it_changes_in_it():
+    changed = Settings.parse({"figures": {"with_defaults": {"seeds": [2]}}}, "").figures
+    assert changed == {"with_defaults": WithDefaults(seeds=[2])}
+
+
+def test_a_study_may_have_no_figures_yet(tmp_path, monkeypatch):
+    (tmp_path / "begun" / "figures").mkdir(parents=True)
+    for folder in ("begun", "begun/figures"):
+        (tmp_path / folder / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+
+    class Empty(Strict):
+        """A section without figures."""
+
+        figures: Annotated[dict[str, Figure], FiguresOf("begun")]
+        """The figures."""
+
+    assert Empty.parse({"figures": {}}, "").figures == {}
+    with pytest.raises(InputError, match="at most 0 items"):
+        Empty.parse({"figures": {"mine": {"drawing": "fig1"}}}, "")
+
+
+def test_an_unknown_drawing_is_named():
+    with pytest.raises(InputError) as caught:
+        Settings.parse({"figures": {"mine": {"drawing": "fig11"}}}, "here")
+    assert "'drawing': unknown value 'fig11'; did you mean 'fig1'?" in caught.value.message
+
+
+def test_two_figures_of_a_drawing_are_refused():
+    with pytest.raises(InputError) as caught:
+        FiguresOf(EXAMPLE, Same)
+    assert "there is another drawing 'fig1'" in caught.value.message

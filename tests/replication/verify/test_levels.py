@@ -1,0 +1,100 @@
+"""Every level of verification is green on another processor, where rounding is amplified.
+
+Another instruction set stands in for the processor. The study's defaults are its smallest scale
+here, and the reference is made from them, so that all of it is computed for real.
+"""
+
+import shutil
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT, STUDIES, Project
+
+from replication.base.yaml_files import read_yaml
+from replication.plan.configuration import configure, merged
+from replication.study.registry import read_registry
+from replication.verify.reference import find_references
+
+pytestmark = pytest.mark.thorough
+
+AMPLIFYING = [
+    name
+    for name in find_references(ROOT)
+    if read_registry(STUDIES[name].folder / "registry.yaml").amplifies_rounding
+]
+SETS = [
+    {"ATEN_CPU_CAPABILITY": "default"},
+    {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE"},
+]
+SPANNING = {"gradient_heterogeneity": {"figures/one_step.csv"}}
+"""Tables of numbers that span orders of magnitude at the smallest scale, as the best rate of a
+hardly trained network does: three seeds do not tell how far another processor's may be."""
+WITHIN = "within the tolerance across processors"
+
+
+class Small(Project):
+    """One whose metrics are known."""
+
+    metrics: list[str]
+
+
+@pytest.fixture(scope="module", params=AMPLIFYING)
+def kept(request, tmp_path_factory) -> tuple[Small, str]:
+    """A project with a small study, and the reference of it."""
+    name = request.param
+    study = STUDIES[name]
+    project = Small(tmp_path_factory.mktemp(name))
+    overlay = study.smallest(configure({}, {name: study}).section(name), project.folder)
+    _have_spread(overlay)
+    config = project.folder / study.folder.relative_to(ROOT) / "config.yaml"
+    config.write_text(yaml.safe_dump(merged(read_yaml(study.folder / "config.yaml"), overlay)))
+    project.run("reference", "--config", f"study={name}", quick=False)
+    made = (project.folder / f"results/{name}/metrics").rglob("*.parquet")
+    project.metrics = [str(path.relative_to(project.folder)) for path in made]
+    return project, name
+
+
+def _have_spread(settings: dict[str, Any]) -> None:
+    """Three seeds where there is one: of one alone nobody knows how far others are."""
+    for key, value in settings.items():
+        if key == "seeds" and isinstance(value, list) and len(value) == 1:
+            settings[key] = [value[0] + more for more in range(3)]
+        elif isinstance(value, dict):
+            _have_spread(value)
+
+
+@pytest.fixture(params=SETS, ids=lambda variables: variables["ATEN_CPU_CAPABILITY"])
+def elsewhere(request, kept, monkeypatch) -> tuple[Small, list[str]]:
+    """The project where nothing is computed yet, on another processor; what names the study."""
+    project, name = kept
+    for key, value in request.param.items():
+        monkeypatch.setitem(project.environment, key, value)
+    for path in (project.folder / "results").iterdir():
+        if path.name != "reference":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(project.folder / "figures", ignore_errors=True)
+    shutil.rmtree(project.folder / ".snakemake", ignore_errors=True)
+    return project, ["--study", name]
+
+
+@pytest.mark.parametrize("draw", ["1", "2"])
+def test_one_seed(elsewhere, draw):
+    """Fewer seeds than the reference has, of all experiments and of some."""
+    project, study = elsewhere
+    for more in ([], ["--experiments", "2"]):
+        output = project.verify(*study, "--level", "seed", "--draw", draw, *more)
+        assert WITHIN in output
+
+
+def test_all_of_it(elsewhere):
+    """From nothing, and once more from the metrics."""
+    project, study = elsewhere
+    project.run(*project.metrics, quick=False)
+    for level in ("hash", "figure", "full"):
+        try:
+            assert WITHIN in project.verify(*study, "--level", level)
+        except AssertionError:
+            differences = pd.read_csv(project.folder / "results/differences.csv")
+            assert {*differences["place"]} <= SPANNING.get(study[1], set()), differences

@@ -1,0 +1,147 @@
+"""Planned seeds decide as often as they are said to, and no number is planned where none can."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from statsmodels.stats.power import TTestPower
+
+from replication.judge.judgement import Judged, judge
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
+from replication.study.registry import Equivalence, Interval
+from replication.verify.power import MOST, SENTENCES, Plan, main, plan, plans, rows, sentences
+
+ROOT = Path(__file__).parents[3]
+RNG = np.random.default_rng(5)
+
+
+def seeds(mean: float, sd: float = 1, n: int = 6) -> pd.DataFrame:
+    values = RNG.normal(size=n)
+    values = mean + sd * (values - values.mean()) / values.std(ddof=1)
+    return pd.DataFrame({"cell": "a", "seed": range(n), "value": values})
+
+
+def interval(**test: object) -> Interval:
+    return Interval.parse({"kind": "interval", **test}, "test")
+
+
+@pytest.mark.parametrize(("mean", "family"), [(0.4, 1), (0.8, 1), (0.8, 4)])
+def test_seeds_of_a_t_test_are_those_of_statsmodels(mean, family):
+    expected = TTestPower().solve_power(mean, None, 0.05 / family, 0.9, "larger")
+    found = plan(interval(lower=0), seeds(mean), "a", family)
+    assert found.seeds == int(np.ceil(expected))
+    assert (found.decision, found.comparison) == ("holds", "a")
+    assert found.spread == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("mean", "test", "decision"),
+    [
+        (0.5, {"lower": 0}, "holds"),
+        (-0.5, {"lower": 0}, "fails"),
+        (0.2, {"lower": 0, "smallest_effect": 1}, "none"),
+        (0.0, {"upper": 0, "smallest_effect": 1}, "less"),
+        (0.3, {"lower": -1, "upper": 1}, "holds"),
+        (1.4, {"lower": -1, "upper": 1}, "fails"),
+    ],
+)
+def test_planned_seeds_decide_so(mean, test, decision):
+    """Of new seeds with the mean and spread at hand nine in ten sets say what was planned."""
+    declared = interval(**test)
+    found = plan(declared, seeds(mean), "a", 1)
+    assert found.decision == decision
+    drawn = np.random.default_rng(6).normal(mean, 1, (300, found.seeds))
+    said = []
+    for values in drawn:
+        evidence = pd.DataFrame({"cell": "a", "seed": range(found.seeds), "value": values})
+        said += [judge([Judged("T1", declared, evidence)])["T1"].comparisons[0].decision]
+    answers = {decision, "none"} if decision == "less" else {decision}
+    assert np.mean([each in answers for each in said]) > 0.85
+
+
+def test_signs_need_more_seeds_than_means():
+    table = seeds(0.9, n=10)
+    by_mean = plan(interval(lower=0), table, "a", 1).seeds
+    by_median = plan(interval(lower=0, center="median"), table, "a", 1).seeds
+    assert by_mean < by_median < MOST
+
+
+@pytest.mark.parametrize(
+    ("table", "test"), [(seeds(0.0), {"lower": 0}), (seeds(1, 0), {"lower": 1.0})]
+)
+def test_where_no_number_of_seeds_is_enough_none_is_planned(table, test):
+    found = plan(interval(**test), table, "a", 1)
+    assert (found.decision, found.seeds) == ("open", MOST + 1)
+
+
+def test_the_paper_has_no_more_seeds_than_it_has():
+    def samples(n: int, m: int) -> pd.DataFrame:
+        return pd.concat(
+            [seeds(0.1, n=n).assign(sample="ours"), seeds(0, n=m).assign(sample="paper")]
+        )
+
+    test = Equivalence(kind="equivalence", margin=1.0)
+    assert plan(test, samples(6, 40), "a", 1).seeds < plan(test, samples(6, 20), "a", 1).seeds
+    assert plan(test, samples(6, 5), "a", 1).decision == "open"
+
+
+def test_only_what_is_open_is_planned_by_its_worst_comparison():
+    studies = find_studies()
+    study = Jobs.of(configure({}, studies), studies).studies["example"]
+    claim = "C2"
+    table = pd.concat([seeds(1.0), seeds(1.5, 3).assign(cell="b"), seeds(2, 0.01).assign(cell="c")])
+    table["value"] += study.claims[claim].test.lower
+    verdicts = judge([Judged(claim, study.claims[claim].test, table)])
+    evidence = table.assign(claim=claim)
+    found = list(rows(study, plans(study, evidence, verdicts), verdicts, {}))
+    if verdicts[claim].verdict == "replicated":
+        assert found == []
+    else:
+        (row,) = found
+        assert row[:2] == ("example", claim)
+        assert row[3] in {"a", "b"}
+
+
+def test_the_command_prints_a_table_and_refuses_what_is_no_study():
+    done = CliRunner().invoke(main, ["--root", str(ROOT), "--study", "lp_ft"])
+    assert done.exit_code == 0, done.output
+    claims, abstract = done.output.split("\n\n")
+    header, _, *lines = claims.splitlines()
+    assert header.startswith("| study | claim | verdict | comparison | spread | seeds |")
+    assert lines
+    assert all(line.startswith("| lp_ft | ") for line in lines)
+    assert abstract.startswith(f"| {' | '.join(SENTENCES)} |")
+    refused = CliRunner().invoke(main, ["--study", "lpft"])
+    assert refused.exit_code == 1
+
+
+def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():
+    studies = find_studies()
+    study = Jobs.of(configure({}, studies), studies).studies["example"]
+    tests = {name: claim.test for name, claim in study.claims.items()}
+    table = pd.concat([seeds(1.0), seeds(1.5, 3).assign(cell="b")])
+    found = {
+        name: judge([Judged(name, tests[name], table.assign(value=table["value"] + shift))])[name]
+        for name, shift in (("C2", tests["C2"].lower), ("C3", tests["C3"].lower))
+    }
+    is_open = {
+        name: verdict.model_copy(
+            update={
+                "verdict": "open",
+                "comparisons": [
+                    each.model_copy(update={"decision": "open"}) for each in verdict.comparisons
+                ],
+            }
+        )
+        for name, verdict in found.items()
+    }
+    planned = {"C3": [Plan("a", 1.0, "fails", 7)]}
+    ((_, words, *said),) = sentences(study, planned, is_open, {})
+    assert words == "All directions are learned at the same speed in the end."
+    assert said[:3] == ["open", "does not hold", "C3"]
+    assert said[3:] == ["7", "not recorded"]
+    assert not list(sentences(study, {}, is_open, {}))

@@ -1,0 +1,125 @@
+"""A reference is renewed where its study was computed; the rest stays, or all is refused."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from replication.base.errors import InputError
+from replication.judge.judgement import Verdict
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
+from replication.verify.collect import depends
+from replication.verify.reference import (
+    EVIDENCE,
+    FINGERPRINTS,
+    Reference,
+    read_reference,
+    reference_folder,
+)
+from replication.verify.renewal import renew
+
+ROOT = Path(__file__).parents[3]
+STUDIES = find_studies()
+JOBS = Jobs.of(configure({}, STUDIES), STUDIES)
+STUDY = JOBS.studies["example"]
+KEPT = replace(
+    read_reference(reference_folder(ROOT, "example"))[0], depends=depends(JOBS, "example")
+)
+NOTHING = Reference({}, {}, KEPT.depends)
+
+
+def with_settings(reference: Reference, **changes: str | None) -> Reference:
+    """The same, made with other settings of some parts, or without them."""
+    settings = KEPT.depends["settings"] | {
+        name.replace("_", " "): digest for name, digest in changes.items()
+    }
+    known = {name: digest for name, digest in settings.items() if digest}
+    return replace(reference, depends=reference.depends | {"settings": known})
+
+
+def rows(name: str, kind: str, part: str) -> pd.DataFrame:
+    table = KEPT.tables[name]
+    return table[table[kind] == part]
+
+
+def test_with_nothing_computed_everything_is_judged_anew():
+    doubted = {
+        claim: verdict.model_copy(update={"verdict": "open"})
+        for claim, verdict in KEPT.verdicts.items()
+    }
+    renewal = renew(STUDY, NOTHING, replace(KEPT, verdicts=doubted))
+    assert renewal.renewed == []
+    assert renewal.reference.verdicts == KEPT.verdicts
+    for name, table in KEPT.tables.items():
+        pd.testing.assert_frame_equal(renewal.reference.tables[name], table)
+
+
+def test_what_is_computed_takes_its_place():
+    evidence = rows(EVIDENCE, "claim", "C2").assign(value=lambda table: table["value"] + 5)
+    runs = rows(FINGERPRINTS, "experiment", "printed").assign(digest="new")
+    figure = KEPT.tables["figures/fig1.csv"].head(3)
+    found = replace(
+        NOTHING, tables={EVIDENCE: evidence, FINGERPRINTS: runs, "figures/fig1.csv": figure}
+    )
+    # Whether their settings are others does not matter: they are computed.
+    changed = with_settings(KEPT, claim_C2="other", figure_fig1="other", experiment_printed=None)
+    renewal = renew(STUDY, found, changed)
+    assert list(map(str, renewal.renewed)) == ["figure fig1", "claim C2", "experiment printed"]
+    tables = renewal.reference.tables
+    values = tables[EVIDENCE].set_index("claim")["value"]
+    before = KEPT.tables[EVIDENCE].set_index("claim")["value"]
+    assert (values["C2"] == before["C2"] + 5).all()
+    pd.testing.assert_series_equal(values["C1"], before["C1"])
+    digests = tables[FINGERPRINTS].set_index("experiment")["digest"]
+    assert {*digests["printed"]} == {"new"}
+    assert "new" not in {*digests["replication"]}
+    assert len(tables["figures/fig1.csv"]) == 3
+    assert renewal.reference.verdicts["C2"].verdict == "does not hold"
+    assert list(renewal.reference.verdicts) == list(STUDY.claims)
+
+
+@pytest.mark.parametrize("part", ["claim C2", "figure fig2", "experiment replication"])
+def test_what_is_neither_computed_nor_of_these_settings_is_refused(part):
+    words = f"{part}: not computed here, and not in the reference with these settings; compute"
+    for changes in ("other", None):
+        with pytest.raises(InputError, match=f"^{re.escape(words)}"):
+            renew(STUDY, NOTHING, with_settings(KEPT, **{part.replace(" ", "_"): changes}))
+
+
+def test_of_many_that_are_refused_some_are_named():
+    with pytest.raises(InputError, match=r"and 2 more: not computed here"):
+        renew(STUDY, NOTHING, replace(KEPT, depends=KEPT.depends | {"settings": {}}))
+
+
+def test_how_a_claim_is_judged_may_have_changed():
+    renewal = renew(STUDY, NOTHING, with_settings(KEPT, test_C2="other"))
+    assert renewal.reference.depends["settings"] == KEPT.depends["settings"]
+
+
+def test_a_claim_that_could_not_be_measured_stays_so():
+    why = Verdict.without_evidence("C2", "too few")
+    without = replace(
+        KEPT,
+        tables=KEPT.tables | {EVIDENCE: KEPT.tables[EVIDENCE].query("claim != 'C2'")},
+        verdicts=KEPT.verdicts | {"C2": why},
+    )
+    assert renew(STUDY, NOTHING, without).reference.verdicts["C2"] == why
+
+
+def test_a_reference_of_two_processors_names_both():
+    other = replace(KEPT, depends=KEPT.depends | {"machine": {"processor": "a", "torch": "1"}})
+    here = Reference(
+        {"figures/fig1.csv": KEPT.tables["figures/fig1.csv"]},
+        {},
+        KEPT.depends | {"machine": {"processor": "b", "torch": "1"}},
+    )
+    once = renew(STUDY, here, other).reference
+    assert once.depends["machine"] == {"processor": "a, in part b", "torch": "1"}
+    again = renew(STUDY, here, once).reference
+    assert again.depends["machine"] == once.depends["machine"]
+    judged = renew(STUDY, replace(here, tables={}), other).reference
+    assert judged.depends["machine"] == other.depends["machine"]

@@ -1,0 +1,530 @@
+"""The reference: what differs from it is named, with its size and its tolerance."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import JOBS, ROOT
+
+from replication.base.errors import InputError
+from replication.judge.judgement import Judged, judge
+from replication.study.registry import Interval, Registry
+from replication.verify.collect import counts, expected, others, texts_among_numbers
+from replication.verify.comparison import compare, missing
+from replication.verify.differences import (
+    ACROSS_PROCESSORS,
+    CONSTANTS,
+    OTHER_SEEDS,
+    SAME_PROCESSOR,
+    UNTRAINED,
+    Difference,
+    differences,
+)
+from replication.verify.machine import machine
+from replication.verify.reference import (
+    FINGERPRINTS,
+    Expected,
+    Reference,
+    collect_evidence,
+    find_references,
+    judge_again,
+    read_reference,
+    reference_folder,
+    run_keys,
+    write_reference,
+)
+from replication.verify.sentences import sentences
+
+TEST = Interval(kind="interval", upper=0)
+EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
+FIGURE = pd.DataFrame({"eta_z": [0.5, 1.0], "name": ["x", "y"], "entropy_mean": [2.0, 1 / 3]})
+RUNS = pd.DataFrame(
+    {"seed": [1, 2], "mixture": "m", "digest": ["ab", "cd"], "loss": [0.25, 0.5], "experiment": "e"}
+)
+EXPECTED = Expected(
+    {"figures/fig6.csv", "evidence.csv", "fingerprints.csv"},
+    {"T1"},
+    RUNS[["experiment", "seed", "mixture"]],
+)
+FAMILIES = [{"T1": TEST}]
+
+
+@pytest.fixture
+def reference() -> Reference:
+    return Reference(
+        tables={
+            "figures/fig6.csv": FIGURE,
+            "evidence.csv": collect_evidence({"T1": EVIDENCE}),
+            "fingerprints.csv": RUNS,
+        },
+        verdicts={"T1": judge([Judged("T1", TEST, EVIDENCE)])["T1"]},
+        depends={"settings": {"figure fig6": "1"}, "code": {"m": "1"}, "machine": {"cpu": "a"}},
+    )
+
+
+def changed(reference: Reference, **parts: object) -> Reference:
+    return Reference(**vars(reference) | parts)
+
+
+def with_table(reference: Reference, name: str, table: pd.DataFrame) -> Reference:
+    return changed(reference, tables=reference.tables | {name: table})
+
+
+def elsewhere(found: Reference) -> Reference:
+    """The same from another processor."""
+    return changed(found, depends=found.depends | {"machine": {"cpu": "b"}})
+
+
+def rows(found: Reference, reference: Reference) -> list[dict[str, object]]:
+    again = judge_again(reference.tables["evidence.csv"], FAMILIES)
+    return [row._asdict() for row in compare(found, reference, [], again)]
+
+
+def absent(there: Reference, expected: Expected) -> list[str]:
+    return [row.quantity for row in missing("results", there, expected)]
+
+
+def test_a_reference_is_read_as_it_was_written(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    read, edited = read_reference(tmp_path)
+    assert edited == []
+    assert read.verdicts == reference.verdicts
+    assert rows(reference, read) == []
+
+
+def test_a_new_reference_leaves_nothing_of_the_old_one(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    write_reference(
+        tmp_path, changed(reference, tables={"evidence.csv": reference.tables["evidence.csv"]})
+    )
+    assert not (tmp_path / "figures/fig6.csv").exists()
+
+
+def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    file = tmp_path / "verdicts.json"
+    file.write_text(file.read_text().replace('"replicated"', '"does not hold"'))
+    read, edited = read_reference(tmp_path)
+    assert edited == ["verdicts.json"]
+    (row,) = rows(changed(reference, verdicts={}), read)
+    assert row["quantity"] == "verdict on T1"
+    assert row["reference"].startswith("does not hold by 5 seeds")
+    assert row["found"].startswith("replicated by 5 seeds (1 of 1 holds; the value is")
+
+
+def test_sentence_and_numbers_of_a_verdict_are_kept_too(reference):
+    verdict = reference.verdicts["T1"]
+    told = verdict.model_copy(update={"summary": "All is well."})
+    (row,) = rows(reference, changed(reference, verdicts={"T1": told}))[:1]
+    assert "(All is well.)" in row["reference"]
+    moved = verdict.comparisons[0].model_copy(update={"estimate": -9.0})
+    numbers = verdict.model_copy(update={"comparisons": [moved]})
+    listed = rows(changed(reference, verdicts={"T1": numbers}), reference)
+    assert [row["quantity"] for row in listed] == ["estimate in row 1 (a, holds)"]
+
+
+def test_what_the_references_own_evidence_says_is_the_same_on_every_processor(reference):
+    verdict = reference.verdicts["T1"]
+    moved = verdict.comparisons[0].model_copy(update={"low": -9.0})
+    for part, quantity in (
+        ({"comparisons": [moved]}, "low in row 1 (a, holds)"),
+        ({"resolution": 1e-4}, "resolution in row 1"),
+        ({"summary": "All is well."}, "verdict on T1"),
+    ):
+        edited = changed(reference, verdicts={"T1": verdict.model_copy(update=part)})
+        found = elsewhere(changed(reference, verdicts={}))
+        assert [row["quantity"] for row in rows(found, edited)] == [quantity]
+
+
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_equals_no_number(reference, wrong):
+    wild = FIGURE.assign(entropy_mean=wrong)
+    found = elsewhere(with_table(reference, "figures/fig6.csv", wild))
+    assert len(rows(found, reference)) == 2
+    assert rows(found, with_table(reference, "figures/fig6.csv", wild)) == []
+
+
+def test_printed_numbers_are_the_same_on_every_processor():
+    printed = pd.DataFrame({"value": [1.0, 2.0, 3.0], "published": [1.0, 2.0, 3.0]})
+    found = printed.assign(published=[1.0, 2.0001, 3.0])
+    (row,) = differences("a", found, printed, ACROSS_PROCESSORS)
+    assert row.quantity == "published in row 2"
+
+
+def test_an_effect_counts_on_the_same_processor_only(reference):
+    """It divides by a spread over seeds that may vanish; 642 and 614 were the same result."""
+    verdict = reference.verdicts["T1"]
+    larger = verdict.comparisons[0].model_copy(update={"effect": -614.0})
+    found = changed(
+        reference, verdicts={"T1": verdict.model_copy(update={"comparisons": [larger]})}
+    )
+    assert [row["quantity"] for row in rows(found, reference)] == ["effect in row 1 (a, holds)"]
+    assert rows(elsewhere(found), reference) == []
+
+
+@pytest.mark.parametrize(
+    ("lacks", "names"),
+    [
+        ({"tables": {}}, ["evidence.csv", "figures/fig6.csv", "fingerprints.csv"]),
+        ({"verdicts": {}}, ["verdict on T1"]),
+    ],
+)
+def test_what_a_reference_lacks_is_named(reference, lacks, names):
+    assert absent(changed(reference, **lacks), EXPECTED)[: len(names)] == names
+    assert absent(reference, EXPECTED) == []
+
+
+def test_dropped_runs_and_evidence_are_named(reference):
+    fewer = reference.tables | {
+        "fingerprints.csv": RUNS.head(1),
+        "evidence.csv": RUNS.assign(claim=""),
+    }
+    assert absent(changed(reference, tables=fewer), EXPECTED) == ["evidence of T1", "1 runs of e"]
+
+
+def test_a_foreign_file_in_the_reference_is_named(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    (tmp_path / "figures/fig7.csv").write_text("x\n1\n")
+    assert read_reference(tmp_path)[1] == ["figures/fig7.csv"]
+
+
+def test_digests_that_look_like_numbers_stay_texts(reference, tmp_path):
+    runs = RUNS.assign(digest=["0123456789012345", "123e456789012345"])
+    write_reference(tmp_path, with_table(reference, "fingerprints.csv", runs))
+    assert read_reference(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts", "row"),
+    [
+        ([0.5, 1.5, 2.5], ["0.5", "1.5", "abc"], 3),
+        ([1, 2, 3], ["1", "2.0.0", "3"], 2),
+        ([True, False, True], ["yes", "False", "True"], 1),
+        ([0.5, 1.5, 2.5], ["a", "b", "c"], None),
+        ([np.nan, np.nan, np.nan], ["a", "b", None], None),
+        (["a", "b", "c"], ["a", "b", "1"], None),
+    ],
+)
+def test_a_text_among_numbers_is_named_by_its_cell(reference, numbers, texts, row):
+    known, found = (
+        with_table(reference, "figures/fig6.csv", pd.DataFrame({"x": values}))
+        for values in (numbers, texts)
+    )
+    named = [f"x in row {row}"] if row else []
+    for sides in ((found, known), (known, found)):
+        assert [cell.quantity for cell in texts_among_numbers(*sides)] == named
+
+
+def test_sentences_say_what_changed_once_and_before_numbers(reference):
+    nearly = with_table(reference, "figures/fig6.csv", FIGURE.assign(entropy_mean=[2.0, 0.3]))
+    depends = {"settings": {"figure fig6": "2", "claim T2": "1"}, "code": {}}
+    found = changed(nearly, depends=reference.depends | depends)
+    place, *rest = sentences(compare(found, reference, ["evidence.csv"], {}))
+    assert place.startswith("evidence.csv of the reference was changed or added by hand; restore")
+    assert [said.partition(":")[0] for said in rest] == [
+        "claim T2 is new, the reference has nothing of it",
+        "figure fig6 is not as it was when the reference was made",
+        "the code of m is gone, the reference still has it",
+        "figures/fig6.csv",
+    ]
+    twice = [Difference(place, "verdict on T1", "none", "replicated") for place in "ab"]
+    assert sentences(twice) == ["a; b: verdict on T1: replicated, expected none"]
+    absent = Difference("results", "verdict on T1", "there", "missing")
+    assert sentences([absent]) == ["results: verdict on T1 is missing"]
+
+
+def test_missing_values_are_not_equal_to_numbers():
+    seeds = pd.DataFrame({"seed": pd.array([1, 2], dtype="Int64")})
+    none = pd.DataFrame({"seed": pd.array([None, None], dtype="Int64")})
+    assert len([*differences("t", none, seeds, ACROSS_PROCESSORS)]) == 2
+    assert len([*differences("t", seeds.replace({2: 3}), seeds, ACROSS_PROCESSORS)]) == 1
+    assert [*differences("t", none, none, ACROSS_PROCESSORS)] == []
+
+
+def test_evidence_edited_by_hand_is_named(reference, tmp_path):
+    write_reference(tmp_path, reference)
+    file = tmp_path / "evidence.csv"
+    file.write_text(file.read_text().replace("-1.1", "9.1"))
+    read, edited = read_reference(tmp_path)
+    assert edited == ["evidence.csv"]
+    quantities = {row["quantity"] for row in rows(reference, read)}
+    assert "verdict on T1" in quantities
+
+
+def test_a_missing_seed_is_named(reference):
+    four = EVIDENCE.head(4)
+    found = changed(
+        reference,
+        tables={"evidence.csv": collect_evidence({"T1": four})},
+        verdicts={"T1": judge([Judged("T1", TEST, four)])["T1"]},
+    )
+    listed = rows(found, reference)
+    assert {row["quantity"] for row in listed} == {"verdict on T1", "number of rows"}
+    assert any("by 4 seeds" in str(row["found"]) for row in listed)
+
+
+def test_changed_settings_and_code_are_named(reference):
+    found = changed(
+        reference, depends=reference.depends | {"settings": {"figure fig6": "2"}, "code": {}}
+    )
+    assert [(row["place"], row["quantity"]) for row in rows(found, reference)] == [
+        ("settings", "figure fig6"),
+        ("code", "m"),
+    ]
+
+
+def test_one_bit_counts_on_the_same_processor_and_not_on_another(reference):
+    nearly = FIGURE.assign(entropy_mean=[2.0, 1 / 3 + 1e-16])
+    found = with_table(reference, "figures/fig6.csv", nearly)
+    (row,) = rows(found, reference)
+    assert row["place"] == "figures/fig6.csv"
+    assert row["quantity"] == "entropy_mean in row 2 (y)"
+    assert row["tolerance"] == "same processor"
+    assert rows(elsewhere(found), reference) == []
+
+
+def test_digests_of_bits_do_not_count_on_another_processor(reference):
+    found = changed(reference, tables={"fingerprints.csv": RUNS.assign(digest="00")})
+    assert {row["quantity"] for row in rows(found, reference)} == {
+        "digest in row 1",
+        "digest in row 2",
+    }
+    assert rows(elsewhere(found), reference) == []
+
+
+def test_one_seed_of_an_experiment_is_enough(reference):
+    found = changed(reference, tables={"fingerprints.csv": RUNS.tail(1)})
+    assert rows(found, reference) == []
+    wrong = RUNS.tail(1).assign(loss=0.6)
+    (row,) = rows(changed(found, tables={"fingerprints.csv": wrong}), reference)
+    assert row["difference"] == pytest.approx(0.1)
+    assert row["quantity"] == "loss in row 1 (2, m, cd, e)"
+
+
+def test_a_spread_is_that_of_all_seeds_of_the_reference(reference):
+    """Where one seed is computed, its row alone has none."""
+    losses = [0.0071, 0.0131, 0.0009, 0.0190, 0.0046, 0.0102, 0.0031, 0.0158]
+    runs = pd.DataFrame({"seed": range(1, 9), "digest": "ab", "loss": losses, "experiment": "e"})
+    whole = with_table(reference, "fingerprints.csv", runs)
+
+    def found(table: pd.DataFrame) -> list[Difference]:
+        there = elsewhere(with_table(changed(reference, verdicts={}), "fingerprints.csv", table))
+        return [*compare(there, whole, [], {}, others=OTHER_SEEDS)]
+
+    one = runs.head(1)
+    assert found(one.assign(loss=0.0131)) == []
+    assert found(pd.concat([runs.head(2), one.assign(experiment="f")]))[0].reference == "nan"
+    (row,) = found(one.assign(loss=1.0))
+    assert row.allowed == pytest.approx(10 * runs["loss"].std())
+    assert row.quantity == "loss in row 1 (1, e)"
+    near = elsewhere(with_table(reference, "fingerprints.csv", one.assign(loss=0.0072)))
+    assert [row.tolerance for row in compare(near, whole, [], {})] == ["across processors"]
+
+
+AMPLIFYING = [name for name in find_references(ROOT) if others(JOBS.studies[name]) is OTHER_SEEDS]
+EXPERIMENTS = [
+    pytest.param(name, experiment, marks=[pytest.mark.thorough] if index else [])
+    for name in AMPLIFYING
+    for index, experiment in enumerate(JOBS.studies[name].experiments)
+]
+
+
+@pytest.fixture(scope="module")
+def references():
+    return {name: read_reference(reference_folder(ROOT, name))[0] for name in AMPLIFYING}
+
+
+@pytest.mark.parametrize(("study", "experiment"), EXPERIMENTS)
+def test_of_a_study_that_amplifies_rounding_every_seed_alone_may_be_like_another(
+    references, study, experiment
+):
+    """By its fingerprint, whatever its experiment; and no seed may be far from all."""
+    whole = references[study]
+    runs = whole.tables[FINGERPRINTS].query("experiment == @experiment")
+    told_apart = [name for name in run_keys(runs) if name != "seed"]
+    numbers = runs.select_dtypes("float").columns.difference([*CONSTANTS, UNTRAINED])
+    ordered = runs.sort_values([*told_apart, "seed"])
+    before = ordered.groupby(told_apart, sort=False, dropna=False)[numbers]
+    other = ordered.assign(**before.shift(1).fillna(before.shift(-1)).fillna(ordered[numbers]))
+
+    def places(table: pd.DataFrame) -> set[str]:
+        found = Reference({FINGERPRINTS: table}, {}, whole.depends | {"machine": {"cpu": "b"}})
+        return {row.quantity for row in compare(found, whole, [], {}, others=OTHER_SEEDS)}
+
+    for _, alone in [*other.groupby("seed")][:2]:
+        assert places(alone) == set()
+    spread = runs[numbers].std().fillna(0)
+    one = runs[runs["seed"] == runs["seed"].min()]
+    far = places(one.assign(**(one[numbers] + 25 * spread)))
+    assert {quantity.split()[0] for quantity in far} == {*numbers[spread > 0]}
+
+
+@pytest.mark.parametrize("values", [[1.0, np.nan, np.nan], [1.0]])
+def test_one_number_alone_has_no_spread(values):
+    whole = pd.DataFrame({"seed": range(1, len(values) + 1), "x": values})
+    one = whole.head(1)
+    assert [*differences("t", one.assign(x=1.000001), one, OTHER_SEEDS, whole)] == []
+    (row,) = differences("t", one.assign(x=1.1), one, OTHER_SEEDS, whole)
+    assert row.allowed == pytest.approx(1.1 * 5e-4)
+
+
+def test_seeds_are_whole_numbers_where_some_rows_have_none():
+    """Their values, and their means, may be those of other seeds; a row without a seed stays."""
+    seeds = [1.0, 2, 3, 4, np.nan]
+    table = pd.DataFrame({"part": list("aaaab"), "seed": seeds, "x": [1.0, 2, 3, 4, 5]})
+    other = table.assign(x=[1.5, 1.5, 3.5, 4.5, 5])
+    assert [*differences("t", other, table, OTHER_SEEDS)] == []
+    (row,) = differences("t", table.assign(x=[1.0, 2, 3, 4, 5.5]), table, OTHER_SEEDS)
+    assert row.quantity == "mean of x (b)"
+    (row,) = differences("t", table.assign(x=[11.0, 12, 13, 14, 5]), table, OTHER_SEEDS)
+    assert row.quantity == "mean of x over seeds (a)"
+
+
+def test_means_over_seeds_spread_as_their_seeds_do():
+    table = pd.DataFrame({"part": "a", "seed": [1, 2, 3, 4], "x": [1.0, 2, 3, 4], "x_mean": 2.5})
+    assert [*differences("t", table.assign(x_mean=2.6), table, OTHER_SEEDS)] == []
+    alone = table.drop(columns="x")
+    assert len([*differences("t", alone.assign(x_mean=2.6), alone, OTHER_SEEDS)]) == 5
+
+
+def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
+    of_words = partial(with_table, reference, "fingerprints.csv")
+    both = RUNS.assign(seed=1, mixture=["a", "b"]).rename(columns={"mixture": "words"})
+    assert rows(of_words(both.tail(1)), of_words(both)) == []
+    (row,) = rows(of_words(both.head(1)), of_words(both.assign(loss=9.0)))
+    assert row["quantity"] == "loss in row 1 (1, a, ab, e)"
+    (row,) = rows(of_words(both), of_words(RUNS))
+    assert row["quantity"] == "columns"
+    due = Expected(set(), set(), both[["experiment", "seed", "words"]])
+    assert absent(of_words(both.head(1)), due) == ["1 runs of e"]
+    seeds = due._replace(runs=both[["experiment", "seed"]])
+    assert absent(of_words(both.head(1)), seeds) == []
+    assert absent(of_words(RUNS), due) == ["2 runs of e"]
+
+
+def test_experiments_may_have_numbers_of_their_own(reference):
+    runs = pd.concat([RUNS, RUNS.assign(experiment="f").rename(columns={"loss": "norm"})])
+    whole = with_table(reference, "fingerprints.csv", runs)
+    assert rows(changed(reference, tables={"fingerprints.csv": RUNS}), whole) == []
+
+
+def test_what_jumps_as_a_count_does_may_differ_more_on_another_processor(reference):
+    recall = pd.DataFrame({"recall": [step / 20 for step in range(100)]})
+    jumped = recall.assign(recall=recall["recall"].where(recall.index != 7, 0.4))
+    whole = with_table(reference, "figures/fig6.csv", recall)
+    found = elsewhere(with_table(reference, "figures/fig6.csv", jumped))
+    assert len([*compare(found, whole, [], {})]) == 1
+    assert [*compare(found, whole, [], {}, counts={"figures/fig6.csv"})] == []
+    all_of_them = elsewhere(with_table(reference, "figures/fig6.csv", recall + 0.05))
+    (row,) = compare(all_of_them, whole, [], {}, counts={"figures/fig6.csv"})
+    assert row.quantity == "mean of recall"
+
+
+def test_where_training_amplifies_rounding_another_processor_is_like_other_seeds(reference):
+    levels = pd.DataFrame({"entropy": np.linspace(0, 1, 100)})
+    others = levels.sample(frac=1, random_state=1).reset_index(drop=True)
+    whole = with_table(reference, "figures/fig6.csv", levels)
+    found = with_table(reference, "figures/fig6.csv", others)
+    assert len([*compare(elsewhere(found), whole, [], {}, others=OTHER_SEEDS)]) == 0
+    assert len([*compare(elsewhere(found), whole, [], {})]) > 50
+    assert len([*compare(found, whole, [], {}, others=OTHER_SEEDS)]) > 50, "not here"
+    zero = elsewhere(with_table(reference, "figures/fig6.csv", levels * 0))
+    (row,) = compare(zero, whole, [], {}, others=OTHER_SEEDS)
+    assert (row.quantity, row.tolerance) == ("mean of entropy", "other seeds")
+
+
+@pytest.mark.parametrize(
+    ("word", "number"),
+    [("replicated", 0), ("open", 0), ("in part", 0), ("does not hold", 1)],
+)
+def test_other_seeds_may_leave_open_what_seeds_decided(reference, word, number):
+    verdict = reference.verdicts["T1"].model_copy(update={"verdict": word})
+    found = elsewhere(changed(reference, verdicts={"T1": verdict}))
+    assert len([*compare(found, reference, [], {}, others=OTHER_SEEDS)]) == number
+    fewer = changed(found, verdicts={"T1": verdict.model_copy(update={"seeds": 4})})
+    assert len([*compare(fewer, reference, [], {}, others=OTHER_SEEDS)]) == 1
+
+
+def test_a_column_that_is_off_as_a_whole_is_named(reference):
+    wide = pd.DataFrame({"name": "x", "entropy": [float(step) for step in range(100)]})
+    whole = with_table(reference, "figures/fig6.csv", wide)
+    moved = elsewhere(
+        with_table(reference, "figures/fig6.csv", wide.assign(entropy=wide["entropy"] + 0.1))
+    )
+    (row,) = compare(moved, whole, [], {})
+    assert (row.quantity, row.tolerance) == ("mean of entropy (x)", "across processors")
+    one = wide.assign(entropy=wide["entropy"].where(wide.index != 7, 7.1))
+    assert [
+        *compare(elsewhere(with_table(reference, "figures/fig6.csv", one)), whole, [], {})
+    ] == []
+
+
+def test_p_is_compared_by_its_size_on_another_processor(reference):
+    verdict = reference.verdicts["T1"]
+    for factor, number in ((1.05, 0), (2, 1)):
+        other = {"p": verdict.comparisons[0].p * factor}
+        numbers = [verdict.comparisons[0].model_copy(update=other)]
+        found = elsewhere(
+            changed(reference, verdicts={"T1": verdict.model_copy(update={"comparisons": numbers})})
+        )
+        assert len(rows(found, reference)) == number
+
+
+@pytest.mark.parametrize("tolerances", [SAME_PROCESSOR, ACROSS_PROCESSORS])
+def test_large_differences_and_other_shapes_always_count(tolerances):
+    assert len([*differences("t", FIGURE.assign(entropy_mean=[2.1, 0.1]), FIGURE, tolerances)]) == 2
+    assert len([*differences("t", FIGURE.assign(name="x"), FIGURE, tolerances)]) == 1
+    assert len([*differences("t", FIGURE.head(1), FIGURE, tolerances)]) == 1
+    assert len([*differences("t", FIGURE.drop(columns="name"), FIGURE, tolerances)]) == 1
+    missing = FIGURE.assign(entropy_mean=[2.0, float("nan")])
+    assert len([*differences("t", missing, FIGURE, tolerances)]) == 1
+    assert [*differences("t", missing, missing, tolerances)] == []
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "manifest.json").unlink(),
+        lambda folder: (folder / "manifest.json").write_text("{"),
+        lambda folder: (folder / "manifest.json").write_text("[]"),
+        lambda folder: (folder / "evidence.csv").unlink(),
+        lambda folder: (folder / "verdicts.json").write_text("3"),
+        lambda folder: (folder / "verdicts.json").write_text('{"verdicts": [{"claim": "T1"}]}'),
+        lambda folder: (folder / "evidence.csv").write_text("claim,cell\nT1,a\n"),
+        lambda folder: edit(folder / "evidence.csv", "-1.1", "much"),
+        lambda folder: edit(folder / "manifest.json", '"machine"', '"machinery"'),
+        lambda folder: edit(folder / "manifest.json", '"evidence.csv"', '"evidenz.csv"'),
+        lambda folder: edit(folder / "manifest.json", '"settings": {', '"settings": [], "x": {'),
+    ],
+)
+def test_a_damaged_reference_is_refused(reference, tmp_path, damage):
+    write_reference(tmp_path, reference)
+    damage(tmp_path)
+    with pytest.raises(InputError) as error:
+        read_reference(tmp_path)
+    assert str(tmp_path) in error.value.message
+
+
+def test_what_is_compared_as_counts_is_there():
+    for study in JOBS.studies.values():
+        names = counts(study)
+        assert len(names) >= len(study.registry.compared_as_counts)
+        assert names <= study.claims.keys() | expected(study).tables
+    data = study.registry.model_dump(mode="json") | {"compared_as_counts": ["C99"]}
+    with pytest.raises(InputError, match="compared_as_counts: unknown key 'C99'"):
+        Registry.parse(data, "registry")
+
+
+def test_an_emulated_instruction_set_is_another_processor(monkeypatch):
+    for name in ("ATEN_CPU_CAPABILITY", "MKL_CBWR"):
+        monkeypatch.delenv(name, raising=False)
+    own = machine()["processor"]
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    assert machine()["processor"] == f"{own} ATEN_CPU_CAPABILITY=default"

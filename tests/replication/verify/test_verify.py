@@ -1,0 +1,372 @@
+"""Results against the reference, from end to end: equal or not, or refused."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import DEFAULTS, FIGURE, PAGE, ROOT, STUDIES, Project, Template
+
+from replication.judge.scorecard import read_verdict, write_verdict
+from replication.plan.configuration import configure, merged, read_overlay
+from replication.verify.levels import _with_removals
+from replication.verify.receipt import Receipt, read_receipt
+from replication.verify.reference import (
+    collect_fingerprints,
+    find_references,
+    read_reference,
+    reference_folder,
+    write_reference,
+)
+from replication.verify.reference_summary import reference_digest
+from replication.verify.reproductions import EARLIER, reproductions
+
+STUDY = Path(FIGURE).parent.name
+SOURCE = f"src/transformer_dynamics/{STUDY}"
+EQUAL = "Equal to the reference: 2 figures, 3 verdicts, 15 fingerprints of runs"
+
+
+@pytest.fixture
+def computed(finished_project) -> Template:
+    """A project with all results of the template and their reference."""
+    return finished_project
+
+
+@pytest.fixture
+def clone(finished, template) -> Template:
+    """A project with the reference in which nothing is computed."""
+    shutil.copytree(finished.folder / "results/reference", template.folder / "results/reference")
+    return template
+
+
+@contextmanager
+def content(path: Path, change: bytes) -> Iterator[None]:
+    before = path.read_bytes()
+    path.write_bytes(change)
+    yield
+    path.write_bytes(before)
+
+
+def verify(project: Project, *arguments: str, succeed: bool = True) -> str:
+    return project.verify("--study", STUDY, *arguments, succeed=succeed)
+
+
+def test_every_reference_is_whole_and_of_this_code(project):
+    shutil.copytree(ROOT / "results/reference", project.folder / "results/reference")
+    names = find_references(ROOT)
+    output = project.verify(*(f"--study={name}" for name in names))
+    assert output.count("Nothing is computed here; the reference itself is whole.") == len(names)
+
+
+def test_in_a_fresh_clone_the_verdicts_follow_from_the_reference(clone):
+    output = verify(clone)
+    assert "Nothing is computed here; the reference itself is whole." in output
+    assert "C1    reproduced    16 of 16 hold" in output
+    assert "is not computed yet; run `snakemake reference`" in verify(
+        clone, "--write", succeed=False
+    )
+    assert f"did you mean '{STUDY}'?" in clone.verify("--study", f"{STUDY}s", succeed=False)
+
+
+def test_a_reference_is_renewed_in_part(clone):
+    assert "--partly: says how a reference is written" in verify(clone, "--partly", succeed=False)
+    folder = reference_folder(clone.folder, STUDY)
+    before = (folder / "verdicts.json").read_bytes()
+    output = verify(clone, "--write", "--partly")
+    assert "Computed here: nothing; all was judged anew" in output
+    assert (folder / "verdicts.json").read_bytes() == before
+    assert "Nothing is computed here; the reference itself is whole." in verify(clone)
+
+
+def test_what_is_computed_is_compared(computed):
+    assert EQUAL in verify(computed)
+    figure = computed.folder / FIGURE.replace(".pdf", ".csv")
+    folder = reference_folder(computed.folder, STUDY)
+    assert figure.read_bytes() == (folder / f"figures/{figure.name}").read_bytes()
+    with content(figure, figure.read_bytes().replace(b"variance,", b"variances,", 1)):
+        output = verify(computed, succeed=False)
+    assert "figures/fig1.csv: columns is variances, update, " in output
+    assert ", expected variance, update, " in output
+    assert "1 difference from the reference; all are in results/differences.csv" in output
+    assert pd.read_csv(computed.folder / "results/differences.csv")["study"].tolist() == [STUDY]
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_a_text_among_numbers_is_the_only_difference(computed, is_found):
+    """It makes texts of all numbers of its column, and none of them equals a number."""
+    here = computed.folder / FIGURE.replace(".pdf", ".csv")
+    there = reference_folder(computed.folder, STUDY) / f"figures/{here.name}"
+    edited = here if is_found else there
+    columns, row, *_ = edited.read_text().splitlines()
+    number = dict(zip(columns.split(","), row.split(","), strict=True))["error_mean"]
+    with content(edited, edited.read_bytes().replace(f",{number},".encode(), b",abc,", 1)):
+        output = verify(computed, succeed=False)
+    said = "abc, expected a number" if is_found else "a number, expected abc"
+    assert f"\nfigures/fig1.csv: error_mean in row 1 is {said}\n" in output
+    number = "1 difference " if is_found else "2 differences "
+    assert f"Error: {number}" in output, "the other is the edit"
+
+
+def test_a_file_that_cannot_be_used_is_a_difference(computed):
+    name = f"results/{STUDY}/metrics/printed/fingerprint.parquet"
+    file = computed.folder / name
+    with content(file, file.read_bytes()[:100]):
+        output = verify(computed, succeed=False)
+        assert f"\n{name}: truncated, damaged" in output
+        assert "1 difference " in output
+        assert output.rstrip().endswith("are in results/differences.csv")
+        assert "truncated, damaged" in verify(computed, "--write", succeed=False)
+
+
+def test_verdict_edited_by_hand_fails_and_is_named(clone):
+    file = reference_folder(clone.folder, STUDY) / "verdicts.json"
+    verdicts = json.loads(file.read_text())
+    edited = next(verdict for verdict in verdicts["verdicts"] if verdict["claim"] == "C3")
+    edited["verdict"] = "replicated"
+    file.write_text(json.dumps(verdicts))
+    output = verify(clone, succeed=False)
+    assert "verdicts.json of the reference was changed or added by hand; restore it" in output
+    assert "verdict on C3: does not hold by 10 seeds (0 of 1 holds" in output
+
+
+EDITS = [
+    (
+        f"{SOURCE}/published/fig1.csv",
+        "0.368",
+        "0.468",
+        "claim C1 is not as it was when the reference was made: its measure, its published values",
+    ),
+    (f"{SOURCE}/config.yaml", "updates: 200", "updates: 300", "figure fig2 is not as it was"),
+    (
+        f"{SOURCE}/config.yaml",
+        "count: 10",
+        "count: 9",
+        "experiment replication is not as it was when the reference was made: its settings or its",
+    ),
+    (f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6", "test C1 is not as it was"),
+    (
+        f"{SOURCE}/data.py",
+        '"noise").normal(0,',
+        '"noise").normal(1,',
+        f"the code of transformer_dynamics.{STUDY}.data is not as it was when the reference",
+    ),
+    (
+        f"{SOURCE}/claims/learning.py",
+        "iloc[:, -1]",
+        "iloc[:, 1]",
+        f"{STUDY}.claims.learning is not",
+    ),
+    (
+        "src/replication/verify/differences.py",
+        '"same processor", 0, 0',
+        '"same processor", 9, 9',
+        "the code of replication.verify.differences is not as it was",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        pytest.param(EDITS, id="all"),
+        *(pytest.param([edit], id=edit[-1], marks=pytest.mark.thorough) for edit in EDITS),
+    ],
+)
+def test_whatever_a_number_depends_on_is_kept(clone, edits):
+    for path, old, new, _ in edits:
+        clone.edit(path, old, new)
+    output = verify(clone, succeed=False)
+    assert [named for *_, named in edits if named not in output] == []
+
+
+def test_what_an_overlay_adds_is_not_an_error_but_cannot_become_the_reference(computed):
+    whole = yaml.safe_load((computed.folder / "results/config.yaml").read_text())
+    figures = whole[STUDY]["figures"]
+    figures["mine"] = figures["fig2"]
+    (computed.folder / "mine.yaml").write_text(yaml.safe_dump(whole, sort_keys=False))
+    output = verify(computed, "--configuration", "mine.yaml")
+    assert "Not in the reference: figure mine" in output
+    assert EQUAL in output
+    output = verify(computed, "--configuration", "mine.yaml", "--write", succeed=False)
+    assert "only results of the default configuration become the reference" in output
+
+
+def test_settings_of_an_overlay_are_named_by_their_keys(computed):
+    (computed.folder / "mine.yaml").write_text(
+        f"{STUDY}: {{experiments: {{printed: {{training: {{updates: 3}}}}}}}}"
+    )
+    whole = configure(read_overlay(computed.folder / "mine.yaml"), {STUDY: STUDIES[STUDY]})
+    whole.write(computed.folder / "mine.yaml")
+    output = verify(computed, "--configuration", "mine.yaml", succeed=False)
+    named = f"{STUDY} > experiments > printed > training > updates"
+    assert f"Other settings than by default: {named}\n" in output
+
+
+def test_what_fails_a_verification_is_printed_once(computed):
+    computed.edit(f"{SOURCE}/registry.yaml", "tolerance: 0.0006", "tolerance: 0.6")
+    output = computed.run("verify", "--config", f"study={STUDY}", succeed=False)
+    for said in ("test C1 is not as it was", "verdict on C1:", "Error: 3 differences"):
+        assert output.count(said) == 1, output
+    assert "reference, judged again; results: verdict on C1:" in output
+
+
+def test_a_wrong_measure_fails_from_end_to_end(computed):
+    computed.edit(f"{SOURCE}/measures.py", "1 - weights.ravel()", "1 - weights.ravel() ** 2")
+    computed.run(f"results/{STUDY}/verdicts/C1.json")
+    output = verify(computed, succeed=False)
+    assert "results: verdict on C1: does not hold (" in output
+    assert f"the code of transformer_dynamics.{STUDY}.measures is not as it was " in output
+
+
+def test_a_missing_reference_is_one_sentence(clone):
+    (reference_folder(clone.folder, STUDY) / "manifest.json").unlink()
+    output = verify(clone, succeed=False)
+    assert output.startswith(f"Error: results/reference/{STUDY}/manifest.json: cannot be read")
+
+
+def test_one_seed_of_every_experiment_is_computed_from_nothing(clone):
+    output = verify(clone, "--level", "seed", "--draw", "3", "--found", "found")
+    assert "Equal to the reference: 0 figures, 0 verdicts, 2 fingerprints of runs" in output
+    runs = read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]
+    assert sorted(runs["experiment"]) == ["printed", "replication"]
+    assert not (clone.folder / f"results/{STUDY}").exists()
+
+
+def test_some_experiments_are_drawn(clone):
+    output = verify(
+        clone, "--level", "seed", "--experiments", "1", "--draw", "3", "--found", "found"
+    )
+    assert "One seed of 1 experiments, drawn with --draw 3" in output
+    assert "1 fingerprints of runs" in output
+    assert len(read_reference(clone.folder / "found" / STUDY)[0].tables["fingerprints.csv"]) == 1
+
+
+def test_experiments_are_not_drawn_at_other_levels(clone):
+    output = verify(clone, "--experiments", "1", succeed=False)
+    assert output == "Error: --experiments: is of --level seed; the other levels take all of them\n"
+
+
+def receipt_of(project: Project, *arguments: str, succeed: bool = True) -> Receipt:
+    """What a verification writes, removed again."""
+    path = project.folder / "receipt.json"
+    output = verify(project, "--receipt", path.name, *arguments, succeed=succeed)
+    assert f"The receipt is {path.name}" in output
+    receipt = read_receipt(path)
+    path.unlink()
+    return receipt
+
+
+def test_a_receipt_tells_what_was_found(computed, tmp_path, monkeypatch):
+    monkeypatch.setitem(computed.environment, "USER", "jroe-of-the-lab")
+    monkeypatch.setitem(computed.environment, "HOME", str(tmp_path))
+    path = computed.folder / f"reproductions/{STUDY}/2026-01-31-here.json"
+    verify(computed, "--receipt", str(path.relative_to(computed.folder)), "--by", "J. Roe")
+    ((receipt, is_current),) = reproductions(computed.folder, STUDY)
+    assert is_current
+    assert (receipt.by, receipt.level, receipt.settings) == ("J. Roe", "hash", "default")
+    assert receipt.differences == 0
+    assert {claim: found.verdict for claim, found in receipt.verdicts.items()} == {
+        "C1": "reproduced", "C2": "replicated", "C3": "does not hold",
+    }  # fmt: skip
+    assert {runs.agreement for runs in receipt.runs.values()} == {"bit for bit"}
+    assert receipt.code is None, "the copy is no repository of git"
+    text = path.read_text()
+    for private in ("jroe-of-the-lab", str(tmp_path), str(computed.folder)):
+        assert private not in text
+    assert "is there already" in verify(
+        computed, "--receipt", str(path.relative_to(computed.folder)), succeed=False
+    )
+    path.unlink()
+
+
+def test_a_receipt_of_an_emulated_processor_says_so(computed, monkeypatch):
+    monkeypatch.setitem(computed.environment, "ATEN_CPU_CAPABILITY", "default")
+    receipt = receipt_of(computed)
+    assert receipt.machine.emulated == {"ATEN_CPU_CAPABILITY": "default"}
+    assert "ATEN" not in receipt.machine.processor
+
+
+def test_a_failed_verification_has_a_receipt_too(computed):
+    file = computed.folder / f"results/{STUDY}/verdicts/C3.json"
+    another = read_verdict(file).model_copy(update={"verdict": "replicated"})
+    with content(file, file.read_bytes()):
+        write_verdict(file, another, {})
+        receipt = receipt_of(computed, succeed=False)
+    assert [claim for claim, found in receipt.verdicts.items() if not found.agrees] == ["C3"]
+    assert receipt.differences == 1
+    assert receipt.listed[0].quantity == "verdict on C3"
+    assert receipt.listed[0].found.startswith("replicated by 10 seeds (0 of 1 hold")
+
+
+def test_a_verdict_that_was_changed_is_refused(computed):
+    file = f"results/{STUDY}/verdicts/C3.json"
+    said = f"{file} was changed after it was made; delete it and run again"
+    path = computed.folder / file
+    with content(path, path.read_bytes().replace(b'"does not hold"', b'"replicated"')):
+        assert said in computed.run(PAGE, succeed=False)
+        assert not (computed.folder / PAGE).exists()
+        assert f"\n{said}\n" in verify(computed, succeed=False)
+
+
+def test_of_a_reference_that_is_replaced_it_is_kept_what_receipts_are_checked_by(computed):
+    folder = reference_folder(computed.folder, STUDY)
+    known = computed.folder / f"reproductions/{STUDY}/{EARLIER}"
+    receipt = known.with_name("2026-01-31-here.json")
+    verify(computed, "--write")
+    assert not known.exists(), "the same again"
+    manifest = folder / "manifest.json"
+    digest = json.loads(manifest.read_text())["files"]["evidence.csv"]
+    with content(manifest, manifest.read_bytes().replace(digest.encode(), b"0" * 64)):
+        earlier = reference_digest(folder)
+        verify(computed, "--receipt", str(receipt.relative_to(computed.folder)), succeed=False)
+        verify(computed, "--write")
+        assert [path.name for path in known.iterdir()] == [f"{earlier}.json"]
+        assert reference_digest(folder) != earlier
+        ((told, is_current),) = reproductions(computed.folder, STUDY)
+        assert (told.reference, is_current) == (earlier, False)
+        manifest.write_text("{")
+        assert "can no longer be checked: " in verify(computed, "--write")
+        assert [path.name for path in known.iterdir()] == [f"{earlier}.json"]
+    receipt.unlink()
+    shutil.rmtree(known)
+
+
+def test_figures_and_verdicts_are_computed_again(computed):
+    figure = computed.folder / FIGURE.replace(".pdf", ".csv")
+    verdict = computed.folder / f"results/{STUDY}/verdicts/C1.json"
+    figure.write_text("variance\n")
+    verdict.write_text(verdict.read_text().replace('"reproduced"', '"verified"'))
+    assert EQUAL in verify(computed, "--level", "figure")
+
+
+def test_what_an_overlay_removes_stays_removed():
+    """As the whole configuration is passed on, and merged into the defaults again."""
+    default = DEFAULTS.model_dump(mode="json")
+    study, section = next((name, part) for name, part in default.items() if "sensitivity" in part)
+    name = next(iter(section["sensitivity"]["variants"]))
+    fewer = merged(default, {})
+    fewer = json.loads(json.dumps(fewer))
+    del fewer[study]["sensitivity"]["variants"][name]
+    again = merged(default, _with_removals(fewer, default))
+    assert again[study]["sensitivity"]["variants"].pop(name) is None
+    assert again == fewer
+
+
+def test_a_study_without_experiments_has_no_fingerprints():
+    assert collect_fingerprints({}).empty
+
+
+def test_fingerprints_of_32_bits_are_read_as_they_were_found(computed, tmp_path):
+    reference, _ = read_reference(reference_folder(computed.folder, STUDY))
+    runs = pd.DataFrame({"seed": [1], "digest": ["0"], "loss": np.array([0.1], np.float32)})
+    found = collect_fingerprints({"e": runs})
+    write_reference(
+        tmp_path,
+        type(reference)({**reference.tables, "fingerprints.csv": found}, {}, reference.depends),
+    )
+    assert read_reference(tmp_path)[0].tables["fingerprints.csv"].equals(found)

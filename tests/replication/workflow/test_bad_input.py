@@ -1,0 +1,470 @@
+"""Whatever stands in an overlay: it is refused in words, before anything runs."""
+
+import importlib
+import re
+import shlex
+import shutil
+from functools import wraps
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from click.testing import CliRunner
+from conftest import FIGURES, JOBS, ROOT, STUDIES
+
+from replication.base.errors import InputError
+from replication.plan import configuration
+from replication.plan.configuration import configure, read_overlay
+from replication.plan.jobs import Jobs
+from replication.plan.orders import Orders, Told
+from replication.plan.targets import refuse_target, unknown_targets
+from replication.run import program as run
+from replication.study.contract import Study
+from replication.study.published_tables import check_printed
+
+EXAMPLE = {"example": STUDIES["example"]}
+RUN = "example: {experiments: {printed: {%s}}}"
+TRAIN = RUN % "training: {%s}"
+PROBLEM = TRAIN % "problem: {%s}"
+NEW = (
+    "example: {experiments: {%s: {seeds: {first: 1, count: 1}, training: {learning_rate: 0.1,"
+    " updates: 3, problem: {variances: [2, 1], samples: 3, noise: 0}}}}}"
+)
+FIGURE = "example: {figures: {%s}}"
+OWN = (
+    "example: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
+    " measure: learning.last_over_first, data: [{experiment: printed, metric: half_life}],"
+    " test: {kind: interval, lower: 1}, %s}}}"
+)
+COMPUTED = (
+    "scan_and_snap: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
+    " test: {kind: bounds, lower: 1}, measure: %s}}}"
+)
+PUBLISHED = FIGURE % "fig1: {published: %s}"
+SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
+RATES = SWEEP % "training: {%s}"
+RECORDED = "scan_and_snap: {experiments: {%s: {training: {recorded: %s}}}}"
+MIXTURE = "scan_and_snap: {mixtures: {syn_small: {%s}}}"
+DRAWN = "scan_and_snap: {figures: {%s}}"
+VARIANT = "scan_and_snap: {sensitivity: {variants: {%s}}}"
+READING = "scan_and_snap_text: {variants: {%s}}"
+TEXT = "scan_and_snap_text: {experiments: {wikitext_maps: {%s}}}"
+BOMB = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{i + 1}: &a{i + 1} {{p: *a{i}, q: *a{i}, r: *a{i}}}\n" for i in range(30)
+)
+OVERLAYS = {
+    # No YAML, or none that means what it looks like
+    "": "my.yaml: has no sections",
+    "- a": "my.yaml: has no sections",
+    "a: [1": "my.yaml: cannot be read (while parsing a flow sequence",
+    "a: b: c": "my.yaml: cannot be read (mapping values are not allowed",
+    "\ta: 1": "my.yaml: cannot be read (while scanning",
+    "a: \x80": "my.yaml: cannot be read (unacceptable character",
+    "a: 1\na: 2": "my.yaml: cannot be read (the key a stands twice, again in line 2)",
+    "a: !!python/object/apply:os.system ['touch executed']": "tag:yaml.org,2002:python/object",
+    "a: !!python/name:os.system": "tag:yaml.org,2002:python/name",
+    "a: !include x": "could not determine a constructor for the tag '!include'",
+    "{? [a] : 1}": "found unhashable key",
+    BOMB: "unknown key 'a0'",
+    f"a: {'[' * 2000}{']' * 2000}": "unknown key 'a'",
+    f"example: {{experiments: {'{a: ' * 300}1{'}' * 300}}}": "experiments > a: unknown key 'a'",
+    "example: &x {figures: *x}": "example > figures: the key 'drawing' is missing",
+    TRAIN % "updates: 010": "line 1: YAML reads 010 as 8; write it without a leading 0",
+    TRAIN % "updates: 1:30": "line 1: YAML reads 1:30 as 90",
+    TRAIN % f"updates: {'9' * 5000}": "my.yaml: cannot be read (Exceeds the limit",
+    # Types
+    "example: 3": "example: must be a mapping of keys to values (given: 3)",
+    "example: null": "example: must be a mapping of keys to values (given: None)",
+    "example: []": "example: must be a mapping of keys to values",
+    "computation: {device: CPU}": "computation > device: Input should be 'cpu' or 'cuda'",
+    "computation: {seeds_per_job: yes}": "computation > seeds_per_job: must be a number",
+    RUN % "seeds: 5": "printed > seeds: must be a mapping",
+    RUN % "seeds: {first: '1'}": "printed > seeds > first: Input should be a valid integer",
+    TRAIN % "learning_rate: [0.1]": "training > learning_rate: Input should be a valid number",
+    TRAIN % "learning_rate: .nan": "training > learning_rate: Input should be a finite number",
+    TRAIN % "learning_rate: 1e400": "training > learning_rate: Input should be a finite number",
+    TRAIN % "updates: 2020-01-01": "training > updates: Input should be a valid integer",
+    TRAIN % "updates: 1.5": "training > updates: Input should be a valid integer",
+    TRAIN % "no: 2": "training: unknown key 'False'",
+    PROBLEM % "variances: {a: 1}": "problem > variances: Input should be a valid list",
+    PROBLEM % "variances: [1, -1]": "problem > variances > 1: Input should be greater than 0",
+    PROBLEM % f"variances: [{'x, ' * 1000}1]": "and 990 more",
+    PROBLEM % "variances: [1, 1.0]": "problem > variances: every value may stand only once, but 1",
+    PROBLEM % "variances: [1, 2]": "problem > variances: the largest stands first, the smallest",
+    RATES % "residual: 'yes'": "training > residual: write true or false, without quotes",
+    RATES % "residual: 1": "training > residual: write true or false, without quotes",
+    RATES % "eta_z: [1, 1.0]": "training > eta_z: every value may stand only once",
+    RATES % "eta_y: [1]": "training: unknown key 'eta_y'; set ratio, as eta_Y = ratio x eta_Z",
+    # Sizes
+    TRAIN % f"updates: {'9' * 40}": "training > updates: must be between",
+    RUN % "seeds: {count: 100000000000}": "printed > seeds > count: Input should be less than",
+    SWEEP % "sampling: {steps: 1000000000000000}": "syn_medium: makes more than 1,000,000,000",
+    SWEEP % "sampling: {batch_size: 100000000000}": "lower sampling > steps, batch_size",
+    SWEEP % "seeds: {count: 1000000}": "lower training > recorded, eta_z or ratio, or the seeds",
+    "computation: {seeds_per_job: 1}\n" + SWEEP
+    % "seeds: {count: 1000000}": "computation > seeds_per_job: 1 of 1,000,000 seeds are more than",
+    "computation: {seeds_per_job: 1000000}\n" + SWEEP
+    % "seeds: {count: 1000000}": "lower computation.seeds_per_job, or sampling > steps or batch",
+    MIXTURE % "num_last: 1000000000": "mixtures > syn_small: K M, classes times tokens",
+    "scan_and_snap: {sensitivity: {variants: {batch_16: {sampling: {batch_size: 1000000000000}}}}}":
+        "experiments > fig4_replication, as variant batch_16: makes more than",
+    DRAWN % "fig3: {points: 1000000000}": "figures > fig3 > points: Input should be less than",
+    TEXT % "training: {updates: 1000000000000000}": "lower training > updates",
+    TEXT % "models: {one_layer: {layers: 1000000000}}": "lower models > one_layer > layers",
+    TEXT % "evaluation: {batch_size: 1000000000}": "lower evaluation > batch_size",
+    # Names
+    NEW % "../../etc": "'results/example/data/../../etc/1.npz' cannot be made",
+    NEW % "/tmp/x": "'results/example/data//tmp/x/1.npz' cannot be made",
+    NEW % "'$(touch executed)'": "/$(touch executed)/1.npz' cannot be made",
+    NEW % "a;b": "/a;b/1.npz' cannot be made",
+    NEW % "'{x}'": "/{x}/1.npz' cannot be made",
+    NEW % "'{{ 7*7 }}'": "/{{ 7*7 }}/1.npz' cannot be made",
+    NEW % "''": "'results/example/data//1.npz' cannot be made",
+    NEW % "ünï": "/ünï/1.npz' cannot be made",
+    NEW % '"a\\nb"': r"/a\nb/1.npz' cannot be made",
+    NEW % ("xy" * 150): "xy...: a name has at most 80 characters",
+    NEW % "PRINTED": "cannot be told from results/example/metrics/printed/error.parquet",
+    FIGURE % "'x{kind}': {drawing: fig1, experiment: printed}": (
+        "figures > x{kind} > [key]: String should match"
+    ),
+    FIGURE % "FIG1: {drawing: fig1, experiment: printed}": "cannot be told from figures/example/",
+    FIGURE % f"{'n' * 30}: {{drawing: fig1, experiment: printed}}": "a name has at most 80",
+    DRAWN % "fig7: {drawing: fig6, experiment: syn_medium}": "cannot be told from figures/fig7.csv",
+    "scan_and_snap_text: {corpora: {wikitext2: {folder: '/x{y}'}}}": "the path '/x{y}/wiki.train",
+    '"\\e[31m": {}': r"unknown key '\x1b[31m'",
+    # Figures
+    FIGURE % "x: null": "figures > x: must be a mapping",
+    FIGURE % "x: {}": "figures > x: the key 'drawing' is missing",
+    FIGURE % "x: {drawing: fig1, experiment: ''}": "figures > x: experiment: unknown key ''",
+    DRAWN % "x: {drawing: heatmap}": "unknown value 'heatmap'; known values: errata, fig1,",
+    DRAWN % "x: {drawing: fig12, experiment: random_start}":
+        "add experiments > random_start > recall_thresholds > syn_medium_5: {first: ",
+    DRAWN % "x: {drawing: fig12, experiment: fig4_replication-baseline, next_tokens_per_query: 1}":
+        "add experiments > fig4_replication > recall_thresholds > syn_small: {first: ",
+    DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
+             " iterations: [0, 7, 8]}"):
+        "add 7, 8 to experiments > fig4_replication > training > recorded",
+    RECORDED % ("phase_transition", []):
+        "add 0 to experiments > phase_transition > training > recorded",
+    RECORDED % ("four_stages", [14, 41]):
+        "figures > fig2: experiment 'four_stages' does not record update 0; add 0 to experiments >",
+    # Variants
+    VARIANT % "baseline: {title: T}": "sensitivity: variants > baseline: this is the name of",
+    VARIANT % "a: {title: T}, b: {title: T}": "> b > title: variant 'a' has it, too; change one",
+    VARIANT % "a: {title: as published}": "variants > a > title: variant 'baseline' has it, too",
+    READING % "baseline: {title: T, experiments: {}}": "variants > baseline: this is the name of",
+    READING % "a: {title: as published, experiments: {}}": "title: variant 'baseline' has it, too",
+    # Claims and texts of one's own
+    OWN.replace("U1", "C1") % "note: N": "claims > C1: the registry has a claim of this number;",
+    OWN.replace("U1", "mine") % "note: N": "claims > mine > [key]: a claim's number is a capital",
+    OWN.replace("statement: S, ", "") % "note: N": "claims > U1 > statement: Field required",
+    OWN.replace(" why: W,", "") % "note: N": "claims > U1: a test needs a reason for its range",
+    OWN.replace(".last_over", ".lst_over") % "note: N":
+        "learning.py: defines no function lst_over_first; it has as_printed, last_over_first, over",
+    OWN.replace("last_over_first", "_by_variance") % "note: N": "defines no function _by_variance",
+    OWN.replace("last_over_first", "Measured") % "note: N": "defines no function Measured; it has",
+    OWN.replace("[{", "[{experiment: printed, metric: error}, {") % "note: N":
+        "claims > U1 > data: learning.last_over_first takes 1 table (half_lives), but 2 are given",
+    OWN.replace("last_over_first", "as_printed") % "note: N":
+        "learning.as_printed takes 2 tables (errors, printed), but 1 is given",
+    OWN % "published_table: fig1.csv": "takes 1 table (half_lives), but 2 are given, a published",
+    OWN % "uses: [figures]": "claims > U1 > uses: learning.last_over_first does not take figures",
+    OWN % "uses: [figurs]": "claims > U1: uses: unknown key 'figurs'; did you mean 'figures'?",
+    COMPUTED % "model.gradient": "U1 > uses: model.gradient takes mixtures, too; add it",
+    COMPUTED % "decoder.crossing, data: [{experiment: four_stages, metric: loss}]":
+        "claims > U1 > data: decoder.crossing takes 0 tables, but 1 is given",
+    OWN.replace("learning.", "os.") % "note: N": "example: has no module claims.os, which a job or",
+    OWN.replace("learning.", "../x.") % "note: N": "measure: String should match pattern",
+    OWN.replace("printed", "prnted") % "note: N": "claims > U1: experiment: unknown key 'prnted'",
+    OWN.replace("half_life", "halflife") % "note: N": "unknown key 'halflife'; did you mean 'half_",
+    OWN.replace("interval", "bound") % "note: N": "'bound'; did you mean 'bounds'?",
+    OWN % "figure: fig9": "claims > U1 > figure: unknown key 'fig9'; did you mean 'fig2'?",
+    OWN % "kind: finding": "claims > U1: unknown key 'kind'; known keys: where, figure,",
+    OWN % "sensitivity: true": "claims > U1: unknown key 'sensitivity'",
+    OWN.replace("last_over_first", "as_printed") % "published_table: none.csv":
+        "claims > U1 > published_table: src/transformer_dynamics/",
+    "example: {claims: [{id: U1}]}": "example > claims: must be a mapping",
+    "example: {texts: {fig3: {label: L, title: T, drawn: D, caption: C}}}":
+        "example > texts > fig3: unknown key 'fig3'; did you mean",
+    "example:\n  figures: {mine: {drawing: fig1, experiment: printed}}\n"
+    "  texts: {mine: {label: L, title: T, drawn: D, caption: 'Of {{ n_seeds.'}}":
+        "example > texts > mine > caption: line 1 cannot be read: expected name",
+    "example:\n  figures: {mine: {drawing: fig1, experiment: printed}}\n"
+    "  texts: {mine: {label: L, title: T, drawn: D, caption: '{{ 1 | center(9) }}'}}":
+        "mine > caption: line 1 cannot be read: No filter named 'center'",
+    "example: {texts: {fig2: {label: L, title: T, drawn: D, caption: C}}}":
+        "example > texts > fig2: the registry has texts of this figure; give the figure another",
+    # Tables as printed
+    PUBLISHED % "/etc/passwd": "fig1 > published: ",
+    PUBLISHED % ROOT: "is no file; name a CSV with columns variance, update, error_mean",
+    PUBLISHED % "''": "is no file; name a CSV",
+    PUBLISHED % "/dev/zero": "is no file; name a CSV",
+    PUBLISHED % ("n" * 5000): "nnn...: cannot be read (File name too long); name another file",
+    PUBLISHED % "none.csv": "published/none.csv: is not there; name a CSV",
+    PUBLISHED % "../config.yaml": "../config.yaml is not in src/transformer_dynamics/",
+    PUBLISHED % "'{x}.csv'": "{x}.csv' has characters that mean something else to Snakemake",
+    PUBLISHED % f"{ROOT}/README.md": "README.md: ",
+    FIGURE % "fig2: {published: fig1.csv}": "drawing 'fig2' shows no table; remove the key",
+}  # fmt: skip
+
+
+def studies_of(overlay: str) -> dict[str, Study]:
+    """Those that an overlay names, or the template: it takes long to plan all of them.
+
+    Studies of one paper draw into one folder.
+    """
+    lines = overlay.splitlines()
+    named = [name for name in STUDIES if any(line.startswith(f"{name}:") for line in lines)]
+    if any(STUDIES[name].is_home for name in named) and "figures:" in overlay:
+        named = [name for name, study in STUDIES.items() if study.is_home]
+    return {name: STUDIES[name] for name in named} or EXAMPLE
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_overlay_is_refused_in_words(tmp_path, monkeypatch, overlay):
+    monkeypatch.chdir(ROOT)
+    path = tmp_path / "my.yaml"
+    path.write_text(overlay)
+    studies = studies_of(overlay)
+    with pytest.raises(InputError) as error:
+        Jobs.of(configure(read_overlay(path), studies), studies)
+    assert OVERLAYS[overlay] in error.value.message
+    assert error.value.message.startswith(("configuration: ", str(path)))
+    assert max(map(len, error.value.message.splitlines())) < 500
+    assert "delete" not in error.value.message
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        RATES % "residual: 'true'",  # as on a command line
+        RATES % "eta_z: [1e-3, 2]",  # YAML reads 1e-3 as text, but it can mean nothing else
+        "computation: {seeds_per_job: '5'}",
+        PUBLISHED % STUDIES["example"].folder.joinpath("published/fig1.csv"),
+    ],
+)
+def test_what_is_plain_is_taken(tmp_path, overlay):
+    (tmp_path / "my.yaml").write_text(overlay)
+    studies = studies_of(overlay)
+    Jobs.of(configure(read_overlay(tmp_path / "my.yaml"), studies), studies)
+
+
+def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
+    (tmp_path / "good.yaml").write_text(RUN % "seeds: {count: 3}")
+    (tmp_path / "broken.yaml").write_bytes(b"\x80\x00")
+    for names, status, said in (
+        (["good.yaml"], 0, "Nothing is wrong"),
+        ([], 0, "Nothing is wrong"),
+        (["good.yaml", "broken.yaml"], 1, "broken.yaml: cannot be read ('utf-8' codec"),
+        (["none.yaml"], 1, "none.yaml: cannot be read (No such file or directory); name another"),
+    ):
+        done = CliRunner().invoke(configuration.main, [str(tmp_path / name) for name in names])
+        assert (done.exit_code, said in done.output) == (status, True), done.output
+
+
+@pytest.mark.parametrize("samples", [10**15, 10**18])
+def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
+    changes = read_overlay_text(tmp_path, PROBLEM % f"samples: {samples}")
+    jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
+    order = jobs.order("results/example/data/printed/1-5.npz")
+    output = tmp_path / "out/1-5.npz"
+    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    done = CliRunner().invoke(run.main, ["--job", told, str(output)])
+    assert done.exit_code == 1
+    assert f"does not fit into memory; the largest of its settings are samples ({samples}), " in (
+        done.output
+    )
+    assert not output.parent.exists()
+
+
+NO_MATRIX = "a matrix is not finite any more"
+NO_DECOMPOSITION = "a decomposition of a matrix fails ("
+
+
+@pytest.mark.parametrize(
+    ("decompose", "said"),
+    [
+        (lambda matrix: torch.linalg.matrix_norm(torch.from_numpy(matrix), ord=2), NO_MATRIX),
+        (scipy.linalg.eigh, NO_MATRIX),
+        (lambda matrix: torch.linalg.eigh(torch.from_numpy(matrix)), NO_DECOMPOSITION),
+        (lambda matrix: torch.linalg.cholesky(torch.from_numpy(matrix)), NO_DECOMPOSITION),
+        (np.linalg.svd, NO_DECOMPOSITION),
+        (np.linalg.eigvalsh, NO_DECOMPOSITION),
+        (lambda matrix: np.linalg.inv(np.zeros_like(matrix)), NO_DECOMPOSITION),
+    ],
+)
+def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch, decompose, said):
+    order = JOBS.order("results/example/data/printed/1-5.npz")
+    program = importlib.import_module(order.program)
+    diverged = wraps(program.sample)(lambda *_: decompose(np.full((3, 3), np.nan)))
+    monkeypatch.setattr(program, "sample", diverged)
+    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "1-5.npz")])
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert f"1-5.npz: {said}" in done.output
+    assert ", as after a training that diverged; lower the learning rate" in done.output
+
+
+def read_overlay_text(folder: Path, text: str) -> dict[str, object]:
+    (folder / "my.yaml").write_text(text)
+    return read_overlay(folder / "my.yaml")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"seed\n1\n", "lacks the column(s) entropy; add them, or name another table"),
+        (b"seed,entropy\n", "has no rows; correct it"),
+        (b"", "lacks the column(s) seed, entropy"),
+        (b"seed,entropy\n1,2\n1,n/k\n", "f.csv, line 3: entropy is no number; correct it, or"),
+        (b"seed,entropy\n1,1_0\n", "f.csv, line 2: entropy is no number"),
+        (b"seed,entropy\n1,2,3\n", "f.csv, line 2: has more values than there are columns"),
+        (b"seed,entropy\n1,\xff\n", "cannot be read as a CSV ('utf-8' codec"),
+        (b"seed,entropy\n1,nan\n", "f.csv, line 2: entropy is no number; correct it, or leave it"),
+        (b"seed,entropy\n1,-inf\n", "f.csv, line 2: entropy is no number"),
+        (b"seed,entropy,seed\n1,2,3\n", "has the column(s) seed more than once; remove all but"),
+        (b'seed,entropy\n1,"2\n', "cannot be read as a CSV (unexpected end of data); correct it"),
+    ],
+)
+def test_a_wrong_table_as_printed_is_to_be_corrected(tmp_path, content, message):
+    (tmp_path / "f.csv").write_bytes(content)
+    with pytest.raises(InputError) as error:
+        check_printed(tmp_path / "f.csv", ("seed", "entropy"))
+    assert message in error.value.message
+
+
+@pytest.mark.parametrize(
+    "content", [b"seed,entropy\n1,\n", b"\xef\xbb\xbfseed,entropy,x,,\n1,2,nan,,\n"]
+)
+def test_gaps_signatures_and_other_columns_are_no_fault(tmp_path, content):
+    (tmp_path / "f.csv").write_bytes(content)
+    check_printed(tmp_path / "f.csv", ("seed", "entropy"))
+
+
+def test_a_table_that_was_spoilt_after_planning_is_not_to_be_deleted(tmp_path):
+    table = tmp_path / "printed.csv"
+    shutil.copy(STUDIES["example"].folder / "published/fig1.csv", table)
+    changes = read_overlay_text(tmp_path, PUBLISHED % table)
+    order = Jobs.of(configure(changes, EXAMPLE), EXAMPLE).order("figures/example/fig1")
+    table.write_text("\0")
+    files = [tmp_path / "fig1.pdf", tmp_path / "fig1.csv", table]
+    done = CliRunner().invoke(
+        run.main, ["--job", Orders(orders=[order]).to_json(), *map(str, files)]
+    )
+    assert done.exit_code == 1
+    assert "printed.csv" in done.output
+    assert "delete" not in done.output
+    assert not files[0].exists()
+
+
+KINDS = "(a figure can be pdf, png, svg or, its numbers, csv)"
+
+
+@pytest.mark.parametrize(
+    ("target", "meant"),
+    [
+        ("figures/fig66.pdf", "figures/fig6.pdf"),
+        ("figures/fig6", "figures/fig6.pdf"),
+        ("figures/fig6.jpg", "figures/fig6.pdf"),
+        ("figures/fig66.png", "figures/fig6.png"),
+        ("figures/Fig6.svg", "figures/fig6.svg"),
+        ("figure/fig6.csv", "figures/fig6.csv"),
+        ("fig6", "figures/fig6.pdf"),
+        ("Fig6", "figures/fig6.pdf"),
+        ("example/fig1", "figures/example/fig1.pdf"),
+    ],
+)
+def test_the_figure_that_was_meant_is_named(target, meant):
+    with pytest.raises(InputError) as error:
+        refuse_target(JOBS, target, ["figures", "verify"])
+    assert error.value.message == f"{target}: nothing makes it; did you mean {meant}? {KINDS}"
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("figurs", "did you mean figures?"),
+        ("figures/zzz.pdf", "figures/zzz.pdf: there is no such figure; known: fig1, fig2, "),
+        ("results/example/verdicts/C11.json", "did you mean results/example/verdicts/C1.json?"),
+        ("results/example/verdict.md", "did you mean results/example/verdicts.md?"),
+        ("results/exmple/verdicts.md", "did you mean results/example/verdicts.md?"),
+        ("results/report/exampel.html", "did you mean results/report/example.html?"),
+        ("report/example.html", "did you mean results/report/example.html?"),
+        ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
+        ("", "an empty target: nothing makes it; ask for figures, verify, or for a file, such as "),
+        (
+            "mine",
+            "mine: nothing makes it; ask for figures, verify, or for a file, such as figures/",
+        ),
+        ("results/x", "results/x: nothing makes it; ask for figures, verify, or for a file, such"),
+    ],
+)
+def test_another_target_that_was_meant_is_named(target, message):
+    with pytest.raises(InputError) as error:
+        refuse_target(JOBS, target, ["figures", "verify"])
+    assert message in error.value.message
+
+
+@pytest.mark.parametrize("target", ["figures/slow.pdf", "slow", "figures/Slwo.pdf"])
+def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
+    changes = read_overlay_text(tmp_path, FIGURE % "slow: {drawing: fig2, experiment: printed}")
+    with pytest.raises(InputError) as error:
+        refuse_target(Jobs.of(configure(changes, EXAMPLE), EXAMPLE), target, ["figures"])
+    assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("word", "is_known"),
+    [
+        (FIGURES[0], True),
+        (FIGURES[0].replace(".pdf", ".csv"), True),
+        ("verify", True),
+        (FIGURES[0].removesuffix(".pdf"), False),
+        (FIGURES[0].replace(".pdf", ".csv.pdf"), False),
+        ("results/example/verdicts/C1.json.pdf", False),
+    ],
+)
+def test_what_the_table_of_jobs_has_is_known(word, is_known):
+    unknown = unknown_targets(JOBS, [word], "verify".__eq__, lambda word: False)
+    assert unknown == ([] if is_known else [word])
+
+
+def test_values_of_options_are_no_targets():
+    words = ["-n", "fig66", "--directory", "fig7", "figures", "--configfile", "fig8"]
+    assert unknown_targets(JOBS, words, "figures".__eq__, "figures".__eq__) == ["fig66"]
+
+
+@pytest.mark.parametrize(
+    ("document", "figure"),
+    [("README.md", "figures/more_seeds"), ("config/README.md", "figures/rare")],
+)
+def test_an_overlay_of_the_documentation_takes_few_jobs_and_trains_nothing_anew(
+    tmp_path, document, figure
+):
+    (block,) = (
+        part.partition("```")[0]
+        for part in (ROOT / document).read_text(encoding="utf-8").split("```yaml\n")[1:]
+    )
+    jobs = Jobs.of(configure(read_overlay_text(tmp_path, block), STUDIES), STUDIES)
+    assert len(list(jobs.closure([figure]))) <= 15
+    anew = [path for path, task in JOBS.tasks.items() if jobs.tasks.get(path) != task]
+    assert [path for path in anew if JOBS.tasks[path].stage in {"data", "runs", "metrics"}] == []
+
+
+@pytest.mark.parametrize(("option", "is_value"), [("configfile", ".yaml"), ("config", "=")])
+def test_no_example_has_its_target_where_snakemake_takes_it_for_a_value(option, is_value):
+    commands = [
+        command.partition("#")[0]
+        for folder in (".", "config", "docs", "src")
+        for path in (ROOT / folder).glob("*.md" if folder == "." else "**/*.[my][da]*")
+        for command in re.findall(r"snakemake ([^`\n]*--.*?)[`\n]", path.read_text("utf-8"))
+    ]
+    found = [re.findall(rf"--{option} (.*?)(?= -|$)", command) for command in commands]
+    values = [value for given in chain(*found) for value in shlex.split(given)]
+    assert values
+    assert [value for value in values if is_value not in value and value != "..."] == []

@@ -1,0 +1,197 @@
+"""Every environment installs exactly a lock."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import distributions
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import PRODUCT
+
+ROOT = Path(__file__).parents[3]
+LOCKS = ("requirements.lock", "requirements-cluster.lock", "requirements-dev.lock")
+"""To compute, with plugins for clusters, and with what tests need; each has all of the last one."""
+ENCODERS = "requirements-encoders.lock"
+"""What studies of pretrained encoders need: all of the first, and a part of the last."""
+OURS = ["--no-deps", "--no-build-isolation", "-e", "."]
+SILENT = {"--quiet", "--disable-pip-version-check", "--no-cache-dir"}
+
+
+def pins(lock: str = LOCKS[-1]) -> dict[str, str]:
+    lines = (ROOT / lock).read_text().splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def pip_installs(text: str) -> list[list[str]]:
+    """Arguments of every `pip install` of a script, in their order, besides how it tells of it."""
+    calls = re.findall(
+        r"(?:-m pip install|\$\(INSTALL\)) (.*?)(?: && \\|; \\|$)", text, flags=re.MULTILINE
+    )
+    return [[word for word in shlex.split(call) if word not in SILENT] for call in calls]
+
+
+@pytest.mark.parametrize("recipe", ["Dockerfile", "apptainer.def"])
+def test_containers_install_exactly_the_lock(recipe):
+    assert pip_installs((ROOT / recipe).read_text()) == [["-r", LOCKS[1]], OURS]
+
+
+@pytest.mark.parametrize(
+    ("target", "installs"),
+    [
+        ("$(READY)", [LOCKS[0]]),
+        ("cluster", [LOCKS[1]]),
+        ("encoders", [ENCODERS]),
+        ("$(TOOLS)", [LOCKS[2]]),
+    ],
+)
+def test_make_installs_exactly_the_lock(target, installs):
+    rule = (ROOT / "Makefile").read_text().split(f"\n{target}: ")[1].split("\n\n")[0]
+    assert re.findall(r"\$\(call install,(.*?)\)", rule) == installs
+    assert pip_installs(rule) == ([OURS] if target == "$(READY)" else [])
+
+
+def planned(*arguments: str) -> str:
+    """The commands that make would run where nothing is installed yet."""
+    return subprocess.run(
+        ["make", "--dry-run", "VENV=.absent", "PYTHON=python3", *arguments, "environment"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.replace("\\\n", " ")  # fmt: skip
+
+
+def test_what_is_installed_has_hashes(tmp_path):
+    """All of a lock but torch, by the command that make runs; none where none are asked for."""
+    commands = planned(f"HASHED={tmp_path / 'hashed'}")
+    assert commands.count("--no-deps --require-hashes -r ") == 1
+    (select,) = re.findall(r"awk .*?hashed(?= &&)", commands)
+    subprocess.run(["sh", "-c", select], cwd=ROOT, check=True)
+    text = (tmp_path / "hashed").read_text()
+    assert {*re.findall("^[^ ]+==[^ ]+", text, re.MULTILINE)} == {
+        f"{name}=={version}" for name, version in pins(LOCKS[0]).items() if name != "torch"
+    }
+    for package in re.split(r"\n(?! )", text.strip()):
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}$", package), package
+    assert "--require-hashes" not in planned("HASHES=")
+
+
+def test_every_locked_package_has_hashes_and_no_other():
+    text = (ROOT / "requirements.hashes").read_text()
+    known = re.findall("^[^ ]+==[^ ]+", text, re.MULTILINE)
+    wanted = {f"{name}=={version}" for name, version in (pins() | pins(LOCKS[1])).items()}
+    assert sorted(wanted - {f"torch=={pins()['torch']}"}) == known
+
+
+def test_every_lock_has_all_of_the_one_before():
+    fewer, more, most = map(pins, LOCKS)
+    assert fewer.items() < more.items() < most.items()
+    assert fewer.items() < pins(ENCODERS).items() < most.items()
+    read = {"onnx", "transformers", "tokenizers", "safetensors"}
+    assert read <= pins(ENCODERS).keys() - fewer.keys()
+
+
+def test_a_figure_needs_no_tools():
+    """Who draws a figure waits for nothing that tests and linters need."""
+    assert not {"mypy", "pytest", "playwright", "statsmodels", "kubernetes"} & {*pins(LOCKS[0])}
+
+
+def test_without_a_suitable_python_one_sentence_says_so(tmp_path):
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "make", "getconf", "expr"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    (tools / "python3").write_text("#!/bin/sh\nexit 1\n")
+    (tools / "python3").chmod(0o755)
+    done = subprocess.run(
+        ["make", "environment"], cwd=tmp_path, env={"PATH": str(tools)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.startswith("Python 3.11, 3.12 or 3.13 is needed; install one, or name it:")
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_conda_installs_python_and_the_lock():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    *packages, pip = environment["dependencies"]
+    assert packages == ["python=3.11", "pip"]
+    assert pip == {"pip": ["-r requirements.lock", "-e ."]}
+
+
+def test_containers_have_the_python_of_the_other_environments():
+    assert "FROM python:3.11-" in (ROOT / "Dockerfile").read_text()
+    assert "From: python:3.11-" in (ROOT / "apptainer.def").read_text()
+
+
+def test_the_apptainer_image_has_every_folder_that_the_workflow_reads():
+    files = (ROOT / "apptainer.def").read_text().split("%files")[1].split("%post")[0]
+    copied = [line.split() for line in files.splitlines() if line.strip()]
+    assert {*PRODUCT, "results/reference", "pyproject.toml"} <= {source for source, _ in copied}
+    for source, target in copied:
+        assert (ROOT / source).exists()
+        assert target == f"/opt/transformer-dynamics/{source}"
+
+
+def test_the_docker_image_has_every_folder_that_the_workflow_reads():
+    """What .dockerignore leaves out, by its own patterns."""
+    patterns = (ROOT / ".dockerignore").read_text().splitlines()
+    assert not {*PRODUCT, "pyproject.toml", "README.md", "LICENSE"} & set(patterns)
+    assert "!results/reference" in patterns
+
+
+@pytest.mark.parametrize("lock", [*LOCKS, ENCODERS])
+def test_a_lock_pins_every_package_once(lock):
+    lines = (ROOT / lock).read_text().splitlines()
+    packages = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9._-]+==[\w.]+", line) for line in packages)
+    assert len(pins(lock)) == len(packages)
+
+
+def test_the_lock_is_closed_under_dependencies():
+    """Installed as locked, nothing is missing and nothing conflicts."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ours = [line for line in done.stdout.splitlines() if line.split()[0].lower() in pins()]
+    assert not ours, done.stdout
+
+
+def test_installed_packages_are_the_locked_ones():
+    installed = {
+        re.sub(r"[-_.]+", "-", found.metadata["Name"]).lower(): found.version.split("+")[0]
+        for found in distributions()
+    }
+    wrong = {
+        name: installed.get(name) for name, pin in pins().items() if installed.get(name) != pin
+    }
+    assert not wrong
+
+
+def test_a_package_has_everything_that_a_study_reads(tmp_path):
+    """What is installed other than by `-e` lacks what no pattern of pyproject.toml names."""
+    shutil.copytree(ROOT / "src", tmp_path / "src")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    build = ["pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run(
+        [sys.executable, "-m", *build, "--wheel-dir", tmp_path, tmp_path],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as opened:
+        packed = set(opened.namelist())
+    kept = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "src"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    files = {name for name in kept.stdout.split() if (ROOT / name).exists()}
+    assert {name.removeprefix("src/") for name in files} <= packed

@@ -1,0 +1,262 @@
+"""Claims and texts of a user's own: they stand beside the study's, and change nothing of it."""
+
+from functools import wraps
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from click.testing import CliRunner
+from report_folder import TEXT, Folder, comparison
+
+from replication.base.errors import InputError
+from replication.base.strict import Strict
+from replication.judge import scorecard
+from replication.judge.judgement import Verdict
+from replication.plan.configuration import configure, merged
+from replication.plan.jobs import Jobs
+from replication.plan.orders import Orders, Told
+from replication.run import program as run
+from replication.study.contract import Measured, find_studies
+from replication.study.registry import OWN, Registry, read_registry
+from replication.verify.collect import expected, settings
+from replication.verify.levels import _also_of, _known
+from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference
+from transformer_dynamics.example.claims import learning
+
+STUDY = "example"
+OWN_CLAIM = {
+    "figure": "slow", "statement": "It takes twice as long.", "quantity": "Ratio of half-lives",
+    "expected": "above 1.6", "measure": "learning.over_twice_the_variance",
+    "data": [{"experiment": "slow", "metric": "half_life"}],
+    "test": {"kind": "interval", "lower": 1.6, "smallest_effect": 0.1}, "why": "It is ours.",
+}  # fmt: skip
+SLOW = yaml.safe_load("""
+experiments:
+  slow:
+    seeds: {first: 1, count: 10}
+    training:
+      problem: {variances: [1, 0.5], samples: 9, noise: 0}
+      learning_rate: 0.1
+      updates: 50
+figures:
+  slow: {drawing: fig1, experiment: slow}
+""")
+VERDICT, EVIDENCE_OF = (
+    f"results/{STUDY}/{kind}" for kind in ("verdicts/{}.json", "evidence/{}.parquet")
+)
+
+
+def jobs(*changes: dict) -> Jobs:
+    studies = {STUDY: find_studies()[STUDY]}
+    overlay = {}
+    for change in changes:
+        overlay = merged(overlay, change)
+    return Jobs.of(configure({STUDY: overlay}, studies), studies)
+
+
+def with_claims(**claims: dict) -> Jobs:
+    return jobs(SLOW, {"claims": claims})
+
+
+def orders(found: Jobs) -> dict[str, object]:
+    return {path: found.order(path) for path in found.tasks}
+
+
+def batch(found: Jobs, path: str) -> list[str]:
+    """What is made by the same job."""
+    (paths,) = (paths for paths in found.batches.values() if path in paths)
+    return paths
+
+
+@pytest.mark.parametrize("figure", ["slow", "fig2", None])
+def test_it_is_made_by_jobs_of_its_own_and_changes_no_other(figure):
+    without, found = jobs(SLOW), with_claims(U1=OWN_CLAIM | {"figure": figure})
+    own = [EVIDENCE_OF.format("U1"), VERDICT.format("U1")]
+    assert orders(found) == orders(without) | {path: found.order(path) for path in own}
+    assert all(batch(found, path) == [path] for path in own)
+    before = settings(without, STUDY)
+    after = settings(found, STUDY)
+    assert after.keys() - before.keys() == {"claim U1", "test U1"}
+    assert {name: after[name] for name in before} == before
+
+
+def test_another_test_judges_it_again_and_nothing_else():
+    found = with_claims(U1=OWN_CLAIM)
+    other = with_claims(U1=OWN_CLAIM | {"test": OWN_CLAIM["test"] | {"lower": 1.7}})
+    before, after = orders(found), orders(other)
+    assert [path for path in before if before[path] != after[path]] == [VERDICT.format("U1")]
+    before, after = settings(found, STUDY), settings(other, STUDY)
+    assert {name for name in before if before[name] != after[name]} == {"test U1"}
+
+
+def test_those_of_one_figure_are_corrected_together_but_not_with_the_studys():
+    on_fig2 = OWN_CLAIM | {"figure": "fig2"}
+    found = with_claims(U1=on_fig2, U2=on_fig2, U3=OWN_CLAIM).studies[STUDY]
+    families = [found.family(claim) for claim in ("C2", "U1", "U3")]
+    assert families == [["C2", "C3"], ["U1", "U2"], ["U3"]]
+
+
+def test_overlays_add_to_one_another():
+    found = jobs(SLOW, {"claims": {"U1": OWN_CLAIM}}, {"claims": {"U2": OWN_CLAIM}})
+    claims = found.studies[STUDY].registry.claims
+    assert [claim.id for claim in claims][-2:] == ["U1", "U2"]
+    assert {claim.group for claim in claims[-2:]} == {OWN}
+    assert {claim.where for claim in claims[-2:]} == {"not in the paper"}
+
+
+def test_a_name_that_ends_in_a_star_means_all_that_begin_so():
+    def sources(experiment: str) -> list[tuple[str, str]]:
+        claim = OWN_CLAIM | {"data": [{"experiment": experiment, "metric": "half_life"}]}
+        # A measure that takes one table only is refused more of them.
+        found = jobs(SLOW, {"experiments": {"slower": SLOW["experiments"]["slow"]}},
+                     {"claims": {"U1": claim}})  # fmt: skip
+        return found.studies[STUDY].sources("U1")
+
+    assert sources("slowe*") == [("slower", "half_life")]
+    with pytest.raises(InputError, match=r"takes 1 table \(half_lives\), but 2 are given"):
+        sources("slow*")
+    with pytest.raises(InputError, match=r"claims > U1: experiment: unknown key 'fast\*'"):
+        sources("fast*")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "told"),
+    [("printed", None), ("slow", "seeds: 1-10 instead of 1-5; ")],
+)
+def test_printed_values_are_those_of_the_default_settings_here_too(experiment, told):
+    claim = OWN_CLAIM | {
+        "measure": "learning.as_printed", "data": [{"experiment": experiment, "metric": "error"}],
+        "test": {"kind": "published", "tolerance": 1}, "published_table": "fig1.csv",
+    }  # fmt: skip
+    unlike = with_claims(U1=claim).studies[STUDY].unlike_published
+    assert unlike.keys() == ({"claim U1"} if told else set())
+    assert unlike.get("claim U1", "").startswith(told or "")
+
+
+def test_a_registry_has_none():
+    registry = read_registry(find_studies()[STUDY].folder / "registry.yaml")
+    data = registry.model_dump(mode="json")
+    data["claims"][0]["kind"] = "own"
+    with pytest.raises(InputError, match="C1: claims of kind own stand in an overlay"):
+        Registry.parse(data, "registry.yaml")
+
+
+def test_texts_are_those_of_the_figure_and_not_of_its_drawing():
+    said = jobs(SLOW, {"texts": {"slow": TEXT}}).studies[STUDY]
+    assert [said.text(name).label for name in ("slow", "fig1")] == ["L", "Figure 1"]
+    assert jobs(SLOW).studies[STUDY].text("slow").label == "Figure 1"
+
+
+def test_a_scorecard_keeps_it_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    paths = []
+    for claim, verdict in (("C2", "replicated"), ("U1", "does not hold")):
+        found = Verdict(claim=claim, verdict=verdict, summary="So", seeds=10, comparisons=[])
+        paths.append(tmp_path / f"{claim}.json")
+        scorecard.write_verdict(paths[-1], found, {})
+    own = with_claims(U1=OWN_CLAIM).studies[STUDY].own
+    (tmp_path / "own.json").write_text(own.model_dump_json(exclude_defaults=True))
+    registry = find_studies()[STUDY].folder / "registry.yaml"
+    done = CliRunner().invoke(
+        scorecard.main,
+        ["--registry", str(registry), "--own", "own.json", "--parquet", "card.parquet",
+         "--markdown", "card.md", *map(str, paths)],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    card = pd.read_parquet("card.parquet").set_index("claim")
+    assert card.loc[["C2", "U1"], "kind"].tolist() == ["claim", "own"]
+    theirs, ours = (tmp_path / "card.md").read_text().split("## A user's own claims")
+    assert "| **replicated** | 1 |" in theirs
+    assert "does not hold | So" not in theirs
+    assert "| U1 | not in the paper | It takes twice as long. | does not hold | So |" in ours
+
+
+def test_the_page_shows_it_apart_and_does_not_count_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = Folder(tmp_path)
+    (counted,) = (line for line in folder.html().splitlines() if "What holds: " in line)
+    claim = OWN_CLAIM | {"figure": "mine", "statement": "Ours <b>holds</b>"}
+    mine = next(item for item in folder.figures if item["name"] == "fig1") | {"name": "mine"}
+    folder.figures.append(mine)
+    folder.settings["figures"]["mine"] = {"drawing": "fig1"}
+    folder.own = {"claims": {"U1": claim}, "texts": {"mine": TEXT | {"label": "My figure"}}}
+    folder.write_verdict("U1", "verified", [comparison()])
+    html = folder.html()
+    assert counted in html
+    assert 'Not counted: <a href="#own">1 of a user\'s own</a> (1 verified).' in html
+    own, errata = html.index('<section id="own"'), html.index('<section id="errata"')
+    assert html.index('id="claim-U1"') > own > errata
+    assert "Ours &lt;b&gt;holds&lt;/b&gt;" in html
+    assert 'Among a user\'s own:\n<a href="#claim-U1">U1</a>' in html
+    assert '<span class="label">My figure</span>' in html
+    assert "The words are those of the figure of this kind" not in html
+
+
+def test_it_is_not_compared_with_the_reference():
+    default, found = jobs(), with_claims(U1=OWN_CLAIM)
+    verdicts = {
+        claim: Verdict(claim=claim, verdict="verified", summary="So", seeds=0, comparisons=[])
+        for claim in ("C2", "U1")
+    }
+    tables = {
+        EVIDENCE: pd.DataFrame({"claim": ["C2", "U1"], "value": [1, 2]}),
+        FINGERPRINTS: pd.DataFrame({"experiment": ["printed", "slow"], "seed": [1, 1]}),
+    }
+    reference = Reference(tables, verdicts, {"settings": settings(default, STUDY)})
+    current = _known(Reference(tables, verdicts, {"settings": settings(found, STUDY)}), reference)
+    assert list(current.verdicts) == ["C2"]
+    assert current.tables[EVIDENCE]["claim"].tolist() == ["C2"]
+    assert current.tables[FINGERPRINTS]["experiment"].tolist() == ["printed"]
+    due = expected(default.studies[STUDY])
+    also = _also_of(expected(found.studies[STUDY]), due)
+    assert (also.tables, also.claims) == (due.tables, due.claims)
+    assert also.runs.equals(due.runs)
+
+
+class Other(Strict):
+    """What no metric of the example is made by."""
+
+
+@pytest.mark.parametrize("takes", [Measured[Other], Measured[Other] | pd.DataFrame])
+def test_metrics_that_its_measure_cannot_read_are_refused_before_training(monkeypatch, takes):
+    monkeypatch.setitem(learning.over_twice_the_variance.__annotations__, "half_lives", takes)
+    with pytest.raises(InputError) as error:
+        with_claims(U1=OWN_CLAIM)
+    assert error.value.message == (
+        "configuration: example > claims > U1 > data: learning.over_twice_the_variance cannot read"
+        " the metric half_life of slow as its half_lives; it can read none of its metrics"
+    )
+
+
+@pytest.mark.parametrize(
+    "takes", [Measured, Measured[Any], Measured[Other] | Measured[Strict], "Measured[Other]"]
+)
+def test_metrics_are_taken_where_types_do_not_speak_against_it(monkeypatch, takes):
+    monkeypatch.setitem(learning.over_twice_the_variance.__annotations__, "half_lives", takes)
+    assert EVIDENCE_OF.format("U1") in with_claims(U1=OWN_CLAIM).tasks
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (lambda table: table["half_life"], "KeyError: 'half_life'"),
+        (lambda table: table.query("half_life > 1"), "UndefinedVariableError: name 'half_life'"),
+    ],
+)
+def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, reading, said):
+    claim = OWN_CLAIM | {"data": [{"experiment": "slow", "metric": "error"}]}
+    found = with_claims(U1=claim)
+    path = EVIDENCE_OF.format("U1")
+    (metric,) = found.tasks[path].reads
+    order, table = found.order(path), pd.DataFrame({"seed": range(1, 11), "error": 1.0})
+    monkeypatch.setattr("replication.base.tables.read_table", lambda *_: table)
+    measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
+    monkeypatch.setattr(learning, "over_twice_the_variance", measure)
+    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "U1.parquet"), metric])
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert f"claim U1: {order.program}.over_twice_the_variance cannot read {metric} ({said}" in (
+        done.output
+    )
+    assert not (tmp_path / "U1.parquet").exists()

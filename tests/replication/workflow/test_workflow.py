@@ -1,0 +1,482 @@
+"""The DAG: what reruns, the same bytes every time, and what a user reads when it fails.
+
+On the template, whose experiment `replication` has two files of runs.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from conftest import FIGURE, FIGURES, ROOT, Template, counted
+
+from replication.base.process import FLAGS as OF_JOBS
+from replication.base.provenance import provenance
+from replication.base.tables import write_table
+from replication.plan.configuration import configure
+from replication.plan.jobs import Jobs
+from replication.study.contract import find_studies
+from replication.study.seeds import parse_seeds
+
+RUNS = "results/example/runs/replication"
+DATA = "results/example/data/replication"
+SEEDS = ("101-105", "106-110")
+"""Of the two files of runs."""
+HALF_LIVES = "results/example/metrics/replication/half_life.parquet"
+FIGURE2 = FIGURES[1]
+TABLE2 = "figures/example/fig2.csv"
+ENGINE = "src/replication"
+PACKAGE = "src/transformer_dynamics/example"
+PUBLISHED = f"{PACKAGE}/published/fig1.csv"
+FLAGS = " ".join(OF_JOBS)
+SNAKEMAKE = str(Path(sys.executable).with_name("snakemake"))
+DRAWS = {"table": 1, "figure": 1}
+MEASURES = {"metrics": 1, **DRAWS}
+TRAINS = {"runs": 1, **MEASURES}
+ALL = {"data": 1, **TRAINS}
+
+
+def test_touching_every_file_reruns_nothing(finished_project: Template):
+    for path in finished_project.folder.rglob("*"):
+        if path.is_file() and ".snakemake" not in path.parts:
+            path.touch()
+    assert finished_project.planned(*FIGURES) == {}
+
+
+def edit(project: Template, path: str, old: str, new: str) -> None:
+    """Replace the first occurrence of a text in a file."""
+    file = project.folder / path
+    before = file.read_text()
+    assert old in before, f"{path} lacks: {old}"
+    file.write_text(before.replace(old, new, 1))
+
+
+def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
+    """All at once."""
+    for path, old, new in (
+        (f"{PACKAGE}/runs.py", "        residual = ", "        # a remark\n        residual = "),
+        (f"{PACKAGE}/study.py", '"half_life", ', '"half_life", "speed", '),
+        (f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. "),
+        (f"{ENGINE}/strict.py", "did you mean", "perhaps you mean"),
+        (f"{ENGINE}/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n'),
+        # Which this study does not use, and which computes nothing.
+        ("requirements-encoders.lock", "\ntorch==", "\ntorch==0."),
+        ("requirements-encoders.lock", "\nclick==", "\nclick==0."),
+    ):
+        edit(finished_project, path, old, new)
+    for name in ("run", "jobs", "tasks", "stages", "storage", "verify"):
+        path = f"{ENGINE}/{name}.py"
+        edit(finished_project, path, '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')
+    assert finished_project.planned(*FIGURES) == {}
+
+
+EDITS = {
+    "data": (
+        f"{PACKAGE}/data.py",
+        'generator(seed, "noise")',
+        'generator(seed, "rounding")',
+        ALL,
+        "example.data@",
+    ),
+    "training": (
+        f"{PACKAGE}/runs.py",
+        "- job.learning_rate",
+        "- 2 * job.learning_rate",
+        TRAINS,
+        "example.runs@",
+    ),
+    "metric": (
+        f"{PACKAGE}/measures.py",
+        "1 - weights.ravel()",
+        "2 - weights.ravel()",
+        MEASURES,
+        "example.measures@",
+    ),
+    "line of a figure": (
+        f"{PACKAGE}/figures/fig1.py",
+        "linewidth=0.7",
+        "linewidth=0.9",
+        DRAWS,
+        "example.figures.fig1@",
+    ),
+    "published value": (PUBLISHED, "\n1,", "\n1.0,", {"figure": 1}, "published/fig1.csv"),
+    "engine that computes": (
+        f"{ENGINE}/generators.py",
+        '"little"',
+        '"big"',
+        ALL,
+        "replication.base.random_streams@",
+    ),
+    "style of drawings": (
+        f"{ENGINE}/drawing.py",
+        '"savefig.dpi": 300',
+        '"savefig.dpi": 310',
+        DRAWS,
+        "replication.figures.style@",
+    ),
+    "numpy": ("requirements-encoders.lock", "\nnumpy==", "\nnumpy==0.", ALL, "numpy==0."),
+}
+"""File, text before and after, the jobs of the figure that rerun, and what their reasons name."""
+
+
+TOGETHER = (
+    ["data", "engine that computes", "numpy"],
+    ["training"],
+    ["metric"],
+    ["line of a figure", "style of drawings"],
+    ["published value"],
+)
+"""Edits that rerun the same jobs, so that one plan tells of all of them."""
+EACH = [name for names in TOGETHER for name in names if len(names) > 1]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        *(pytest.param(names, id=", ".join(names)) for names in TOGETHER),
+        *(pytest.param([name], id=name, marks=pytest.mark.thorough) for name in EACH),
+    ],
+)
+def test_an_edit_reruns_what_it_reaches(finished_project: Template, names: list[str]):
+    for name in names:
+        path, old, new, *_ = EDITS[name]
+        edit(finished_project, path, old, new)
+    output = finished_project.run(FIGURE, "--dry-run")
+    reasons = re.findall("Reason: (.*)", output)
+    for name in names:
+        *_, planned, named = EDITS[name]
+        assert counted(output) == planned
+        assert any(named in reason for reason in reasons), reasons
+
+
+def test_a_changed_setting_reruns_what_depends_on_it(finished_project: Template):
+    edit(finished_project, f"{PACKAGE}/config.yaml", "updates: 200", "updates: 150")
+    assert finished_project.planned(FIGURE2) == {**TRAINS, "runs": 2}
+
+
+def make_old(*paths):
+    """As after a clock was set back: the files look older than all there was before."""
+    for path in paths:
+        os.utime(path, (1, 1))
+
+
+def test_an_edit_of_one_figure_reruns_no_other_whatever_its_time(finished_project: Template):
+    edit(finished_project, PUBLISHED, "\n1,", "\n1.0,")
+    make_old(finished_project.folder / PUBLISHED)
+    output = finished_project.run(*FIGURES, "--dry-run")
+    assert re.findall(r"Drawing (\S+)", output) == [FIGURE]
+    assert counted(output) == {"figure": 1}
+    drawing = f"{PACKAGE}/figures/fig2.py"
+    edit(finished_project, drawing, 'Literal["fig2"]', 'Literal["fig2", "fig3"]')
+    make_old(finished_project.folder / drawing)
+    output = finished_project.run(*FIGURES, "--dry-run")
+    assert sorted(re.findall(r"Drawing (\S+)", output)) == sorted(FIGURES)
+    assert counted(output) == {"table": 1, "figure": 2}
+
+
+def test_what_was_made_anew_counts_whatever_its_time(finished_project: Template):
+    runs = [f"{RUNS}/{seeds}.npz" for seeds in SEEDS]
+    edit(finished_project, f"{PACKAGE}/runs.py", "- job.learning_rate", "- 2 * job.learning_rate")
+    finished_project.run(*runs)
+    make_old(*(finished_project.folder / path for path in runs))
+    assert finished_project.planned(FIGURE2) == MEASURES
+
+
+def test_figure_and_configuration_are_written(finished: Template):
+    folder = finished.folder
+    assert "seeds_per_job: null" in (folder / "results/config.yaml").read_text()
+    table = pd.read_csv(folder / "figures/example/fig1.csv")
+    assert list(table.columns) == ["variance", "update", "error_mean", "error_std", "theory"]
+    assert len(table) == 4 * 201
+    content = (folder / FIGURE).read_bytes()
+    assert b"Example, Figure 1" in content
+    assert b"seeds 1-5" in content
+    assert b"CreationDate" not in content
+
+
+def recorded_commands(project: Template) -> list[str]:
+    """The shell commands that Snakemake has kept of every job."""
+    records = (project.folder / ".snakemake/metadata").rglob("*")
+    return [json.loads(record.read_text())["shellcmd"] for record in records if record.is_file()]
+
+
+def run_by_path(project: Template, snakemake: list[str], *arguments: str) -> str:
+    """Run a Snakemake of which only the path is known: no environment is active."""
+    done = subprocess.run(
+        [*snakemake, *arguments],
+        cwd=project.folder,
+        env={name: value for name, value in project.environment.items() if name != "VIRTUAL_ENV"}
+        | {"PATH": "/usr/bin:/bin"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_no_environment_must_be_active(template: Template):
+    begins = f"{sys.executable} {FLAGS} -m replication.run.program --job "
+    made = f"{DATA}/{SEEDS[0]}.npz"
+    run_by_path(template, [SNAKEMAKE], made, "--printshellcmds")
+    assert (template.folder / made).is_file()
+    (log,) = (template.folder / ".snakemake/log").iterdir()
+    (recorded,) = recorded_commands(template)
+    assert recorded.startswith(begins)
+    assert log.read_text().count(begins) == 1
+
+
+def test_the_path_of_python_reruns_nothing(finished_project: Template, tmp_path: Path):
+    """Of the five jobs just the one that is forced is planned, with the other path."""
+    (tmp_path / "environment").symlink_to(sys.prefix)
+    python = str(tmp_path / "environment/bin" / Path(sys.executable).name)
+    forced = ("--dry-run", "--printshellcmds", "--forcerun", "figure")
+    output = run_by_path(finished_project, [python, "-m", "snakemake"], FIGURE, *forced)
+    assert f"{python} {FLAGS} -m replication.run.program" in output
+    assert counted(output) == {"figure": 1}
+    assert re.findall("Reason: (.*)", output) == ["Forced execution"]
+
+
+def test_every_job_is_told_the_python_that_runs_snakemake(template: Template):
+    output = template.run(FIGURE, "--dry-run", "--printshellcmds")
+    begins = f"Shell command: {template.pythons.python} {FLAGS} -m replication.run.program --job "
+    assert output.count(begins) == sum(counted(output).values()) == 5
+
+
+def test_a_job_in_an_image_uses_the_python_of_the_image(template: Template, tmp_path: Path):
+    """As far as it can be tried without Apptainer: what it would be told to run."""
+    asked, apptainer = tmp_path / "asked", tmp_path / "bin/apptainer"
+    apptainer.parent.mkdir()
+    apptainer.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && exec echo "apptainer version 1.3.0"\n'
+        f'printf "%s\\n" "$@" > {asked}\n'
+    )
+    apptainer.chmod(0o755)
+    (template.folder / "transformer-dynamics.sif").touch()
+    template.environment["PATH"] = f"{apptainer.parent}:{template.environment['PATH']}"
+    in_image = ("--software-deployment-method", "apptainer")
+    template.run(f"{DATA}/{SEEDS[0]}.npz", *in_image, "--latency-wait", "0", succeed=False)
+    assert f"; python {FLAGS} -m replication.run.program" in re.sub(" +", " ", asked.read_text())
+
+
+@pytest.mark.campaign
+def test_bytes_do_not_depend_on_cores_batches_or_interruptions(finished: Template, tmp_path: Path):
+    targets = (FIGURE2, TABLE2)
+    one_core, interrupted = (Template(tmp_path / name) for name in ("one", "interrupted"))
+    one_core.run(*targets, "--cores", "1")
+    made = one_core.files("results", "figures")
+    assert made == {
+        path: content
+        for path, content in finished.files("results", "figures").items()
+        if path in made
+    }
+
+    process = interrupted.start(*targets, "--cores", "2")
+    wait_for(lambda: list((interrupted.folder / DATA).glob("*.npz")), process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    interrupted.run("--unlock")
+    interrupted.run(*targets, "--cores", "2")
+    assert interrupted.files("results", "figures") == made
+
+
+def test_seeds_per_job_changes_no_number(finished: Template, template: Template):
+    template.add("computation: {seeds_per_job: 20}\n")
+    assert "Training replication/101-110 of example" in template.run(TABLE2)
+    assert (template.folder / TABLE2).read_bytes() == (finished.folder / TABLE2).read_bytes()
+    with np.load(template.folder / RUNS / "101-110.npz") as together:
+        for seeds, place in zip(SEEDS, (slice(0, 5), slice(5, 10)), strict=True):
+            with np.load(finished.folder / RUNS / f"{seeds}.npz") as alone:
+                for name in set(alone.files) - {"provenance"}:
+                    np.testing.assert_array_equal(together[name][place], alone[name])
+
+
+def test_of_a_job_that_a_signal_ends_it_is_said(template: Template):
+    template.edit(
+        f"{PACKAGE}/data.py", "\nimport ", "\nimport os\nos.kill(os.getpid(), 9)\nimport "
+    )
+    output = template.run(f"{DATA}/{SEEDS[0]}.npz", succeed=False)
+    assert "Error in rule data" in output
+    assert "Error: ended by the signal KILL" in output
+
+
+@pytest.mark.campaign
+def test_a_killed_job_is_the_only_one_that_is_repeated(template: Template):
+    template.make_two_jobs(25)
+    process = template.start(FIGURE, "--cores", "1")
+    finished = template.folder / RUNS.replace("replication", "printed")
+    # Kill the training job that follows the first finished one.
+    wait_for(lambda: list(finished.glob("[0-9]*.npz")), process)
+    victim = wait_for(lambda: training_process(template), process)
+    os.kill(victim, signal.SIGKILL)
+    output, _ = process.communicate()
+    assert process.returncode != 0
+    assert "Error in rule runs" in output
+    assert "Error: ended by the signal KILL" in output
+    left = {path.stem for path in finished.glob("[0-9]*.npz")}
+    assert 1 <= len(left) <= 2
+    planned = template.planned(FIGURE)
+    assert planned["runs"] == 3 - len(left)
+    template.run(FIGURE)
+
+
+def training_process(project: Template) -> int | None:
+    """Process id of a training program of this project that has not written its output."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            folder = (entry / "cwd").readlink()
+        except OSError:
+            continue
+        if folder == project.folder and b"--job" in words:
+            job, output, *_ = (word.decode() for word in words[words.index(b"--job") + 1 :])
+            order = (folder / job).read_text()
+            if '"stage":"runs"' in order and not (folder / output).exists():
+                return int(entry.name)
+    return None
+
+
+def wait_for(condition, process, seconds: float = 120):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.01)
+    raise AssertionError("waited in vain")
+
+
+def test_truncated_intermediate_is_named(finished_project: Template):
+    runs = f"{RUNS}/{SEEDS[0]}.npz"
+    path = finished_project.folder / runs
+    path.write_bytes(path.read_bytes()[:1000])
+    output = finished_project.run(FIGURE2, succeed=False)
+    assert f"Error: {runs}: truncated, damaged or not made by this project" in output
+    assert "Traceback" not in output
+
+
+def test_a_damaged_input_costs_no_result(finished_project: Template):
+    """Snakemake deletes outputs before a job begins, and so before it can refuse an input."""
+    before = finished_project.files("results")
+    data, run = f"{DATA}/{SEEDS[0]}.npz", f"{RUNS}/{SEEDS[0]}.npz"
+    path = finished_project.folder / data
+    path.write_bytes(before[data][:-100])
+    output = finished_project.run(run, succeed=False)
+    assert f"Error: {data}: truncated, damaged" in output
+    assert (finished_project.folder / run).read_bytes() == before[run]
+    path.unlink()
+    finished_project.run(run, data)
+    assert finished_project.files("results") == before
+
+
+def test_changed_figure_table_is_named(finished_project: Template):
+    table = finished_project.folder / TABLE2
+    before = table.read_text()
+    table.write_text(before[:300])
+    output = finished_project.run(FIGURE2, succeed=False)
+    said = f"Error: {TABLE2} was changed after it was made; delete it"
+    assert said in output
+    echoed = output[output.index("RuleException") : output.index(said)]
+    assert '"orders"' not in echoed, "what the program is told stands in a file"
+    table.unlink()
+    finished_project.run(FIGURE2, TABLE2)
+    assert table.read_text() == before
+
+
+def test_a_foreign_table_is_made_anew(finished_project: Template):
+    """One of other settings, put in place by hand."""
+    studies = {"example": find_studies()["example"]}
+    change = {"example": {"experiments": {"replication": {"training": {"updates": 300}}}}}
+    order = Jobs.of(configure(change, studies), studies).order(HALF_LIVES)
+    reads = [item.recipe.digest for item in order.inputs if item.recipe]
+    made = provenance(order.program, order.settings, parse_seeds("101-110"), reads)
+    path = finished_project.folder / HALF_LIVES
+    before = path.read_bytes()
+    write_table(path, pd.read_parquet(path), made)
+    finished_project.run(TABLE2)
+    assert path.read_bytes() == before
+
+
+thorough = pytest.mark.thorough
+
+
+@pytest.mark.parametrize(
+    ("overlay", "message"),
+    [
+        ("example: {experiments: {printed: {seed: {first: 1}}}}", "did you mean 'seeds'?"),
+        pytest.param(
+            "example: {experiments: {printed: {training: {learning_rate: -1}}}}",
+            "greater than 0 (given: -1)",
+            marks=thorough,
+        ),
+        pytest.param("exampel: {}", "did you mean 'example'?", marks=thorough),
+        pytest.param(
+            "example: {figures: {fig1: {experiment: prnted}}}",
+            "did you mean 'printed'?",
+            marks=thorough,
+        ),
+        (
+            "example: {experiments: {printed: {training: {updates: 010}}}}",
+            "config/quick.yaml: cannot be read (line 1: YAML reads 010 as 8",
+        ),
+        ("example: {figures: {fig1: {published: .}}}", "fig1 > published: "),
+    ],
+)
+def test_wrong_configuration_stops_before_anything_runs(template: Template, overlay, message):
+    (template.folder / "config/quick.yaml").write_text(overlay)
+    output = template.run(FIGURE, succeed=False)
+    assert message in output
+    assert "Traceback" not in output
+    assert not (template.folder / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "meant"),
+    [
+        pytest.param("figures/example/fig11.jpg", "figures/example/fig1.pdf", marks=thorough),
+        pytest.param("verfy", "verify", marks=thorough),
+        ("results/example/data/printed/1-9.npz", "results/example/data/printed/1-5.npz"),
+    ],
+)
+def test_what_was_meant_by_a_target_is_said(template: Template, target, meant):
+    other = template.folder / "results/example/data/printed/1-9.npz"
+    other.parent.mkdir(parents=True)
+    other.write_text("of other seeds")
+    output = template.run(target, succeed=False)
+    assert f"{target}: nothing makes it; did you mean {meant}?" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.parametrize(
+    ("target", "named"), [("", "an empty target"), pytest.param("x", "x", marks=thorough)]
+)
+def test_of_any_other_target_is_said_what_can_be_made(template: Template, target, named):
+    output = template.run(target, succeed=False)
+    assert f"\n{named}: nothing makes it; ask for verify, reference, provenance," in output
+    assert f", plain, or for a file, such as {FIGURE}, results/" in output
+    assert "Traceback" not in output
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_nothing_begins_that_needs_one(template: Template):
+    on_gpu = "--config", "computation={device: cuda}"
+    output = template.run(TABLE2, *on_gpu, succeed=False)
+    assert "device cuda: PyTorch finds no GPU here; run it where there is one" in output
+    assert not list(template.folder.glob("results/example/**/*.*"))
+    template.run(f"{DATA}/101-105.npz", *on_gpu)
+
+
+def test_every_profile_schedules_quickly():
+    """Snakemake's own choice takes four times as long where thousands of jobs wait."""
+    for profile in ROOT.glob("profiles/*/config.yaml"):
+        text = profile.read_text()
+        assert "\nscheduler: greedy\nscheduler-subsample: 100\n" in text, profile
