@@ -62,8 +62,8 @@ checked(refuse_unknown_targets)
 logger.addHandler(
     TimePlanned(
         lambda: [planned(job) for job in workflow.dag.needrun_jobs()],
-        read_recorded(PROJECT / RECORD),
-        "" if IS_DEFAULT else "; records are of the default settings",
+        records,
+        note_on_records,
     )
 )
 
@@ -80,4 +80,4 @@ onstart:
         # Before hours of what needs none.
         checked(device, CONFIGURATION.computation.device)
     jobs = [(job.jobid, job.benchmark or "") for job in needed]
-    logger.addHandler(TimeLeft(jobs, read_recorded(PROJECT / RECORD)))
+    logger.addHandler(TimeLeft(jobs, records()))

@@ -10,30 +10,19 @@ from pathlib import Path
 import pandas as pd
 
 from replication.base.tables import write_csv
-from replication.plan.recorded_times import (
-    RECORD,
-    SUFFIX,
-    job,
-    measured,
-    read_memory,
-    read_recorded,
-)
+from replication.plan.recorded_times import RECORD, SUFFIX, Records, job, measured
 
 COLUMNS = ["job", "seconds", "mib"]
 
 
 def main() -> None:
     """Write the table."""
-    kept = pd.DataFrame(_kept(), columns=COLUMNS)
+    records = Records.read(RECORD)
+    kept = pd.DataFrame({"seconds": records.seconds, "mib": records.mib})
+    kept = kept.rename_axis("job").reset_index()
     here = pd.DataFrame(_here(), columns=COLUMNS)
     rows = pd.concat([kept[~kept.job.isin(here.job)], here]).sort_values("job")
     write_csv(RECORD, rows.round({"seconds": 1, "mib": 0}).astype({"mib": "Int64"}))
-
-
-def _kept() -> Iterator[tuple[str, float, float | None]]:
-    memory = read_memory(RECORD)
-    for name, seconds in read_recorded(RECORD).items():
-        yield name, seconds, memory.get(name)
 
 
 def _here() -> Iterator[tuple[str, float, float]]:

@@ -16,7 +16,7 @@ try:
     from replication.plan.jobs import Jobs
     from replication.plan.progress import Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions
-    from replication.plan.recorded_times import RECORD, read_recorded
+    from replication.plan.recorded_times import RECORD, Records
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code
     from replication.plan.rule_inputs import Stage, alternatives
@@ -63,7 +63,6 @@ if workflow.modifier.is_main_snakefile():
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)
-IS_DEFAULT = CONFIGURATION == checked(configure, {}, STUDIES)
 JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
 # A caption of Snakemake's report sees nothing of the workflow but `config` and the job's wildcards.
 config["captions"] = Captions(JOBS)
@@ -133,6 +132,18 @@ def planned(job):
     task = JOBS.tasks.get(next(iter(job.output), None))
     operations = task.operations if task else 0.0
     return Planned(f"{job.benchmark or ''}", operations, bool(job.resources.get("gpu")))
+
+
+@cache
+def records():
+    """What jobs took when they were recorded."""
+    return Records.read(PROJECT / RECORD)
+
+
+def note_on_records():
+    """Whether they tell of what is planned."""
+    is_default = CONFIGURATION == checked(configure, {}, STUDIES)
+    return "" if is_default else "; records are of the default settings"
 
 
 def registry(wildcards):

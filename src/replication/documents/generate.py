@@ -39,9 +39,9 @@ from replication.judge.judgement import (
     how_much,
 )
 from replication.plan.configuration import configuration_type, configure
-from replication.plan.cost import HEADER, Records, cost_rows, costs
+from replication.plan.cost import HEADER, MEASURED, cost_rows, costs
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import RECORD
+from replication.plan.recorded_times import RECORD, Records
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import StudySettings, find_studies
 from replication.study.registry import GROUPS, SHOWN, THEORY, Claim, Registry, Statistical
@@ -159,9 +159,9 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
         return "\n".join(_abstracts(studies, elsewhere))
 
     def cost(study: str) -> str:
-        """What every experiment of a study takes, as recorded."""
+        """How it was measured, and then what every experiment of a study takes."""
         found = costs(_named(studies, study).jobs, Records.read(RECORD))
-        return "\n".join(table(HEADER, cost_rows(found)))
+        return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
 
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""

@@ -1,14 +1,12 @@
 """What a study costs: foreseen from the multiplications of its training, and as it was recorded."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Container, Iterable, Mapping
 
 from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.plan.configuration import Computation
-from replication.plan.recorded_times import foreseen, read_memory, read_recorded
+from replication.plan.recorded_times import Records
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import Experiment
 
@@ -22,6 +20,11 @@ DAY = 86_400
 REST = "data, evidence, verdicts, figures"
 """What a study makes besides its experiments."""
 NOT_RECORDED = "not recorded"
+MEASURED = (
+    "Each number was recorded when the job last ran, on a machine that had other work, too. A job"
+    " without a record counts as the mean of those beside it."
+)
+"""Stands above the table."""
 HEADER = ("what", "runs", "minutes of one core", "most memory of a job, GiB")
 
 
@@ -62,25 +65,12 @@ class Cost(Strict):
     """Most memory that one of them had; none if that of no job is known."""
 
 
-class Records(NamedTuple):
-    """What jobs took, by path of the benchmark without its ending."""
-
-    seconds: Mapping[str, float]
-    """Of processors, see `replication.plan.recorded_times.read_recorded`."""
-    mib: Mapping[str, float]
-    """Most memory, see `replication.plan.recorded_times.read_memory`."""
-
-    @classmethod
-    def read(cls, path: Path) -> "Records":
-        """From the repository's table."""
-        return cls(read_recorded(path), read_memory(path))
-
-
 def costs(study: StudyJobs, records: Records) -> list[Cost]:
     """Return what every experiment of a study takes, then all else, then everything.
 
     Variants of an experiment, named after it and a hyphen, count as one. A job that is not recorded
-    takes as long as those beside it, or as its operations say.
+    takes as long as those beside it, or as its operations say. What Snakemake measured in this
+    folder does not count: the documents that tell the costs are the same everywhere.
 
     Args:
         study: whose jobs they are.
@@ -101,8 +91,10 @@ def costs(study: StudyJobs, records: Records) -> list[Cost]:
     figures = {f"logs/{study.table(each).removesuffix('.csv')}" for each in study.figures}
     rest = (each for each in records.seconds if _is_rest(each, name, figures))
     jobs[REST] = dict.fromkeys(rest, 0.0)
-    found = [_cost(what, runs[what], each, records) for what, each in jobs.items()]
-    return [*found, _all_of(found)]
+    kinds = [(what, runs[what], each) for what, each in jobs.items()]
+    everything = {job: operations for each in jobs.values() for job, operations in each.items()}
+    kinds.append(("all", runs.total(), everything))
+    return [_cost(*kind, records) for kind in kinds]
 
 
 def _is_rest(job: str, study: str, figures: Container[str]) -> bool:
@@ -111,35 +103,21 @@ def _is_rest(job: str, study: str, figures: Container[str]) -> bool:
 
 
 def _cost(what: str, runs: int, jobs: Mapping[str, float], records: Records) -> Cost:
-    seconds = [seconds_on_core(job, done, records.seconds) for job, done in jobs.items()]
+    seconds = [seconds_on_core(records.told(job), done) for job, done in jobs.items()]
     known = [each for each in seconds if each is not None]
     most = max(filter(None, map(records.mib.get, jobs)), default=None)
     unknown = len(jobs) - len(known)
     return Cost(what=what, runs=runs, minutes=sum(known) / 60, unknown=unknown, mib=most)
 
 
-def _all_of(found: Sequence[Cost]) -> Cost:
-    return Cost(
-        what="all",
-        runs=sum(each.runs for each in found),
-        minutes=sum(each.minutes for each in found),
-        unknown=sum(each.unknown for each in found),
-        mib=max((each.mib for each in found if each.mib), default=None),
-    )
-
-
-def seconds_on_core(
-    benchmark: str, operations: float, recorded: Mapping[str, float]
-) -> float | None:
-    """Return what a job takes: as recorded, as those beside it, or else as its operations say.
+def seconds_on_core(seconds: float | None, operations: float) -> float | None:
+    """Return what a job takes: as is known, or else as its operations say; none if neither does.
 
     Args:
-        benchmark: path of the file in which Snakemake writes down what it takes.
+        seconds: that are known of it.
         operations: floating-point operations of its training; 0 if nobody has counted.
-        recorded: see `replication.plan.recorded_times.read_recorded`.
     """
-    found = foreseen(benchmark, recorded)
-    return operations / CORE if found is None and operations else found
+    return operations / CORE if seconds is None and operations else seconds
 
 
 def cost_rows(found: Iterable[Cost]) -> list[tuple[str, str, str, str]]:

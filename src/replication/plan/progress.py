@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from snakemake.logging import logger
@@ -11,21 +11,21 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from replication.plan.cost import GPU, seconds_on_core
-from replication.plan.recorded_times import expected
+from replication.plan.recorded_times import Records, expected, foreseen
 
 
 class TimeLeft(logging.Handler):
     """Says after every job how long the others will take, if the machine goes on as before."""
 
-    def __init__(self, jobs: Iterable[tuple[int, str]], recorded: Mapping[str, float]) -> None:
+    def __init__(self, jobs: Iterable[tuple[int, str]], records: Records) -> None:
         """Take the time.
 
         Args:
             jobs: identifier of each and the path of its benchmark, or "".
-            recorded: see `replication.plan.recorded_times.read_recorded`.
+            records: of jobs elsewhere.
         """
         super().__init__()
-        self.left = {job: expected(path, recorded) for job, path in jobs}
+        self.left = {job: expected(path, records) for job, path in jobs}
         self.total = sum(self.left.values())
         self.start = time.monotonic()
 
@@ -56,18 +56,21 @@ class TimePlanned(logging.Handler):
     """Says how long what is planned will take one processor, and one GPU."""
 
     def __init__(
-        self, jobs: Callable[[], Iterable[Planned]], recorded: Mapping[str, float], note: str
+        self,
+        jobs: Callable[[], Iterable[Planned]],
+        records: Callable[[], Records],
+        note: Callable[[], str],
     ) -> None:
-        """Wait until the jobs are known.
+        """Wait until the jobs are known; a process that runs one job never asks for any of it.
 
         Args:
             jobs: returns all of them.
-            recorded: see `replication.plan.recorded_times.read_recorded`.
-            note: is added.
+            records: returns those of jobs elsewhere.
+            note: returns what is added.
         """
         super().__init__()
         self.jobs = jobs
-        self.recorded = recorded
+        self.records = records
         self.note = note
         self.has_spoken = False
 
@@ -76,25 +79,26 @@ class TimePlanned(logging.Handler):
         if getattr(record, "event", None) != LogEvent.RUN_INFO or self.has_spoken:
             return
         self.has_spoken = True
-        told = planned_time(self.jobs(), self.recorded) + self.note
+        told = planned_time(self.jobs(), self.records()) + self.note()
         logger.info(told, extra={"quietness": Quietness.PROGRESS})
 
 
-def planned_time(jobs: Iterable[Planned], recorded: Mapping[str, float]) -> str:
+def planned_time(jobs: Iterable[Planned], records: Records) -> str:
     """Return the time of all jobs in words.
 
     A job takes as long as it took; where that is not known, its operations say it.
 
     Args:
         jobs: what is planned.
-        recorded: see `replication.plan.recorded_times.read_recorded`.
+        records: of jobs elsewhere.
     """
     on_core = on_gpu = 0.0
     unknown = 0
     for job in jobs:
+        known = foreseen(job.benchmark, records)
         if job.is_on_gpu and job.operations:
             on_gpu += job.operations / GPU
-        elif (seconds := seconds_on_core(job.benchmark, job.operations, recorded)) is not None:
+        elif (seconds := seconds_on_core(known, job.operations)) is not None:
             on_core += seconds
         else:
             unknown += bool(job.benchmark)

@@ -2,6 +2,8 @@
 
 import csv
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from statistics import mean
 
@@ -18,20 +20,43 @@ def measured(path: Path) -> float:
         return mean(float(row["cpu_time"]) for row in csv.DictReader(stream, delimiter="\t"))
 
 
-def read_recorded(path: Path) -> dict[str, float]:
-    """Seconds by path of a job's benchmark, without its suffix: what `benchmarks.jobs` wrote."""
-    if not path.is_file():
-        return {}
-    with path.open(newline="", encoding="utf-8") as stream:
-        return {row["job"]: float(row["seconds"]) for row in csv.DictReader(stream)}
+@dataclass(frozen=True)
+class Records:
+    """What jobs took elsewhere, by path of the benchmark without its suffix, see `job`."""
 
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """Of processors."""
+    mib: Mapping[str, float] = field(default_factory=dict)
+    """Most memory that a job had; of some jobs it is not known."""
 
-def read_memory(path: Path) -> dict[str, float]:
-    """Most memory that a job had, in MiB, as `read_recorded`; of some jobs it is not known."""
-    if not path.is_file():
-        return {}
-    with path.open(newline="", encoding="utf-8") as stream:
-        return {row["job"]: float(row["mib"]) for row in csv.DictReader(stream) if row["mib"]}
+    @classmethod
+    def read(cls, path: Path) -> "Records":
+        """Read what `benchmarks.jobs` wrote; where there is no file, nothing is known."""
+        if not path.is_file():
+            return cls()
+        with path.open(newline="", encoding="utf-8") as stream:
+            rows = [*csv.DictReader(stream)]
+        return cls(
+            {row["job"]: float(row["seconds"]) for row in rows},
+            {row["job"]: float(row["mib"]) for row in rows if row["mib"]},
+        )
+
+    def told(self, name: str) -> float | None:
+        """Return the seconds of a job, or else the mean of those in its folder, if there are any.
+
+        Args:
+            name: see `job`.
+        """
+        folder = name.rpartition("/")[0]
+        return self.seconds.get(name, self._means.get(folder))
+
+    @cached_property
+    def _means(self) -> dict[str, float]:
+        """Mean seconds by folder; to look for those of one folder among all takes far longer."""
+        folders: dict[str, list[float]] = {}
+        for name, seconds in self.seconds.items():
+            folders.setdefault(name.rpartition("/")[0], []).append(seconds)
+        return {folder: mean(seconds) for folder, seconds in folders.items()}
 
 
 def job(benchmark: str | Path) -> str:
@@ -39,31 +64,31 @@ def job(benchmark: str | Path) -> str:
     return str(benchmark).removesuffix(SUFFIX)
 
 
-def known(benchmark: str, recorded: Mapping[str, float]) -> float | None:
+def known(benchmark: str, records: Records) -> float | None:
     """Seconds that a job took here or, failing that, as recorded; none if neither is known.
 
     Args:
         benchmark: path of the file in which Snakemake writes down what it took.
-        recorded: see `read_recorded`.
+        records: of jobs elsewhere.
     """
-    try:
-        return measured(Path(benchmark))
-    except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
-        return recorded.get(job(benchmark))
+    seconds = _here(benchmark)
+    return records.seconds.get(job(benchmark)) if seconds is None else seconds
 
 
-def expected(benchmark: str, recorded: Mapping[str, float]) -> float:
+def expected(benchmark: str, records: Records) -> float:
     """Seconds that a job will take: as `foreseen`, or else `UNKNOWN`; arguments as there."""
-    seconds = foreseen(benchmark, recorded)
+    seconds = foreseen(benchmark, records)
     return UNKNOWN if seconds is None else seconds
 
 
-def foreseen(benchmark: str, recorded: Mapping[str, float]) -> float | None:
+def foreseen(benchmark: str, records: Records) -> float | None:
     """Seconds of a job as `known`, or else as of those beside it, if any; arguments as there."""
-    if not benchmark:
+    seconds = _here(benchmark)
+    return records.told(job(benchmark)) if seconds is None else seconds
+
+
+def _here(benchmark: str) -> float | None:
+    try:
+        return measured(Path(benchmark))
+    except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
         return None
-    if (seconds := known(benchmark, recorded)) is not None:
-        return seconds
-    folder = f"{Path(benchmark).parent}/"
-    beside = [each for name, each in recorded.items() if name.startswith(folder)]
-    return mean(beside) if beside else None

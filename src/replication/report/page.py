@@ -29,8 +29,8 @@ from replication.judge.judgement import (
 )
 from replication.judge.scorecard import read_verdict
 from replication.plan.cost import HEADER as COST_HEADER
-from replication.plan.cost import cost_rows
-from replication.plan.recorded_times import RECORD, read_recorded
+from replication.plan.cost import MEASURED, cost_rows
+from replication.plan.recorded_times import RECORD, Records
 from replication.report.citing import citing
 from replication.report.context import ClaimView, claim_views, contested, counts, groups
 from replication.report.details import beside, overlay
@@ -82,10 +82,10 @@ def render(
     """
     registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
-    recorded = read_recorded(root / RECORD)
+    records = Records.read(root / RECORD)
     figures = [
         _figure(figure, registry, shown, judged, page, root)
-        | {"seconds": run_time(figure.benchmarks, recorded)}
+        | {"seconds": run_time(figure.benchmarks, records)}
         for figure in shown.figures
     ]
     labels = {figure["source"].name: figure["text"].label for figure in figures}
@@ -105,6 +105,7 @@ def render(
         marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
         costs=cost_rows(shown.costs),
         cost_header=COST_HEADER,
+        cost_measured=MEASURED,
         methods=[(each, value_of(each, shown.settings)) for each in registry.methods],
         outcomes=OUTCOMES,
         decisions=DECISIONS,

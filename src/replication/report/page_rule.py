@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replication.base.code_digest import locked_versions
-from replication.plan.cost import Records, costs
+from replication.plan.cost import costs
 from replication.plan.jobs import DRAWING, Jobs
 from replication.plan.orders import Told
-from replication.plan.recorded_times import RECORD
+from replication.plan.recorded_times import RECORD, Records
 from replication.plan.rule_inputs import contents
 from replication.plan.stale_files import checksum_file
 from replication.plan.study_jobs import StudyJobs

@@ -3,7 +3,7 @@
 import io
 import os
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.judge.judgement import Outcome
 from replication.plan.cost import Cost
-from replication.plan.recorded_times import known
+from replication.plan.recorded_times import Records, known
 from replication.run.program import refuse_changed
 from replication.study.contract import StudySettings
 from replication.study.registry import Mark
@@ -216,15 +216,15 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
     return Table(path.name, link, embedded, len(table), list(map(str, table)))
 
 
-def run_time(benchmarks: dict[str, list[str]], recorded: Mapping[str, float]) -> float | None:
+def run_time(benchmarks: dict[str, list[str]], records: Records) -> float | None:
     """Seconds that all jobs took, see `FigureSource`; none unless that of every one is known.
 
     Args:
         benchmarks: see there.
-        recorded: what jobs took elsewhere, by path of the benchmark without its ending.
+        records: of jobs elsewhere.
     """
     seconds = [
-        known(pattern.replace("{}", name), recorded)
+        known(pattern.replace("{}", name), records)
         for pattern, names in benchmarks.items()
         for name in names
     ]

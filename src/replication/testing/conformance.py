@@ -493,7 +493,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
             typed = typed_in_template(getattr(text, part))
             assert not typed, (
                 f"registry.yaml: figures: {drawing}: {part}: the number in '{'; '.join(typed)}' is"
-                " typed; cite it from the figure's table or settings, see replication/judge/citation.py"
+                " typed; cite it from the figure's table or settings, see judge/citation.py"
             )
     verdicts = {
         claim: read_verdict(Path(path)) for claim, path in small.parts.files.verdicts.items()

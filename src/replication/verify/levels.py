@@ -65,7 +65,7 @@ from replication.verify.reference_summary import (
     read_in_short,
     reference_digest,
 )
-from replication.verify.renewal import renew
+from replication.verify.renewal import renew, restamp
 from replication.verify.reproductions import record_earlier
 from replication.verify.sentences import READABLE, sentences
 
@@ -183,6 +183,12 @@ class Draw(NamedTuple):
 @click.option("--by", help="Name, ORCID or URL of yours that the receipt may tell.")
 @click.option("--write", is_flag=True, help="Keep what is computed as the reference instead.")
 @click.option("--partly", is_flag=True, help="With --write: keep of the reference the rest.")
+@click.option(
+    "--restamp",
+    "restamped",
+    is_flag=True,
+    help="With --write: compute nothing, keep all numbers, and note the settings and code of now.",
+)
 def main(
     names: tuple[str, ...],
     level: Level,
@@ -197,12 +203,12 @@ def main(
     by: str | None,
     write: bool,
     partly: bool,
+    restamped: bool,
 ) -> None:
     """Print the scorecard and every difference; fail if there is one."""
     for new in filter(None, (found, receipt)):
         _check_new(new)
-    if partly and not write:
-        raise InputError("--partly: says how a reference is written; add --write")
+    _check_written(write, partly, restamped)
     if profile and (write or level == "hash"):
         raise InputError("--workflow-profile: nothing is computed here; name a --level above hash")
     signature = Signature.parse({"by": by}, "--by")
@@ -218,7 +224,7 @@ def main(
         raise InputError("--receipt: tells the verification of one study; name it with --study")
     if write:
         for name in chosen:
-            write_results(project, name, partly)
+            write_results(project, name, partly, restamped)
         return
     drawn = _drawn(level, draw, experiments)
     rows: list[tuple[Any, ...]] = []
@@ -261,13 +267,25 @@ def _check_new(path: Path) -> None:
         raise InputError(f"{path}: cannot be written; name a file that can")
 
 
-def write_results(project: Project, study: str, partly: bool = False) -> None:
+def _check_written(write: bool, partly: bool, restamped: bool) -> None:
+    """Refuse to be told how a reference is written where none is, or in two ways."""
+    if partly and restamped:
+        raise InputError("--restamp: keeps all of the reference; leave out --partly")
+    if (partly or restamped) and not write:
+        option = "--partly" if partly else "--restamp"
+        raise InputError(f"{option}: says how a reference is written; add --write")
+
+
+def write_results(
+    project: Project, study: str, partly: bool = False, restamped: bool = False
+) -> None:
     """Keep what is computed of a study in the current folder as its reference.
 
     Args:
         project: whose study it is.
         study: its name.
         partly: whether the reference that is there keeps what is not computed, see `renew`.
+        restamped: whether it keeps everything but its digests, see `restamp`.
 
     Raises:
         InputError: if something is neither computed nor kept, or not of the default configuration,
@@ -278,12 +296,15 @@ def write_results(project: Project, study: str, partly: bool = False) -> None:
             "only results of the default configuration become the reference; leave out overlays"
         )
     folder = reference_folder(project.root, study)
-    found = _renewed(project, study, folder) if partly else _whole(project, study)
+    if restamped:
+        found = _restamped(project, study, folder)
+    else:
+        found = _renewed(project, study, folder) if partly else _whole(project, study)
     earlier = _in_short(folder)
     write_reference(folder, found)
     if earlier and earlier[0] != reference_digest(folder):
         record_earlier(project.root, study, *earlier)
-    click.echo(f"The results are kept in {folder}")
+    click.echo(f"The {'reference is' if restamped else 'results are'} kept in {folder}")
 
 
 def _whole(project: Project, study: str) -> Reference:
@@ -296,12 +317,33 @@ def _whole(project: Project, study: str) -> Reference:
     return found
 
 
-def _renewed(project: Project, study: str, folder: Path) -> Reference:
+def _restamped(project: Project, study: str, folder: Path) -> Reference:
+    kept = _kept(folder)
+    found = restamp(project.jobs.studies[study], depends(project.jobs, study), kept)
+    new = {
+        kind: len(dict(found.depends[kind].items() ^ kept.depends[kind].items()))
+        for kind in ("settings", "code")
+    }
+    judged = [name for name, said in found.verdicts.items() if said != kept.verdicts[name]]
+    click.echo(
+        f"{study}: nothing was computed. Other digests than before: {new['settings']} of settings,"
+        f" {new['code']} of modules. All was judged anew; other verdicts than before:"
+        f" {', '.join(judged) or 'none'}"
+    )
+    return found
+
+
+def _kept(folder: Path) -> Reference:
     kept, changed = read_reference(folder)
     if changed:
         raise InputError(
             f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
         )
+    return kept
+
+
+def _renewed(project: Project, study: str, folder: Path) -> Reference:
+    kept = _kept(folder)
     found, refused = collect(project.jobs, study, Path())
     renewal = renew(project.jobs.studies[study], found, kept)
     for reason in refused.values():

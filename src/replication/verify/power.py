@@ -32,7 +32,7 @@ from replication.judge.judgement import (
 from replication.judge.statistics import pooled_std
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import RECORD, foreseen, read_recorded
+from replication.plan.recorded_times import RECORD, Records, foreseen
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import find_studies
 from replication.study.registry import Equivalence, Interval, Statistical
@@ -207,7 +207,7 @@ def rows(
     study: StudyJobs,
     planned: Mapping[str, list[Plan]],
     verdicts: Mapping[str, Verdict],
-    recorded: Mapping[str, float],
+    records: Records,
 ) -> Iterator[tuple[str, ...]]:
     """Yield one row of `HEADER` per claim that is open, as a whole or in part.
 
@@ -217,13 +217,13 @@ def rows(
         study: whose claims.
         planned: what `plans` returned.
         verdicts: of its reference, by number of the claim.
-        recorded: seconds of jobs, see `read_recorded`.
+        records: of what jobs took.
     """
     for name, each in planned.items():
         verdict, worst = verdicts[name], _worst(each)
         yield (
             study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
-            str(verdict.seeds), *_needs(study, verdict, worst, recorded),
+            str(verdict.seeds), *_needs(study, verdict, worst, records),
         )  # fmt: skip
 
 
@@ -236,7 +236,7 @@ def sentences(
     study: StudyJobs,
     planned: Mapping[str, list[Plan]],
     verdicts: Mapping[str, Verdict],
-    recorded: Mapping[str, float],
+    records: Records,
 ) -> Iterator[tuple[str, ...]]:
     """Yield one row of `SENTENCES` per sentence of an abstract that gets another mark by seeds.
 
@@ -244,7 +244,7 @@ def sentences(
         study: whose abstract.
         planned: what `plans` returned.
         verdicts: of its reference, by number of the claim.
-        recorded: seconds of jobs, see `read_recorded`.
+        records: of what jobs took.
     """
     decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
     registry = study.registry
@@ -259,7 +259,7 @@ def sentences(
                     if name in decided and decided[name].verdict != verdicts[name].verdict
                 ]
                 needs = [
-                    _needs(study, verdicts[name], _worst(planned[name]), recorded)[1:]
+                    _needs(study, verdicts[name], _worst(planned[name]), records)[1:]
                     for name in changed
                 ]
                 yield (
@@ -282,27 +282,25 @@ def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict
 
 
 def _needs(
-    study: StudyJobs, verdict: Verdict, found: Plan, recorded: Mapping[str, float]
+    study: StudyJobs, verdict: Verdict, found: Plan, records: Records
 ) -> tuple[str, str, str]:
     """What the seeds of a plan would say, how many they are, and their minutes, in words."""
     if found.spread == 0:
         return "open", "none: its seeds do not differ", ""
     if found.decision == "open":
         return "open", f"more than {MOST}: their mean lies near the edge of what is asked", ""
-    minutes = _minutes(study, verdict, found.seeds, recorded)
+    minutes = _minutes(study, verdict, found.seeds, records)
     told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
     return found.decision, str(found.seeds), told
 
 
-def _minutes(
-    study: StudyJobs, verdict: Verdict, seeds: int, recorded: Mapping[str, float]
-) -> float | None:
+def _minutes(study: StudyJobs, verdict: Verdict, seeds: int, records: Records) -> float | None:
     """Minutes of a processor that the missing seeds of all experiments behind a claim take."""
     total = 0.0
     for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
         folder = f"logs/{study.study.name}/runs/{name}"
         runs = study.experiments[name].runs
-        took = [foreseen(f"{folder}/{run}.benchmark.tsv", recorded) for run in runs]
+        took = [foreseen(f"{folder}/{run}.benchmark.tsv", records) for run in runs]
         known = [each for each in took if each is not None]
         if len(known) < len(took):
             return None
@@ -321,7 +319,7 @@ def main(names: tuple[str, ...], root: Path) -> None:
     """Print the tables as Markdown."""
     studies = find_studies()
     jobs = Jobs.of(configure({}, studies), studies)
-    recorded = read_recorded(root / RECORD)
+    records = Records.read(root / RECORD)
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
     for name in names or _with_reference(jobs, root):
@@ -330,7 +328,7 @@ def main(names: tuple[str, ...], root: Path) -> None:
         study = jobs.studies[name]
         reference, _ = read_reference(reference_folder(root, name))
         planned = plans(study, reference.tables[EVIDENCE], reference.verdicts)
-        found += rows(study, planned, reference.verdicts, recorded)
-        changed += sentences(study, planned, reference.verdicts, recorded)
+        found += rows(study, planned, reference.verdicts, records)
+        changed += sentences(study, planned, reference.verdicts, records)
     for line in (*table(HEADER, found), "", *table(SENTENCES, changed)):
         click.echo(line)

@@ -2,17 +2,19 @@
 
 What is computed here replaces what the reference has of it. The rest stays, provided that its
 settings are still those that it was made with; otherwise the renewal is refused, as nothing is
-known of it.
+known of it. Where a change of settings or code changes no number, new digests are enough.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import pandas as pd
 
 from replication.base.errors import InputError
 from replication.plan.study_jobs import StudyJobs
-from replication.verify.collect import families
+from replication.verify.collect import expected, families
+from replication.verify.comparison import missing
 from replication.verify.reference import (
     EVIDENCE,
     FINGERPRINTS,
@@ -73,10 +75,8 @@ def renew(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
         if part not in here and (now[part] != before.get(part) or part not in there)
     ]
     if unknown:
-        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        named = ", ".join(map(str, unknown[:NAMED]))
         raise InputError(
-            f"{named}{more}: not computed here, and not in the reference with"
+            f"{_named(unknown)}: not computed here, and not in the reference with"
             " these settings; compute it with Snakemake, then renew"
         )
     sides = {part: found if part in here else kept for part in now}
@@ -90,6 +90,35 @@ def renew(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
     machine = _machine(found, kept) if renewed else kept.depends["machine"]
     depends = found.depends | {"machine": machine}
     return Renewal(Reference(tables, verdicts, depends), renewed)
+
+
+def restamp(study: StudyJobs, depends: Mapping[str, dict[str, str]], kept: Reference) -> Reference:
+    """Return a reference with the digests of settings and code of now; nothing is computed.
+
+    Its numbers and its machine stay, and all of it is judged anew. Whoever asks for it answers for
+    it that the numbers would come out the same.
+
+    Args:
+        study: whose reference it is.
+        depends: what its numbers depend on now.
+        kept: the reference that is there.
+
+    Raises:
+        InputError: if it lacks a table, a run or the evidence of a claim that the study has now.
+    """
+    lacking = [each.quantity for each in missing("reference", kept, expected(study))]
+    if lacking:
+        raise InputError(
+            f"{_named(lacking)}: not in the reference, and nothing is computed here; compute it"
+            " with Snakemake, then renew the reference with --partly"
+        )
+    stamped = replace(kept, depends={**depends, "machine": kept.depends["machine"]})
+    return renew(study, Reference({}, {}, stamped.depends), stamped).reference
+
+
+def _named(parts: Sequence[object]) -> str:
+    more = f" and {len(parts) - NAMED} more" if len(parts) > NAMED else ""
+    return ", ".join(map(str, parts[:NAMED])) + more
 
 
 def _settings(reference: Reference) -> dict[Part, str]:

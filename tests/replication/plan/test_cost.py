@@ -10,12 +10,12 @@ from replication.plan.cost import (
     DAY,
     MOST_DAYS,
     REST,
-    Records,
     cost_rows,
     costs,
     refuse_without_gpu,
 )
 from replication.plan.jobs import Jobs
+from replication.plan.recorded_times import SUFFIX, Records
 from replication.study.contract import Experiment, Job, find_studies
 
 
@@ -33,7 +33,8 @@ def test_training_of_many_days_needs_a_gpu():
     refuse_without_gpu("study", [many, few], Computation(device="cuda"))
 
 
-def test_costs_sum_up_what_is_recorded_of_every_experiment():
+def test_costs_sum_up_what_is_recorded_of_every_experiment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     found = find_studies()
     study = Jobs.of(configure({}, {"example": found["example"]}), {"example": found["example"]})
     runs = [*study.studies["example"].experiments["replication"].runs]
@@ -45,10 +46,13 @@ def test_costs_sum_up_what_is_recorded_of_every_experiment():
         "logs/example/data/x": 6.0,
         "logs/figures/example/fig1.svg": 6.0,
     }
+    here = tmp_path / f"{first}{SUFFIX}"
+    here.parent.mkdir(parents=True)
+    here.write_text("s\tcpu_time\n50\t7.5\n")
     rows = costs(study.studies["example"], Records(seconds, {first: 512.0}))
     by_name = {row.what: row for row in rows}
     replication = by_name["replication"]
-    # The run that is not recorded takes as long as the one beside it.
+    # The run that was measured here counts as recorded, those that are not as the one beside them.
     assert replication.minutes == len(runs) + len(measured) / 2
     assert (replication.runs, replication.unknown, replication.mib) == (len(runs), 0, 512.0)
     assert others, "a run that is not recorded"
@@ -63,6 +67,6 @@ def test_costs_sum_up_what_is_recorded_of_every_experiment():
 def test_variants_of_an_experiment_are_one_row():
     found = find_studies()
     study = Jobs.of(configure({}, found), found).studies["scan_and_snap"]
-    names = [row.what for row in costs(study, Records({}, {}))]
+    names = [row.what for row in costs(study, Records())]
     assert "variants of fig6_replication" in names
     assert not [name for name in names if "-" in name]

@@ -8,21 +8,21 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from replication.plan import progress
 from replication.plan.cost import CORE, GPU
 from replication.plan.progress import Planned, TimeLeft, TimePlanned, planned_time
-from replication.plan.recorded_times import UNKNOWN, expected, read_recorded
+from replication.plan.recorded_times import RECORD, UNKNOWN, Records, expected
 
-RECORDED = {"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0}
+RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0})
 
 
 def test_a_job_is_expected_to_take_what_it_took(tmp_path):
     here = tmp_path / "here.benchmark.tsv"
     here.write_text("s\tcpu_time\n50\t7.5\n60\t8.5\n")
-    assert expected(str(here), RECORDED) == 8
+    assert expected(str(here), RECORDS) == 8
     here.write_text("s\th:m:s\n50\t0:00:50\n")
-    assert expected(str(here), RECORDED) == UNKNOWN
-    assert expected("logs/a/runs/x/6-10.benchmark.tsv", RECORDED) == 30
-    assert expected("logs/a/runs/x/11-15.benchmark.tsv", RECORDED) == 20, "as those beside it"
-    assert expected("logs/b/runs/x/1.benchmark.tsv", RECORDED) == UNKNOWN
-    assert expected("", RECORDED) == UNKNOWN, "a job that measures nothing"
+    assert expected(str(here), RECORDS) == UNKNOWN
+    assert expected("logs/a/runs/x/6-10.benchmark.tsv", RECORDS) == 30
+    assert expected("logs/a/runs/x/11-15.benchmark.tsv", RECORDS) == 20, "as those beside it"
+    assert expected("logs/b/runs/x/1.benchmark.tsv", RECORDS) == UNKNOWN
+    assert expected("", RECORDS) == UNKNOWN, "a job that measures nothing"
 
 
 def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
@@ -31,7 +31,7 @@ def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(progress.logger, "info", lambda message, extra: said.append(message))
     jobs = [(1, "logs/a/data/x"), (2, "logs/a/runs/x/1-5"), (3, "logs/a/runs/x/6-10")]
-    handler = TimeLeft([(job, f"{path}.benchmark.tsv") for job, path in jobs], RECORDED)
+    handler = TimeLeft([(job, f"{path}.benchmark.tsv") for job, path in jobs], RECORDS)
 
     def finish(job: int, seconds: float) -> None:
         now[0] += seconds
@@ -55,13 +55,13 @@ def test_a_plan_tells_its_time_and_what_nobody_has_measured(monkeypatch):
     paths = ["logs/a/runs/x/1-5", "logs/a/runs/x/11-15", "logs/b/runs/x/1"]
     jobs = [Planned(f"{path}.benchmark.tsv", 0, is_on_gpu=False) for path in paths]
     jobs.append(Planned("", 0, is_on_gpu=False))
-    handler = TimePlanned(lambda: jobs, RECORDED, "")
+    handler = TimePlanned(lambda: jobs, lambda: RECORDS, str)
     handler.emit(logging.makeLogRecord({"event": LogEvent.PROGRESS}))
     assert said == []
     for _ in range(2):
         handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
     jobs.pop(2)
-    handler = TimePlanned(lambda: jobs, RECORDED, "; of others")
+    handler = TimePlanned(lambda: jobs, lambda: RECORDS, lambda: "; of others")
     handler.emit(logging.makeLogRecord({"event": LogEvent.RUN_INFO}))
     assert said == [
         "about 00:30 of one processor; jobs that are not recorded: 1",
@@ -72,15 +72,17 @@ def test_a_plan_tells_its_time_and_what_nobody_has_measured(monkeypatch):
 def test_operations_tell_the_time_of_a_gpu_and_of_what_is_not_recorded():
     known = Planned("logs/a/runs/x/1-5.benchmark.tsv", 100 * CORE, is_on_gpu=False)
     new = Planned("logs/b/runs/x/1.benchmark.tsv", 40 * CORE, is_on_gpu=False)
-    assert planned_time([known, new], RECORDED) == "about 00:50 of one processor"
+    assert planned_time([known, new], RECORDS) == "about 00:50 of one processor"
     on_gpu = known._replace(operations=5400 * GPU, is_on_gpu=True)
-    assert planned_time([new, on_gpu], RECORDED) == (
+    assert planned_time([new, on_gpu], RECORDS) == (
         "about 00:40 of one processor and 1.5 hours of one GPU at 2e+13 operations a second"
     )
 
 
 def test_what_was_recorded_is_readable():
-    recorded = read_recorded(Path(__file__).parents[3] / "config/seconds.csv")
+    records = Records.read(Path(__file__).parents[3] / RECORD)
     # What is over before Snakemake looks at it has no processor time.
-    assert all(job.startswith("logs/") and seconds >= 0 for job, seconds in recorded.items())
-    assert sum(recorded.values()) > 0
+    assert all(job.startswith("logs/") and seconds >= 0 for job, seconds in records.seconds.items())
+    assert sum(records.seconds.values()) > 0
+    assert records.mib.keys() <= records.seconds.keys()
+    assert Records.read(Path("nowhere.csv")) == Records()

@@ -11,6 +11,7 @@ from statsmodels.stats.power import TTestPower
 from replication.judge.judgement import Judged, judge
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
+from replication.plan.recorded_times import Records
 from replication.study.contract import find_studies
 from replication.study.registry import Equivalence, Interval
 from replication.verify.power import MOST, SENTENCES, Plan, main, plan, plans, rows, sentences
@@ -97,7 +98,7 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
     table["value"] += study.claims[claim].test.lower
     verdicts = judge([Judged(claim, study.claims[claim].test, table)])
     evidence = table.assign(claim=claim)
-    found = list(rows(study, plans(study, evidence, verdicts), verdicts, {}))
+    found = list(rows(study, plans(study, evidence, verdicts), verdicts, Records()))
     if verdicts[claim].verdict == "replicated":
         assert found == []
     else:
@@ -140,8 +141,8 @@ def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():
         for name, verdict in found.items()
     }
     planned = {"C3": [Plan("a", 1.0, "fails", 7)]}
-    ((_, words, *said),) = sentences(study, planned, is_open, {})
+    ((_, words, *said),) = sentences(study, planned, is_open, Records())
     assert words == "All directions are learned at the same speed in the end."
     assert said[:3] == ["open", "does not hold", "C3"]
     assert said[3:] == ["7", "not recorded"]
-    assert not list(sentences(study, {}, is_open, {}))
+    assert not list(sentences(study, {}, is_open, Records()))

@@ -159,7 +159,7 @@ def test_differences_are_counted_and_the_first_listed():
     [
         "/home/jroe/thesis/results/a.parquet: truncated",
         "cannot read '/tmp/tmpx1/results/a'",
-        "~/work/a",
+        "~/thesis/a",
         "~jroe/a",
         "../../home/jroe/a",
         "C:/Users/jroe",

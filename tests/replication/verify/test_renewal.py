@@ -20,7 +20,7 @@ from replication.verify.reference import (
     read_reference,
     reference_folder,
 )
-from replication.verify.renewal import renew
+from replication.verify.renewal import renew, restamp
 
 ROOT = Path(__file__).parents[3]
 STUDIES = find_studies()
@@ -123,3 +123,35 @@ def test_a_reference_of_two_processors_names_both():
     assert again.depends["machine"] == once.depends["machine"]
     judged = renew(STUDY, replace(here, tables={}), other).reference
     assert judged.depends["machine"] == other.depends["machine"]
+
+
+def test_new_digests_change_no_number_and_no_machine():
+    doubted = {
+        claim: verdict.model_copy(update={"verdict": "open"})
+        for claim, verdict in KEPT.verdicts.items()
+    }
+    before = with_settings(replace(KEPT, verdicts=doubted), claim_C2="other", claim_C99="gone")
+    before = replace(before, depends=before.depends | {"code": {}, "machine": {"processor": "a"}})
+    after = restamp(STUDY, KEPT.depends, before)
+    assert after.depends == KEPT.depends | {"machine": {"processor": "a"}}
+    assert after.verdicts == KEPT.verdicts
+    assert after.tables.keys() == KEPT.tables.keys()
+    for name, table in KEPT.tables.items():
+        pd.testing.assert_frame_equal(after.tables[name], table)
+
+
+@pytest.mark.parametrize(
+    ("table", "rest", "lacking"),
+    [
+        (EVIDENCE, "claim != 'C2'", "evidence of C2"),
+        (FINGERPRINTS, "experiment != 'printed'", r"\d+ runs of printed"),
+        ("figures/fig1.csv", None, "figures/fig1.csv"),
+    ],
+)
+def test_a_reference_without_what_the_study_has_gets_no_new_digests(table, rest, lacking):
+    tables = dict(KEPT.tables)
+    whole = tables.pop(table)
+    if rest:
+        tables[table] = whole.query(rest)
+    with pytest.raises(InputError, match=rf"^{lacking}: not in the reference, and nothing is comp"):
+        restamp(STUDY, KEPT.depends, replace(KEPT, tables=tables))

@@ -83,6 +83,22 @@ def test_a_reference_is_renewed_in_part(clone):
     assert "Nothing is computed here; the reference itself is whole." in verify(clone)
 
 
+def test_a_reference_is_restamped_where_no_number_changes(clone):
+    assert "--restamp: says how a reference" in verify(clone, "--restamp", succeed=False)
+    both = ("--write", "--restamp", "--partly")
+    assert "leave out --partly" in verify(clone, *both, succeed=False)
+    folder = reference_folder(clone.folder, STUDY)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    clone.edit(f"{SOURCE}/claims/learning.py", "iloc[:, -1]", "iloc[:, -1 + 0]")
+    assert f"{STUDY}.claims.learning is not as it was" in verify(clone, succeed=False)
+    output = verify(clone, "--write", "--restamp")
+    assert "nothing was computed. Other digests than before: 0 of settings, 1 of mod" in output
+    assert "other verdicts than before: none" in output
+    changed = [path.name for path, content in before.items() if path.read_bytes() != content]
+    assert changed == ["manifest.json"]
+    assert "Nothing is computed here; the reference itself is whole." in verify(clone)
+
+
 def test_what_is_computed_is_compared(computed):
     assert EQUAL in verify(computed)
     figure = computed.folder / FIGURE.replace(".pdf", ".csv")
