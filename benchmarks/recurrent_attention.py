@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from benchmarks.turns import ROUNDS, Compared, compared
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
-from transformer_dynamics.recurrent_attention.boards.program import sample
-from transformer_dynamics.recurrent_attention.train_settings import TrainJob
-from transformer_dynamics.recurrent_attention.training import State, train
+from transformer_dynamics.recurrent_attention.data.boards import sample
+from transformer_dynamics.recurrent_attention.settings.training import TrainJob
+from transformer_dynamics.recurrent_attention.training.loop import run_updates
+from transformer_dynamics.recurrent_attention.training.state import State, initial_state
 
 CONDITIONS = ("itrsa", "akorn")
 UPDATES = 5
@@ -45,7 +46,10 @@ def seeds_together(
         rounds: how often each way is timed.
     """
     boards = sample(job.boards, [], [])
-    together, alone = train(job, seeds, boards), [train(job, [seed], boards) for seed in seeds]
+    together, *alone = (
+        run_updates(job, own, boards, initial_state(job, own))
+        for own in (seeds, *([seed] for seed in seeds))
+    )
     return compared(
         f"{updates} updates of {len(seeds)} seeds, {condition}",
         (

@@ -2,7 +2,7 @@
 
 import torch
 
-from transformer_dynamics.recurrent_attention.attention import Weights
+from transformer_dynamics.recurrent_attention.theory.attention import Weights
 
 FLOATS = torch.float64
 

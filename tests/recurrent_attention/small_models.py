@@ -6,7 +6,11 @@ import numpy as np
 from tables import whole
 
 from replication.study.contract import Run
-from transformer_dynamics.recurrent_attention.initialization import initial
+from transformer_dynamics.recurrent_attention.theory.recurrence import (
+    effective_weights,
+    next_tokens,
+)
+from transformer_dynamics.recurrent_attention.training.initialization import initial_parameters
 
 DIGITS = 2
 MODELS = {
@@ -22,12 +26,12 @@ MODELS = {
 
 def job(model, how):
     """What `measure` takes, without what only training reads."""
-    return SimpleNamespace(train=SimpleNamespace(model=model), how=how)
+    return SimpleNamespace(train=SimpleNamespace(model=model), settings=how)
 
 
 def run(model, seeds=(1, 2)):
     """Weights before training, some of them larger: attention is not flat, and digits differ."""
-    drawn = [initial(model, DIGITS, seed) for seed in seeds]
+    drawn = [initial_parameters(model, DIGITS, seed) for seed in seeds]
     arrays = {name: np.stack([each[name] for each in drawn]) for name in drawn[0]}
     random = np.random.default_rng(0)
     for name, value in arrays.items():
@@ -48,3 +52,8 @@ def boards(count=3):
         "test_out_solutions": random.integers(1, DIGITS + 1, shape).astype(np.uint8),
         "test_out_given": random.random(shape) < 0.5,
     }
+
+
+def step(model, parameters, tokens, inputs):
+    """X' of one iteration from the parameters as they are trained."""
+    return next_tokens(model, parameters, effective_weights(model, parameters), tokens, inputs)

@@ -9,8 +9,9 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from transformer_dynamics.recurrent_attention.boards import four, six
-from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
+from transformer_dynamics.recurrent_attention.data import puzzles_4x4 as four
+from transformer_dynamics.recurrent_attention.data import puzzles_6x6 as six
+from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 
 SHAPES = {4: (2, 2), 6: (2, 3), 9: (3, 3)}
 SEVENTEEN = "000000010400000000020000000000050407008000300001090000300400200050100000000806000"
@@ -22,7 +23,7 @@ HELD_OUT = {
 RANGES = {"4x4": (7, 10, 4, 5), "6x6": (16, 20, 9, 11), "9x9": (31, 42, 17, 34)}
 
 
-CLASSES = cache(six.classes)
+CLASSES = cache(six.grid_classes)
 UNIQUE: dict[bytes, np.ndarray] = {}
 """Masks of 4x4 by grid."""
 
@@ -30,7 +31,7 @@ UNIQUE: dict[bytes, np.ndarray] = {}
 @contextmanager
 def enumerated_once() -> Iterator[None]:
     """Grids of 6x6 and masks of 4x4 are found once, which takes longer than to draw of them."""
-    of_grid = four._unique
+    of_grid = four._masks_of_grid
 
     def unique(grid, grids):
         key = grid.tobytes()
@@ -39,8 +40,8 @@ def enumerated_once() -> Iterator[None]:
         return UNIQUE[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(six, "classes", CLASSES)
-        patch.setattr(four, "_unique", unique)
+        patch.setattr(six, "grid_classes", CLASSES)
+        patch.setattr(four, "_masks_of_grid", unique)
         yield
 
 

@@ -8,19 +8,19 @@ import pandas as pd
 from replication.plan.configuration import configure
 from replication.study.contract import Measured, find_studies
 from transformer_dynamics.recurrent_attention import study
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, WeightsJob
-from transformer_dynamics.recurrent_attention.model_settings import WholeModel
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, WeightsJob
+from transformer_dynamics.recurrent_attention.settings.models import Network
 
 STUDY = find_studies()["recurrent_attention"]
 SETTINGS = configure({}, {STUDY.name: STUDY}).section(STUDY.name)
 SEEDS = range(1, 9)
 T_TRAIN = SETTINGS.training.loops
-T_MAX = max(SETTINGS.measures.accuracy.loops)
+T_MAX = max(SETTINGS.metrics.accuracy.loops)
 
 
 def whole(**sizes):
     """A model of some sizes, in all else as the defaults have it."""
-    return WholeModel(**SETTINGS.models.model_dump() | sizes)
+    return Network(**SETTINGS.models.model_dump() | sizes)
 
 
 def trained(condition):
@@ -34,7 +34,7 @@ def accuracy(condition, at_training, at_last, seeds=SEEDS, spread=0.02, inside=0
 
     Means over seeds are exactly these.
     """
-    how = SETTINGS.measures.accuracy
+    how = SETTINGS.metrics.accuracy
     rows = []
     for loops in how.loops:
         share = np.clip(np.log(loops / T_TRAIN) / np.log(T_MAX / T_TRAIN), 0, 1)
@@ -44,7 +44,7 @@ def accuracy(condition, at_training, at_last, seeds=SEEDS, spread=0.02, inside=0
             for seed, value in zip(seeds, values, strict=True):
                 rows.append((seed, split, loops, value, value))
     table = pd.DataFrame(rows, columns=["seed", "split", "loops", "solved", "cells"])
-    return Measured(table, MeasureJob(train=trained(condition), how=how))
+    return Measured(table, MetricJob(train=trained(condition), settings=how))
 
 
 def exponents(condition, mean, seeds=SEEDS, spread=0.01):
@@ -55,8 +55,8 @@ def exponents(condition, mean, seeds=SEEDS, spread=0.01):
             own = mean + spread * value + 0.05 * (board - 1)
             rows.append((seed, board, own + 0.1, own, own - 0.2))
     table = pd.DataFrame(rows, columns=["seed", "board", "max", "leading", "nonnull"])
-    how = SETTINGS.measures.exponents
-    return Measured(table, MeasureJob(train=trained(condition), how=how))
+    how = SETTINGS.metrics.exponents
+    return Measured(table, MetricJob(train=trained(condition), settings=how))
 
 
 def weights(condition, largest, seeds=SEEDS, spread=0.02, heads=1.2):

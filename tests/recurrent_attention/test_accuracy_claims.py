@@ -14,7 +14,7 @@ from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.claims import accuracy as claims
 from transformer_dynamics.recurrent_attention.claims import exponent_accuracy
 from transformer_dynamics.recurrent_attention.claims import weights as of_weights
-from transformer_dynamics.recurrent_attention.claims.contrasts import named
+from transformer_dynamics.recurrent_attention.claims.seed_values import condition_name
 
 ITRSA = ["itrsa_n4", "itrsa_n8", "itrsa_n12", "itrsa_n16", "itrsa_n24", "itrsa"]
 AKORN = ["akorn", "akorn_n8", "akorn_n12", "akorn_n16", "akorn_n24", "akorn_n48"]
@@ -360,4 +360,4 @@ def test_names_tell_conditions_apart():
     conditions = ["itrsa", "itrsa_unnormalised", "akorn", "akorn_n8", "akorn_n8_spectral",
         "symmetric", "energy_single", *STRENGTHS, "energy_multi_none", "energy_multi_hard",
         "itrsa_spectral", "akorn_spectral"]  # fmt: skip
-    assert len({named(trained(condition)) for condition in conditions}) == len(conditions)
+    assert len({condition_name(trained(condition)) for condition in conditions}) == len(conditions)

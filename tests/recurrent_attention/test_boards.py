@@ -20,9 +20,12 @@ from sudoku import (
 )
 
 from replication.base.errors import InputError
-from transformer_dynamics.recurrent_attention.boards.draws import numbers_of_givens, relabelled
-from transformer_dynamics.recurrent_attention.boards.program import sample
-from transformer_dynamics.recurrent_attention.boards.settings import SPLITS, Givens
+from transformer_dynamics.recurrent_attention.data.boards import sample
+from transformer_dynamics.recurrent_attention.data.puzzles import (
+    draw_numbers_of_givens,
+    relabel_digits,
+)
+from transformer_dynamics.recurrent_attention.settings.boards import SPLITS, Givens
 
 STEADY = settings(deadline=None, derandomize=True)
 
@@ -97,7 +100,7 @@ def test_more_training_puzzles_leave_validation_and_test_as_they_are(drawn, size
 @given(st.integers(1, 300), st.integers(4, 20), st.integers(0, 20), st.integers(0, 99))
 def test_each_number_of_givens_is_as_frequent_as_any_other(puzzles, least, more, seed):
     givens = Givens(least=least, most=least + more)
-    numbers = numbers_of_givens(np.random.default_rng(seed), puzzles, givens)
+    numbers = draw_numbers_of_givens(np.random.default_rng(seed), puzzles, givens)
     counts = np.bincount(numbers, minlength=least + more + 1)
     assert len(numbers) == counts[least:].sum() == puzzles
     assert np.ptp(counts[least:]) <= 1
@@ -106,7 +109,7 @@ def test_each_number_of_givens_is_as_frequent_as_any_other(puzzles, least, more,
 def test_numbers_of_givens_come_in_no_order():
     """Measures take the first boards of a split, which must be like the others."""
     numbers = [
-        numbers_of_givens(np.random.default_rng(seed), 203, Givens(least=7, most=10))
+        draw_numbers_of_givens(np.random.default_rng(seed), 203, Givens(least=7, most=10))
         for seed in range(40)
     ]
     # Of 40 x 50 numbers from 7 to 10: five standard deviations of their mean.
@@ -122,7 +125,7 @@ def test_numbers_of_givens_come_in_no_order():
 def test_renaming_is_one_to_one_in_each_grid(digits, grids, seed):
     random = np.random.default_rng(seed)
     before = random.integers(1, digits + 1, size=(grids, 20), dtype=np.uint8)
-    after = relabelled(random, before, digits)
+    after = relabel_digits(random, before, digits)
     assert after.dtype == np.uint8
     assert after.min() >= 1
     assert after.max() <= digits
@@ -131,7 +134,7 @@ def test_renaming_is_one_to_one_in_each_grid(digits, grids, seed):
 
 
 def test_renaming_makes_all_names_equally_likely():
-    after = relabelled(np.random.default_rng(0), np.full((6000, 1), 2, np.uint8), digits=6)
+    after = relabel_digits(np.random.default_rng(0), np.full((6000, 1), 2, np.uint8), digits=6)
     # Each is binomial with mean 1000 and standard deviation 29.
     assert np.abs(np.bincount(after[:, 0], minlength=7)[1:] - 1000).max() < 150
 

@@ -10,9 +10,9 @@ from sudoku import ALL_FOUR, enumerated_once, grids_of, job_of, of_four
 from tables import SETTINGS, STUDY
 
 from replication.study.registry import read_registry
-from transformer_dynamics.recurrent_attention.boards.four import MASKS, unique_masks
-from transformer_dynamics.recurrent_attention.boards.grids import all_grids, solutions
-from transformer_dynamics.recurrent_attention.boards.program import sample
+from transformer_dynamics.recurrent_attention.data.boards import sample
+from transformer_dynamics.recurrent_attention.data.grids import all_grids, find_solutions
+from transformer_dynamics.recurrent_attention.data.puzzles_4x4 import MASKS, unique_masks
 
 STEADY = settings(deadline=None, derandomize=True)
 
@@ -96,4 +96,4 @@ def test_masks_are_those_that_no_other_grid_agrees_with(grid, mask):
 @STEADY
 @given(st.lists(st.sampled_from([0, 0, 0, 0, 1, 2, 3, 4]), min_size=16, max_size=16))
 def test_all_solutions_of_4x4_are_found_and_no_others(puzzle):
-    assert sorted(solutions("4x4", puzzle, most=999)) == sorted(of_four(puzzle))
+    assert sorted(find_solutions("4x4", puzzle, most=999)) == sorted(of_four(puzzle))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sudoku import breaks_rules, enumerated_once, exact_cover, grids_of, job_of
 
 from replication.base.errors import InputError
-from transformer_dynamics.recurrent_attention.boards import six
-from transformer_dynamics.recurrent_attention.boards.grids import classes, solutions
-from transformer_dynamics.recurrent_attention.boards.program import sample
-from transformer_dynamics.recurrent_attention.boards.six import emptied
+from transformer_dynamics.recurrent_attention.data import puzzles_6x6 as six
+from transformer_dynamics.recurrent_attention.data.boards import sample
+from transformer_dynamics.recurrent_attention.data.grids import find_solutions, grid_classes
+from transformer_dynamics.recurrent_attention.data.puzzles_6x6 import empty_cells
 
 STEADY = settings(deadline=None, derandomize=True)
 
@@ -26,7 +26,7 @@ def all_there_is_is_enumerated_once():
 
 @cache
 def six_classes():
-    return classes("6x6")
+    return grid_classes("6x6")
 
 
 def test_there_are_28200960_grids():
@@ -56,23 +56,23 @@ def test_all_solutions_of_6x6_are_found_and_no_others(digits, random):
     puzzle[cell] = digits[cell]
     few = list(islice(exact_cover(puzzle), 200))
     if len(few) < 200:
-        assert sorted(solutions("6x6", puzzle, most=999)) == sorted(few)
+        assert sorted(find_solutions("6x6", puzzle, most=999)) == sorted(few)
     else:
-        assert len(solutions("6x6", puzzle, most=200)) == 200
+        assert len(find_solutions("6x6", puzzle, most=200)) == 200
 
 
 @STEADY
 @given(st.integers(0, 39_167), st.permutations(range(36)))
 def test_emptying_ends_where_every_given_is_needed(row, order):
     grid = six_classes()[row].tolist()
-    mask = emptied(order, grid, 0)
+    mask = empty_cells(order, grid, 0)
     puzzle = [digit * here for digit, here in zip(grid, mask, strict=True)]
     assert list(islice(exact_cover(puzzle), 2)) == [grid]
     for cell in np.flatnonzero(mask):
         fewer = [*puzzle[:cell], 0, *puzzle[cell + 1 :]]
         assert len(list(islice(exact_cover(fewer), 2))) == 2
     # It stops as soon as it may.
-    assert sum(emptied(order, grid, 30)) == 30
+    assert sum(empty_cells(order, grid, 30)) == 30
 
 
 def test_more_puzzles_of_6x6_than_grids_are_refused():

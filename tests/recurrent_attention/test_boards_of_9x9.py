@@ -7,9 +7,9 @@ from tables import STUDY
 
 from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
-from transformer_dynamics.recurrent_attention.boards.grids import solutions
-from transformer_dynamics.recurrent_attention.boards.nine import parts_of
-from transformer_dynamics.recurrent_attention.boards.program import sample
+from transformer_dynamics.recurrent_attention.data.boards import sample
+from transformer_dynamics.recurrent_attention.data.grids import find_solutions
+from transformer_dynamics.recurrent_attention.data.puzzles_9x9 import split_rows
 
 
 def test_parts_share_no_puzzle_of_the_list(tmp_path):
@@ -38,22 +38,22 @@ def test_the_whole_list_is_cut_as_the_published_recipe_does():
     job = job_of("9x9", list_sha256="0" * 64)
     paper = read_yaml(STUDY.folder / "paper_scale.yaml")[STUDY.name]["boards"]["held_out"]
     assert dict(job.held_out) == paper
-    parts = parts_of(np.arange(49_151)[::-1], job.parts(49_151))
+    parts = split_rows(np.arange(49_151)[::-1], job.parts(49_151))
     assert {part: len(rows) for part, rows in parts.items()} == {
         "train": 38_151,
         "valid": 1_000,
         "test": 10_000,
     }
     assert sorted(np.concatenate([*parts.values()])) == list(range(49_151))
-    assert [len(rows) for rows in parts_of(np.arange(3), job.parts(3)).values()] == [1, 1, 1]
+    assert [len(rows) for rows in split_rows(np.arange(3), job.parts(3)).values()] == [1, 1, 1]
 
 
 def test_a_second_solution_appears_when_any_clue_of_seventeen_is_removed():
     puzzle = [int(digit) for digit in SEVENTEEN]
-    assert len(solutions("9x9", puzzle)) == len(list(exact_cover(puzzle))) == 1
+    assert len(find_solutions("9x9", puzzle)) == len(list(exact_cover(puzzle))) == 1
     for cell in np.flatnonzero(puzzle):
         fewer = [*puzzle[:cell], 0, *puzzle[cell + 1 :]]
-        first, second = solutions("9x9", fewer)
+        first, second = find_solutions("9x9", fewer)
         assert first != second
         assert all(not breaks_rules(grid) for grid in (first, second))
         assert all(digit in {0, grid[place]} for grid in (first, second)

@@ -38,7 +38,7 @@ def test_proposition_5_1_is_what_the_formula_says():
 def test_large_steps_stay_below_their_bound_and_reach_their_limit():
     case = claims.random_case(9, 16, 1, draw=2)
     found = {
-        eta: bounds.large_step_bound(*claims.at_eta(case, eta)[1:])
+        eta: bounds.large_step_bound(*claims.change_eta(case, eta)[1:])
         for eta in (2.0, 10.0, 1e3, 1e6, 1e8)
     }
     assert all(float(each.norm) < float(each.bound) for each in found.values())
@@ -52,12 +52,12 @@ def test_large_steps_stay_below_their_bound_and_reach_their_limit():
     expected = float(w["gamma"].abs().max()) * inner / shortest
     assert float(found[1e8].bound) == pytest.approx(expected, rel=1e-6)
     with pytest.raises(InputError, match="needs eta > max"):
-        bounds.large_step_bound(*claims.at_eta(case, 0.01)[1:])
+        bounds.large_step_bound(*claims.change_eta(case, 0.01)[1:])
 
 
 def test_attention_bound_fails_as_printed_and_holds_squared():
     """J_00 = (2a + 1)/3 of tokens 0, 1, -1, which is above sqrt(3 (4a + 3)) from 26.75 on."""
-    coupled = x, weights, *_ = claims.coupled(100.0)
+    coupled = x, weights, *_ = claims.coupled_tokens(100.0)
     printed = bounds.attention_bound(*coupled, printed=True)
     squared = bounds.attention_bound(*coupled, printed=False)
     jacobian = literal.dense(lambda x: literal.msa(x, weights._asdict(), 1), x)

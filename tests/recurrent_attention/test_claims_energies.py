@@ -6,11 +6,11 @@ import pytest
 from transformer_dynamics.recurrent_attention.claims import energies
 from transformer_dynamics.recurrent_attention.claims.energies import (
     EXCHANGE,
-    of_heads,
-    orthogonal,
+    draw_orthogonal,
+    head_products,
     value_and_output,
 )
-from transformer_dynamics.recurrent_attention.theory.energy import asymmetry, rate
+from transformer_dynamics.recurrent_attention.theory.energy import asymmetry, energy_rate
 
 
 def values(table):
@@ -37,11 +37,11 @@ def test_corrected_propositions_hold():
 
 def test_energy_rises_in_many_random_states():
     found = values(energies.single_head_share())
-    rising = [(rate(*energies.family(s, e)) > 0).sum() for s, e in energies.FAMILIES]
+    rising = [(energy_rate(*energies.random_family(s, e)) > 0).sum() for s, e in energies.FAMILIES]
     np.testing.assert_allclose(200 * np.array(list(found.values())), rising[:3])
     assert min(rising[:3]) > 10
     assert rising[3] < 10
-    assert not (rate(*energies.symmetric_family(4)) > 0).any()
+    assert not (energy_rate(*energies.symmetric_family(4)) > 0).any()
 
 
 def test_energy_falls_in_gaussian_states():
@@ -59,15 +59,15 @@ def test_penalty_is_zero_and_heads_are_not_symmetric():
             np.testing.assert_allclose(matrix @ matrix.T, np.eye(16), atol=1e-13)
         product = value @ output
         assert np.linalg.norm(product - product.T) ** 2 < 1e-25  # R_E-multi
-        np.testing.assert_allclose(of_heads(value, output, 4).sum(axis=0), product, atol=1e-13)
-    first, second = of_heads(np.eye(2), EXCHANGE, 2)
+        np.testing.assert_allclose(head_products(value, output, 4).sum(axis=0), product, atol=1e-13)
+    first, second = head_products(np.eye(2), EXCHANGE, 2)
     np.testing.assert_array_equal(first, [[0, 1], [0, 0]])
     np.testing.assert_array_equal(second, first.T)
     assert min(values(energies.heads_without_penalty()).values()) > 1
     assert max(values(energies.sum_without_penalty()).values()) < 1e-12
     # One head is all of the sum, and any other W^O would be punished.
-    assert asymmetry(of_heads(*value_and_output(0), 1)) < 1e-12
-    assert asymmetry(orthogonal(0, "values", 16)) > 0.5
+    assert asymmetry(head_products(*value_and_output(0), 1)) < 1e-12
+    assert asymmetry(draw_orthogonal(0, "values", 16)) > 0.5
 
 
 def test_transpose_as_printed_is_another_matrix():

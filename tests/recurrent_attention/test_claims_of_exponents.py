@@ -13,7 +13,7 @@ from tables import exponents as exponents_of
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.claims import exponent_accuracy, exponents, spectrum
-from transformer_dynamics.recurrent_attention.measure_settings import Linear
+from transformer_dynamics.recurrent_attention.settings.metrics import IN, OUT, LinearRegime
 
 SEEDS = range(1, 9)
 REGIMES = SETTINGS.regimes
@@ -27,7 +27,9 @@ def measured(table, kind="itrsa", **how):
         model=SimpleNamespace(kind=kind, block=BLOCKS[kind]),
         training=SimpleNamespace(loops=8, updates=10),
     )
-    return Measured(pd.DataFrame(table), SimpleNamespace(train=train, how=SimpleNamespace(**how)))
+    return Measured(
+        pd.DataFrame(table), SimpleNamespace(train=train, settings=SimpleNamespace(**how))
+    )
 
 
 DRAWS = count()
@@ -74,7 +76,7 @@ def accuracies(out, kind="itrsa", within=0.9):
     rows = [
         {"seed": seed, "split": split, "loops": loops, "solved": value + next(jitter)}
         for seed in SEEDS
-        for split, value in ((exponents.OUT, out), (exponents.IN, within))
+        for split, value in ((OUT, out), (IN, within))
         for loops in (8, 16)
     ]
     return measured(rows, kind)
@@ -136,32 +138,32 @@ def test_what_overflows_counts_with_the_exponent_of_the_largest_number():
 def test_exponents_near_zero_are_told_from_others():
     near = trained(0.1), trained(0.12, "akorn")
     assert verdict("J10a", exponents.exponents(*near)) == "replicated"
-    assert verdict("J11a", exponents.largest(*near)) == "replicated"
-    assert verdict("J11b", exponents.largest(*near)) == "replicated"
+    assert verdict("J11a", exponents.largest_exponent(*near)) == "replicated"
+    assert verdict("J11b", exponents.largest_exponent(*near)) == "replicated"
     far = trained(-0.5), trained(0.1, "akorn")
     assert verdict("J10a", exponents.exponents(*far)) == "in part"
-    assert verdict("J11a", exponents.largest(*far)) == "in part"
-    assert verdict("J11b", exponents.largest(trained(0.5))) == "does not hold"
+    assert verdict("J11a", exponents.largest_exponent(*far)) == "in part"
+    assert verdict("J11b", exponents.largest_exponent(trained(0.5))) == "does not hold"
     world = {
         ("itrsa", "exponents"): near[0],
         ("akorn", "exponents"): near[1],
         ("symmetric", "exponents"): trained(-0.3, "symmetric"),
     }
     assert verdict_in("J12a", world) == "replicated"
-    assert verdict("J12a", exponents.largest(trained(0.3, "symmetric"))) == "does not hold"
+    assert verdict("J12a", exponents.largest_exponent(trained(0.3, "symmetric"))) == "does not hold"
 
 
 def test_accurate_models_away_from_zero_count():
     near = changed(lambda eta: 0.1, 0.5)
     inaccurate = changed(lambda eta: 3.0, 0.2, kind="symmetric")
-    assert verdict("J10b", exponents.of_accurate(near, inaccurate)) == "replicated"
+    assert verdict("J10b", exponents.exponents_of_accurate(near, inaccurate)) == "replicated"
     for size, expected in ((0.25, "replicated"), (0.5, "does not hold")):
         edge = changed(lambda eta, size=size: size, 0.5)
-        assert verdict("J10b", exponents.of_accurate(edge, inaccurate)) == expected
+        assert verdict("J10b", exponents.exponents_of_accurate(edge, inaccurate)) == expected
     accurate = changed(lambda eta: 3.0, 0.4, kind="symmetric")
-    assert verdict("J10b", exponents.of_accurate(near, accurate)) == "does not hold"
+    assert verdict("J10b", exponents.exponents_of_accurate(near, accurate)) == "does not hold"
     with pytest.raises(UnmeasurableError, match="none is accurate"):
-        exponents.of_accurate(changed(lambda eta: 0.1, 0.0))
+        exponents.exponents_of_accurate(changed(lambda eta: 0.1, 0.0))
 
 
 def test_idle_models_near_zero_are_counted():
@@ -348,13 +350,13 @@ def test_the_linear_regime_is_that_of_the_settings():
     ]
     table = measured(rows, linear=400)
     for least, most, slope in ((1e-12, 1e-6, 0.1), (2e-6, 5e-5, 0.02)):
-        linear = Linear(least=least, most=most, skipped=0.0)
+        linear = LinearRegime(least=least, most=most, skipped=0.0)
         kept = table._replace(table=table.table.query("distance >= @least"))
         assert exponents.slopes(kept, linear)[1] == pytest.approx(slope, rel=1e-6)
     with pytest.raises(UnmeasurableError, match="leaves the linear regime"):
-        exponents.slopes(table, Linear(least=1e-8, most=1e-2, skipped=0.0))
+        exponents.slopes(table, LinearRegime(least=1e-8, most=1e-2, skipped=0.0))
     with pytest.raises(ValueError, match=r"least \(0.1\) must be below most \(0.01\)"):
-        Linear(least=0.1, most=0.01, skipped=0.0)
+        LinearRegime(least=0.1, most=0.01, skipped=0.0)
 
 
 def test_seeds_with_negative_exponents_do_not_count():
@@ -390,7 +392,7 @@ def test_clouds_are_compared_at_equal_weights_and_training():
         ("itrsa_unnormalised", "spectrum"): measured(eigenvalues(1.6, 1.5, normalised=False)),
     }
     assert verdict_in("J9", world) == "replicated"
-    found = spectrum.without_over_with(*world.values())
+    found = spectrum.growth_without_normalisation(*world.values())
     means = found.groupby("cell", sort=False)["value"].mean()
     expected = {
         "same weights, imaginary part": np.log(2), "same weights, radius": np.log(2),
@@ -398,23 +400,35 @@ def test_clouds_are_compared_at_equal_weights_and_training():
     }  # fmt: skip
     assert means.to_dict() == pytest.approx(expected, abs=0.01)
     trained_so = measured(eigenvalues(1.6, 0.3, normalised=False))
-    smaller = spectrum.without_over_with(measured(normal + removed), trained_so)
+    smaller = spectrum.growth_without_normalisation(measured(normal + removed), trained_so)
     assert verdict("J9", smaller) == "in part"
 
 
 def test_accuracy_without_normalisation():
     solves, fails = accuracies(0.3, within=0.0), accuracies(0.0, within=0.3)
-    assert verdict("E13", exponents.without_normalisation(fails)) == "replicated"
-    assert verdict("E13", exponents.without_normalisation(solves)) == "does not hold"
-    assert verdict("E13a", exponents.without_normalisation_as_trained(fails)) == "replicated"
-    assert verdict("J32", exponents.without_normalisation_as_trained(fails)) == "does not hold"
-    assert verdict("J32", exponents.without_normalisation_as_trained(solves)) == "replicated"
-    assert verdict("E13a", exponents.without_normalisation_as_trained(solves)) == "does not hold"
+    assert verdict("E13", exponents.accuracy_without_normalisation(fails)) == "replicated"
+    assert verdict("E13", exponents.accuracy_without_normalisation(solves)) == "does not hold"
+    assert (
+        verdict("E13a", exponents.accuracy_without_normalisation_as_trained(fails)) == "replicated"
+    )
+    assert (
+        verdict("J32", exponents.accuracy_without_normalisation_as_trained(fails))
+        == "does not hold"
+    )
+    assert (
+        verdict("J32", exponents.accuracy_without_normalisation_as_trained(solves)) == "replicated"
+    )
+    assert (
+        verdict("E13a", exponents.accuracy_without_normalisation_as_trained(solves))
+        == "does not hold"
+    )
     early = fails._replace(table=fails.table.query("loops == 8"))
     with pytest.raises(UnmeasurableError, match="16 loops"):
-        exponents.without_normalisation(early)
+        exponents.accuracy_without_normalisation(early)
     # What is solved after the loops of training, and after twice as many no more.
     fading = accuracies(0.3, within=0.3)
     fading.table.loc[fading.table["loops"] == 16, "solved"] -= 0.3
-    assert verdict("E13", exponents.without_normalisation(fading)) == "replicated"
-    assert verdict("E13a", exponents.without_normalisation_as_trained(fading)) == "replicated"
+    assert verdict("E13", exponents.accuracy_without_normalisation(fading)) == "replicated"
+    assert (
+        verdict("E13a", exponents.accuracy_without_normalisation_as_trained(fading)) == "replicated"
+    )

@@ -20,7 +20,7 @@ def measured(solved, draws=32):
         for rule, share in by_rule.items()
     ]
     table = pd.DataFrame(rows).sample(frac=1, random_state=1, ignore_index=True)
-    return Measured(table, SimpleNamespace(how=SimpleNamespace(draws=draws)))
+    return Measured(table, SimpleNamespace(settings=SimpleNamespace(draws=draws)))
 
 
 SOLVED = {

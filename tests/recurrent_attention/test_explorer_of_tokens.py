@@ -23,9 +23,9 @@ from transformer_dynamics.recurrent_attention.explorer import data
 from transformer_dynamics.recurrent_attention.theory.energy import (
     Attention,
     State,
-    flow,
-    k1,
-    symmetric,
+    counterexample_k1,
+    integrate_flow,
+    symmetric_part,
 )
 
 STUDY = "recurrent_attention"
@@ -81,11 +81,13 @@ def test_explorers_share_a_style_and_a_script_that_come_before_their_own(page, t
 def test_it_starts_at_k1():
     start = data.data(StudySettings(), {})["explored"]
     entries = np.array([start["start"][f"a{i}{j}"] for i in (1, 2) for j in (1, 2)])
-    np.testing.assert_array_equal(entries.reshape(1, 2, 2), k1().attention.scores)
-    np.testing.assert_array_equal(np.reshape(start["value"], (1, 2, 2)), k1().attention.values)
+    np.testing.assert_array_equal(entries.reshape(1, 2, 2), counterexample_k1().attention.scores)
+    np.testing.assert_array_equal(
+        np.reshape(start["value"], (1, 2, 2)), counterexample_k1().attention.values
+    )
     angles = np.radians([start["start"][f"theta{i}"] for i in (1, 2)])
     found = np.column_stack([np.cos(angles), np.sin(angles)])
-    np.testing.assert_allclose(found, k1().tokens, atol=1e-6)
+    np.testing.assert_allclose(found, counterexample_k1().tokens, atol=1e-6)
 
 
 K1_VALUE = [0, 0.5, 0.5, 0]
@@ -109,7 +111,7 @@ def test_flow_is_that_of_python(visit, name):
     )
     scores, values = (np.array(each, float).reshape(1, 2, 2) for each in (a, value))
     tokens = np.column_stack([np.cos(angles), np.sin(angles)])
-    path = flow(State(tokens, Attention(scores, values, 2**-0.5, on_sphere=True)), 6)
+    path = integrate_flow(State(tokens, Attention(scores, values, 2**-0.5, on_sphere=True)), 6)
     for key, expected in path._asdict().items():
         scale = max(1, np.abs(expected).max())
         np.testing.assert_allclose(found[key], expected, rtol=0, atol=TOLERANCE * scale)
@@ -117,7 +119,9 @@ def test_flow_is_that_of_python(visit, name):
 
 def test_symmetric_part_is_that_of_python(visit):
     found = visit().evaluate("twoTokens.symmetric([1, 2, -3, 4])")
-    np.testing.assert_array_equal(np.reshape(found, (2, 2)), symmetric(np.array([[1, 2], [-3, 4]])))
+    np.testing.assert_array_equal(
+        np.reshape(found, (2, 2)), symmetric_part(np.array([[1, 2], [-3, 4]]))
+    )
 
 
 def verdict(page):

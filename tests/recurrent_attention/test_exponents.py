@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from replication.base.errors import InputError
-from transformer_dynamics.recurrent_attention.attention import attention
-from transformer_dynamics.recurrent_attention.model_settings import Model
-from transformer_dynamics.recurrent_attention.models import unit_blocks
+from transformer_dynamics.recurrent_attention.settings.models import Model
 from transformer_dynamics.recurrent_attention.theory import exponents, jacobian
+from transformer_dynamics.recurrent_attention.theory.attention import attention
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
+from transformer_dynamics.recurrent_attention.theory.recurrence import unit_blocks
 
 FLOATS = torch.float64
 
@@ -25,7 +25,7 @@ def linear_steps(matrix, loops):
 def closed_step(w, x, **model):
     """One step of 12 channels in 3 heads with its Jacobian."""
     made = Model(width=12, heads=3, **model)
-    return jacobian.step(made, w, literal.matrices(w), x, w["inputs"].expand_as(x))
+    return jacobian.step_with_jacobian(made, w, literal.matrices(w), x, w["inputs"].expand_as(x))
 
 
 def model(name, boards=(2,)):
@@ -74,25 +74,14 @@ def test_a_linear_map_has_the_logarithms_of_its_singular_values():
         steps = linear_steps(matrix, loops)
         assert (exponents.leading_exponents(steps, 4) - expected[:4]).abs().max() < 1e-12
         assert abs(float(exponents.mean_exponent(steps) - expected.mean())) < 1e-12
-        assert np.abs(exponents.spectrum(steps) - expected.numpy()).max() < 1e-12
-        flow = partial(_power, matrix=matrix, loops=loops)
-        start = torch.ones(1, 9, dtype=FLOATS)
-        found = exponents.largest_exponent(flow, start, loops, tolerance=1e-14)
-        assert abs(float(found.exponent - expected[0])) < 1e-12
-        assert float(found.change) <= 1e-14
-
-
-def _power(x, matrix, loops):
-    for _ in range(loops):
-        x = x @ matrix.T
-    return x
+        assert np.abs(exponents.exponent_spectrum(steps) - expected.numpy()).max() < 1e-12
 
 
 @pytest.mark.parametrize("name", ["itrsa", "akorn", "free"])
 @pytest.mark.parametrize("loops", [1, 6])
 def test_exponents_are_those_of_the_dense_product(name, loops):
     closed, plain, start, nulls = model(name)
-    steps = exponents.along(closed, start, loops)
+    steps = exponents.trajectory_steps(closed, start, loops)
     leading = exponents.leading_exponents(steps, 8, tolerance=1e-12)
     for board in range(2):
         expected = by_autograd(plain, start[board], loops)[: 48 - nulls]
@@ -100,26 +89,11 @@ def test_exponents_are_those_of_the_dense_product(name, loops):
         mean = exponents.mean_exponent(steps)[board]
         assert abs(float(mean - expected.mean())) < 1e-6
         alone = [Step(*(part[board] for part in step)) for step in steps]
-        found = exponents.spectrum(alone)
+        found = exponents.exponent_spectrum(alone)
         assert len(found) == 48 - nulls
         assert np.abs(found - expected.numpy())[:20].max() < 1e-12
         # What a dense product loses of its smallest values, the mean knows all the same.
         assert found.mean() == pytest.approx(float(mean), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", ["itrsa", "akorn", "free"])
-def test_power_iteration_finds_the_largest_exponent(name):
-    _, plain, start, _ = model(name)
-
-    def flow(x):
-        for _ in range(8):
-            x = torch.stack([plain(board) for board in x])
-        return x
-
-    found = exponents.largest_exponent(flow, start, 8, tolerance=1e-13)
-    for board in range(2):
-        expected = by_autograd(plain, start[board], 8)[0]
-        assert abs(float(found.exponent[board] - expected)) < 1e-9
 
 
 def test_what_a_dense_product_loses_is_kept():
@@ -128,7 +102,7 @@ def test_what_a_dense_product_loses_is_kept():
     turns = [torch.linalg.qr(torch.randn(6, 6, generator=random, dtype=FLOATS)).Q for _ in "ab"]
     logs = torch.tensor([0.0, -1, -2, -3, -3.5, -4], dtype=FLOATS)
     steps = linear_steps(turns[0] @ logs.exp().diag() @ turns[0].T, 16)
-    assert np.abs(exponents.spectrum(steps) - logs.numpy()).max() < 1e-12
+    assert np.abs(exponents.exponent_spectrum(steps) - logs.numpy()).max() < 1e-12
     product = torch.linalg.matrix_power(steps[0].jacobian, 16)
     assert torch.linalg.svdvals(product)[-1].log() / 16 > -3.5
 
@@ -154,9 +128,9 @@ def test_exponents_of_a_long_time_tend_to_those_of_the_product():
     found = exponents.long_time_exponents(step, start, 200, 3, skipped=20)
     early = exponents.long_time_exponents(step, start, 16, 1, skipped=1)
     for board in range(2):
-        steps = exponents.along(closed, start[board], 200)
+        steps = exponents.trajectory_steps(closed, start[board], 200)
         assert gap(step(start)[board], steps[0].tokens) < 1e-14
-        expected = exponents.spectrum(steps[20:])[:3]
+        expected = exponents.exponent_spectrum(steps[20:])[:3]
         assert np.abs(found[board].numpy() - expected).max() < 0.02
         exact = exponents.leading_exponents(steps[:16], 1)[0]
         assert float((early[board, 0] - exact).abs()) > 1e-3
@@ -184,7 +158,10 @@ def gap(found, expected):
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: exponents.along(lambda x: x, torch.zeros(1, 2), 0), "at least one step, got 0"),
+        (
+            lambda: exponents.trajectory_steps(lambda x: x, torch.zeros(1, 2), 0),
+            "at least one step, got 0",
+        ),
         (
             lambda: exponents.leading_exponents(linear_steps(torch.eye(3, dtype=FLOATS), 2), 4),
             "4 exponents were asked for, and there are 3",

@@ -14,7 +14,7 @@ from transformer_dynamics.recurrent_attention.figures.energies import (
     draw,
     table,
 )
-from transformer_dynamics.recurrent_attention.theory.energy import flow, k1
+from transformer_dynamics.recurrent_attention.theory.energy import counterexample_k1, integrate_flow
 
 FIGURE = Energies(drawing="energies", points=50)
 
@@ -44,7 +44,7 @@ def test_energies_rise_as_stated_and_fall_where_scores_are_symmetric(rows):
 
 def test_table_is_the_flow(rows):
     stated = rows[(rows["case"] == "K1") & (rows["weights"] == AS_STATED)]
-    path = flow(k1(), ENDS["K1"])
+    path = integrate_flow(counterexample_k1(), ENDS["K1"])
     found = np.interp(stated["t"], path.t, path.energy)
     np.testing.assert_allclose(stated["energy"], found, rtol=1e-12)
     assert rows.columns.tolist() == list(Energies.columns)

@@ -116,7 +116,7 @@ def test_levels_have_the_accuracy_after_the_most_loops():
     assert mean["mean of the leading ones"] == pytest.approx(0.1)
     loops = table.groupby("quantity")["T"].unique().map(list)
     assert loops["accuracy"] == [T_MAX]
-    assert loops["largest"] == [SETTINGS.measures.exponents.steps]
+    assert loops["largest"] == [SETTINGS.metrics.exponents.steps]
 
 
 def test_the_best_candidate_is_chosen_at_the_loops_of_the_choice():
@@ -197,7 +197,7 @@ def test_all_steps_may_be_kept():
     )
     how = SimpleNamespace(spread=1e-3, small=1e-8, early=3)
     figure = figS5.FigS5(drawing="figS5", condition="itrsa", seed=1)
-    table = figS5.table(figure, Measured(rows, SimpleNamespace(train=TRAIN, how=how)))
+    table = figS5.table(figure, Measured(rows, SimpleNamespace(train=TRAIN, settings=how)))
     drawing = figS5.draw(figure, table)
     assert [len(axes.lines) for axes in drawing.axes] == [3, 2, 1, 1]
     plt.close(drawing)
@@ -214,7 +214,7 @@ def test_trajectories_are_compared_with_rounding():
     )
     how = SimpleNamespace(spread=1e-3, small=1e-8, early=3)
     figure = figS5.FigS5(drawing="figS5", condition="itrsa", seed=1)
-    table = figS5.table(figure, Measured(rows, SimpleNamespace(train=TRAIN, how=how)))
+    table = figS5.table(figure, Measured(rows, SimpleNamespace(train=TRAIN, settings=how)))
     assert table.columns.tolist() == list(figure.columns)
     # 48 coordinates near 1, each off by half a unit in the last place.
     assert set(table["rounding"]) == {48 * np.finfo(np.float64).eps / 2}

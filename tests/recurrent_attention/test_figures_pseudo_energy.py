@@ -9,10 +9,11 @@ import pytest
 
 from replication.figures.marks import unknown_marks
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.figures import fig6, figs6, votes
+from transformer_dynamics.recurrent_attention.figures import fig6, votes
+from transformer_dynamics.recurrent_attention.figures import figS6 as figs6
 
 JOB = SimpleNamespace(
-    train=SimpleNamespace(boards=SimpleNamespace(size="4x4")), how=SimpleNamespace(draws=7)
+    train=SimpleNamespace(boards=SimpleNamespace(size="4x4")), settings=SimpleNamespace(draws=7)
 )
 COLUMNS = (
     "cosine", "contribution", "contribution_P", "contribution_P0", "pseudo_energy",

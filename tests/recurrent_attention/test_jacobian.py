@@ -6,11 +6,11 @@ import literal_steps as literal
 import pytest
 import torch
 
-from transformer_dynamics.recurrent_attention.attention import attention
-from transformer_dynamics.recurrent_attention.model_settings import Model
-from transformer_dynamics.recurrent_attention.models import unit_blocks
+from transformer_dynamics.recurrent_attention.settings.models import Model
 from transformer_dynamics.recurrent_attention.theory import jacobian
+from transformer_dynamics.recurrent_attention.theory.attention import attention
 from transformer_dynamics.recurrent_attention.theory.exponents import null_space
+from transformer_dynamics.recurrent_attention.theory.recurrence import unit_blocks
 
 SIZES = [(5, 8, 1), (4, 8, 2), (3, 12, 4), (1, 6, 3), (6, 4, 4)]
 
@@ -48,15 +48,17 @@ def test_normalisation_and_its_jacobian(block, has_gamma):
     matrix = torch.block_diag(*blocks)
     assert gap(matrix, literal.dense(normalised, y)) < 1e-12
     other = literal.start(4, 48, 5)
-    assert gap(jacobian.after_blocks(blocks, other), matrix @ other) < 1e-13
-    step = jacobian.after_normalisation(y, torch.eye(48, dtype=torch.float64), block, gamma)
+    assert gap(jacobian.multiply_blocks(blocks, other), matrix @ other) < 1e-13
+    step = jacobian.normalised_step(y, torch.eye(48, dtype=torch.float64), block, gamma)
     assert gap(step.tokens, normalised(y)) < 1e-14
     assert gap(step.jacobian, matrix) < 1e-14
 
 
 def closed(w, x, **model):
     """One step with its Jacobian."""
-    return jacobian.step(Model(width=x.shape[-1], **model), w, literal.matrices(w), x, w["inputs"])
+    return jacobian.step_with_jacobian(
+        Model(width=x.shape[-1], **model), w, literal.matrices(w), x, w["inputs"]
+    )
 
 
 def steps():

@@ -10,14 +10,16 @@ from replication.base.yaml_files import read_yaml
 from replication.documents.methods import untold
 from replication.plan.configuration import Computation
 from replication.study.registry import Method, read_registry
-from transformer_dynamics.recurrent_attention.boards.settings import FEWEST, LISTED
 from transformer_dynamics.recurrent_attention.claims import bounds, energies, rotation
-from transformer_dynamics.recurrent_attention.initialization import initial
-from transformer_dynamics.recurrent_attention.measures import trained, tuning
-from transformer_dynamics.recurrent_attention.models import embedded, normalise
+from transformer_dynamics.recurrent_attention.metrics import trained_models as trained
+from transformer_dynamics.recurrent_attention.metrics import tuning
+from transformer_dynamics.recurrent_attention.settings.boards import FEWEST_GIVENS, POOL_SIZES
 from transformer_dynamics.recurrent_attention.theory.energy import STEP
-from transformer_dynamics.recurrent_attention.token_norms import BOUNDS, READINGS
-from transformer_dynamics.recurrent_attention.training import begun
+from transformer_dynamics.recurrent_attention.theory.recurrence import normalise_tokens
+from transformer_dynamics.recurrent_attention.training.initialization import initial_parameters
+from transformer_dynamics.recurrent_attention.training.network import embed_digits
+from transformer_dynamics.recurrent_attention.training.state import initial_state
+from transformer_dynamics.recurrent_attention.training.token_norms import BOUNDS, READINGS
 
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")
 MODELS = {name: SETTINGS.model(each) for name, each in SETTINGS.experiments.items()}
@@ -42,10 +44,11 @@ def test_every_setting_is_told():
 @pytest.mark.parametrize(
     "words",
     [
-        f"The {LISTED['4x4']} grids of 4x4",
-        f"a list of {LISTED['9x9']:,} puzzles with {FEWEST['9x9']} givens, of which that overlay"
-        f" holds {PAPERS['test']:,} out for the test and {PAPERS['valid']:,} for validation",
-        f"a share of {SETTINGS.measures.pseudo_energy.share * 100:g} % of the directions",
+        f"The {POOL_SIZES['4x4']} grids of 4x4",
+        f"a list of {POOL_SIZES['9x9']:,} puzzles with {FEWEST_GIVENS['9x9']} givens, of which that"
+        f" overlay holds {PAPERS['test']:,} out for the test and {PAPERS['valid']:,} for"
+        " validation",
+        f"a share of {SETTINGS.metrics.pseudo_energy.share * 100:g} % of the directions",
         f"ln({np.finfo(np.float64).max:.2g})/T".replace("e+", "e"),
         f"in steps of {STEP:g}",
         f"with {len(energies.DRAWS)} draws each",
@@ -89,7 +92,7 @@ def test_weights_begin_as_is_told():
     common = SETTINGS.models
     assert common.matrices == "linear"
     for model in MODELS.values():
-        made = initial(model, DIGITS, seed=1)
+        made = initial_parameters(model, DIGITS, seed=1)
         for name in ("eta", "gamma", "omega"):
             value = np.float32(getattr(common, name))
             assert (made.get(name, value) == value).all()
@@ -108,27 +111,27 @@ def test_blanks_have_an_embedding_and_begin_with_noise_that_has_the_norm_of_the_
     assert said("A blank has an embedding of its own")
     assert said("normal noise on blanks")
     model = MODELS["itrsa"]
-    drawn = initial(model, DIGITS, 1)
+    drawn = initial_parameters(model, DIGITS, 1)
     lengths = np.linalg.norm(drawn["embedding"], axis=1)
     assert lengths.shape == (DIGITS + 1,)
     assert lengths == pytest.approx(1, abs=0.4)
     parameters = {name: torch.from_numpy(values) for name, values in drawn.items()}
     givens = torch.zeros(1, DIGITS**2, dtype=torch.int64)
     givens[0, 0] = 1
-    shown = trained.Puzzles(givens, torch.ones_like(givens))
+    shown = trained.BoardTensors(givens, torch.ones_like(givens))
     noise = trained.initial_noise(trained.SPLIT, 0, shown, model)
     for each in (model, MODELS["itrsa_unnormalised"]):
-        inputs, start = trained.beginning(each, parameters, shown)
-        assert torch.equal(inputs, embedded(parameters, givens))
-        at_blanks = normalise(each, parameters, noise)[0, 1:]
+        inputs, start = trained.initial_conditions(each, parameters, shown)
+        assert torch.equal(inputs, embed_digits(parameters, givens))
+        at_blanks = normalise_tokens(each, parameters, noise)[0, 1:]
         assert torch.allclose(start[0, 1:], at_blanks)
-        assert torch.allclose(start[0, 0], normalise(each, parameters, inputs)[0, 0])
+        assert torch.allclose(start[0, 0], normalise_tokens(each, parameters, inputs)[0, 0])
 
 
 def test_adam_is_as_is_told():
     assert said("The learning rate is the same in all updates")
     job = SETTINGS.train_job(SETTINGS.experiments["itrsa"], Computation())
-    optimiser = begun(job, [1]).optimiser
+    optimiser = initial_state(job, [1]).optimiser
     assert type(optimiser) is Adam
     assert "The numbers of Adam are PyTorch's defaults" in said("Adam's numbers").why
     assert (
@@ -172,5 +175,5 @@ def test_givens_are_as_is_told():
     boards = SETTINGS.boards
     why = said("Training boards have as many givens").why
     assert why.startswith("Out of distribution the range begins with the fewest givens")
-    assert boards.out_of_distribution.least == FEWEST[boards.size]
+    assert boards.out_of_distribution.least == FEWEST_GIVENS[boards.size]
     assert boards.out_of_distribution.most < boards.in_distribution.least

@@ -5,11 +5,19 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 import torch
+from small_models import step
 from tables import whole
 
-from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial
-from transformer_dynamics.recurrent_attention.models import effective_weights, logits, step
-from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty
+from transformer_dynamics.recurrent_attention.theory.recurrence import effective_weights
+from transformer_dynamics.recurrent_attention.training.initialization import (
+    FROZEN,
+    initial_parameters,
+)
+from transformer_dynamics.recurrent_attention.training.losses import (
+    energy_penalty,
+    spectral_penalty,
+)
+from transformer_dynamics.recurrent_attention.training.network import forward_logits
 
 DIGITS, WIDTH, LOOPS, BOARDS = 4, 8, 3, 2
 SEEDS = (3, 5)
@@ -39,7 +47,7 @@ def parameters(model, seed):
         name: np.asarray(
             value if name in FROZEN else value + random.normal(0, 0.2, value.shape), np.float64
         )
-        for name, value in initial(model, DIGITS, seed).items()
+        for name, value in initial_parameters(model, DIGITS, seed).items()
     }
 
 
@@ -164,7 +172,7 @@ def test_logits_are_those_of_the_formulas(model):
     arrays, (digits, noise) = parameters(model, 1), boards(2)
     literal = Literal(model, arrays)
     expected = [literal.logits(*board) for board in zip(digits, noise, strict=True)]
-    found = logits(
+    found = forward_logits(
         model, tensors(arrays), torch.from_numpy(digits), torch.from_numpy(noise), LOOPS
     ).numpy()
     assert found.shape == (BOARDS, DIGITS**2, DIGITS)
@@ -187,9 +195,9 @@ def test_an_axis_of_seeds_changes_nothing(model):
     shown = [boards(seed) for seed in SEEDS]
     together = {name: torch.from_numpy(np.stack([run[name] for run in runs])) for name in runs[0]}
     digits, noise = (torch.from_numpy(np.stack(part)) for part in zip(*shown, strict=True))
-    found = logits(model, together, digits, noise, LOOPS)
+    found = forward_logits(model, together, digits, noise, LOOPS)
     for index, run in enumerate(runs):
-        alone = logits(model, tensors(run), digits[index], noise[index], LOOPS)
+        alone = forward_logits(model, tensors(run), digits[index], noise[index], LOOPS)
         np.testing.assert_allclose(found[index].numpy(), alone.numpy(), **TIGHT)
 
 
@@ -291,7 +299,7 @@ def test_parameters_begin_with_the_sizes_that_are_said(model):
     width = 64
     heads = model.heads if model.projections != "hard" else 2
     large = model.model_copy(update={"width": width, "heads": heads})
-    made = initial(large, DIGITS, 3)
+    made = initial_parameters(large, DIGITS, 3)
     for name in ("embedding", "positions") if model.positions == "learned" else ("embedding",):
         size = np.sqrt(np.mean(made[name].astype(np.float64) ** 2))
         assert size == pytest.approx(width**-0.5, rel=0.2), name
@@ -312,7 +320,10 @@ def test_parameters_begin_with_the_sizes_that_are_said(model):
 @of_all_models
 def test_numbers_begin_where_the_settings_have_them(model):
     other = {"eta": 0.25, "gamma": 0.75, "omega": -1.5}
-    plain, moved = initial(model, DIGITS, 3), initial(model.model_copy(update=other), DIGITS, 3)
+    plain, moved = (
+        initial_parameters(model, DIGITS, 3),
+        initial_parameters(model.model_copy(update=other), DIGITS, 3),
+    )
     assert plain.keys() == moved.keys()
     for name, value in plain.items():
         key = name.removesuffix("s")
@@ -325,7 +336,7 @@ def test_numbers_begin_where_the_settings_have_them(model):
 
 def test_matrices_begin_within_the_bound_of_their_rule():
     linear, xavier = (
-        initial(whole(kind="itrsa", width=32, heads=2, matrices=rule), DIGITS, 3)
+        initial_parameters(whole(kind="itrsa", width=32, heads=2, matrices=rule), DIGITS, 3)
         for rule in ("linear", "xavier")
     )
     for name, value in linear.items():
@@ -338,7 +349,11 @@ def test_matrices_begin_within_the_bound_of_their_rule():
 
 def test_models_without_positions_share_all_other_draws():
     with_positions, without = (
-        dict(initial(whole(kind="itrsa", width=WIDTH, heads=2, positions=positions), DIGITS, 3))
+        dict(
+            initial_parameters(
+                whole(kind="itrsa", width=WIDTH, heads=2, positions=positions), DIGITS, 3
+            )
+        )
         for positions in ("learned", "none")
     )
     del with_positions["positions"]

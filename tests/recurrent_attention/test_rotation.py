@@ -16,7 +16,7 @@ def floats(*values):
 
 
 def test_rotation_has_the_codes_sign_and_is_antisymmetric():
-    turn = rotation.rotation(floats(2.0, 3.0))
+    turn = rotation.rotation_matrix(floats(2.0, 3.0))
     assert (turn @ floats(1.0, 10.0, 100.0, 1000.0)).tolist() == [20, -2, 3000, -300]
     assert (turn == -turn.T).all()
 
@@ -72,9 +72,9 @@ def test_a_fast_plane_stays_outside():
 
 
 def test_exponents_of_the_slow_orbit_and_of_others():
-    orbit = claims._exponents(floats(1.0, 0, 0, 0)[None], floats(1.0, 3), 16)
+    orbit = claims._largest_exponent(floats(1.0, 0, 0, 0)[None], floats(1.0, 3), 16)
     assert orbit == pytest.approx(np.log(5) / 2, rel=1e-12)
-    near = claims._exponents(torch.nn.functional.normalize(floats(1.0, 0, 1e-3, 0)[None]),
+    near = claims._largest_exponent(torch.nn.functional.normalize(floats(1.0, 0, 1e-3, 0)[None]),
                              floats(1.0, 3), 100)  # fmt: skip
     assert 0 < near < 0.2
     others = claims.exponent_of_other_orbits()["value"]

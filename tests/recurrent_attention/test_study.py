@@ -12,7 +12,7 @@ from replication.base.yaml_files import read_yaml
 from replication.plan.configuration import Configuration, configure, merged
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
-from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
+from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob
 
 STUDY = find_studies()["recurrent_attention"]
 CANDIDATES = read_yaml(STUDY.folder / "config.yaml")["tuning"]["candidates"]
@@ -90,32 +90,32 @@ def test_six_by_six_has_all_conditions() -> None:
         ),
         (
             {"boards": {"test": 150}},
-            "measures > votes > boards (200) must not be above boards > test (150)",
+            "metrics > votes > boards (200) must not be above boards > test (150)",
         ),
         (
-            {"measures": {"perturbed": {"boards": 201}}},
-            "measures > perturbed > boards (201) must not be above boards > test (200)",
+            {"metrics": {"perturbed": {"boards": 201}}},
+            "metrics > perturbed > boards (201) must not be above boards > test (200)",
         ),
         # 16 x 48 channels without one of every four: those of AKOrN.
         (
-            {"measures": {"exponents": {"leading": 577}}},
+            {"metrics": {"exponents": {"leading": 577}}},
             "exponents > leading (577) must not be above 576, the number of exponents of akorn",
         ),
         (
-            {"measures": {"perturbed": {"leading": 577}}},
+            {"metrics": {"perturbed": {"leading": 577}}},
             "perturbed > leading (577) must not be above 576, the number of exponents of akorn",
         ),
         (
-            {"measures": {"pseudo_energy": {"share": 0.0013}}},
+            {"metrics": {"pseudo_energy": {"share": 0.0013}}},
             "pseudo_energy > share (0.0013) of 768 directions is less than one; raise it",
         ),
-        ({"measures": {"trajectories": {"points": 1}}}, "trajectories > points must be at least 2"),
+        ({"metrics": {"trajectories": {"points": 1}}}, "trajectories > points must be at least 2"),
         (
-            {"measures": {"trajectories": {"early": 10001}}},
+            {"metrics": {"trajectories": {"early": 10001}}},
             "trajectories > early (10001) must not be above steps (10000)",
         ),
         (
-            {"measures": {"trajectories": {"steps": 999}}},
+            {"metrics": {"trajectories": {"steps": 999}}},
             "trajectories > linear (1000) must not be above steps (999)",
         ),
         ({"models": {"noise": 0.0}}, "models > noise: Input should be greater than 0 (given: 0.0)"),
@@ -134,7 +134,7 @@ def test_six_by_six_has_all_conditions() -> None:
             "training: average > every (1501) must not be above updates (1500)",
         ),
         (
-            {"measures": {"exponents": {"skipped": 1.0}}},
+            {"metrics": {"exponents": {"skipped": 1.0}}},
             "exponents > skipped: Input should be less than 1 (given: 1.0)",
         ),
         (
@@ -173,17 +173,17 @@ def test_six_by_six_has_all_conditions() -> None:
             "fit into no memory; lower token_norms > drawn > tokens or heads",
         ),
         (
-            {"measures": {"votes": {"draws": 1_000_001}}},
-            "measures > votes > draws must not be above 1,000,000",
+            {"metrics": {"votes": {"draws": 1_000_001}}},
+            "metrics > votes > draws must not be above 1,000,000",
         ),
         (
-            {"measures": {"accuracy": {"loops": [8, 1_000_001]}}},
-            "measures > accuracy > loops must not be above 1,000,000",
+            {"metrics": {"accuracy": {"loops": [8, 1_000_001]}}},
+            "metrics > accuracy > loops must not be above 1,000,000",
         ),
         ({"tuning": {"loops": 1_000_001}}, "tuning > loops must not be above 1,000,000"),
         (
-            {"measures": {"pseudo_energy": {"eigenbases": 21}}},
-            "measures > pseudo_energy > eigenbases (21) must not be above its boards (20)",
+            {"metrics": {"pseudo_energy": {"eigenbases": 21}}},
+            "metrics > pseudo_energy > eigenbases (21) must not be above its boards (20)",
         ),
         (
             {"boards": {"out_of_distribution": {"most": 7}}},
@@ -224,7 +224,7 @@ def test_the_largest_that_can_be_computed_is_taken() -> None:
         {"training": {"updates": 244_140_625}},
         {"token_norms": {"drawn": {"vocabulary": 3_905_594}}},
         {"token_norms": {"drawn": {"tokens": [20, 11_180]}}},
-        {"measures": {"votes": {"draws": 1_000_000}, "perturbed": {"etas": [1e9]}}},
+        {"metrics": {"votes": {"draws": 1_000_000}, "perturbed": {"etas": [1e9]}}},
     ):
         configured(changes)
 
@@ -235,7 +235,7 @@ def test_the_most_that_can_be_measured_is_taken() -> None:
         "pseudo_energy": {"share": 1 / 768, "eigenbases": 20},
         "trajectories": {"points": 2, "steps": 1000, "early": 1000},
     }
-    configured({"measures": most, "figures": {"figS4": {"seed": 8}, "clouds": {"board": 1}}})
+    configured({"metrics": most, "figures": {"figS4": {"seed": 8}, "clouds": {"board": 1}}})
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -322,9 +322,9 @@ def test_every_scale_has_large_and_small_oscillators_of_both_models(name: str | 
         section.width
     ] * 2
     twice = 2 * section.training.loops
-    assert section.measures.perturbed.loops == section.figures["exponent_accuracy"].loops == twice
+    assert section.metrics.perturbed.loops == section.figures["exponent_accuracy"].loops == twice
     assert section.tuning.loops == twice
-    assert {section.training.loops, twice} < {*section.measures.accuracy.loops}
+    assert {section.training.loops, twice} < {*section.metrics.accuracy.loops}
 
 
 def test_settings_of_all_models_and_of_training_come_to_every_run() -> None:

@@ -10,15 +10,15 @@ import torch
 
 from replication.base.errors import InputError, UnmeasurableError
 from replication.study.contract import Measured, Run
-from transformer_dynamics.recurrent_attention import token_norms
 from transformer_dynamics.recurrent_attention.claims import token_norms as claims
 from transformer_dynamics.recurrent_attention.figures import fig1
-from transformer_dynamics.recurrent_attention.measures.token_norms import measure
-from transformer_dynamics.recurrent_attention.theory.lanczos import largest_singular_value
-from transformer_dynamics.recurrent_attention.token_norms_settings import (
-    MeasureTokenNormsJob,
+from transformer_dynamics.recurrent_attention.metrics.token_norms import measure
+from transformer_dynamics.recurrent_attention.settings.token_norms import (
     TokenNormsJob,
+    TokenNormsMetricJob,
 )
+from transformer_dynamics.recurrent_attention.theory.lanczos import largest_singular_value
+from transformer_dynamics.recurrent_attention.training import token_norms
 
 SMALL = {
     "dimension": 8, "heads": [1, 2], "initialisations": ["linear", "xavier"], "tokens": [3, 6],
@@ -40,7 +40,7 @@ def drawn():
 
 def table(job, norms, metric):
     runs = [Run("3-4", [3, 4], {"norms": norms})]
-    return measure(MeasureTokenNormsJob(runs=job, metric=metric), runs, [])
+    return measure(TokenNormsMetricJob(runs=job, metric=metric), runs, [])
 
 
 def test_norms_are_those_of_the_dense_jacobians(drawn):
@@ -48,8 +48,8 @@ def test_norms_are_those_of_the_dense_jacobians(drawn):
     rows = table(job, norms, "norms")
     assert len(rows) == 2 * 4 * 2 * 2 * 2
     for row in rows.itertuples():
-        texts = token_norms._texts(job, row.seed)[:, : row.tokens]
-        weights = token_norms._weights(job, row.seed, row.initialisation)
+        texts = token_norms._draw_texts(job, row.seed)[:, : row.tokens]
+        weights = token_norms._draw_weights(job, row.seed, row.initialisation)
         assert texts.norm(dim=-1).numpy() == pytest.approx(4)
         reading = partial(READINGS[row.reading], w=weights._asdict(), heads=row.heads)
         dense = [torch.linalg.svdvals(literal.dense(reading, text))[0] for text in texts]
@@ -61,10 +61,10 @@ def test_weights_and_texts_are_as_declared():
         SMALL | {"dimension": 64, "heads": [1], "tokens": [4000], "texts": 1}, "test"
     )
     for name, bound in (("linear", 1 / 8), ("xavier", 3**0.5 / 8)):
-        for weight in token_norms._weights(job, 1, name):
+        for weight in token_norms._draw_weights(job, 1, name):
             assert 0.99 * bound < float(weight.abs().max()) <= bound
             assert float(weight.std()) == pytest.approx(bound / 3**0.5, rel=0.05)
-    (text,) = token_norms._texts(job, 1)
+    (text,) = token_norms._draw_texts(job, 1)
     _, counts = np.unique(text.numpy().round(9), axis=0, return_counts=True)
     expected = 1 / np.arange(1, 21)
     assert np.sort(counts)[::-1] / 4000 == pytest.approx(expected / expected.sum(), abs=0.02)

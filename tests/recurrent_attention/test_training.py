@@ -8,16 +8,28 @@ import torch
 from tables import SETTINGS, whole
 
 from replication.study.contract import Run
-from transformer_dynamics.recurrent_attention.boards.program import sample
-from transformer_dynamics.recurrent_attention.boards.settings import BoardJob, Givens
-from transformer_dynamics.recurrent_attention.initialization import FROZEN, initial
-from transformer_dynamics.recurrent_attention.measures.fingerprint import fingerprint
-from transformer_dynamics.recurrent_attention.model_settings import Penalty
-from transformer_dynamics.recurrent_attention.models import effective_weights, logits
-from transformer_dynamics.recurrent_attention.regularisers import energy_penalty, spectral_penalty
-from transformer_dynamics.recurrent_attention.runs import train as run
-from transformer_dynamics.recurrent_attention.train_settings import Adam, Training, TrainJob
-from transformer_dynamics.recurrent_attention.training import _batch, _clip, begun, train
+from transformer_dynamics.recurrent_attention.data.boards import sample
+from transformer_dynamics.recurrent_attention.metrics.fingerprint import fingerprint_rows
+from transformer_dynamics.recurrent_attention.settings.boards import BoardJob, Givens
+from transformer_dynamics.recurrent_attention.settings.models import Penalty
+from transformer_dynamics.recurrent_attention.settings.training import Adam, Training, TrainJob
+from transformer_dynamics.recurrent_attention.theory.recurrence import effective_weights
+from transformer_dynamics.recurrent_attention.training.initialization import (
+    FROZEN,
+    initial_parameters,
+)
+from transformer_dynamics.recurrent_attention.training.loop import (
+    clip_gradients,
+    draw_batch,
+    run_updates,
+)
+from transformer_dynamics.recurrent_attention.training.loop import train as run
+from transformer_dynamics.recurrent_attention.training.losses import (
+    energy_penalty,
+    spectral_penalty,
+)
+from transformer_dynamics.recurrent_attention.training.network import forward_logits
+from transformer_dynamics.recurrent_attention.training.state import initial_state
 
 pytestmark = pytest.mark.numerical
 
@@ -114,9 +126,9 @@ def test_an_untrained_model_is_as_it_was_drawn(name):
     losses = found.pop("losses")
     assert losses.shape == (len(SEEDS), 0)
     for index, seed in enumerate(SEEDS):
-        drawn = initial(MODELS[name][0], BOARDS.digits, seed)
+        drawn = initial_parameters(MODELS[name][0], BOARDS.digits, seed)
         same_bits({key: value[index] for key, value in found.items()}, dict(drawn))
-    rows = fingerprint(Run("3,5,8", SEEDS, found | {"losses": losses}))
+    rows = fingerprint_rows(Run("3,5,8", SEEDS, found | {"losses": losses}))
     assert rows["loss"].isna().all()
     assert rows["digest"].nunique() == len(SEEDS)
 
@@ -124,7 +136,7 @@ def test_an_untrained_model_is_as_it_was_drawn(name):
 def test_blanks_of_an_update_begin_with_noise_of_the_size_that_is_set():
     plain = job("itrsa")
     loud = plain.model_copy(update={"model": plain.model.model_copy(update={"noise": 3.0})})
-    for small, large in zip(*(_batch(each, DATA, 3, 0) for each in (plain, loud)), strict=True):
+    for small, large in zip(*(draw_batch(each, DATA, 3, 0) for each in (plain, loud)), strict=True):
         factor = 3 if small.dtype == np.float32 else 1
         assert large.dtype == small.dtype
         assert np.array_equal(large, small.dtype.type(factor) * small)
@@ -135,7 +147,7 @@ def test_embeddings_have_the_scale_that_is_set(name):
     """Left out it is 1/sqrt(D) to the bit, and nothing else depends on it."""
     model = MODELS[name][0]
     plain, same, large = (
-        dict(initial(model.model_copy(update={"embedding": scale}), 4, 3))
+        dict(initial_parameters(model.model_copy(update={"embedding": scale}), 4, 3))
         for scale in (None, model.width**-0.5, 1.0)
     )
     same_bits(plain, same)
@@ -156,7 +168,7 @@ class OnGpu(torch.Tensor):
 
 def test_moments_are_kept_from_a_gpu():
     long = job("itrsa", updates=2)
-    (state,) = islice(train(long, SEEDS, DATA), 1)
+    (state,) = islice(run_updates(long, SEEDS, DATA, initial_state(long, SEEDS)), 1)
     on_cpu = state.arrays()
     for moments in state.optimiser.state.values():
         moments |= {name: value.as_subclass(OnGpu) for name, value in moments.items()}
@@ -167,8 +179,8 @@ def test_moments_are_kept_from_a_gpu():
 def test_the_losses_kept_are_means_over_windows(window):
     own = job("itrsa", updates=11, loss_window=window)
     found = run(own, [3], [DATA], Kept(-1))["losses"]
-    state = begun(own, [3])
-    for _ in train(own, [3], DATA, state):
+    state = initial_state(own, [3])
+    for _ in run_updates(own, [3], DATA, state):
         pass
     each = np.concatenate(state.losses)
     expected = [each[end - window : end].mean() for end in range(window, 12, window)]
@@ -179,7 +191,7 @@ def trace(own, seeds):
     """The parameters after every update, by name."""
     return [
         {name: tensor.detach().double().clone() for name, tensor in state.parameters.items()}
-        for state in train(own, seeds, DATA)
+        for state in run_updates(own, seeds, DATA, initial_state(own, seeds))
     ]
 
 
@@ -220,7 +232,7 @@ def test_seeds_differ():
 @of_all_models
 def test_what_is_frozen_stays_and_all_else_moves(name):
     found = run(job(name), SEEDS[:1], [DATA], Kept(-1))
-    start = initial(MODELS[name][0], BOARDS.digits, SEEDS[0])
+    start = initial_parameters(MODELS[name][0], BOARDS.digits, SEEDS[0])
     assert found.keys() - {"losses"} == start.keys()
     for key, value in start.items():
         assert np.array_equal(found[key][0], value) == (key in FROZEN), key
@@ -244,7 +256,7 @@ def test_every_seed_is_clipped_as_pytorch_clips_it_alone(largest):
             parameter.grad = gradient[seed].clone()
         torch.nn.utils.clip_grad_norm_(own, largest)
         expected.append([parameter.grad for parameter in own])
-    _clip(gradients, largest)
+    clip_gradients(gradients, largest)
     for seed, own in enumerate(expected):
         for gradient, theirs in zip(gradients, own, strict=True):
             torch.testing.assert_close(gradient[seed], theirs, rtol=1e-12, atol=0)
@@ -261,7 +273,7 @@ def literal(job, seed):
     Clipping by PyTorch's function, Adam by its formulas, cross-entropy by PyTorch's.
     """
     how = job.training.adam
-    start = initial(job.model, BOARDS.digits, seed)
+    start = initial_parameters(job.model, BOARDS.digits, seed)
     parameters = {
         name: torch.from_numpy(value).double().requires_grad_(name not in FROZEN)
         for name, value in start.items()
@@ -270,8 +282,8 @@ def literal(job, seed):
     first, second = ([torch.zeros_like(each) for each in trained] for _ in range(2))
     losses = []
     for update in range(job.training.updates):
-        digits, solutions, noise = map(torch.from_numpy, _batch(job, DATA, seed, update))
-        found = logits(job.model, parameters, digits, noise.double(), job.training.loops)
+        digits, solutions, noise = map(torch.from_numpy, draw_batch(job, DATA, seed, update))
+        found = forward_logits(job.model, parameters, digits, noise.double(), job.training.loops)
         asked = digits == 0 if job.training.loss_cells == "blanks" else digits >= 0
         loss = torch.nn.functional.cross_entropy(found[asked], solutions[asked] - 1)
         losses.append(loss.item())
@@ -301,8 +313,8 @@ def literal(job, seed):
 def test_training_is_adam_on_the_loss_of_one_seed(name, changes):
     """Adam's first steps are signs: a gradient of rounding moves an entry by the whole rate."""
     own, one = job(name, **changes), SEEDS[0]
-    state = begun(own, [7, one])
-    for _ in train(own, [7, one], DATA, state):
+    state = initial_state(own, [7, one])
+    for _ in run_updates(own, [7, one], DATA, state):
         pass
     expected, losses = literal(own, one)
     np.testing.assert_allclose([each[1] for each in state.losses], losses, rtol=1e-3)
@@ -315,7 +327,7 @@ def test_training_is_adam_on_the_loss_of_one_seed(name, changes):
 
 def test_batches_are_boards_of_the_training_split_whose_blanks_are_zero():
     own = job("itrsa", relabel=False, batch_size=12)
-    digits, solutions, noise = _batch(own, DATA, 3, 0)
+    digits, solutions, noise = draw_batch(own, DATA, 3, 0)
     known = {(*s, *g) for s, g in zip(
         DATA["train_solutions"].tolist(), DATA["train_given"].tolist(), strict=True
     )}  # fmt: skip
@@ -324,14 +336,14 @@ def test_batches_are_boards_of_the_training_split_whose_blanks_are_zero():
         assert np.array_equal(shown[shown > 0], solution[shown > 0])
     assert noise.shape == (12, BOARDS.cells, 16)
     assert len({each.tobytes() for each in noise}) == 12
-    again, other = _batch(own, DATA, 3, 0), _batch(own, DATA, 3, 1)
+    again, other = draw_batch(own, DATA, 3, 0), draw_batch(own, DATA, 3, 1)
     assert np.array_equal(noise, again[2])
     assert not np.array_equal(noise, other[2])
 
 
 def test_relabelled_boards_have_their_digits_renamed_throughout():
     plain, renamed = (
-        _batch(job("itrsa", relabel=relabel, batch_size=30), DATA, 3, 0)
+        draw_batch(job("itrsa", relabel=relabel, batch_size=30), DATA, 3, 0)
         for relabel in (False, True)
     )
     assert np.array_equal(plain[0] == 0, renamed[0] == 0)

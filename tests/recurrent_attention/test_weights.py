@@ -6,20 +6,20 @@ import torch
 from tables import trained, whole
 
 from replication.study.contract import Run
-from transformer_dynamics.recurrent_attention.attention import Weights
-from transformer_dynamics.recurrent_attention.initialization import initial
-from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
-from transformer_dynamics.recurrent_attention.measures.weights import (
+from transformer_dynamics.recurrent_attention.metrics.weights import (
     asymmetry,
     measure,
-    of_parameters,
+    weight_norms,
 )
+from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
+from transformer_dynamics.recurrent_attention.theory.attention import Weights
+from transformer_dynamics.recurrent_attention.training.initialization import initial_parameters
 
 SEEDS, WIDTH = [4, 9], 8
 
 
 def drawn(model):
-    runs = [initial(model, 4, seed) for seed in SEEDS]
+    runs = [initial_parameters(model, 4, seed) for seed in SEEDS]
     return {name: np.stack([run[name] for run in runs]).astype(np.float64) for name in runs[0]}
 
 
@@ -27,7 +27,7 @@ def test_all_numbers_are_those_of_their_definitions():
     arrays = drawn(whole(kind="itrsa", width=WIDTH, heads=2))
     arrays["gamma"] = np.random.default_rng(0).normal(size=(2, WIDTH))
     model = whole(kind="itrsa", width=WIDTH, heads=2)
-    found = of_parameters(model, {k: torch.from_numpy(v) for k, v in arrays.items()})
+    found = weight_norms(model, {k: torch.from_numpy(v) for k, v in arrays.items()})
     for index in range(len(SEEDS)):
         own = {name: value[index] for name, value in arrays.items()}
         heads = [own["value"][:, c] @ own["output"][c] for c in (slice(0, 4), slice(4, 8))]

@@ -1,45 +1,45 @@
-"""Recurrent attention and its Jacobians: what is computed, and how."""
+"""Recurrent attention and its Jacobians: the jobs of all experiments."""
 
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Job
 from replication.study.seeds import SeedRange, batches, listed
-from transformer_dynamics.recurrent_attention.configuration import (
+from transformer_dynamics.recurrent_attention.settings.configuration import (
     TOKEN_NORMS,
     TUNING,
     Settings,
     TokenNorms,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, WeightsJob
-from transformer_dynamics.recurrent_attention.token_norms_settings import (
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, WeightsJob
+from transformer_dynamics.recurrent_attention.settings.token_norms import (
     METRICS,
-    MeasureTokenNormsJob,
+    TokenNormsMetricJob,
 )
-from transformer_dynamics.recurrent_attention.train_settings import TrainJob
-from transformer_dynamics.recurrent_attention.tuning_settings import Candidate, TuningJob
+from transformer_dynamics.recurrent_attention.settings.training import TrainJob
+from transformer_dynamics.recurrent_attention.settings.tuning import Candidate, TuningJob
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The conditions, and what was tried to choose their rates and strengths."""
-    conditions = {
+    """Return the conditions, the tuning of their rates and strengths, and Figure 1."""
+    jobs = {
         name: settings.train_job(condition, computation)
         for name, condition in settings.experiments.items()
     }
-    made = {name: _condition(settings, computation, name, job) for name, job in conditions.items()}
-    return made | {
-        TUNING: _tuning(settings, conditions),
+    conditions = {name: _condition(settings, computation, name, job) for name, job in jobs.items()}
+    return conditions | {
+        TUNING: _tuning(settings, jobs),
         TOKEN_NORMS: _token_norms(settings.token_norms, computation),
     }
 
 
 def operations(job: TrainJob) -> float:
-    """Floating-point operations of the training of one seed, those of its matrix products."""
+    """Return the floating-point operations of training one seed, those of its matrix products."""
     training, width, cells = job.training, job.model.width, job.boards.cells
     # Four projections and two products with P; forward, and twice as much backward.
     step = 3 * 2 * cells * (4 * width**2 + 2 * cells * width)
@@ -54,109 +54,93 @@ def _condition(
     parts = batches(listed(seeds), computation.seeds_per_job or settings.seeds.count)
     metrics = {
         metric: Job(
-            f"measures.{metric}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240
+            f"metrics.{metric}", MetricJob(train=job, settings=own), reads=(BOARDS,), minutes=240
         )
-        for metric, how in settings.measures
+        for metric, own in settings.metrics
         if name in settings.conditions_of.get(metric, [name])
     }
-    own = WeightsJob(train=job)
+    of_weights = WeightsJob(train=job)
     return Experiment(
         data={BOARDS: _boards(settings)},
-        runs={
-            part: Job(
-                "runs",
-                job,
-                seeds,
-                (BOARDS,),
-                memory=2500,
-                minutes=1440,
-                operations=len(seeds) * operations(job),
-            )
-            for part, seeds in parts.items()
-        },
+        runs={part: _training(job, seeds, memory=2500) for part, seeds in parts.items()},
         metrics=metrics
-        | {name: Job(f"measures.{name}", own) for name in ("weights", "fingerprint")},
+        | {name: Job(f"metrics.{name}", of_weights) for name in ("weights", "fingerprint")},
     )
 
 
 def _boards(settings: Settings) -> Job:
-    return Job("boards.program", settings.boards, reads=settings.boards.sources)
+    return Job("data.boards", settings.boards, reads=settings.boards.sources)
 
 
-def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
+def _training(job: TrainJob, seeds: tuple[int, ...], **more: Any) -> Job:
+    work = len(seeds) * operations(job)
+    return Job("training.loop", job, seeds, (BOARDS,), minutes=1440, operations=work, **more)
+
+
+def _tuning(settings: Settings, jobs: dict[str, TrainJob]) -> Experiment:
     names: dict[tuple[TrainJob, tuple[int, ...]], str] = {}
-    candidates = []
-    for condition, tried in settings.tuning.candidates.items():
-        base = conditions[condition]
-        own = tuple(listed(tried.seeds)) if tried.seeds else (settings.tuning.seed,)
-        for rate in tried.learning_rates or ():
+    tried = []
+    for condition, candidates in settings.tuning.candidates.items():
+        base = jobs[condition]
+        seeds = tuple(listed(candidates.seeds or SeedRange(first=settings.tuning.seed, count=1)))
+        for rate in candidates.learning_rates or ():
             job = base.model_copy(update={"learning_rate": rate})
-            names[job, own] = f"{condition}-{_shortest(rate)}"
-            candidates.append((condition, "learning_rate", rate, (job, own)))
-        for strength in tried.strengths or ():
+            names[job, seeds] = f"{condition}-{_shortest_text(rate)}"
+            tried.append((condition, "learning_rate", rate, (job, seeds)))
+        for strength in candidates.strengths or ():
             if base.penalty:
                 penalty = base.penalty.model_copy(update={"strength": strength})
                 job = base.model_copy(update={"penalty": penalty})
-                names.setdefault((job, own), f"{condition}-lambda{_shortest(strength)}")
-                candidates.append((condition, "strength", strength, (job, own)))
-    runs = {name: job for (job, _), name in names.items()}
-    seeds = {name: own for (_, own), name in names.items()}
-    measured = TuningJob(
-        candidates=[
-            Candidate(run=names[run], condition=condition, quantity=quantity, value=value)
-            for condition, quantity, value, run in candidates
-        ],
-        runs=runs,
-        loops=settings.tuning.loops,
-    )
+                names.setdefault((job, seeds), f"{condition}-lambda{_shortest_text(strength)}")
+                tried.append((condition, "strength", strength, (job, seeds)))
+
+    def table(metric: Literal["solved", "fingerprint"]) -> TuningJob:
+        return TuningJob(
+            candidates=[
+                Candidate(run=names[run], condition=condition, quantity=quantity, value=value)
+                for condition, quantity, value, run in tried
+            ],
+            runs={name: job for (job, _), name in names.items()},
+            loops=settings.tuning.loops,
+            metric=metric,
+        )
+
     return Experiment(
         data={BOARDS: _boards(settings)},
-        runs={
-            # A rate at which a training diverges solves no board.
-            name: Job(
-                "runs",
-                job,
-                seeds[name],
-                (BOARDS,),
-                minutes=1440,
-                operations=len(seeds[name]) * operations(job),
-                gaps=("*",),
-            )
-            for name, job in runs.items()
-        },
+        # A rate at which a training diverges solves no board.
+        runs={name: _training(job, seeds, gaps=("*",)) for (job, seeds), name in names.items()},
         metrics={
-            "solved": Job("measures.tuning", measured, reads=(BOARDS,)),
-            "fingerprint": Job("measures.tuning_fingerprint", measured),
+            "solved": Job("metrics.tuning", table("solved"), reads=(BOARDS,)),
+            "fingerprint": Job("metrics.tuning", table("fingerprint")),
         },
     )
 
 
-def _shortest(number: float) -> str:
-    """A number as it is written; of two that differ never the same."""
+def _shortest_text(number: float) -> str:
+    """Return a number as it is written, which two that differ never share."""
     return repr(number).removesuffix(".0")
 
 
-def _token_norms(found: TokenNorms, computation: Computation) -> Experiment:
-    parts = batches(listed(found.seeds), computation.seeds_per_job)
+def _token_norms(settings: TokenNorms, computation: Computation) -> Experiment:
+    drawn = settings.drawn
+    parts = batches(listed(settings.seeds), computation.seeds_per_job)
     return Experiment(
-        runs={part: Job("token_norms", found.drawn, seeds) for part, seeds in parts.items()},
+        runs={part: Job("training.token_norms", drawn, seeds) for part, seeds in parts.items()},
         metrics={
-            metric: Job(
-                "measures.token_norms", MeasureTokenNormsJob(runs=found.drawn, metric=metric)
-            )
+            metric: Job("metrics.token_norms", TokenNormsMetricJob(runs=drawn, metric=metric))
             for metric in METRICS
         },
     )
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One of the seeds of all conditions, one draw of Figure 1, what is tried for one condition."""
+    """Return the overlay that leaves one seed, one draw of Figure 1, one condition's candidates."""
 
     def one_of(seeds: SeedRange) -> dict[str, int]:
         return {"first": random.choice(listed(seeds)), "count": 1}
 
     candidates = [*settings.tuning.candidates]
-    tried = dict.fromkeys(candidates) | {random.choice(candidates): {}}
+    left = dict.fromkeys(candidates) | {random.choice(candidates): {}}
     seeds = one_of(settings.seeds)
     # Conditions that are compared have the same seeds, and the same one of them.
     own = {each.seeds for each in settings.experiments.values() if each.seeds}
@@ -170,45 +154,38 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
             if each.seeds
         },
         "figures": {name: {"seed": seeds["first"]} for name in shown},
-        "tuning": {"candidates": tried},
+        "tuning": {"candidates": left},
         "token_norms": {"seeds": one_of(settings.token_norms.seeds)},
     }
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
-    """Two seeds of few updates on few boards; models have half the channels."""
+    """Return the overlay of two seeds, few updates, few boards and half the channels."""
     two = {"count": 2}
     # One blank or two: even models that have learned nothing solve some boards.
     blanks = {"in_distribution": 1, "out_of_distribution": 2}
     # The parts of D are as they were, but for more heads than can be.
     halves = {
-        name: {"oscillator": found.oscillator // 2}
-        for name, found in settings.experiments.items()
-        if found.oscillator
+        name: {"oscillator": condition.oscillator // 2}
+        for name, condition in settings.experiments.items()
+        if condition.oscillator
     }
     width = settings.width // 2
     heads = {
         name: {"heads": width // 2}
-        for name, found in settings.experiments.items()
-        if width % found.heads
+        for name, condition in settings.experiments.items()
+        if width % condition.heads
     }
-    fewer = {name: {"seeds": two} for name, found in settings.experiments.items() if found.seeds}
+    fewer = {name: {"seeds": two} for name, each in settings.experiments.items() if each.seeds}
     experiments = {
         name: halves.get(name, {}) | heads.get(name, {}) | fewer.get(name, {})
         for name in [*halves, *heads, *fewer]
     }
-    tuning = {
-        name: {
-            key: values[:1]
-            for key, values in (
-                ("learning_rates", tried.learning_rates),
-                ("strengths", tried.strengths),
-            )
-            if values
-        }
-        | ({"seeds": two} if tried.seeds else {})
-        for name, tried in settings.tuning.candidates.items()
-    }
+    tuning = {}
+    for name, candidates in settings.tuning.candidates.items():
+        lists = candidates.model_dump(include={"learning_rates", "strengths"}, exclude_none=True)
+        fewest: dict[str, Any] = {key: values[:1] for key, values in lists.items()}
+        tuning[name] = fewest | ({"seeds": two} if candidates.seeds else {})
     return {
         "boards": {
             "train": 100,
@@ -232,7 +209,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
                 "tolerance": 0.01,
             },
         },
-        "measures": {
+        "metrics": {
             "accuracy": {"loops": [1, 2, 4, 8, 16], "draws": 1},
             "pseudo_energy": {"boards": 2, "eigenbases": 1, "steps": 3},
             "votes": {"draws": 2, "boards": 2, "loops": 2},

@@ -1,33 +1,35 @@
-"""Accuracy of trained conditions: along the loops, by method, by number of heads."""
+"""Accuracy of trained conditions: along the loops, by method, by number of heads.
 
-from collections.abc import Sequence
+Accuracy is that out of distribution, except where a function says otherwise; the final one is that
+after the most loops that were measured.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from replication.study.contrasts import change_along
 from replication.study.evidence import by_seed
-from transformer_dynamics.recurrent_attention.claims.contrasts import (
-    IN,
-    OUT,
-    Accuracies,
-    accuracy,
-    final,
-    from_training_on,
-    mean_of,
-    named,
+from transformer_dynamics.recurrent_attention.claims.seed_values import (
+    AccuracyOf,
+    accuracies_from_training,
+    accuracy_after,
+    changes_along,
+    condition_name,
+    final_accuracy,
+    mean_over_conditions,
     trained_loops,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import Regimes
+from transformer_dynamics.recurrent_attention.settings.metrics import IN, OUT, Regimes
 
 FEW = (1, 2)
-"""H of which the paper says that they are few."""
+"""Numbers H of heads that are few."""
 LATE = 4
-"""Times the loops of training, from which on loops are late."""
+"""Factor of the loops of training from which on loops are late."""
 
 
-def gain_of_loops(*by_size: Accuracies) -> pd.DataFrame:
-    """Accuracy out of distribution after the most loops minus that after those of training, by N.
+def gain_of_loops(*by_size: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy after the most loops minus that after those of training, by N.
 
     Args:
         by_size: a condition per N.
@@ -35,62 +37,65 @@ def gain_of_loops(*by_size: Accuracies) -> pd.DataFrame:
     return _gain(by_size, 1)
 
 
-def gain_of_late_loops(*by_size: Accuracies) -> pd.DataFrame:
-    """The same from `LATE` times the loops of training on."""
+def gain_of_late_loops(*by_size: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy after the most loops minus that after `LATE` times those of training."""
     return _gain(by_size, LATE)
 
 
-def _gain(by_size: Sequence[Accuracies], times: int) -> pd.DataFrame:
+def _gain(by_size: Sequence[AccuracyOf], times: int) -> pd.DataFrame:
     return by_seed(
         {
-            f"N={each.job.train.model.block}": final(each)
-            - accuracy(each, times * trained_loops(each))
+            f"N={each.job.train.model.block}": final_accuracy(each)
+            - accuracy_after(each, times * trained_loops(each))
             for each in by_size
         }
     )
 
 
-def fall_with_size(*by_size: Accuracies, regimes: Regimes) -> pd.DataFrame:
-    """Fall of accuracy along the loops, mean over large N minus that over small N.
+def fall_with_size(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
+    """Return the fall of accuracy along the loops, mean over large N minus that over small N.
 
     The fall is the highest accuracy out of distribution after the loops of training or more, minus
     that after the most.
 
     Args:
         by_size: a condition per N.
-        regimes: from where on N is large.
+        regimes: N from which on it is large.
     """
-    falls = {
-        is_large: [_fall(each) for each in by_size if _is_large(each, regimes) == is_large]
+    large, small = (
+        [_fall_of_accuracy(each) for each in by_size if _is_large(each, regimes) == is_large]
         for is_large in (True, False)
-    }
-    if not all(falls.values()):
+    )
+    if not large or not small:
         raise UnmeasurableError("both large and small N are needed")
-    return by_seed({"large N minus small N": mean_of(falls[True]) - mean_of(falls[False])})
+    change = mean_over_conditions(large) - mean_over_conditions(small)
+    return by_seed({"large N minus small N": change})
 
 
-def fall_beside_itrsa(*by_size: Accuracies, regimes: Regimes) -> pd.DataFrame:
-    """Fall of AKOrN's accuracy along the loops minus that of ItrSA's, at every large N.
+def fall_beside_itrsa(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
+    """Return the fall of AKOrN's accuracy along the loops minus that of ItrSA's, at every large N.
 
     Args:
         by_size: conditions of both kinds, one of each per N.
-        regimes: from where on N is large.
+        regimes: N from which on it is large.
     """
-    falls: dict[str, dict[int, pd.Series]] = {"akorn": {}, "itrsa": {}}
-    for each in (each for each in by_size if _is_large(each, regimes)):
-        falls[each.job.train.model.kind][each.job.train.model.block] = _fall(each)
-    if falls["akorn"].keys() != falls["itrsa"].keys():
-        raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
-    return by_seed({f"N={n}": fall - falls["itrsa"][n] for n, fall in falls["akorn"].items()})
+    return _akorn_minus_itrsa(
+        _fall_of_accuracy, [each for each in by_size if _is_large(each, regimes)]
+    )
 
 
-def lead_of_the_first(first: Accuracies, *others: Accuracies) -> pd.DataFrame:
-    """Final accuracy out of distribution of the first condition minus that of every other one."""
-    return by_seed({f"over {named(each.job.train)}": final(first) - final(each) for each in others})
+def lead_of_the_first(first: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
+    """Return the final accuracy of the first condition minus that of every other one."""
+    return by_seed(
+        {
+            f"over {condition_name(each.job.train)}": final_accuracy(first) - final_accuracy(each)
+            for each in others
+        }
+    )
 
 
-def lead_at_equal_sizes(*by_size: Accuracies) -> pd.DataFrame:
-    """Final accuracy out of distribution of AKOrN minus that of ItrSA with the same N.
+def lead_at_equal_sizes(*by_size: AccuracyOf) -> pd.DataFrame:
+    """Return the final accuracy out of distribution of AKOrN minus that of ItrSA, at every N.
 
     Args:
         by_size: conditions of both kinds, one of each per N.
@@ -98,16 +103,22 @@ def lead_at_equal_sizes(*by_size: Accuracies) -> pd.DataFrame:
     Raises:
         UnmeasurableError: if an N has one kind only.
     """
+    return _akorn_minus_itrsa(final_accuracy, by_size)
+
+
+def _akorn_minus_itrsa(
+    value: Callable[[AccuracyOf], pd.Series], by_size: Iterable[AccuracyOf]
+) -> pd.DataFrame:
     found: dict[str, dict[int, pd.Series]] = {"akorn": {}, "itrsa": {}}
     for each in by_size:
-        found[each.job.train.model.kind][each.job.train.model.block] = final(each)
+        found[each.job.train.model.kind][each.job.train.model.block] = value(each)
     if found["akorn"].keys() != found["itrsa"].keys():
         raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
-    return by_seed({f"N={n}": lead - found["itrsa"][n] for n, lead in found["akorn"].items()})
+    return by_seed({f"N={n}": akorn - found["itrsa"][n] for n, akorn in found["akorn"].items()})
 
 
-def lead_of_normalised(normalised: Accuracies, unnormalised: Accuracies) -> pd.DataFrame:
-    """Accuracy with normalisation minus that without: as in training, and beyond it.
+def lead_of_normalised(normalised: AccuracyOf, unnormalised: AccuracyOf) -> pd.DataFrame:
+    """Return the accuracy with normalisation minus that without: as in training, and beyond.
 
     In distribution after the loops of training, and out of distribution after twice as many.
     """
@@ -115,62 +126,73 @@ def lead_of_normalised(normalised: Accuracies, unnormalised: Accuracies) -> pd.D
     for split, times in ((IN, 1), (OUT, 2)):
         loops = times * trained_loops(normalised)
         cell = f"{split}, {times} x T of training"
-        found[cell] = accuracy(normalised, loops, split) - accuracy(unnormalised, loops, split)
+        ours, theirs = (accuracy_after(each, loops, split) for each in (normalised, unnormalised))
+        found[cell] = ours - theirs
     return by_seed(found)
 
 
 def orthogonality_beyond_penalty(
-    free: Accuracies, orthogonal: Accuracies, held: Accuracies
+    free: AccuracyOf, orthogonal: AccuracyOf, held: AccuracyOf
 ) -> pd.DataFrame:
-    """What orthogonal W^V and W^O cost of the final accuracy minus what R_E costs besides.
+    """Return the cost of orthogonal W^V and W^O in final accuracy minus the further cost of R_E.
 
     Args:
         free: without either.
         orthogonal: with orthogonal matrices alone.
         held: with both.
     """
-    costs = final(free) - final(orthogonal), final(orthogonal) - final(held)
+    costs = (
+        final_accuracy(free) - final_accuracy(orthogonal),
+        final_accuracy(orthogonal) - final_accuracy(held),
+    )
     return by_seed({"orthogonal matrices minus R_E": costs[0] - costs[1]})
 
 
-def most_solved(condition: Accuracies) -> pd.DataFrame:
-    """Highest accuracy in distribution after the loops of training or more."""
-    best: pd.Series = from_training_on(condition, IN).max(axis=1)
-    return by_seed({named(condition.job.train): best})
+def most_solved(condition: AccuracyOf) -> pd.DataFrame:
+    """Return the highest accuracy in distribution after the loops of training or more."""
+    best: pd.Series = accuracies_from_training(condition, IN).max(axis=1)
+    return by_seed({condition_name(condition.job.train): best})
 
 
 def gain_of_penalty(
-    first: Accuracies, first_held: Accuracies, second: Accuracies, second_held: Accuracies
+    first: AccuracyOf, first_held: AccuracyOf, second: AccuracyOf, second_held: AccuracyOf
 ) -> pd.DataFrame:
-    """Final accuracy out of distribution with a regulariser minus that without, of two models."""
+    """Return the final accuracy with a regulariser minus that without, of two models."""
     pairs = ((first, first_held), (second, second_held))
-    return by_seed({named(free.job.train): final(held) - final(free) for free, held in pairs})
+    return by_seed(
+        {
+            condition_name(free.job.train): final_accuracy(held) - final_accuracy(free)
+            for free, held in pairs
+        }
+    )
 
 
 def larger_gain_of_penalty(
-    first: Accuracies, first_held: Accuracies, second: Accuracies, second_held: Accuracies
+    first: AccuracyOf, first_held: AccuracyOf, second: AccuracyOf, second_held: AccuracyOf
 ) -> pd.DataFrame:
-    """Gain of `gain_of_penalty` of the second model minus that of the first."""
-    gain = (final(second_held) - final(second)) - (final(first_held) - final(first))
-    models = [named(each.job.train) for each in (second, first)]
+    """Return the `gain_of_penalty` of the second model minus that of the first."""
+    gain = (final_accuracy(second_held) - final_accuracy(second)) - (
+        final_accuracy(first_held) - final_accuracy(first)
+    )
+    models = [condition_name(each.job.train) for each in (second, first)]
     return by_seed({" minus ".join(models): gain})
 
 
-def lead_over_few_heads(*by_heads: Accuracies) -> pd.DataFrame:
-    """Final accuracy out of distribution, mean over more than two heads minus that at one, at two.
+def lead_over_few_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
+    """Return the final accuracy, mean over more than two heads minus that at one, at two.
 
     Args:
         by_heads: a condition per H.
     """
-    found = {each.job.train.model.heads: final(each) for each in by_heads}
+    found = {each.job.train.model.heads: final_accuracy(each) for each in by_heads}
     if not {*FEW} < {*found}:
         raise UnmeasurableError("one head, two heads and more are needed")
-    more = mean_of([values for heads, values in found.items() if heads not in FEW])
+    more = mean_over_conditions([values for heads, values in found.items() if heads not in FEW])
     return by_seed({f"over H={heads}": more - found[heads] for heads in FEW})
 
 
-def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
-    """Final accuracy out of distribution of the best H in between minus that at either end.
+def lead_of_some_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
+    """Return the final accuracy of the best H in between minus that at either end.
 
     For every seed the other seeds say which H is the best: the maximum over a seed's own values
     would be above its ends by chance alone.
@@ -178,7 +200,7 @@ def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
     Args:
         by_heads: a condition per H, ascending.
     """
-    wide = pd.DataFrame({each.job.train.model.heads: final(each) for each in by_heads})
+    wide = pd.DataFrame({each.job.train.model.heads: final_accuracy(each) for each in by_heads})
     if wide.shape[1] < 3 or len(wide) < 2:
         raise UnmeasurableError("three numbers of heads and two seeds are needed")
     if wide.isna().to_numpy().any():
@@ -190,27 +212,28 @@ def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
     return by_seed({f"over H={end}": highest - wide[end] for end in ends})
 
 
-def change_with_strength(*by_strength: Accuracies) -> pd.DataFrame:
-    """Change of the final accuracy out of distribution along ln(lambda).
+def change_with_strength(*by_strength: AccuracyOf) -> pd.DataFrame:
+    """Return the change of the final accuracy out of distribution along ln(lambda).
 
     Args:
         by_strength: a condition per lambda > 0.
     """
-    tables = [
-        pd.DataFrame({"value": final(each), "strength": each.job.train.penalty.strength})
-        for each in by_strength
-        if each.job.train.penalty
-    ]
-    table = pd.concat(tables).reset_index().assign(cell="accuracy")
-    return change_along(table, "strength")
+    return changes_along(
+        "strength",
+        [
+            ("accuracy", each.job.train.penalty.strength, final_accuracy(each))
+            for each in by_strength
+            if each.job.train.penalty
+        ],
+    )
 
 
-def _fall(measured: Accuracies) -> pd.Series:
-    along = from_training_on(measured)
+def _fall_of_accuracy(measured: AccuracyOf) -> pd.Series:
+    along = accuracies_from_training(measured)
     fall: pd.Series = along.max(axis=1) - along.iloc[:, -1]
     return fall
 
 
-def _is_large(measured: Accuracies, regimes: Regimes) -> bool:
+def _is_large(measured: AccuracyOf, regimes: Regimes) -> bool:
     model = measured.job.train.model
     return model.block >= regimes.large * model.width

@@ -5,28 +5,28 @@ from collections.abc import Iterable
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from replication.study.contrasts import change_along
 from replication.study.evidence import by_seed
-from transformer_dynamics.recurrent_attention.claims.contrasts import (
-    Accuracies,
+from transformer_dynamics.recurrent_attention.claims.seed_values import (
+    AccuracyOf,
     ExponentsOf,
-    final,
-    named,
+    changes_along,
+    condition_name,
+    final_accuracy,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import Accuracy
+from transformer_dynamics.recurrent_attention.settings.metrics import Accuracy
 
 LARGEST, LEADING, NONNULL = "max", "leading", "nonnull"
 """Columns of the metric `exponents`: the paper does not say over which it takes the mean."""
-CALLED = {
+COLUMN_NAMES = {
     LARGEST: "largest exponent",
     LEADING: "mean of the leading exponents",
     NONNULL: "mean of all non-null exponents",
 }
-"""What they are called."""
+"""Names of these columns in cells."""
 
 
-def correlation_over_heads(*measured: Accuracies | ExponentsOf) -> pd.DataFrame:
-    """Spearman's correlation over H of the mean leading exponent and the final accuracy, by seed.
+def correlation_over_heads(*measured: AccuracyOf | ExponentsOf) -> pd.DataFrame:
+    """Return Spearman's correlation over H of the mean leading exponent and the final accuracy.
 
     The accuracy is that out of distribution. A seed whose accuracy is the same at every H shows no
     association: 0.
@@ -37,32 +37,36 @@ def correlation_over_heads(*measured: Accuracies | ExponentsOf) -> pd.DataFrame:
     return _correlation(measured, LEADING)
 
 
-def correlation_of_all_over_heads(*measured: Accuracies | ExponentsOf) -> pd.DataFrame:
-    """The same of the mean of all exponents that are not null."""
+def correlation_of_all_over_heads(*measured: AccuracyOf | ExponentsOf) -> pd.DataFrame:
+    """Return Spearman's correlation over H of the mean non-null exponent and the final accuracy."""
     return _correlation(measured, NONNULL)
 
 
-def _correlation(measured: Iterable[Accuracies | ExponentsOf], name: str) -> pd.DataFrame:
+def _correlation(measured: Iterable[AccuracyOf | ExponentsOf], name: str) -> pd.DataFrame:
     accuracies, exponents = {}, {}
     for each in measured:
         heads = each.job.train.model.heads
-        if isinstance(each.job.how, Accuracy):
-            accuracies[heads] = final(each)
+        if isinstance(each.job.settings, Accuracy):
+            accuracies[heads] = final_accuracy(each)
         else:
-            exponents[heads] = _of_seeds(each)[name]
+            exponents[heads] = _seed_means(each)[name]
     if accuracies.keys() != exponents.keys() or len(accuracies) < 3:
         raise UnmeasurableError("accuracy and exponents of the same three or more H are needed")
-    return by_seed({CALLED[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))})
+    return by_seed(
+        {COLUMN_NAMES[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))}
+    )
 
 
 def distance_from_zero(normalised: ExponentsOf, unnormalised: ExponentsOf) -> pd.DataFrame:
-    """|exponent| without normalisation minus that with it, by seed: of means over boards."""
-    sizes = [_of_seeds(each).abs() for each in (unnormalised, normalised)]
-    return by_seed({CALLED[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)})
+    """Return |exponent| without normalisation minus that with it, of means over boards."""
+    sizes = [_seed_means(each).abs() for each in (unnormalised, normalised)]
+    return by_seed(
+        {COLUMN_NAMES[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)}
+    )
 
 
 def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
-    """|exponent| before the first update minus that after training, by seed: of means over boards.
+    """Return |exponent| before the first update minus that after training, of means over boards.
 
     Args:
         pairs: a condition untrained and trained, and others so.
@@ -71,14 +75,14 @@ def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
     for untrained, trained in zip(pairs[::2], pairs[1::2], strict=True):
         if untrained.job.train.trained or not trained.job.train.trained:
             raise UnmeasurableError("pairs of untrained and trained conditions are needed")
-        nearer = _of_seeds(untrained).abs() - _of_seeds(trained).abs()
-        called = named(trained.job.train)
-        found |= {f"{called}, {CALLED[name]}": nearer[name] for name in (LARGEST, LEADING)}
+        nearer = _seed_means(untrained).abs() - _seed_means(trained).abs()
+        called = condition_name(trained.job.train)
+        found |= {f"{called}, {COLUMN_NAMES[name]}": nearer[name] for name in (LARGEST, LEADING)}
     return by_seed(found)
 
 
 def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
-    """Change of the largest exponent, and of the mean leading one, along ln(H).
+    """Return the change of the largest exponent, and of the mean leading one, along ln(H).
 
     Args:
         by_heads: a condition per H.
@@ -87,61 +91,64 @@ def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
 
 
 def all_exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
-    """The same of the mean of all exponents that are not null."""
+    """Return the change of the mean of all exponents that are not null, along ln(H)."""
     return _change_with_heads(by_heads, NONNULL)
 
 
-def _change_with_heads(by_heads: Iterable[ExponentsOf], *names: str) -> pd.DataFrame:
-    tables = [
-        _of_seeds(each)[name].to_frame("value").assign(
-            cell=CALLED[name], heads=each.job.train.model.heads
-        )
-        for each in by_heads
-        for name in names
-    ]  # fmt: skip
-    return change_along(pd.concat(tables).reset_index(), "heads")
+def _change_with_heads(by_heads: Iterable[ExponentsOf], *columns: str) -> pd.DataFrame:
+    return changes_along(
+        "heads",
+        [
+            (COLUMN_NAMES[column], each.job.train.model.heads, _seed_means(each)[column])
+            for each in by_heads
+            for column in columns
+        ],
+    )
 
 
 def exponent_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
-    """Change of the mean leading exponent along ln(lambda).
+    """Return the change of the mean leading exponent along ln(lambda).
 
     Args:
         by_strength: a condition per lambda > 0.
     """
-    return _change(by_strength, LEADING)
+    return _change_with_strength(by_strength, LEADING)
 
 
 def all_exponents_with_strength(*by_strength: ExponentsOf) -> pd.DataFrame:
-    """The same of the mean of all exponents that are not null."""
-    return _change(by_strength, NONNULL)
+    """Return the change of the mean of all exponents that are not null, along ln(lambda)."""
+    return _change_with_strength(by_strength, NONNULL)
 
 
-def _change(by_strength: Iterable[ExponentsOf], name: str) -> pd.DataFrame:
-    tables = [
-        _of_seeds(each)[name].to_frame("value").assign(
-            cell=CALLED[name], strength=each.job.train.penalty.strength
-        )
-        for each in by_strength
-        if each.job.train.penalty
-    ]  # fmt: skip
-    return change_along(pd.concat(tables).reset_index(), "strength")
-
-
-def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
-    """Mean leading exponent of the first condition minus that of every other one."""
-    own = _of_seeds(first)[LEADING]
-    return by_seed(
-        {f"over {named(each.job.train)}": own - _of_seeds(each)[LEADING] for each in others}
+def _change_with_strength(by_strength: Iterable[ExponentsOf], column: str) -> pd.DataFrame:
+    return changes_along(
+        "strength",
+        [
+            (COLUMN_NAMES[column], each.job.train.penalty.strength, _seed_means(each)[column])
+            for each in by_strength
+            if each.job.train.penalty
+        ],
     )
 
 
-def _of_seeds(measured: ExponentsOf) -> pd.DataFrame:
-    """Mean over boards of the columns of `CALLED` [seed]."""
-    return measured.table.groupby("seed")[[*CALLED]].mean()
+def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
+    """Return the mean leading exponent of the first condition minus that of every other one."""
+    own = _seed_means(first)[LEADING]
+    return by_seed(
+        {
+            f"over {condition_name(each.job.train)}": own - _seed_means(each)[LEADING]
+            for each in others
+        }
+    )
+
+
+def _seed_means(measured: ExponentsOf) -> pd.DataFrame:
+    """Return the mean over boards of the columns of `COLUMN_NAMES` [seed]."""
+    return measured.table.groupby("seed")[[*COLUMN_NAMES]].mean()
 
 
 def _spearman(first: pd.DataFrame, second: pd.DataFrame) -> pd.Series:
-    """Correlation of the ranks of two tables [seed, level] within a seed [seed].
+    """Return the correlation of the ranks of two tables [seed, level] within a seed [seed].
 
     0 where one of them is the same at all levels, NaN where a value is missing.
     """

@@ -8,10 +8,13 @@ from torch import Tensor
 
 from replication.base.random_streams import generator
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.recurrent_attention.models import unit_blocks
 from transformer_dynamics.recurrent_attention.theory.bounds import spectral_norm
-from transformer_dynamics.recurrent_attention.theory.exponents import along, leading_exponents
+from transformer_dynamics.recurrent_attention.theory.exponents import (
+    leading_exponents,
+    trajectory_steps,
+)
 from transformer_dynamics.recurrent_attention.theory.jacobian import Step
+from transformer_dynamics.recurrent_attention.theory.recurrence import unit_blocks
 from transformer_dynamics.recurrent_attention.theory.rotation import (
     plane_eigenvalue,
     rotation_step,
@@ -21,39 +24,39 @@ from transformer_dynamics.recurrent_attention.theory.rotation import (
 DIMENSIONS = (2, 4, 8, 16)
 DRAWS = 50
 LOOPS = 16
-"""T, as many as the paper's exponents have."""
+"""Number T of steps, that of the paper's exponents."""
 PAIRS = ((1.0, 3.0), (0.5, 2.0), (0.1, 1.0))
-"""omega of the plane that x lies in, and of the other."""
+"""Frequencies omega of the plane that x lies in, and of the other."""
 
 
 @evidence
 def equal_frequencies() -> Cases:
-    """Largest |lambda| over 50 draws of x, of omega in (0, 3) and of eta in (0.01, 100)."""
+    """Return the largest |lambda| over 50 draws of x, omega in (0, 3) and eta in (0.01, 100)."""
     for dimension in DIMENSIONS:
-        yield f"D = {dimension}", spectral_radius(_equal(dimension)).max()
+        yield f"D = {dimension}", spectral_radius(_jacobians_of_equal_frequencies(dimension)).max()
 
 
 @evidence
 def norm_of_equal_frequencies() -> Cases:
-    """Largest |J|_2 over the same draws, which no eigenvalue exceeds."""
+    """Return the largest |J|_2 over the same draws, which no eigenvalue exceeds."""
     for dimension in DIMENSIONS:
-        yield f"D = {dimension}", spectral_norm(_equal(dimension)).max()
+        yield f"D = {dimension}", spectral_norm(_jacobians_of_equal_frequencies(dimension)).max()
 
 
 @evidence
 def unequal_frequencies() -> Cases:
-    """Largest |lambda| at x in the plane of the smaller omega, eta = 1, D = 4."""
+    """Return the largest |lambda| at x in the plane of the smaller omega, eta = 1, D = 4."""
     for slow, fast in PAIRS:
-        step = _step(_in_first_plane(4), frequencies=_floats(slow, fast), eta=1.0)
+        step = _rotation_step(_in_first_plane(4), frequencies=_floats(slow, fast), eta=1.0)
         yield f"omega = {slow:g}, {fast:g}", spectral_radius(step.jacobian)
 
 
 @evidence
 def radius_of_unequal_frequencies() -> Cases:
-    """The same over sqrt((1 + eta^2 omega_2^2)/(1 + eta^2 omega_1^2)), for three eta."""
+    """Return |lambda| over sqrt((1 + eta^2 omega_2^2)/(1 + eta^2 omega_1^2)), for three eta."""
     for slow, fast in PAIRS:
         for eta in (0.1, 1.0, 10.0):
-            step = _step(_in_first_plane(4), frequencies=_floats(slow, fast), eta=eta)
+            step = _rotation_step(_in_first_plane(4), frequencies=_floats(slow, fast), eta=eta)
             expected = abs(plane_eigenvalue(eta, fast, slow**2))
             name = f"omega = {slow:g}, {fast:g}, eta = {eta:g}"
             yield name, spectral_radius(step.jacobian) / expected
@@ -61,34 +64,34 @@ def radius_of_unequal_frequencies() -> Cases:
 
 @evidence
 def many_frequencies() -> Cases:
-    """Largest |lambda| at random x, eight omega in (0.2, 3), eta = 2, by draw."""
+    """Return the largest |lambda| at random x, eight omega in (0.2, 3), eta = 2, by draw."""
     for draw in range(20):
         random = generator(draw, "planes of many frequencies")
         frequencies = torch.from_numpy(random.uniform(0.2, 3, 8))
         start = unit_blocks(torch.from_numpy(random.normal(size=(1, 16))), 16)
-        step = _step(start, frequencies=frequencies, eta=2.0)
+        step = _rotation_step(start, frequencies=frequencies, eta=2.0)
         yield f"draw {draw}", spectral_radius(step.jacobian)
 
 
 @evidence
 def exponent_of_the_slow_orbit() -> Cases:
-    """Largest exponent of 16 steps from x in the slow plane over ln|lambda|, eta = 1."""
+    """Return the largest exponent of 16 steps from x in the slow plane over ln|lambda|, eta = 1."""
     for slow, fast in PAIRS:
-        found = _exponents(_in_first_plane(4), _floats(slow, fast), LOOPS)
+        found = _largest_exponent(_in_first_plane(4), _floats(slow, fast), LOOPS)
         expected = np.log(abs(plane_eigenvalue(1.0, fast, slow**2)))
         yield f"omega = {slow:g}, {fast:g}", found / expected
 
 
 @evidence
 def exponent_of_other_orbits() -> Cases:
-    """Largest exponent of 400 steps from 20 random x, omega = 1 and 3, eta = 1."""
+    """Return the largest exponent of 400 steps from 20 random x, omega = 1 and 3, eta = 1."""
     for draw in range(20):
         start = unit_blocks(torch.from_numpy(generator(draw, "orbits").normal(size=(1, 4))), 4)
-        yield f"draw {draw}", _exponents(start, _floats(1.0, 3.0), 400)
+        yield f"draw {draw}", _largest_exponent(start, _floats(1.0, 3.0), 400)
 
 
-def _equal(dimension: int) -> Tensor:
-    """[50, D, D] Jacobians with one omega each."""
+def _jacobians_of_equal_frequencies(dimension: int) -> Tensor:
+    """Return Jacobians [50, D, D] with one omega each."""
     random = generator(dimension, "planes of one frequency")
     omega = torch.from_numpy(random.uniform(0, 3, DRAWS))
     eta = 10 ** random.uniform(-2, 2, DRAWS)
@@ -96,18 +99,20 @@ def _equal(dimension: int) -> Tensor:
     frequencies = omega.unsqueeze(-1).expand(-1, dimension // 2)
     return torch.stack(
         [
-            _step(start, frequencies=own, eta=float(length)).jacobian
+            _rotation_step(start, frequencies=own, eta=float(length)).jacobian
             for start, own, length in zip(starts, frequencies, eta, strict=True)
         ]
     )
 
 
-def _exponents(start: Tensor, frequencies: Tensor, loops: int) -> float:
-    steps = along(partial(_step, frequencies=frequencies, eta=1.0), start, loops)
+def _largest_exponent(start: Tensor, frequencies: Tensor, loops: int) -> float:
+    steps = trajectory_steps(
+        partial(_rotation_step, frequencies=frequencies, eta=1.0), start, loops
+    )
     return float(leading_exponents(steps, 1)[0])
 
 
-def _step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step:
+def _rotation_step(tokens: Tensor, frequencies: Tensor, eta: float) -> Step:
     return rotation_step(tokens, frequencies, eta, normalised=True)
 
 

@@ -1,49 +1,49 @@
-"""How the norm of attention's Jacobian depends on the number of tokens (Figure 1)."""
+"""Growth of the norm of attention's Jacobian with the number of tokens (Figure 1)."""
 
 import numpy as np
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
+from transformer_dynamics.recurrent_attention.settings.token_norms import TokenNormsMetricJob
 
-Norms = Measured[MeasureTokenNormsJob]
+Norms = Measured[TokenNormsMetricJob]
 WITHOUT, *WITH = "SA(X)", "SA(Norm(X))", "Norm(SA(X))", "Norm(X + SA(X))"
 
 
 def growth_with_normalised_tokens(norms: Norms) -> pd.DataFrame:
-    """Slope of ln|J|_2 over ln S where tokens are normalised before the attention."""
+    """Return the slope of ln|J|_2 over ln S where tokens are normalised before attention."""
     return _slopes(norms, "SA(Norm(X))")
 
 
 def growth_with_normalised_output(norms: Norms) -> pd.DataFrame:
-    """The same where the attention's output is normalised."""
+    """Return the slope where the output of attention is normalised."""
     return _slopes(norms, "Norm(SA(X))")
 
 
 def growth_with_normalised_sum(norms: Norms) -> pd.DataFrame:
-    """The same where the sum of tokens and output is normalised."""
+    """Return the slope where the sum of tokens and output is normalised."""
     return _slopes(norms, "Norm(X + SA(X))")
 
 
 def growth_without(norms: Norms) -> pd.DataFrame:
-    """The same without normalisation."""
+    """Return the slope without normalisation."""
     return _slopes(norms, WITHOUT)
 
 
 def reduction(norms: Norms) -> pd.DataFrame:
-    """Logarithm of the norm with over that without normalisation, mean over S, in every reading."""
+    """Return the logarithm of the norm with normalisation over that without, mean over S."""
     logs = norms.table.assign(value=np.log(norms.table["norm"]))
     keys = ["initialisation", "heads", "seed"]
     means = logs.groupby(["reading", *keys])["value"].mean()
     changes = [
         (means[reading] - means[WITHOUT]).reset_index().assign(reading=reading) for reading in WITH
     ]
-    return _named(pd.concat(changes, ignore_index=True), "reading")
+    return _name_cells(pd.concat(changes, ignore_index=True), "reading")
 
 
 def _slopes(norms: Norms, reading: str) -> pd.DataFrame:
-    """A row per initialisation, number of heads and draw: the line of least squares.
+    """Return the slope of least squares by initialisation, number of heads and draw.
 
     Raises:
         UnmeasurableError: if texts have one length.
@@ -53,11 +53,11 @@ def _slopes(norms: Norms, reading: str) -> pd.DataFrame:
         raise UnmeasurableError("texts of one length have no slope: give two numbers of tokens")
     wide = rows.pivot(index=["initialisation", "heads", "seed"], columns="tokens", values="norm")
     slopes = np.polyfit(np.log(wide.columns.to_numpy(np.float64)), np.log(wide.to_numpy()).T, 1)[0]
-    return _named(pd.Series(slopes, wide.index, name="value").reset_index())
+    return _name_cells(pd.Series(slopes, wide.index, name="value").reset_index())
 
 
-def _named(table: pd.DataFrame, *first: str) -> pd.DataFrame:
-    """Columns cell, such as `xavier, H = 8`, seed, value."""
+def _name_cells(table: pd.DataFrame, *first: str) -> pd.DataFrame:
+    """Return columns cell, such as `xavier, H = 8`, seed and value."""
     cells = [
         ", ".join([*(str(getattr(row, name)) for name in first), f"{row.initialisation}",
                    f"H = {row.heads}"])

@@ -1,4 +1,4 @@
-"""Whether a low pseudo-energy tells right predictions from wrong ones (6.3).
+"""Votes: does a low pseudo-energy tell right predictions from wrong ones (6.3)?
 
 One number per seed: the share of boards solved by one rule minus that by another.
 """
@@ -9,13 +9,14 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Votes
+from transformer_dynamics.recurrent_attention.claims.seed_values import seed_rows
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Votes
 
-Found = Measured[MeasureJob[Votes]]
+VotesOf = Measured[MetricJob[Votes]]
 
 
-def energy_over_single(*measured: Found) -> pd.DataFrame:
-    """The draw with the least sum of energies against single draws.
+def energy_over_single(*measured: VotesOf) -> pd.DataFrame:
+    """Return the gain of the draw with the least sum of energies over single draws.
 
     Args:
         measured: the condition; several if they differ in their seeds alone.
@@ -23,17 +24,17 @@ def energy_over_single(*measured: Found) -> pd.DataFrame:
     return _gains(measured, "energy", "single")
 
 
-def last_energy_over_single(*measured: Found) -> pd.DataFrame:
-    """The draw with the least energy at the end against single draws, of all seeds."""
+def last_energy_over_single(*measured: VotesOf) -> pd.DataFrame:
+    """Return the gain of the draw with the least energy at the end over single draws."""
     return _gains(measured, "last energy", "single")
 
 
-def energy_over_majority(measured: Found) -> pd.DataFrame:
-    """The draw with the least sum of energies against the majority of all draws."""
+def energy_over_majority(measured: VotesOf) -> pd.DataFrame:
+    """Return the gain of the draw with the least sum of energies over the majority of all draws."""
     return _gain(measured, "energy", "majority")
 
 
-def _gains(measured: Sequence[Found], rule: str, other: str) -> pd.DataFrame:
+def _gains(measured: Sequence[VotesOf], rule: str, other: str) -> pd.DataFrame:
     if any(each.job != measured[0].job for each in measured):
         raise UnmeasurableError(
             "conditions whose seeds are taken together differ in more than these"
@@ -41,10 +42,9 @@ def _gains(measured: Sequence[Found], rule: str, other: str) -> pd.DataFrame:
     return pd.concat([_gain(each, rule, other) for each in measured], ignore_index=True)
 
 
-def _gain(measured: Found, rule: str, other: str) -> pd.DataFrame:
+def _gain(measured: VotesOf, rule: str, other: str) -> pd.DataFrame:
     solved = measured.table.pivot(index="seed", columns="rule", values="solved")
-    if measured.job.how.draws < 2:
+    if measured.job.settings.draws < 2:
         raise UnmeasurableError("a vote needs two draws or more")
     gain = solved[rule] - solved[other]
-    cell = f"{rule} against {other}"
-    return pd.DataFrame({"cell": cell, "seed": gain.index, "value": gain.to_numpy()})
+    return seed_rows([(f"{rule} against {other}", gain)])

@@ -6,15 +6,15 @@ import pandas as pd
 
 from replication.study import contract as study
 from replication.study.evidence import Cases, by_seed, evidence
-from transformer_dynamics.recurrent_attention.claims.contrasts import named
-from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
+from transformer_dynamics.recurrent_attention.claims.seed_values import condition_name
+from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
-Measured = study.Measured[WeightsJob]
+WeightsOf = study.Measured[WeightsJob]
 """The metric `weights` of a condition."""
 
 
-def largest_gamma(*by_size: Measured) -> pd.DataFrame:
-    """max_j |gamma_j| by N.
+def largest_gamma(*by_size: WeightsOf) -> pd.DataFrame:
+    """Return max_j |gamma_j| by N.
 
     Args:
         by_size: a condition per N.
@@ -24,33 +24,34 @@ def largest_gamma(*by_size: Measured) -> pd.DataFrame:
     )
 
 
-def asymmetry_left_to_heads(*measured: Measured) -> pd.DataFrame:
-    """Relative asymmetry of the heads' W^V_h W^O_h minus that of their sum W^V W^O."""
+def asymmetry_left_to_heads(*measured: WeightsOf) -> pd.DataFrame:
+    """Return the relative asymmetry of the heads' W^V_h W^O_h minus that of their sum W^V W^O."""
     return by_seed(
         {
-            named(each.job.train): _column(each, "asymmetry_of_heads") - _column(each, "asymmetry")
+            condition_name(each.job.train): _column(each, "asymmetry_of_heads")
+            - _column(each, "asymmetry")
             for each in measured
         }
     )
 
 
-def remaining_loss(trained: Measured) -> pd.DataFrame:
-    """Training loss of the last updates over that of guessing, ln(number of digits), by seed.
+def remaining_loss(trained: WeightsOf) -> pd.DataFrame:
+    """Return the training loss of the last updates over that of guessing, ln(number of digits).
 
     Args:
         trained: the metric `fingerprint` of a condition.
     """
-    model = named(trained.job.train)
+    model = condition_name(trained.job.train)
     return by_seed({model: _column(trained, "loss") / log(trained.job.train.boards.digits)})
 
 
 @evidence
 def norm_above_largest_entry(printed: pd.DataFrame) -> Cases:
-    """|gamma|_2 minus max_j |gamma_j|, as printed in Table S.3."""
+    """Return |gamma|_2 minus max_j |gamma_j|, as printed in Table S.3."""
     rows = printed[["N", "gamma_norm", "gamma_max"]].to_numpy(float).tolist()
     for size, norm, largest in rows:
         yield f"N={size:g}", norm - largest
 
 
-def _column(measured: Measured, name: str) -> pd.Series:
+def _column(measured: WeightsOf, name: str) -> pd.Series:
     return measured.table.set_index("seed")[name]

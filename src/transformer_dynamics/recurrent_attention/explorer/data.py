@@ -1,4 +1,4 @@
-"""What the explorer starts from, K1, and how its energy runs there."""
+"""Data of the explorer: the state K1 that it starts from, and the energy along its flow."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from replication.base.strict import Strict
-from transformer_dynamics.recurrent_attention.theory.energy import flow, k1
+from transformer_dynamics.recurrent_attention.theory.energy import counterexample_k1, integrate_flow
 
 UNTIL = 6.0
 """Last time."""
@@ -16,18 +16,18 @@ DIGITS = 6
 
 
 def data(settings: Strict, tables: Mapping[str, Path]) -> dict[str, Any]:
-    """What `panel.html` is given.
+    """Return the data of `panel.html`.
 
     Args:
         settings: the study's section of the configuration, which K1 does not depend on.
         tables: the numbers of the figures, by name, likewise.
 
     Returns:
-        `explored`, what the script starts from: entries of A, angles in degrees, beta, W^V of K1
+        `explored`, the start of the script: entries of A, angles in degrees, beta, W^V of K1
         and the last time; and `stages`, the start, the highest energy and the end in numbers.
     """
-    start = k1()
-    path = flow(start, UNTIL)
+    start = counterexample_k1()
+    path = integrate_flow(start, UNTIL)
     top = int(path.energy.argmax())
     times = {"start": 0, "highest energy": top, "end": len(path.t) - 1}
     stages = [

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure
+from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,11 +27,11 @@ class Bounds(Figure):
     title: ClassVar[str] = "Recurrent attention: spectral norms and their bounds"
     columns: ClassVar[tuple[str, ...]] = ("kind", "x", "norm", "printed", "corrected")
     drawing: Literal["bounds"]
-    """Which drawing."""
+    """Name of the drawing."""
 
 
 def table(figure: Bounds) -> "pd.DataFrame":
-    """A norm and its bounds by the x of its panel; nothing where a bound says nothing.
+    """Return a norm and its bounds by the x of its panel; NaN where a bound says nothing.
 
     `radius`: R = min |x_i + eta DX_i| grows with C. `eta`: as printed is Proposition 5.1 with the R
     of every eta, derived here is the form without R; `limit` is the norm for eta -> infinity.
@@ -39,27 +40,31 @@ def table(figure: Bounds) -> "pd.DataFrame":
     import numpy as np
     import pandas as pd
 
-    from transformer_dynamics.recurrent_attention.claims.bounds import at_eta, coupled, random_case
-    from transformer_dynamics.recurrent_attention.models import drive
+    from transformer_dynamics.recurrent_attention.claims.bounds import (
+        change_eta,
+        coupled_tokens,
+        random_case,
+    )
     from transformer_dynamics.recurrent_attention.theory.bounds import (
         attention_bound,
         large_step_bound,
         large_step_limit,
         proposition_5_1,
-        shortest,
+        shortest_length,
     )
+    from transformer_dynamics.recurrent_attention.theory.recurrence import drive
 
     rows = []
     case = random_case(9, 16, 1, 0)
     for factor in np.geomspace(1, 300, 25):
         here = case._replace(inputs=float(factor) * case.inputs)
         change = drive(here.model, here.weights, here.tokens, here.inputs)
-        radius = float(shortest(here.tokens + change))
+        radius = float(shortest_length(here.tokens + change))
         rows.append(("radius", radius, *map(float, proposition_5_1(*here[1:])), np.nan))
     change = drive(case.model, case.weights, case.tokens, case.inputs)
-    least = float(case.parameters["gamma"].abs().max() / shortest(change))
+    least = float(case.parameters["gamma"].abs().max() / shortest_length(change))
     for eta in np.geomspace(1e-2, 1e4, 61).tolist():
-        longer = at_eta(case, eta)[1:]
+        longer = change_eta(case, eta)[1:]
         # Just above the least eta the bound is of no use, and out of the picture.
         derived = float(large_step_bound(*longer).bound) if eta > 1.1 * least else np.nan
         rows.append(("eta", eta, *map(float, proposition_5_1(*longer)), derived))
@@ -67,7 +72,7 @@ def table(figure: Bounds) -> "pd.DataFrame":
     rows.extend(("limit", eta, limit, np.nan, np.nan) for eta in (1e-2, 1e4))
     for coupling in np.geomspace(1, 1000, 25).tolist():
         printed, squared = (
-            attention_bound(*coupled(coupling), printed=printed) for printed in (True, False)
+            attention_bound(*coupled_tokens(coupling), printed=printed) for printed in (True, False)
         )
         bounds = float(printed.bound), float(squared.bound)
         rows.append(("coupling", coupling, float(printed.norm), *bounds))
@@ -75,12 +80,10 @@ def table(figure: Bounds) -> "pd.DataFrame":
 
 
 def draw(figure: Bounds, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Three panels with both axes logarithmic; dots: the limit for long steps."""
-    import matplotlib.pyplot as plt
+    """Draw three panels with both axes logarithmic; dots: the limit for long steps."""
+    from replication.figures.style import CATEGORIES
 
-    from replication.figures.style import CATEGORIES, WIDTH
-
-    drawing, row = plt.subplots(1, len(PANELS), figsize=(WIDTH, 2.4), layout="constrained")
+    drawing, row = subplots(2.4, columns=len(PANELS))
     for axes, (kind, (title, label)) in zip(row, PANELS.items(), strict=True):
         rows = table[table["kind"] == kind]
         for column, (_, line, colour) in CURVES.items():
@@ -93,9 +96,5 @@ def draw(figure: Bounds, table: "pd.DataFrame", published: None = None) -> "Draw
     for name, line, colour in CURVES.values():
         row[0].plot([], [], line, color=CATEGORIES[colour], label=name)
     row[0].plot([], [], ":", color="0.2", linewidth=1, label=r"limit $\eta\to\infty$")
-    handles, labels = row[0].get_legend_handles_labels()
-    drawing.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
-        columnspacing=1.2,
-    )  # fmt: skip
+    legend_below(drawing, row[0], columnspacing=1.2)
     return drawing

@@ -1,24 +1,24 @@
-"""What normalisation does to the eigenvalues of a step, at equal weights and at equal training."""
+"""Eigenvalues of a step with and without normalisation, at equal weights and equal training."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
 from replication.study.seeds import Seed
-from transformer_dynamics.recurrent_attention.figures.conditions import clouds, outside
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Spectrum
+from transformer_dynamics.recurrent_attention.figures.conditions import count_outside, draw_clouds
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 WITH, WITHOUT = "trained with it", "trained without it"
-"""Which weights."""
+"""Names of the weights."""
 TITLES = {
     (WITH, True): "normalized",
     (WITH, False): "same weights and tokens,\nnormalization removed",
     (WITHOUT, False): "trained as long without",
 }
-"""Of panels, by weights and whether the step is normalised."""
+"""Titles of panels, by weights and normalisation of the step."""
 
 
 class Clouds(Figure):
@@ -29,27 +29,27 @@ class Clouds(Figure):
         "weights", "normalised", "seed", "board", "re", "im", "outside",
     )  # fmt: skip
     drawing: Literal["clouds"]
-    """Which drawing."""
+    """Name of the drawing."""
     normalised: str
     """Name of the condition that is normalised."""
     unnormalised: str
     """Name of the same one without."""
     seed: Seed
-    """Which run."""
+    """Seed of the run."""
     board: int = 0
-    """Which board."""
+    """Number of the board, from 0."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The eigenvalues of both."""
+        """Return the eigenvalues of both."""
         return [(self.normalised, "spectrum"), (self.unnormalised, "spectrum")]
 
 
 def table(
     figure: Clouds,
-    normalised: Measured[MeasureJob[Spectrum]],
-    unnormalised: Measured[MeasureJob[Spectrum]],
+    normalised: Measured[MetricJob[Spectrum]],
+    unnormalised: Measured[MetricJob[Spectrum]],
 ) -> "pd.DataFrame":
-    """All eigenvalues along one board of one seed; `outside` of a panel's are not in the view."""
+    """Return all eigenvalues along one board of one seed; `outside` counts those not in view."""
     import pandas as pd
 
     both = [normalised.table.assign(weights=WITH), unnormalised.table.assign(weights=WITHOUT)]
@@ -57,13 +57,13 @@ def table(
     shown = (whole["seed"] == figure.seed) & (whole["board"] == figure.board)
     rows = whole[shown].reset_index(drop=True)
     for _, panel in rows.groupby(["weights", "normalised"]):
-        rows.loc[panel.index, "outside"] = outside(panel["re"], panel["im"])
+        rows.loc[panel.index, "outside"] = count_outside(panel["re"], panel["im"])
     return rows.astype({"outside": int})[list(figure.columns)]
 
 
 def draw(figure: Clouds, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Three panels on one scale, with the unit circle."""
+    """Draw three panels on one scale, with the unit circle."""
     parts = table.set_index(["weights", "normalised"])
-    return clouds(
+    return draw_clouds(
         [(title, parts.loc[[key]]) for key, title in TITLES.items() if key in parts.index]
     )

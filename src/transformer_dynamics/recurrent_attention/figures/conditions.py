@@ -1,4 +1,4 @@
-"""What figures share that show several conditions beside each other."""
+"""Parts that figures of trained conditions share: names, sources, scatter plots, eigenvalues."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -7,14 +7,17 @@ from pydantic import AfterValidator, Field
 
 from replication.base.strict import distinct
 from replication.study.contract import Figure, Measured
+from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$")]
+"""Label of a curve, a panel or a level."""
 Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
-CALLED = {
+LEGEND_NAMES = {
     "itrsa": "ItrSA",
     "itrsa_unnormalised": "ItrSA w/o normalization",
     "akorn": "AKOrN",
@@ -30,35 +33,48 @@ EXPONENTS = {
     "mean_leading": "Leading exponents, mean",
     "mean_nonnull": "Non-null exponents, mean",
 }
-"""Columns of exponents, and what their axes are called."""
-RENAMED = dict(zip(("max", "leading", "nonnull"), EXPONENTS, strict=True))
-"""Those of metrics to those of figures."""
+"""Labels of the axes of exponents, by column."""
+EXPONENT_COLUMNS = dict(zip(("max", "leading", "nonnull"), EXPONENTS, strict=True))
+"""Columns of exponents in figures, by that in metrics."""
 
 VIEW = (-1.3, 2.1, -1.3, 1.3)
-"""What is seen of the complex plane: the least and the largest real part, then imaginary part.
-Single eigenvalues without normalisation are so far that nothing could be seen of the others."""
+"""Visible part of the complex plane: least and largest real part, then imaginary part. Single
+eigenvalues without normalisation are so far that nothing could be seen of the others."""
 
 
-class OfConditions(Figure):
+class ConditionFigure(Figure):
+    """A figure that shows one metric of one condition."""
+
+    metric: ClassVar[str]
+    """Name of the metric."""
+    condition: str
+    """Name of the condition that is drawn."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Return the one table."""
+        return [(self.condition, self.metric)]
+
+
+class ConditionsFigure(Figure):
     """A figure that shows the same metrics of several conditions."""
 
     metrics: ClassVar[tuple[str, ...]]
-    """Their names."""
+    """Names of the metrics."""
     conditions: Names
     """Names of the conditions."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Every metric of the first condition, then of the next."""
+        """Return every metric of the first condition, then of the next."""
         return [(name, metric) for name in self.conditions for metric in self.metrics]
 
 
-def called(condition: str) -> str:
-    """What a condition is called in a legend."""
-    return CALLED.get(condition, condition.replace("_", " "))
+def condition_label(condition: str) -> str:
+    """Return the name of a condition in legends."""
+    return LEGEND_NAMES.get(condition, condition.replace("_", " "))
 
 
-def beside(figure: OfConditions, measured: Sequence[Measured[Any]]) -> "pd.DataFrame":
-    """The tables of a figure with one metric, after each other, with a column `model` first."""
+def join_tables(figure: ConditionsFigure, measured: Sequence[Measured[Any]]) -> "pd.DataFrame":
+    """Join the tables of a figure with one metric, with a column `model` first."""
     import pandas as pd
 
     named = zip(figure.conditions, measured, strict=True)
@@ -66,40 +82,34 @@ def beside(figure: OfConditions, measured: Sequence[Measured[Any]]) -> "pd.DataF
     return found[["model", *found.columns.drop("model")]]
 
 
-def against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved: str) -> "Drawing":
-    """Accuracy, a panel per column of exponents and a dot per row.
+def draw_against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved: str) -> "Drawing":
+    """Draw accuracy, a panel per column of exponents and a dot per row.
 
     Args:
         table: columns model, accuracy and those of exponents.
         columns: some of `EXPONENTS`.
-        solved: what the axis of accuracy is called.
+        solved: label of the axis of accuracy.
     """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import category_styles
 
     columns = list(columns)
-    drawing, panels = plt.subplots(
-        1, len(columns), figsize=(WIDTH, 2.8), sharey=True, layout="constrained"
-    )
+    drawing, panels = subplots(2.8, columns=len(columns), sharey=True)
     for axes, column in zip(panels, columns, strict=True):
         for model, style in category_styles(table["model"].unique()):
             rows = table[table["model"] == model]
             axes.scatter(
                 rows[column], rows["accuracy"], s=10, color=style.colour, marker=style.marker,
-                alpha=0.65, linewidths=0, label=called(model),
+                alpha=0.65, linewidths=0, label=condition_label(model),
             )  # fmt: skip
         axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
         axes.set_xlabel(EXPONENTS[column])
     panels[0].set_ylabel(solved)
-    drawing.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside lower center", frameon=False, ncols=4
-    )
+    legend_below(drawing, panels[0], ncols=4)
     return drawing
 
 
-def cloud(axes: "Axes", rows: "pd.DataFrame", title: str, colour: Any) -> None:
-    """Eigenvalues in `VIEW`, how many are outside, and the unit circle."""
+def draw_cloud(axes: "Axes", rows: "pd.DataFrame", title: str, colour: Any) -> None:
+    """Draw eigenvalues in `VIEW`, the number of those outside, and the unit circle."""
     from matplotlib.patches import Circle
 
     axes.add_patch(Circle((0, 0), 1, fill=False, edgecolor="0.4", linewidth=0.7, linestyle="--"))
@@ -112,26 +122,22 @@ def cloud(axes: "Axes", rows: "pd.DataFrame", title: str, colour: Any) -> None:
     axes.set(xticks=range(-1, 3), yticks=range(-1, 2))
 
 
-def outside(re: "pd.Series", im: "pd.Series") -> int:
-    """How many eigenvalues are not in `VIEW`."""
+def count_outside(re: "pd.Series", im: "pd.Series") -> int:
+    """Return the number of eigenvalues that are not in `VIEW`."""
     return int((~(re.between(*VIEW[:2]) & im.between(*VIEW[2:]))).sum())
 
 
-def clouds(parts: Sequence[tuple[str, "pd.DataFrame"]]) -> "Drawing":
-    """A panel per part, all on one scale.
+def draw_clouds(parts: Sequence[tuple[str, "pd.DataFrame"]]) -> "Drawing":
+    """Draw a panel per part, all on one scale.
 
     Args:
         parts: title and rows (columns re, im and outside) of each.
     """
-    import matplotlib.pyplot as plt
-
     from replication.figures.style import WIDTH, category_styles
 
-    drawing, panels = plt.subplots(
-        1, len(parts), figsize=(WIDTH, 0.7 + 0.8 * WIDTH / len(parts)), sharex=True, sharey=True,
-        squeeze=False, layout="constrained",
-    )  # fmt: skip
+    height = 0.7 + 0.8 * WIDTH / len(parts)
+    drawing, panels = subplots(height, columns=len(parts), sharex=True, sharey=True, squeeze=False)
     for axes, ((title, rows), style) in zip(panels.flat, category_styles(parts), strict=True):
-        cloud(axes, rows, title, style.colour)
+        draw_cloud(axes, rows, title, style.colour)
     panels[0, 0].set_ylabel(r"$\mathrm{Im}\,\lambda$")
     return drawing

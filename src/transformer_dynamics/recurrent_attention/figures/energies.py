@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from replication.study.contract import Figure
+from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,9 +18,9 @@ AS_STATED, SYMMETRIC = "as stated", "symmetric"
 ENDS = {"K1": 6.0, "K2": 2.7, "random": 2.0}
 """Last time of each case; without projection the flow of K2 leaves every bound later."""
 FARTHEST = 10
-"""How far below its start an energy is followed, in units of the largest rise of its case."""
+"""Depth below its start to which an energy is followed, over the largest rise of its case."""
 DEEPEST = 1.5
-"""How far a panel shows curves below zero, in units of the largest value above it."""
+"""Depth below zero that a panel shows, over the largest value above."""
 
 
 class Energies(Figure):
@@ -28,28 +29,33 @@ class Energies(Figure):
     title: ClassVar[str] = "Recurrent self-attention: energies that rise"
     columns: ClassVar[tuple[str, ...]] = ("case", "weights", "t", "energy", "rise", "rate")
     drawing: Literal["energies"]
-    """Which drawing."""
+    """Name of the drawing."""
     scale: float = Field(default=4.0, gt=0, le=100)
-    """s of the random A = s (K + e S)."""
+    """Scale s of the random A = s (K + e S)."""
     share: float = Field(default=0.1, ge=0, le=1)
-    """Its e."""
+    """Share e of the symmetric part."""
     seeds: int = Field(default=200, ge=1, le=10_000)
-    """Seeds among which the draw is chosen whose energy rises fastest."""
+    """Number of seeds among which the draw is chosen whose energy rises fastest."""
     points: int = Field(default=150, ge=2, le=1000)
-    """Drawn points per curve, about."""
+    """Approximate number of drawn points per curve."""
 
 
 def table(figure: Energies) -> "pd.DataFrame":
-    """Energy, its rise since t = 0 and dE/dt, a row per case, weights and time."""
+    """Return energy, rise since t = 0 and dE/dt, a row per case, weights and time."""
     import pandas as pd
 
-    from transformer_dynamics.recurrent_attention.theory.energy import STEP, flow, k1, k2
+    from transformer_dynamics.recurrent_attention.theory.energy import (
+        STEP,
+        counterexample_k1,
+        counterexample_k2,
+        integrate_flow,
+    )
 
-    starts = {"K1": k1(), "K2": k2(), "random": _fastest(figure)}
+    starts = {"K1": counterexample_k1(), "K2": counterexample_k2(), "random": _fastest_draw(figure)}
     tables = []
     for case, start in starts.items():
         every = max(1, round(ENDS[case] / STEP / figure.points))
-        path = flow(_with_control(start), ENDS[case])
+        path = integrate_flow(_add_control(start), ENDS[case])
         for index, weights in enumerate((AS_STATED, SYMMETRIC)):
             energy, rate = path.energy[::every, index], path.rate[::every, index]
             columns = {"t": path.t[::every], "energy": energy, "rate": rate}
@@ -61,36 +67,38 @@ def table(figure: Energies) -> "pd.DataFrame":
     return table[near].reset_index(drop=True)
 
 
-def _with_control(start: "State") -> "State":
-    """Two states side by side: as stated, and with A = W^V."""
+def _add_control(start: "State") -> "State":
+    """Return two states side by side: as stated, and with A = W^V."""
     import numpy as np
 
-    from transformer_dynamics.recurrent_attention.theory.energy import with_symmetric_scores
+    from transformer_dynamics.recurrent_attention.theory.energy import symmetrise_scores
 
-    attention, even = start.attention, with_symmetric_scores(start).attention
+    attention, even = start.attention, symmetrise_scores(start).attention
     scores = np.stack([attention.scores, even.scores])
     return start._replace(
         tokens=np.stack([start.tokens] * 2), attention=attention._replace(scores=scores)
     )
 
 
-def _fastest(figure: Energies) -> "State":
-    """The draw of Proposition 4.1 with the largest dE/dt at t = 0."""
-    from transformer_dynamics.recurrent_attention.theory.energy import State, random_single, rate
+def _fastest_draw(figure: Energies) -> "State":
+    """Return the draw of Proposition 4.1 with the largest dE/dt at t = 0."""
+    from transformer_dynamics.recurrent_attention.theory.energy import (
+        State,
+        energy_rate,
+        random_single_head,
+    )
 
-    drawn = random_single(range(figure.seeds), figure.scale, figure.share)
-    index = rate(*drawn).argmax()
+    drawn = random_single_head(range(figure.seeds), figure.scale, figure.share)
+    index = energy_rate(*drawn).argmax()
     scores, values = (part[index] for part in drawn.attention[:2])
     return State(drawn.tokens[index], drawn.attention._replace(scores=scores, values=values))
 
 
 def draw(figure: Energies, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A column per case: rise of the energy above, its rate below, shaded where it rises."""
-    import matplotlib.pyplot as plt
+    """Draw a column per case: rise of the energy above, rate below, shaded where it rises."""
+    from replication.figures.style import CATEGORIES
 
-    from replication.figures.style import CATEGORIES, WIDTH
-
-    drawing, panels = plt.subplots(2, 3, figsize=(WIDTH, 3.3), sharex="col", layout="constrained")
+    drawing, panels = subplots(3.3, rows=2, columns=3, sharex="col")
     titles = {
         "K1": "K1 (Proposition 4.1)", "K2": "K2 (Proposition 4.2)",
         "random": "random (Proposition 4.1)",
@@ -109,19 +117,18 @@ def draw(figure: Energies, table: "pd.DataFrame", published: None = None) -> "Dr
             above = stated[quantity].clip(lower=0)
             axes.fill_between(stated["t"], 0, above, color=CATEGORIES[1], alpha=0.15, lw=0)
             axes.axhline(0, color="black", linewidth=0.6)
-            axes.set_ylim(*_limits(rows, quantity))
+            axes.set_ylim(*_panel_limits(rows, quantity))
         column[0].set_title(title)
         column[1].set(xlabel="$t$", xlim=(0, stated["t"].max()))
     panels[0, 0].set_ylabel("$E(t)-E(0)$")
     panels[1, 0].set_ylabel(r"$\mathrm{d}E/\mathrm{d}t$")
     drawing.align_ylabels(panels[:, 0])
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    legend_below(drawing, panels[0, 0])
     return drawing
 
 
-def _limits(rows: "pd.DataFrame", quantity: str) -> tuple[float, float]:
-    """Of a panel: all that is above zero, below it no more than can be read, but every start."""
+def _panel_limits(rows: "pd.DataFrame", quantity: str) -> tuple[float, float]:
+    """Return limits of a panel: all above zero, below it as much as can be read, every start."""
     lowest, highest = rows[quantity].min(), rows[quantity].max()
     if highest <= 0:
         return 1.1 * lowest, -0.1 * lowest

@@ -4,21 +4,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
+    EXPONENT_COLUMNS,
     EXPONENTS,
-    RENAMED,
-    OfConditions,
-    against_exponents,
+    ConditionsFigure,
+    draw_against_exponents,
 )
+from transformer_dynamics.recurrent_attention.settings.metrics import OUT
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-SPLIT = "out of distribution"
-"""Which boards."""
 
-
-class ExponentAccuracy(OfConditions):
+class ExponentAccuracy(ConditionsFigure):
     """Accuracy against exponents, a dot per seed."""
 
     metrics: ClassVar[tuple[str, ...]] = ("exponents", "accuracy")
@@ -27,26 +25,28 @@ class ExponentAccuracy(OfConditions):
         "model", "seed", "loops", *EXPONENTS, "accuracy",
     )  # fmt: skip
     drawing: Literal["exponent_accuracy"]
-    """Which drawing."""
+    """Name of the drawing."""
     loops: int
-    """T of accuracy."""
+    """Number T of loops of accuracy."""
 
 
 def table(figure: ExponentAccuracy, *measured: Measured[Any]) -> "pd.DataFrame":
-    """A row per condition and seed: means over boards, and accuracy in [0, 1]."""
+    """Return means over boards and accuracy in [0, 1], a row per condition and seed."""
     import pandas as pd
 
     parts = []
     for index, name in enumerate(figure.conditions):
         exponents, accuracy = (each.table for each in measured[2 * index : 2 * index + 2])
-        solved = accuracy[(accuracy["split"] == SPLIT) & (accuracy["loops"] == figure.loops)]
-        means = exponents.groupby("seed", as_index=False)[[*RENAMED]].mean()
+        solved = accuracy[(accuracy["split"] == OUT) & (accuracy["loops"] == figure.loops)]
+        means = exponents.groupby("seed", as_index=False)[[*EXPONENT_COLUMNS]].mean()
         parts.append(means.merge(solved, on="seed", validate="one_to_one").assign(model=name))
-    found = pd.concat(parts, ignore_index=True).rename(columns={**RENAMED, "solved": "accuracy"})
+    found = pd.concat(parts, ignore_index=True).rename(
+        columns={**EXPONENT_COLUMNS, "solved": "accuracy"}
+    )
     return found[list(figure.columns)]
 
 
 def draw(figure: ExponentAccuracy, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per exponent, a dot per seed."""
+    """Draw a panel per exponent, a dot per seed."""
     solved = f"Solved boards, out of\ndistribution, $T={figure.loops}$"
-    return against_exponents(table, EXPONENTS, solved)
+    return draw_against_exponents(table, EXPONENTS, solved)

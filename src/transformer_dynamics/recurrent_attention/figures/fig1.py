@@ -6,7 +6,12 @@ from pydantic import Field
 
 from replication.base.strict import Strict
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.token_norms_settings import MeasureTokenNormsJob
+from transformer_dynamics.recurrent_attention.figures.panels import (
+    curve_look,
+    legend_below,
+    subplots,
+)
+from transformer_dynamics.recurrent_attention.settings.token_norms import TokenNormsMetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,19 +24,19 @@ LABELS = {
     "Norm(X + SA(X))": r"Norm($X$ + SA($X$))",
 }
 
-Two = Field(min_length=2, max_length=2)
-"""How many ends a curve has."""
+TwoEnds = Field(min_length=2, max_length=2)
+"""Length of a list of the two ends of a curve."""
 
 
 class PrintedNorms(Strict):
     """Norms of the paper's Figure 1, by eye off its plot."""
 
-    tokens: Annotated[list[int], Two] = [20, 100]
-    """The least and the largest number of tokens."""
-    without: Annotated[list[float], Two] = [700.0, 2500.0]
-    """Without normalisation, at both."""
+    tokens: Annotated[list[int], TwoEnds] = [20, 100]
+    """Least and largest number of tokens."""
+    without: Annotated[list[float], TwoEnds] = [700.0, 2500.0]
+    """Norms without normalisation, at both."""
     with_normalisation: float = 0.017
-    """With it, at any number."""
+    """Norm with normalisation, at any number."""
 
 
 class Fig1(Figure):
@@ -42,20 +47,19 @@ class Fig1(Figure):
         "reading", "init", "H", "S", "draw", "norm", "mean", "paper_without", "paper_with",
     )  # fmt: skip
     drawing: Literal["fig1"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "token_norms"
     """Name of the experiment that is drawn."""
-
     read_off_the_paper: PrintedNorms = PrintedNorms()
-    """What is drawn of the paper's Figure 1."""
+    """Curves of the paper's Figure 1."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The norms of its draws."""
+        """Return the norms of its draws."""
         return [(self.experiment, "norms")]
 
 
-def table(figure: Fig1, measured: Measured[MeasureTokenNormsJob]) -> "pd.DataFrame":
-    """|J|_2 of every draw; `mean` is the geometric mean over draws.
+def table(figure: Fig1, measured: Measured[TokenNormsMetricJob]) -> "pd.DataFrame":
+    """Return |J|_2 of every draw; `mean` is the geometric mean over draws.
 
     `paper_without` is what the paper has without normalisation at the ends of its curve, missing at
     other S; `paper_with` is its level with it.
@@ -78,24 +82,19 @@ def table(figure: Fig1, measured: Measured[MeasureTokenNormsJob]) -> "pd.DataFra
 
 
 def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per initialisation and number of heads; lines: means; dots: draws."""
-    import matplotlib.pyplot as plt
+    """Draw a panel per initialisation and number of heads; lines: means; dots: draws."""
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import category_styles
 
     panels = list(table.groupby(["init", "H"]))
-    drawing, axes_row = plt.subplots(
-        1, len(panels), figsize=(WIDTH, 2.6), sharey=True, squeeze=False, layout="constrained"
-    )
+    drawing, axes_row = subplots(2.6, columns=len(panels), sharey=True, squeeze=False)
     for axes, ((init, heads), of_panel) in zip(axes_row[0], panels, strict=True):
         for reading, style in category_styles(of_panel["reading"].unique()):
             rows = of_panel[of_panel["reading"] == reading]
             line = rows.drop_duplicates("S")
-            axes.plot(
-                line["S"], line["mean"], color=style.colour, linestyle=style.line,
-                linewidth=1, marker=style.marker, markersize=3, label=LABELS[reading],
-            )  # fmt: skip
+            look = curve_look(style) | {"linewidth": 1, "markersize": 3}
+            axes.plot(line["S"], line["mean"], label=LABELS[reading], **look)
             axes.plot(
                 rows["S"], rows["norm"], "_", color=style.colour, markersize=5, alpha=0.6,
                 markeredgewidth=0.6,
@@ -114,9 +113,5 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
             place = {"va": "top" if side == "without" else "bottom", "fontsize": 7}
             first.text(table["S"].min(), table[column].min(), f"paper, {side}", **place)
     first.set_ylabel(r"$\|J\|_2$")
-    handles, labels = axes_row[0, 0].get_legend_handles_labels()
-    drawing.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
-        columnspacing=1.2,
-    )  # fmt: skip
+    legend_below(drawing, first, columnspacing=1.2)
     return drawing

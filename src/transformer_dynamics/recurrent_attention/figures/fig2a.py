@@ -4,18 +4,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
-    OfConditions,
-    beside,
-    called,
+    ConditionsFigure,
+    condition_label,
+    join_tables,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Perturbed
+from transformer_dynamics.recurrent_attention.figures.panels import curve_look, subplots
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Perturbed
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 
-class Fig2a(OfConditions):
+class Fig2a(ConditionsFigure):
     """The largest exponent of trained models whose eta is changed."""
 
     metrics: ClassVar[tuple[str, ...]] = ("perturbed",)
@@ -24,16 +25,16 @@ class Fig2a(OfConditions):
         "model", "eta", "exponent", "exponent_std", "finite", "float32_finite", "n_seeds",
     )  # fmt: skip
     drawing: Literal["fig2a"]
-    """Which drawing."""
+    """Name of the drawing."""
 
 
-def table(figure: Fig2a, *measured: Measured[MeasureJob[Perturbed]]) -> "pd.DataFrame":
-    """Mean and standard deviation over seeds at every eta.
+def table(figure: Fig2a, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataFrame":
+    """Return the mean and standard deviation over seeds at every eta.
 
     `finite` and `float32_finite` are the shares of seeds whose exponents these types can hold;
     means are of the former.
     """
-    rows = beside(figure, measured).query("quantity == 'eta'").rename(columns={"value": "eta"})
+    rows = join_tables(figure, measured).query("quantity == 'eta'").rename(columns={"value": "eta"})
     return rows.groupby(["model", "eta"], sort=False, as_index=False).agg(
         exponent=("max", "mean"),
         exponent_std=("max", "std"),
@@ -44,32 +45,20 @@ def table(figure: Fig2a, *measured: Measured[MeasureJob[Perturbed]]) -> "pd.Data
 
 
 def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A curve per model; hollow where float32 does not hold alpha_1 of all seeds."""
-    import matplotlib.pyplot as plt
+    """Draw a curve per model; hollow where float32 does not hold alpha_1 of all seeds."""
+    from replication.figures.style import category_styles
 
-    from replication.figures.style import WIDTH, category_styles
-
-    drawing, axes = plt.subplots(figsize=(WIDTH, 2.8), layout="constrained")
+    drawing, axes = subplots(2.8)
     for model, style in category_styles(table["model"].unique()):
         rows = table[table["model"] == model]
-        axes.errorbar(
-            rows["eta"], rows["exponent"], rows["exponent_std"], color=style.colour,
-            linestyle=style.line, marker=style.marker, markerfacecolor="white", capsize=2,
-            elinewidth=0.8,
-        )  # fmt: skip
+        look = curve_look(style)
+        bars = {"markerfacecolor": "white", "capsize": 2, "elinewidth": 0.8}
+        axes.errorbar(rows["eta"], rows["exponent"], rows["exponent_std"], **look, **bars)
         held = rows[rows["float32_finite"] == 1]
-        axes.plot(
-            held["eta"], held["exponent"], color=style.colour, linestyle="none",
-            marker=style.marker, zorder=3,
-        )  # fmt: skip
-        axes.plot(
-            [], [], color=style.colour, linestyle=style.line, marker=style.marker,
-            label=called(model),
-        )  # fmt: skip
-    axes.plot(
-        [], [], color="black", linestyle="none", marker="o", markerfacecolor="white",
-        label="beyond float32",
-    )  # fmt: skip
+        axes.plot(held["eta"], held["exponent"], **look | {"linestyle": "none"}, zorder=3)
+        axes.plot([], [], label=condition_label(model), **look)
+    hollow = {"linestyle": "none", "marker": "o", "markerfacecolor": "white"}
+    axes.plot([], [], color="black", label="beyond float32", **hollow)
     axes.axhline(0, color="0.5", linewidth=0.6, zorder=0)
     axes.set_xscale("log")
     axes.set_yscale("symlog", linthresh=0.5, linscale=1.5)

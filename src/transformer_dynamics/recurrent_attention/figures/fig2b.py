@@ -20,15 +20,15 @@ class Fig2b(Figure):
     title: ClassVar[str] = "Recurrent attention, Figure 2b: eigenvalues drawn to the unit circle"
     columns: ClassVar[tuple[str, ...]] = ("eta", "omega", "kind", "normalised", "re", "im")
     drawing: Literal["fig2b"]
-    """Which drawing."""
+    """Name of the drawing."""
     eta: Positive = 1.0
-    """How far a step goes."""
+    """Size eta of a step."""
     omega: Annotated[list[Positive], Field(min_length=2)] = [0.75, 1.25, 2.0]
-    """Frequencies, the least one first."""
+    """Frequencies omega, the least one first."""
 
 
 def table(figure: Fig2b) -> "pd.DataFrame":
-    """Both eigenvalues of every plane, before and after, and the unit circle.
+    """Return both eigenvalues of every plane, before and after, and the unit circle.
 
     Of kind `equal`, all planes have the frequency of the row; of kind `unequal` each plane has its
     own, and x lies in the first one, whose length all are divided by.
@@ -53,7 +53,7 @@ def table(figure: Fig2b) -> "pd.DataFrame":
 
 
 def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per kind; hollow: without normalisation; full: with it."""
+    """Draw a panel per kind; hollow: without normalisation; full: with it."""
     import matplotlib.pyplot as plt
     from matplotlib.lines import Line2D
 

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from replication.study.contract import Measured
 from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
-    OfConditions,
-    called,
-    clouds,
-    outside,
+    ConditionsFigure,
+    condition_label,
+    count_outside,
+    draw_clouds,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Spectrum
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 
-class Fig2c(OfConditions):
+class Fig2c(ConditionsFigure):
     """Eigenvalues of one step of models as they were trained."""
 
     metrics: ClassVar[tuple[str, ...]] = ("spectrum",)
@@ -26,15 +26,15 @@ class Fig2c(OfConditions):
         "model", "training", "seed", "board", "re", "im", "outside",
     )  # fmt: skip
     drawing: Literal["fig2c"]
-    """Which drawing."""
+    """Name of the drawing."""
     seed: Seed
-    """Which run."""
+    """Seed of the run."""
     board: int = 0
-    """Which board."""
+    """Number of the board, from 0."""
 
 
-def table(figure: Fig2c, *measured: Measured[MeasureJob[Spectrum]]) -> "pd.DataFrame":
-    """All eigenvalues of each model's own step; `training` is its number of updates.
+def table(figure: Fig2c, *measured: Measured[MetricJob[Spectrum]]) -> "pd.DataFrame":
+    """Return all eigenvalues of each model's own step; `training` is its number of updates.
 
     `outside` is how many eigenvalues of a model are not in the view.
     """
@@ -51,12 +51,14 @@ def table(figure: Fig2c, *measured: Measured[MeasureJob[Spectrum]]) -> "pd.DataF
             rows.assign(
                 model=name,
                 training=job.train.training.updates,
-                outside=outside(rows["re"], rows["im"]),
+                outside=count_outside(rows["re"], rows["im"]),
             )
         )
     return pd.concat(parts, ignore_index=True)[list(figure.columns)]
 
 
 def draw(figure: Fig2c, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per model, with the unit circle."""
-    return clouds([(called(str(name)), rows) for name, rows in table.groupby("model", sort=False)])
+    """Draw a panel per model, with the unit circle."""
+    return draw_clouds(
+        [(condition_label(str(name)), rows) for name, rows in table.groupby("model", sort=False)]
+    )

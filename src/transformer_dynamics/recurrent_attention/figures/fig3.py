@@ -4,20 +4,20 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
+    EXPONENT_COLUMNS,
     EXPONENTS,
-    RENAMED,
-    OfConditions,
-    against_exponents,
-    beside,
+    ConditionsFigure,
+    draw_against_exponents,
+    join_tables,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Perturbed
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Perturbed
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 
-class Fig3(OfConditions):
+class Fig3(ConditionsFigure):
     """Accuracy against exponents when eta, the weights or the inputs are changed."""
 
     metrics: ClassVar[tuple[str, ...]] = ("perturbed",)
@@ -26,19 +26,19 @@ class Fig3(OfConditions):
         "model", "seed", "perturbation", "factor", *EXPONENTS, "finite", "accuracy",
     )  # fmt: skip
     drawing: Literal["fig3"]
-    """Which drawing."""
+    """Name of the drawing."""
 
 
-def table(figure: Fig3, *measured: Measured[MeasureJob[Perturbed]]) -> "pd.DataFrame":
-    """A row per seed and change; `factor` is the value of eta where that is what changes."""
-    names = {"quantity": "perturbation", "value": "factor", **RENAMED}
-    return beside(figure, measured).rename(columns=names)[list(figure.columns)]
+def table(figure: Fig3, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataFrame":
+    """Return a row per seed and change; `factor` is the value of eta where eta changes."""
+    names = {"quantity": "perturbation", "value": "factor", **EXPONENT_COLUMNS}
+    return join_tables(figure, measured).rename(columns=names)[list(figure.columns)]
 
 
 def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left over the largest exponent, right over the mean of the leading ones."""
+    """Draw accuracy over the largest exponent, and over the mean of the leading ones."""
     shown = ("max_exponent", "mean_leading")
-    drawing = against_exponents(table, shown, "Solved boards, out of distribution")
+    drawing = draw_against_exponents(table, shown, "Solved boards, out of distribution")
     for axes in drawing.axes:
         axes.set_xscale("symlog", linthresh=1, linscale=2)
         axes.set_xticks([-10, -1, -0.5, 0, 0.5, 1, 10, 100])

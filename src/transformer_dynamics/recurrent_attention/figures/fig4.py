@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.labels import Label
-from transformer_dynamics.recurrent_attention.measure_settings import Accuracy, MeasureJob
+from transformer_dynamics.recurrent_attention.figures.conditions import Label
+from transformer_dynamics.recurrent_attention.figures.panels import curve_look, subplots
+from transformer_dynamics.recurrent_attention.settings.metrics import OUT, Accuracy, MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,16 +16,14 @@ if TYPE_CHECKING:
 
     Rows = pd.DataFrame
 
-SPLITS = ("in distribution", "out of distribution")
-"""As the metric `accuracy` calls them."""
 DRAWN = ("T", "split", "seed", "accuracy", "accuracy_mean", "accuracy_std", "T_train")
-"""Columns of accuracy: of a seed, and its mean and standard deviation over seeds."""
+"""Columns of accuracy: that of a seed, its mean and standard deviation over seeds."""
 SHIFT = 0.4
-"""Of the seeds' dots from their mean; columns are 1 apart."""
+"""Distance of the seeds' dots from their mean; columns are 1 apart."""
 
 
-def along_loops(measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFrame":
-    """Accuracy of every seed against T: columns `DRAWN`."""
+def accuracy_along_loops(measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFrame":
+    """Return the accuracy of every seed against T: columns `DRAWN`."""
     found = measured.table.rename(columns={"loops": "T", "solved": "accuracy"})
     same = found.groupby(["split", "T"])["accuracy"]
     found = found.assign(
@@ -35,40 +34,32 @@ def along_loops(measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFrame":
     return found[list(DRAWN)]
 
 
-def panels(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes, Axes]]]":
-    """Pairs of axes beside each other, all on one scale of accuracy: for `panel`.
+def subplot_pairs(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes, Axes]]]":
+    """Return pairs of axes for `draw_pair`, all on one scale of accuracy.
 
     Args:
         count: number of pairs.
         height: of the drawing, in inches.
     """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
-    drawing, axes = plt.subplots(
-        1, 2 * count, figsize=(WIDTH, height), sharey=True, layout="constrained",
-        width_ratios=[1.5, 1] * count,
-    )  # fmt: skip
+    drawing, axes = subplots(height, columns=2 * count, sharey=True, width_ratios=[1.5, 1] * count)
     return drawing, list(zip(axes[::2], axes[1::2], strict=True))
 
 
-def panel(pair: "tuple[Axes, Axes]", title: str, curves: "list[tuple[str, Style, Rows]]") -> None:
-    """Left means over seeds against T; right all seeds at the largest T, a column per curve.
+def draw_pair(
+    pair: "tuple[Axes, Axes]", title: str, curves: "list[tuple[str, Style, Rows]]"
+) -> None:
+    """Draw means over seeds against T on the left, all seeds at the largest T on the right.
 
     Args:
-        pair: where to draw.
+        pair: left and right axes.
         title: of the left axes.
-        curves: name, style and rows of each, of one split. The name stands under its column, the
-            bars of which are one standard deviation.
+        curves: name, style and rows of each, of one split. On the right every curve has a
+            column with its name; bars are one standard deviation.
     """
     left, right = pair
     for place, (_, style, rows) in enumerate(curves):
         mean = rows.drop_duplicates("T")
-        left.plot(
-            mean["T"], mean["accuracy_mean"], color=style.colour, linestyle=style.line,
-            marker=style.marker, markersize=3, linewidth=1,
-        )  # fmt: skip
+        left.plot(mean["T"], mean["accuracy_mean"], **curve_look(style), markersize=3, linewidth=1)
         left.axvline(mean["T_train"].iloc[0], color="0.6", linewidth=0.6, linestyle=":", zorder=0)
         last = rows[rows["T"] == rows["T"].max()]
         right.scatter(
@@ -98,34 +89,34 @@ class Fig4(Figure):
     title: ClassVar[str] = "Recurrent attention, Figure 4: accuracy against loops for every N"
     columns: ClassVar[tuple[str, ...]] = ("model", "N", *DRAWN)
     drawing: Literal["fig4"]
-    """Which drawing."""
+    """Name of the drawing."""
     panels: dict[Label, list[str]]
     """Conditions by title of their panel, of ascending N."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Accuracy of all conditions, panel by panel."""
+        """Return the accuracy of all conditions, panel by panel."""
         return [(name, "accuracy") for names in self.panels.values() for name in names]
 
 
-def table(figure: Fig4, *measured: Measured[MeasureJob[Accuracy]]) -> "pd.DataFrame":
-    """Accuracy out of distribution of every seed."""
+def table(figure: Fig4, *measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFrame":
+    """Return the accuracy out of distribution of every seed."""
     import pandas as pd
 
     titles = [title for title, names in figure.panels.items() for _ in names]
     tables = [
-        along_loops(each).assign(model=title, N=each.job.train.model.block)
+        accuracy_along_loops(each).assign(model=title, N=each.job.train.model.block)
         for title, each in zip(titles, measured, strict=True)
     ]
     found = pd.concat(tables, ignore_index=True)
-    return found.loc[found["split"] == SPLITS[1], list(figure.columns)].reset_index(drop=True)
+    return found.loc[found["split"] == OUT, list(figure.columns)].reset_index(drop=True)
 
 
 def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A pair of panels per model, a curve per N, darker for larger ones."""
+    """Draw a pair of panels per model, a curve per N, darker for larger ones."""
     from replication.figures.style import curve_styles
 
     sizes = sorted(table["N"].unique().tolist())
-    drawing, pairs = panels(len(figure.panels), 2.5)
+    drawing, pairs = subplot_pairs(len(figure.panels), 2.5)
     for pair, title in zip(pairs, figure.panels, strict=True):
         rows = table[table["model"] == title]
         curves = [
@@ -133,7 +124,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
             for size, style in curve_styles(sizes)
             if (rows["N"] == size).any()
         ]
-        panel(pair, title, curves)
+        draw_pair(pair, title, curves)
         pair[1].set_xlabel("$N$")
     pairs[0][0].set_ylabel("Accuracy out of distribution")
     return drawing

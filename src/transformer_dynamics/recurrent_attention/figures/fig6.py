@@ -3,13 +3,14 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.figures.curves import (
-    OfPseudoEnergy,
+from transformer_dynamics.recurrent_attention.figures.panels import subplots
+from transformer_dynamics.recurrent_attention.figures.pseudo_energy_curves import (
+    PseudoEnergyFigure,
     draw_curves,
-    name_paper,
+    label_paper,
     seed_curves,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, PseudoEnergy
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ EXPLAINED = {
 """Curves of the left panel."""
 
 
-class Fig6(OfPseudoEnergy):
+class Fig6(PseudoEnergyFigure):
     """Cosine, contribution index and pseudo-energy along the iterations."""
 
     title: ClassVar[str] = "Recurrent attention, Figure 6: the pseudo-energy and the Jacobian"
@@ -32,30 +33,28 @@ class Fig6(OfPseudoEnergy):
         "contribution_paper",
     )  # fmt: skip
     drawing: Literal["fig6"]
-    """Which drawing."""
+    """Name of the drawing."""
     read_off_the_paper: dict[str, float] = {"cosine": 0.9, "contribution": 0.41}
-    """Where the paper's curves end, by eye off its plot, by column; energies do not compare."""
+    """Last values of the paper's curves, by eye off its plot; energies do not compare."""
 
 
-def table(figure: Fig6, measured: Measured[MeasureJob[PseudoEnergy]]) -> "pd.DataFrame":
-    """Every seed's means over boards, and their mean."""
+def table(figure: Fig6, measured: Measured[MetricJob[PseudoEnergy]]) -> "pd.DataFrame":
+    """Return every seed's means over boards, and their mean."""
     return seed_curves(figure, measured, *EXPLAINED, "pseudo_energy")
 
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left cosine and contribution index, right the pseudo-energy."""
-    import matplotlib.pyplot as plt
+    """Draw cosine and contribution index on the left, the pseudo-energy on the right."""
+    from replication.figures.style import category_styles
 
-    from replication.figures.style import WIDTH, category_styles
-
-    drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.3), layout="constrained")
+    drawing, (left, right) = subplots(2.3, columns=2)
     styles = category_styles([*EXPLAINED, "pseudo_energy"])
     for name, style in styles:
         draw_curves(
             right if name not in EXPLAINED else left, table, name, style, EXPLAINED.get(name)
         )
     for name in EXPLAINED:
-        name_paper(left, table[f"{name}_paper"].iloc[0], "paper")
+        label_paper(left, table[f"{name}_paper"].iloc[0], "paper")
     left.set(ylabel="Cosine, contribution", ylim=(0, 1))
     right.set_ylabel(r"Pseudo-energy $-\mathrm{Tr}(X^\top Y)$")
     drawing.legend(loc="outside lower center", ncols=len(EXPLAINED), frameon=False)

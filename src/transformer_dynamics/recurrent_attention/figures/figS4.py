@@ -5,18 +5,19 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from replication.study.contract import Measured
 from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
-    OfConditions,
-    beside,
-    called,
+    ConditionsFigure,
+    condition_label,
+    join_tables,
 )
-from transformer_dynamics.recurrent_attention.measure_settings import Distribution, MeasureJob
+from transformer_dynamics.recurrent_attention.figures.panels import subplots
+from transformer_dynamics.recurrent_attention.settings.metrics import Distribution, MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 
-class FigS4(OfConditions):
+class FigS4(ConditionsFigure):
     """Exponents of one run of several models, in descending order."""
 
     metrics: ClassVar[tuple[str, ...]] = ("distribution",)
@@ -25,34 +26,30 @@ class FigS4(OfConditions):
         "model", "seed", "board", "index", "share", "exponent",
     )  # fmt: skip
     drawing: Literal["figS4"]
-    """Which drawing."""
+    """Name of the drawing."""
     seed: Seed
-    """Which run."""
+    """Seed of the run."""
     board: int = 0
-    """Which board."""
+    """Number of the board, from 0."""
 
 
-def table(figure: FigS4, *measured: Measured[MeasureJob[Distribution]]) -> "pd.DataFrame":
-    """All exponents that are not null; `share` of them are larger, half of its own counted."""
-    whole = beside(figure, measured)
+def table(figure: FigS4, *measured: Measured[MetricJob[Distribution]]) -> "pd.DataFrame":
+    """Return all exponents that are not null; `share` is the part of them that is larger."""
+    whole = join_tables(figure, measured)
     rows = whole[(whole["seed"] == figure.seed) & (whole["board"] == figure.board)]
     count = rows.groupby("model")["index"].transform("size")
     return rows.assign(share=(rows["index"] + 0.5) / count)[list(figure.columns)]
 
 
 def draw(figure: FigS4, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A curve per model: the exponents over the share that is larger."""
-    import matplotlib.pyplot as plt
+    """Draw a curve per model: the exponents over the share that is larger."""
+    from replication.figures.style import category_styles
 
-    from replication.figures.style import WIDTH, category_styles
-
-    drawing, axes = plt.subplots(figsize=(WIDTH, 2.8), layout="constrained")
+    drawing, axes = subplots(2.8)
     for model, style in category_styles(table["model"].unique()):
         rows = table[table["model"] == model]
-        axes.plot(
-            rows["exponent"], rows["share"], color=style.colour, linestyle=style.line,
-            label=called(model),
-        )  # fmt: skip
+        look = {"color": style.colour, "linestyle": style.line}
+        axes.plot(rows["exponent"], rows["share"], label=condition_label(model), **look)
     axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
     axes.set(
         xlabel=r"Lyapunov exponent $\lambda$", ylabel=r"Share of exponents above $\lambda$",

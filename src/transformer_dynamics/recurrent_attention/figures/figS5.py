@@ -2,9 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from replication.study.contract import Figure, Measured
+from replication.study.contract import Measured
 from replication.study.seeds import Seed
-from transformer_dynamics.recurrent_attention.measure_settings import MeasureJob, Trajectories
+from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
+from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
+from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Trajectories
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,35 +18,30 @@ ROUNDING = 2.0**-53
 """Largest relative error of a number that is rounded to float64."""
 
 
-class FigS5(Figure):
+class FigS5(ConditionFigure):
     """Distances of perturbed trajectories, and a coordinate of them."""
 
+    metric: ClassVar[str] = "trajectories"
     title: ClassVar[str] = "Recurrent attention, Figure S.5: sensitivity to the start"
     columns: ClassVar[tuple[str, ...]] = (
         "kind", "eps", "seed", "run", "t", "distance", "coordinate", "rounding",
     )  # fmt: skip
     drawing: Literal["figS5"]
-    """Which drawing."""
-    condition: str
-    """Name of the condition."""
+    """Name of the drawing."""
     seed: Seed
-    """Which run."""
-
-    def sources(self) -> list[tuple[str, str]]:
-        """The trajectories."""
-        return [(self.condition, "trajectories")]
+    """Seed of the run."""
 
 
-def table(figure: FigS5, measured: Measured[MeasureJob[Trajectories]]) -> "pd.DataFrame":
-    """The trajectories of one run; `eps` is the standard deviation of the perturbation.
+def table(figure: FigS5, measured: Measured[MetricJob[Trajectories]]) -> "pd.DataFrame":
+    """Return the trajectories of one run; `eps` is the standard deviation of the perturbation.
 
     `rounding` is S D 2^-53, the L1 distance of tokens of S D coordinates of about 1, each of which
     is off by the rounding of float64.
     """
-    how, train = measured.job.how, measured.job.train
-    sizes = {"original": 0.0, "spread": how.spread, "small": how.small}
+    settings, train = measured.job.settings, measured.job.train
+    sizes = {"original": 0.0, "spread": settings.spread, "small": settings.small}
     rows = measured.table[measured.table["seed"] == figure.seed]
-    rows = rows[rows["kind"].ne("small") | rows["t"].le(how.early) | rows["t"].isin(
+    rows = rows[rows["kind"].ne("small") | rows["t"].le(settings.early) | rows["t"].isin(
         rows.loc[rows["kind"] == "spread", "t"]
     )]  # fmt: skip
     rows = rows.assign(
@@ -54,16 +51,12 @@ def table(figure: FigS5, measured: Measured[MeasureJob[Trajectories]]) -> "pd.Da
 
 
 def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Distances above, a coordinate below; left all steps, logarithmic, right the first ones."""
+    """Draw distances above, a coordinate below; all steps on the left, the first on the right."""
     from itertools import pairwise
 
-    import matplotlib.pyplot as plt
+    from replication.figures.style import category_styles
 
-    from replication.figures.style import WIDTH, category_styles
-
-    drawing, grid = plt.subplots(
-        2, 2, figsize=(WIDTH, 4.2), sharey="row", sharex="col", layout="constrained"
-    )
+    drawing, grid = subplots(4.2, rows=2, columns=2, sharey="row", sharex="col")
     times = sorted(table["t"].unique())
     # Where all steps are kept, both sides show them.
     early = next((t for t, after in pairwise(times) if after > t + 1), times[-1])
@@ -78,7 +71,7 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
             shown = rows[rows["t"] <= last]
             curve = {"color": style.colour, "linestyle": style.line if last == early else "-"}
             far = shown[shown["distance"] > 0]
-            above.plot(far["t"], far["distance"], label=_name(rows), **curve, **look)
+            above.plot(far["t"], far["distance"], label=_trajectory_label(rows), **curve, **look)
             if rows["kind"].iloc[0] == "spread":
                 below.plot(shown["t"], shown["coordinate"], **curve, **look)
         below.set_xlabel("Steps after the perturbation")
@@ -86,23 +79,20 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
     grid[0, 0].set(yscale="log", ylabel="L1 distance")
     grid[1, 0].set(ylabel="First coordinate")
     _set_logarithmic_from_zero(grid[1, 0], max(times))
-    handles, labels = grid[0, 1].get_legend_handles_labels()
-    drawing.legend(
-        handles, labels, loc="outside lower center", ncols=3, frameon=False,
-        title="Run and standard deviation of its perturbation",
-    )  # fmt: skip
+    title = "Run and standard deviation of its perturbation"
+    legend_below(drawing, grid[0, 1], ncols=3, title=title)
     return drawing
 
 
-def _name(rows: "pd.DataFrame") -> str:
-    """Of a trajectory, with the standard deviation of its perturbation."""
+def _trajectory_label(rows: "pd.DataFrame") -> str:
+    """Return the label of a trajectory, with the standard deviation of its perturbation."""
     digits, power = f"{rows['eps'].iloc[0]:e}".split("e")
     factor = "" if float(digits) == 1 else rf"{float(digits):g} \cdot "
     return rf"run {rows['run'].iloc[0]}, ${factor}10^{{{int(power)}}}$"
 
 
 def _mark_rounding(axes: "Axes", rounding: float) -> None:
-    """A line at the distance that two equal trajectories may have."""
+    """Draw a line at the distance that two equal trajectories may have."""
     axes.axhline(rounding, color="0.4", linewidth=0.6, linestyle=":", zorder=0)
     axes.text(
         0.03, rounding, "round-off of float64", fontsize=7, va="bottom", color="0.3",
@@ -111,7 +101,7 @@ def _mark_rounding(axes: "Axes", rounding: float) -> None:
 
 
 def _set_logarithmic_from_zero(axes: "Axes", last: int) -> None:
-    """A logarithmic axis with a linear piece from 0 to 1."""
+    """Make the axis of steps logarithmic, with a linear piece from 0 to 1."""
     from math import log10
 
     axes.set_xscale("symlog", linthresh=1, linscale=0.5)

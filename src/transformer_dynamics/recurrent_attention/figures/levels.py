@@ -3,8 +3,13 @@
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.labels import Label
-from transformer_dynamics.recurrent_attention.measure_settings import Accuracy
+from transformer_dynamics.recurrent_attention.figures.conditions import Label
+from transformer_dynamics.recurrent_attention.figures.panels import (
+    curve_look,
+    legend_below,
+    subplots,
+)
+from transformer_dynamics.recurrent_attention.settings.metrics import OUT, Accuracy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,9 +20,9 @@ EXPONENTS = {
     "leading": "mean of the leading ones",
     "nonnull": "mean of all non-null ones",
 }
-"""Columns of the metric `exponents`, and what they are called."""
+"""Names of the columns of the metric `exponents`."""
 AXES = {"figS1": "Heads $H$", "figS2": r"Strength $\lambda$ of E-multi"}
-"""What is varied, by drawing."""
+"""Labels of the axis that is varied, by drawing."""
 
 
 class Levels(Figure):
@@ -28,19 +33,19 @@ class Levels(Figure):
         "level", "H", "lambda", "hard", "T", "seed", "quantity", "value", "mean", "std",
     )  # fmt: skip
     drawing: Literal["figS1", "figS2"]
-    """Which drawing."""
+    """Name of the drawing."""
     levels: dict[Label, str]
-    """Condition by name of its level, from left to right."""
+    """Conditions by name of their level, from left to right."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Accuracy of all levels, then their exponents."""
+        """Return the accuracy of all levels, then their exponents."""
         return [
             (name, metric) for metric in ("accuracy", "exponents") for name in self.levels.values()
         ]
 
 
 def table(figure: Levels, *measured: Measured[Any]) -> "pd.DataFrame":
-    """Values of every seed with their means and standard deviations over seeds.
+    """Return values of every seed with their means and standard deviations over seeds.
 
     Accuracy is that out of distribution after the most loops; exponents are means over boards, T
     their number of steps. lambda is 0 without a regulariser.
@@ -52,7 +57,7 @@ def table(figure: Levels, *measured: Measured[Any]) -> "pd.DataFrame":
     for level, each in zip(levels, measured, strict=True):
         train = each.job.train
         tables.append(
-            _values(each).assign(
+            _metric_values(each).assign(
                 **{
                     "level": level,
                     "H": train.model.heads,
@@ -67,26 +72,24 @@ def table(figure: Levels, *measured: Measured[Any]) -> "pd.DataFrame":
     return found[list(figure.columns)]
 
 
-def _values(measured: Measured[Any]) -> "pd.DataFrame":
-    """Columns T, seed, quantity and value of one metric."""
-    how, table = measured.job.how, measured.table
-    if isinstance(how, Accuracy):
-        loops = max(how.loops)
-        rows = table[(table["split"] == "out of distribution") & (table["loops"] == loops)]
+def _metric_values(measured: Measured[Any]) -> "pd.DataFrame":
+    """Return columns T, seed, quantity and value of one metric."""
+    settings, table = measured.job.settings, measured.table
+    if isinstance(settings, Accuracy):
+        loops = max(settings.loops)
+        rows = table[(table["split"] == OUT) & (table["loops"] == loops)]
         own = rows[["seed", "solved"]].rename(columns={"solved": "accuracy"})
     else:
-        loops = how.steps
+        loops = settings.steps
         own = table.groupby("seed")[[*EXPONENTS]].mean().rename(columns=EXPONENTS).reset_index()
     return own.melt(id_vars="seed", var_name="quantity").assign(T=loops)
 
 
 def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left accuracy, right exponents; dots are seeds, bars one standard deviation over them."""
-    import matplotlib.pyplot as plt
+    """Draw accuracy and exponents; dots are seeds, bars one standard deviation over them."""
+    from replication.figures.style import category_styles
 
-    from replication.figures.style import WIDTH, category_styles
-
-    drawing, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 2.6), layout="constrained")
+    drawing, (left, right) = subplots(2.6, columns=2)
     styles = dict(category_styles(["accuracy", *EXPONENTS.values()]))
     # A table that was read has numbers where all levels are named by numbers.
     levels = table.drop_duplicates("level")
@@ -99,10 +102,8 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
             linewidths=0,
         )  # fmt: skip
         mean = rows.drop_duplicates("level")
-        axes.errorbar(
-            mean["level"].map(places), mean["mean"], mean["std"], color=style.colour,
-            linestyle=style.line, marker=style.marker, capsize=2, elinewidth=0.8, label=quantity,
-        )  # fmt: skip
+        look = curve_look(style) | {"capsize": 2, "elinewidth": 0.8, "label": quantity}
+        axes.errorbar(mean["level"].map(places), mean["mean"], mean["std"], **look)
     for axes in (left, right):
         axes.set_xticks([*places.values()], _ticks(figure, levels))
         axes.set_xlabel(AXES[figure.drawing])
@@ -112,13 +113,12 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
     least, most = left.get_ylim()
     left.set(ylabel="Accuracy out of distribution", ylim=(min(least, -0.03), max(most, 1.03)))
     right.set_ylabel(r"Exponent $\lambda_i$ per step")
-    handles, labels = right.get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    legend_below(drawing, right)
     return drawing
 
 
 def _ticks(figure: Levels, levels: "pd.DataFrame") -> list[str]:
-    """What the models of the levels are, whatever the configuration calls them."""
+    """Return ticks that say what the models are, whatever the configuration calls them."""
     if figure.drawing == "figS1":
         return [str(heads) for heads in levels["H"]]
     rows = zip(levels["lambda"], levels["hard"], strict=True)

@@ -3,7 +3,12 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
+from transformer_dynamics.recurrent_attention.figures.panels import (
+    curve_look,
+    legend_below,
+    subplots,
+)
+from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,7 +18,7 @@ if TYPE_CHECKING:
 GAMMA_INIT = 1.0
 """Every entry of gamma before training."""
 NORMS = {"gamma_norm": r"$\Vert\gamma\Vert_2$", "gamma_max": r"$\max|\gamma_j|$"}
-"""What is drawn, and its label."""
+"""Labels of the norms."""
 
 
 class TabS3(Figure):
@@ -26,17 +31,17 @@ class TabS3(Figure):
     )  # fmt: skip
     published_columns: ClassVar[tuple[str, ...]] = ("N", "gamma_norm", "gamma_max")
     drawing: Literal["tabS3"]
-    """Which drawing."""
+    """Name of the drawing."""
     conditions: list[str]
-    """ItrSA, of ascending N."""
+    """Names of conditions of ItrSA, of ascending N."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Weights of all conditions."""
+        """Return the weights of all conditions."""
         return [(name, "weights") for name in self.conditions]
 
 
 def table(figure: TabS3, *measured: Measured[WeightsJob]) -> "pd.DataFrame":
-    """Norms of every seed and their means; `largest_claimed` is what the paper bounds max by."""
+    """Return norms of every seed and their means; `largest_claimed` is the paper's bound of max."""
     import pandas as pd
 
     found = pd.concat(
@@ -50,53 +55,38 @@ def table(figure: TabS3, *measured: Measured[WeightsJob]) -> "pd.DataFrame":
 def draw(
     figure: TabS3, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
-    """Left what is printed, right what was trained here; a cross where the norm is impossible."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH, category_styles
+    """Draw the printed norms beside those of here; name a printed norm that is impossible."""
+    from replication.figures.style import category_styles
 
     count = 1 if published is None else 2
     # Not on one scale: seeds differ by far less than the printed norms.
-    drawing, panels = plt.subplots(
-        1, count, figsize=(WIDTH, 2.6), squeeze=False, layout="constrained"
-    )
+    drawing, panels = subplots(2.6, columns=count, squeeze=False)
     styles = dict(category_styles(NORMS))
     for axes in panels[0]:
         axes.axhline(table["largest_claimed"].iloc[0], color="0.6", linewidth=0.6, linestyle=":")
     if published is not None:
         for name, style in styles.items():
             # Hollow and large under small: where both are equal, both are seen.
-            axes = panels[0, 0]
-            axes.plot(
-                published["N"], published[name], color=style.colour, linestyle=style.line,
-                linewidth=0.8, marker=style.marker, markersize=7 if name == "gamma_norm" else 3.5,
-                markerfacecolor="none" if name == "gamma_norm" else style.colour,
-            )  # fmt: skip
+            large = name == "gamma_norm"
+            size, face = (7, "none") if large else (3.5, style.colour)
+            look = curve_look(style) | {"markersize": size, "markerfacecolor": face}
+            panels[0, 0].plot(published["N"], published[name], linewidth=0.8, **look)
         _mark_impossible(panels[0, 0], published)
         panels[0, 0].set_title("As printed")
     own = panels[0, -1]
     for name, style in styles.items():
         mean = table.drop_duplicates("N")
-        own.plot(
-            mean["N"], mean[f"{name}_mean"], color=style.colour, linestyle=style.line,
-            linewidth=0.8,
-        )  # fmt: skip
-        hollow = {"marker": style.marker, "markersize": 3.5, "markerfacecolor": "none"}
-        own.plot(
-            [], [], color=style.colour, linestyle=style.line, label=NORMS[name], **hollow
-        )  # fmt: skip
-        own.plot(
-            table["N"], table[name], color=style.colour, markeredgewidth=0.7, linestyle="none",
-            **hollow,
-        )  # fmt: skip
+        look = curve_look(style) | {"markersize": 3.5, "markerfacecolor": "none"}
+        own.plot(mean["N"], mean[f"{name}_mean"], **look | {"marker": ""}, linewidth=0.8)
+        own.plot([], [], label=NORMS[name], **look)
+        own.plot(table["N"], table[name], **look | {"linestyle": "none"}, markeredgewidth=0.7)
     own.set_title("Trained here")
     _set_sizes(own, table["N"])
     for axes in panels[0]:
         axes.set_yscale("log")
         axes.margins(y=0.12)
     panels[0, 0].set_ylabel(r"Norm of $\gamma$")
-    handles, labels = own.get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+    legend_below(drawing, own)
     return drawing
 
 
@@ -113,7 +103,7 @@ def _mark_impossible(axes: "Axes", published: "pd.DataFrame") -> None:
 
 
 def _set_sizes(axes: "Axes", sizes: "pd.Series") -> None:
-    """A logarithmic axis of N with a tick for each."""
+    """Make the axis of N logarithmic, with a tick for each."""
     ticks = sorted(set(sizes.tolist()))
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks, [str(each) for each in ticks])

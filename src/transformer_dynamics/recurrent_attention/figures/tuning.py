@@ -3,17 +3,18 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.conditions import called
-from transformer_dynamics.recurrent_attention.tuning_settings import TuningJob
+from transformer_dynamics.recurrent_attention.figures.conditions import condition_label
+from transformer_dynamics.recurrent_attention.figures.panels import curve_look, subplots
+from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 AXES = {"learning_rate": "Learning rate", "strength": r"Strength $\lambda$"}
-"""What is tried, and its axis."""
+"""Labels of the quantities that are tried."""
 MARKERS = "os^Dv<>h"
-"""Of conditions: filled and open ones of each can be told apart."""
+"""Markers of conditions, whose filled and open forms differ."""
 
 
 class TuningFigure(Figure):
@@ -24,15 +25,15 @@ class TuningFigure(Figure):
         "condition", "quantity", "value", "seed", "loops", "solved", "cells", "is_best",
     )  # fmt: skip
     drawing: Literal["tuning"]
-    """Which drawing."""
+    """Name of the drawing."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The candidates."""
+        """Return the candidates."""
         return [("tuning", "solved")]
 
 
 def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame":
-    """Every candidate at the T of the choice and at that of training.
+    """Return every candidate at the T of the choice and at that of training.
 
     The best of a condition's rates, or of its strengths, solves most boards at the T of the choice,
     in the mean over seeds; of equal ones that which solves most at the T of training, then that
@@ -56,14 +57,13 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
 
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left over rates, right over strengths, one line per condition; the best tried is filled."""
+    """Draw a line per condition over rates and over strengths; the best tried is filled."""
     from itertools import cycle
 
-    import matplotlib.pyplot as plt
     from matplotlib.colors import to_rgb
     from matplotlib.lines import Line2D
 
-    from replication.figures.style import CATEGORIES, WIDTH, category_styles
+    from replication.figures.style import CATEGORIES, category_styles
 
     rows = table[table["loops"] == table["loops"].max()]
     keys = ["condition", "quantity", "value", "is_best", "loops"]
@@ -77,27 +77,18 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
             strict=False,
         )
     ]  # fmt: skip
-    drawing, panels = plt.subplots(
-        1, len(AXES), figsize=(WIDTH, 3.1), sharey=True, layout="constrained"
-    )
+    drawing, panels = subplots(3.1, columns=len(AXES), sharey=True)
     for axes, (quantity, label) in zip(panels, AXES.items(), strict=True):
         for name, style in styles:
             tried = rows[(rows["quantity"] == quantity) & (rows["condition"] == name)]
             best = tried[tried["is_best"]]
-            axes.plot(
-                tried["value"], tried["solved"], color=style.colour, linestyle=style.line,
-                marker=style.marker, markerfacecolor="none", markersize=4.5, linewidth=0.8,
-            )  # fmt: skip
-            axes.plot(
-                best["value"], best["solved"], color=style.colour, linestyle="none",
-                marker=style.marker, markersize=4.5, zorder=3,
-            )  # fmt: skip
+            look = curve_look(style) | {"markersize": 4.5}
+            hollow = {"markerfacecolor": "none", "linewidth": 0.8}
+            axes.plot(tried["value"], tried["solved"], **look, **hollow)
+            axes.plot(best["value"], best["solved"], **look | {"linestyle": "none"}, zorder=3)
         axes.set(xscale="log", xlabel=label)
     panels[0].set_ylabel(f"Solved validation boards, $T={rows['loops'].iloc[0]}$")
-    named = [
-        Line2D([], [], color=style.colour, linestyle=style.line, marker=style.marker, markersize=4)
-        for _, style in styles
-    ]
-    names = [called(name) for name, _ in styles]
+    named = [Line2D([], [], **curve_look(style), markersize=4) for _, style in styles]
+    names = [condition_label(name) for name, _ in styles]
     drawing.legend(named, names, loc="outside lower center", ncols=4, frameon=False)
     return drawing

@@ -24,77 +24,77 @@ from replication.base.random_streams import generator
 Floats = NDArray[np.float64]
 
 STEP = 1e-3
-"""Of time, in a Runge-Kutta step."""
+"""Time of a Runge-Kutta step."""
 
 
 class Attention(NamedTuple):
-    """Weights of the heads, and whether tokens move on the sphere."""
+    """Weights of the heads, and the space of the tokens."""
 
     scores: Floats
-    """[..., H, D, D] A_h = W^Q_h W^K_h^T."""
+    """A_h = W^Q_h W^K_h^T [..., H, D, D]."""
     values: Floats
-    """[..., H, D, D] W^V_h, in Section 4 as large as A_h."""
+    """W^V_h [..., H, D, D], in Section 4 as large as A_h."""
     beta: float
     """Inverse temperature, 1/sqrt(D_H)."""
     on_sphere: bool
-    """Whether the flow is (3), of unit tokens, or that of Proposition 4.2."""
+    """True if the flow is (3), of unit tokens; false if it is that of Proposition 4.2."""
 
 
 class State(NamedTuple):
-    """Where a flow starts."""
+    """Start of a flow."""
 
     tokens: Floats
-    """[..., S, D] the rows x_i of X."""
+    """Rows x_i of X [..., S, D]."""
     attention: Attention
-    """The weights."""
+    """Weights of the heads."""
 
 
 class Path(NamedTuple):
     """A solution of a flow at times 0, dt, 2 dt, ..."""
 
     t: Floats
-    """[T] times."""
+    """Times [T]."""
     tokens: Floats
-    """[T, ..., S, D] tokens."""
+    """Tokens [T, ..., S, D]."""
     energy: Floats
-    """[T, ...] E."""
+    """Energy E [T, ...]."""
     rate: Floats
-    """[T, ...] dE/dt."""
+    """Rate dE/dt [T, ...]."""
 
 
-def symmetric(matrix: Floats) -> Floats:
-    """[..., D, D] the symmetric part (M + M^T)/2, which the propositions ask of W^V_h."""
+def symmetric_part(matrix: Floats) -> Floats:
+    """Return (M + M^T)/2 [..., D, D], which the propositions ask of W^V_h."""
     return np.asarray((matrix + matrix.swapaxes(-1, -2)) / 2)
 
 
-def weights(tokens: Floats, attention: Attention) -> Floats:
-    """[..., H, S, S] the unnormalised attention w_hij = exp(beta x_i^T A_h x_j)."""
+def attention_weights(tokens: Floats, attention: Attention) -> Floats:
+    """Return the unnormalised attention w_hij = exp(beta x_i^T A_h x_j) [..., H, S, S]."""
     x = tokens[..., None, :, :]
     return np.exp(attention.beta * (x @ attention.scores @ x.swapaxes(-1, -2)))
 
 
-def outputs(tokens: Floats, attention: Attention) -> Floats:
-    """[..., H, S, D] what each head gives each token, Delta_hi."""
-    w = weights(tokens, attention)
+def head_outputs(tokens: Floats, attention: Attention) -> Floats:
+    """Return Delta_hi, the output of every head at every token [..., H, S, D]."""
+    w = attention_weights(tokens, attention)
     mixed = w @ (tokens[..., None, :, :] @ attention.values)
     return np.asarray(mixed / w.sum(axis=-1, keepdims=True))
 
 
 def energy(tokens: Floats, attention: Attention) -> Floats:
-    """[...] E = -sum_hij w_hij: (10) of one head, (12) of several."""
-    return np.asarray(-weights(tokens, attention).sum(axis=(-3, -2, -1)))
+    """Return E = -sum_hij w_hij [...]: (10) of one head, (12) of several."""
+    return np.asarray(-attention_weights(tokens, attention).sum(axis=(-3, -2, -1)))
 
 
-def gradient(tokens: Floats, attention: Attention, *, printed: bool = False) -> Floats:
-    """[..., S, D] dE/dx_i in closed form.
+def energy_gradient(tokens: Floats, attention: Attention, *, printed: bool = False) -> Floats:
+    """Return dE/dx_i in closed form [..., S, D].
 
     Args:
-        tokens: [..., S, D] tokens.
+        tokens: [..., S, D].
         attention: weights.
         printed: whether the second sum has the weight w_hij, too, as in the proofs, instead of
             w_hji. The proofs also drop beta, which is kept here.
     """
-    w = weights(tokens, attention)
+    w = attention_weights(tokens, attention)
     x = tokens[..., None, :, :]
     transposed = attention.scores.swapaxes(-1, -2)
     # Rows: sum_j w_ij (A x_j)^T = (w X A^T)_i.
@@ -103,38 +103,38 @@ def gradient(tokens: Floats, attention: Attention, *, printed: bool = False) -> 
     return np.asarray(-attention.beta * (forth + back).sum(axis=-3))
 
 
-def projected(vectors: Floats, tokens: Floats) -> Floats:
-    """[..., S, D] (I - x_i x_i^T) y_i, along the sphere if |x_i| = 1."""
+def project_to_sphere(vectors: Floats, tokens: Floats) -> Floats:
+    """Return (I - x_i x_i^T) y_i [..., S, D], along the sphere if |x_i| = 1."""
     return np.asarray(vectors - tokens * (tokens * vectors).sum(axis=-1, keepdims=True))
 
 
 def velocity(tokens: Floats, attention: Attention) -> Floats:
-    """[..., S, D] dx_i/dt: (3) on the sphere, otherwise that of Proposition 4.2."""
-    moved = outputs(tokens, attention).sum(axis=-3)
-    return projected(moved, tokens) if attention.on_sphere else moved
+    """Return dx_i/dt [..., S, D]: (3) on the sphere, otherwise that of Proposition 4.2."""
+    moved = head_outputs(tokens, attention).sum(axis=-3)
+    return project_to_sphere(moved, tokens) if attention.on_sphere else moved
 
 
-def rate(tokens: Floats, attention: Attention) -> Floats:
-    """[...] dE/dt along the flow, the gradient times the velocity."""
-    product = gradient(tokens, attention) * velocity(tokens, attention)
+def energy_rate(tokens: Floats, attention: Attention) -> Floats:
+    """Return dE/dt along the flow [...], the gradient times the velocity."""
+    product = energy_gradient(tokens, attention) * velocity(tokens, attention)
     return np.asarray(product.sum(axis=(-2, -1)))
 
 
-def corrected_rate(tokens: Floats, attention: Attention) -> Floats:
-    """[...] dE/dt where a proposition holds, -2 beta sum_hi Z_hi |v_hi|^2.
+def corrected_energy_rate(tokens: Floats, attention: Attention) -> Floats:
+    """Return dE/dt where a proposition holds [...], -2 beta sum_hi Z_hi |v_hi|^2.
 
-    Here v_hi is Delta_hi, projected if the flow is. It holds on the sphere for one head with
+    Here v_hi is Delta_hi, projected if the flow is. The form holds on the sphere for one head with
     A = A^T = W^V, and without projection for A_h = A_h^T = W^V_h with A_h A_h' = 0.
     """
-    moved = outputs(tokens, attention)
+    moved = head_outputs(tokens, attention)
     if attention.on_sphere:
-        moved = projected(moved, tokens[..., None, :, :])
-    totals = weights(tokens, attention).sum(axis=-1)
+        moved = project_to_sphere(moved, tokens[..., None, :, :])
+    totals = attention_weights(tokens, attention).sum(axis=-1)
     squares = totals * (moved**2).sum(axis=-1)
     return np.asarray(-2 * attention.beta * squares.sum(axis=(-2, -1)))
 
 
-def flow(start: State, until: float, step: float = STEP) -> Path:
+def integrate_flow(start: State, until: float, step: float = STEP) -> Path:
     """Integrate a flow with the classical Runge-Kutta method of order 4.
 
     On the sphere tokens are normalised after every step.
@@ -146,49 +146,51 @@ def flow(start: State, until: float, step: float = STEP) -> Path:
     """
     states = [start.tokens]
     for _ in range(round(until / step)):
-        states.append(_stepped(states[-1], start.attention, step))
+        states.append(_runge_kutta_step(states[-1], start.attention, step))
     tokens = np.stack(states)
     times = step * np.arange(len(states), dtype=np.float64)
-    return Path(times, tokens, energy(tokens, start.attention), rate(tokens, start.attention))
+    return Path(
+        times, tokens, energy(tokens, start.attention), energy_rate(tokens, start.attention)
+    )
 
 
-def _stepped(x: Floats, attention: Attention, step: float) -> Floats:
+def _runge_kutta_step(x: Floats, attention: Attention, step: float) -> Floats:
     first = velocity(x, attention)
     second = velocity(x + step / 2 * first, attention)
     third = velocity(x + step / 2 * second, attention)
     fourth = velocity(x + step * third, attention)
     moved = x + step / 6 * (first + 2 * second + 2 * third + fourth)
-    return _unit(moved) if attention.on_sphere else moved
+    return _unit_vectors(moved) if attention.on_sphere else moved
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit_vectors(vectors: Floats) -> Floats:
     return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
 
 
-def with_symmetric_scores(start: State) -> State:
-    """The same tokens and W^V, but A_h replaced by its symmetric part: then the theorem holds."""
+def symmetrise_scores(start: State) -> State:
+    """Replace A_h by its symmetric part, for which the propositions hold; return the new state."""
     attention = start.attention
-    return start._replace(attention=attention._replace(scores=symmetric(attention.scores)))
+    return start._replace(attention=attention._replace(scores=symmetric_part(attention.scores)))
 
 
-def of_scores(scores: Floats, beta: float, *, on_sphere: bool) -> Attention:
-    """Weights as both propositions have them, W^V_h = (A_h + A_h^T)/2."""
-    return Attention(scores, symmetric(scores), beta, on_sphere)
+def attention_of_scores(scores: Floats, beta: float, *, on_sphere: bool) -> Attention:
+    """Return weights as both propositions have them, W^V_h = (A_h + A_h^T)/2."""
+    return Attention(scores, symmetric_part(scores), beta, on_sphere)
 
 
-def k1(scale: float = 1) -> State:
-    """Counterexample to Proposition 4.1: two unit tokens in the plane, D = 2, H = 1.
+def counterexample_k1(scale: float = 1) -> State:
+    """Return K1, a counterexample to Proposition 4.1: two unit tokens in the plane, D = 2, H = 1.
 
     Args:
         scale: factor of A, and so of W^V.
     """
     scores = scale * np.array([[[0.0, 2.0], [-1.0, 0.0]]])
     tokens = np.array([[-1.0, 0.0], [0.8, 0.6]])
-    return State(tokens, of_scores(scores, 2**-0.5, on_sphere=True))
+    return State(tokens, attention_of_scores(scores, 2**-0.5, on_sphere=True))
 
 
-def k2(heads: int = 1) -> State:
-    """Counterexample to Proposition 4.2: two tokens, D = 2 H, A_h = e_{2h-1} e_{2h}^T.
+def counterexample_k2(heads: int = 1) -> State:
+    """Return K2, a counterexample to Proposition 4.2: two tokens, D = 2 H, A_h = e_{2h-1} e_{2h}^T.
 
     Args:
         heads: H; tokens are padded by zeros, so that heads after the first do nothing.
@@ -198,20 +200,20 @@ def k2(heads: int = 1) -> State:
     scores[head, 2 * head, 2 * head + 1] = 1
     tokens = np.zeros((2, 2 * heads))
     tokens[:, :2] = [[-5.0, 0.3], [4.0, 0.3]]
-    return State(tokens, of_scores(scores, 2**-0.5, on_sphere=False))
+    return State(tokens, attention_of_scores(scores, 2**-0.5, on_sphere=False))
 
 
-def random_single(
+def random_single_head(
     seeds: range, scale: float, share: float, *, sizes: tuple[int, int] = (8, 16)
 ) -> State:
-    """Unit tokens and A = s (K + e S) of one head, independent for every seed.
+    """Draw unit tokens and A = s (K + e S) of one head, independent for every seed.
 
     K is the antisymmetric part of a matrix of independent N(0, 1), S the symmetric part of another.
 
     Args:
         seeds: N of them.
         scale: s.
-        share: e; `with_symmetric_scores` leaves s e S of A.
+        share: e; `symmetrise_scores` leaves s e S of A.
         sizes: S and D.
 
     Returns:
@@ -219,14 +221,14 @@ def random_single(
     """
     count, width = sizes
     draws = [generator(seed, "energy of one head") for seed in seeds]
-    tokens = _unit(np.stack([draw.standard_normal((count, width)) for draw in draws]))
+    tokens = _unit_vectors(np.stack([draw.standard_normal((count, width)) for draw in draws]))
     first, second = np.stack([draw.standard_normal((2, width, width)) for draw in draws], axis=1)
-    scores = scale * (first - symmetric(first) + share * symmetric(second))
-    return State(tokens, of_scores(scores[:, None], width**-0.5, on_sphere=True))
+    scores = scale * (first - symmetric_part(first) + share * symmetric_part(second))
+    return State(tokens, attention_of_scores(scores[:, None], width**-0.5, on_sphere=True))
 
 
-def random_multi(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
-    """Gaussian tokens and A_h = U_1h U_2h^T as in Proposition 4.2, independent for every seed.
+def random_heads(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
+    """Draw Gaussian tokens and A_h = U_1h U_2h^T as in Proposition 4.2, independent for every seed.
 
     All U_kh in R^{D x D/(2H)} together are the columns of one orthogonal matrix.
 
@@ -238,13 +240,15 @@ def random_multi(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) 
     Returns:
         Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
     """
-    tokens, factors = _orthogonal(seeds, 2 * heads, sizes)
+    tokens, factors = _draw_orthogonal(seeds, 2 * heads, sizes)
     first, second = factors[:, :heads], factors[:, heads:]
-    return State(tokens, _of_factors(first @ second.swapaxes(-1, -2), sizes[1] / heads))
+    beta = (sizes[1] / heads) ** -0.5
+    scores = first @ second.swapaxes(-1, -2)
+    return State(tokens, attention_of_scores(scores, beta, on_sphere=False))
 
 
-def random_symmetric_multi(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
-    """The same with A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1): symmetric, and A_h A_h' = 0.
+def random_symmetric_heads(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
+    """Draw the same with A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1): symmetric, A_h A_h' = 0.
 
     Args:
         seeds: N of them.
@@ -254,21 +258,17 @@ def random_symmetric_multi(seeds: range, heads: int, *, sizes: tuple[int, int] =
     Returns:
         Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
     """
-    tokens, factors = _orthogonal(seeds, heads, sizes)
+    tokens, factors = _draw_orthogonal(seeds, heads, sizes)
     shape = heads, 1, sizes[1] // heads
     draws = (generator(seed, "eigenvalues of the heads") for seed in seeds)
     eigenvalues = np.stack([draw.standard_normal(shape) for draw in draws])
-    return State(
-        tokens, _of_factors(factors * eigenvalues @ factors.swapaxes(-1, -2), sizes[1] / heads)
-    )
+    beta = (sizes[1] / heads) ** -0.5
+    scores = factors * eigenvalues @ factors.swapaxes(-1, -2)
+    return State(tokens, attention_of_scores(scores, beta, on_sphere=False))
 
 
-def _of_factors(scores: Floats, width: float) -> Attention:
-    return of_scores(scores, width**-0.5, on_sphere=False)
-
-
-def _orthogonal(seeds: range, parts: int, sizes: tuple[int, int]) -> tuple[Floats, Floats]:
-    """Tokens [N, S, D] of N(0, 1), and columns [N, parts, D, D/parts] of orthogonal matrices."""
+def _draw_orthogonal(seeds: range, parts: int, sizes: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Draw tokens [N, S, D] and columns [N, parts, D, D/parts] of orthogonal matrices."""
     count, width = sizes
     draws = [generator(seed, "energy of several heads") for seed in seeds]
     tokens = np.stack([draw.standard_normal((count, width)) for draw in draws])
@@ -278,5 +278,5 @@ def _orthogonal(seeds: range, parts: int, sizes: tuple[int, int]) -> tuple[Float
 
 
 def asymmetry(matrix: Floats) -> float:
-    """|M - M^T|_F / |M|_F, 0 if M is symmetric; R_E-multi is the square of its numerator."""
+    """Return |M - M^T|_F / |M|_F, 0 if M is symmetric; R_E-multi is the square of its numerator."""
     return float(np.linalg.norm(matrix - matrix.swapaxes(-1, -2)) / np.linalg.norm(matrix))

@@ -6,7 +6,6 @@ exactly; such null directions are left out by their count, as their round-off is
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,23 +19,14 @@ from transformer_dynamics.recurrent_attention.theory.jacobian import Step
 
 Floats = NDArray[np.float64]
 Map = Callable[[Tensor], Tensor]
-"""Of tokens [..., S, D] to tokens; leading axes do not see each other."""
+"""Map of tokens [..., S, D] to tokens; leading axes do not see each other."""
 
 
-class Largest(NamedTuple):
-    """What power iteration finds."""
-
-    exponent: Tensor
-    """[...] the largest."""
-    change: Tensor
-    """[...] by how much the last iteration raised it."""
-
-
-def along(step: Callable[[Tensor], Step], start: Tensor, loops: int) -> list[Step]:
-    """The steps of a trajectory, one after the other.
+def trajectory_steps(step: Callable[[Tensor], Step], start: Tensor, loops: int) -> list[Step]:
+    """Return the steps of a trajectory; it ends with the first that is not finite.
 
     Args:
-        step: of tokens [..., S, D], such as a partial `jacobian.step`.
+        step: of tokens [..., S, D], such as a partial `step_with_jacobian`.
         start: [..., S, D] X(0), normalised if the model's tokens are.
         loops: T.
 
@@ -46,13 +36,13 @@ def along(step: Callable[[Tensor], Step], start: Tensor, loops: int) -> list[Ste
     if loops < 1:
         raise InputError(f"exponents need at least one step, got {loops}")
     steps = [step(start)]
-    while len(steps) < loops:
+    while len(steps) < loops and steps[-1].is_finite:
         steps.append(step(steps[-1].tokens))
     return steps
 
 
 def mean_exponent(steps: Sequence[Step]) -> Tensor:
-    """Mean of the exponents that are not null, [...].
+    """Return the mean of the exponents that are not null [...].
 
     Their sum is that of the log-volumes by which each step maps the tangent space that the step
     before leads to; for the first that is the complement of its null space. If L spans what is
@@ -76,15 +66,15 @@ def mean_exponent(steps: Sequence[Step]) -> Tensor:
 def leading_exponents(
     steps: Sequence[Step], count: int, *, tolerance: float = 1e-6, width: int | None = None
 ) -> Tensor:
-    """The largest exponents, by block Lanczos iteration: only thin products of the steps are made.
+    """Return the largest exponents, by block Lanczos iteration with thin products of the steps.
 
     From below, the singular values of M V approach those of M = J_T ... J_1, V an orthonormal basis
     of the blocks V_1, M^T M V_1, and so on. In float64 an exponent that is less than the largest by
-    36/T is lost in round-off, see `spectrum`.
+    36/T is lost in round-off, see `exponent_spectrum`.
 
     Args:
         steps: of a trajectory.
-        count: how many; at most n.
+        count: number of exponents, at most n.
         tolerance: stop when a block raises none of them by more.
         width: of a block; by default `count`, and at least 8.
 
@@ -99,57 +89,26 @@ def leading_exponents(
     if not 1 <= count <= size:
         raise InputError(f"{count} exponents were asked for, and there are {size}")
     back = [matrix.mT for matrix in reversed(matrices)]
-    block = basis = _frame(matrices[0], min(size, width or max(8, count)))
-    image, log_scale = _through(matrices, basis)
-    found = _exponents_of(image, log_scale, count, len(steps))
+    block = basis = _initial_frame(matrices[0], min(size, width or max(8, count)))
+    image, log_scale = _push_frame(matrices, basis)
+    found = _image_exponents(image, log_scale, count, len(steps))
     while basis.shape[-1] < size:
         # Householder's reflections: new columns are normal to the basis, even if none are needed.
-        here, _ = _through(back, torch.linalg.qr(image[..., -block.shape[-1] :]).Q)
+        here, _ = _push_frame(back, torch.linalg.qr(image[..., -block.shape[-1] :]).Q)
         wider = torch.linalg.qr(torch.cat([basis, here], dim=-1)).Q
         block = wider[..., basis.shape[-1] :]
         basis = torch.cat([basis, block], dim=-1)
-        there, log_there = _through(matrices, block)
+        there, log_there = _push_frame(matrices, block)
         relative = (log_there - log_scale).exp()[..., None, None]
         image = torch.cat([image, relative * there], dim=-1)
-        before, found = found, _exponents_of(image, log_scale, count, len(steps))
+        before, found = found, _image_exponents(image, log_scale, count, len(steps))
         if bool(((found - before).abs() <= tolerance).all()):
             break
     return found
 
 
-def largest_exponent(
-    flow: Map, start: Tensor, loops: int, *, tolerance: float = 1e-7, most: int = 500
-) -> Largest:
-    """The largest exponent by power iteration v -> (Df)^T (Df) v, without any Jacobian.
-
-    Args:
-        flow: all T steps, f^T.
-        start: [..., S, D] X(0).
-        loops: T.
-        tolerance: stop when an iteration raises none by more.
-        most: iterations.
-    """
-    push, pull = linear(flow, start)
-    (vector,) = _frame(start.flatten(-2).unsqueeze(-1), 1).unbind(dim=-1)
-    vector = torch.unflatten(vector, -1, start.shape[-2:])
-    exponent = torch.full(start.shape[:-2], -torch.inf, dtype=start.dtype)
-    change = torch.full_like(exponent, torch.inf)
-    for _ in range(most):
-        image = push(vector)
-        # A length in log-space: its square could leave the range of numbers.
-        size = image.abs().amax(dim=(-2, -1), keepdim=True)
-        vector = pull(image / size)
-        length = torch.linalg.vector_norm(vector, dim=(-2, -1), keepdim=True)
-        vector = vector / length
-        raised = (size.log() + length.log())[..., 0, 0] / (2 * loops)
-        change, exponent = (raised - exponent).abs(), raised
-        if bool((change <= tolerance).all()):
-            break
-    return Largest(exponent, change)
-
-
-def spectrum(steps: Sequence[Step]) -> Floats:
-    """All exponents of one trajectory that are not null, descending, each to full precision.
+def exponent_spectrum(steps: Sequence[Step]) -> Floats:
+    """Return all exponents that are not null, descending, each to full precision [n - B].
 
     A product of matrices loses what lies 16 digits below its largest singular value. So it is kept
     as Q D R, Q orthonormal, D diagonal and R well-conditioned, by QR with pivots after every step,
@@ -157,9 +116,6 @@ def spectrum(steps: Sequence[Step]) -> Floats:
 
     Args:
         steps: of a trajectory without leading axes; their matrices are in float64.
-
-    Returns:
-        [n - B].
 
     Raises:
         InputError: if the last decomposition fails, as it does for numbers that are not finite.
@@ -190,27 +146,27 @@ def spectrum(steps: Sequence[Step]) -> Floats:
 def long_time_exponents(
     step: Map, start: Tensor, loops: int, count: int, *, skipped: int
 ) -> Tensor:
-    """Exponents of T steps from the growth of a frame that is made orthonormal after every step.
+    """Return exponents from the growth of a frame that every step makes orthonormal again.
 
     They tend to the leading exponents for T -> infinity and differ from them at small T. The first
     steps turn the frame and are not counted.
 
     Args:
-        step: one step.
+        step: from tokens to tokens.
         start: [..., S, D] X(0).
         loops: T.
-        count: how many.
+        count: number of exponents.
         skipped: steps that are not counted, fewer than T.
 
     Returns:
         [..., count] of the other steps.
     """
     shape = start.shape[-2:]
-    frame = _frame(start.flatten(-2).unsqueeze(-1), count)
+    frame = _initial_frame(start.flatten(-2).unsqueeze(-1), count)
     total = torch.zeros((*start.shape[:-2], count), dtype=start.dtype)
     tokens = start
     for index in range(loops):
-        push = vmap(linear(step, tokens)[0], in_dims=-1, out_dims=-1)
+        push = vmap(linear_maps(step, tokens)[0], in_dims=-1, out_dims=-1)
         frame, triangle = torch.linalg.qr(push(torch.unflatten(frame, -2, shape)).flatten(-3, -2))
         tokens = step(tokens)
         if index >= skipped:
@@ -218,19 +174,19 @@ def long_time_exponents(
     return total / (loops - skipped)
 
 
-def _exponents_of(image: Tensor, log_scale: Tensor, count: int, loops: int) -> Tensor:
-    """[..., count] from the singular values of an image [..., n, K] over its scale [...]."""
+def _image_exponents(image: Tensor, log_scale: Tensor, count: int, loops: int) -> Tensor:
+    """Return exponents [..., count] of an image [..., n, K] that is over its scale [...]."""
     values = torch.linalg.svdvals(torch.linalg.qr(image).R)[..., :count]
     short = count - values.shape[-1]
     logs = torch.nn.functional.pad(values, (0, short)).log() + log_scale[..., None]
     return logs / loops
 
 
-def linear(function: Map, at: Tensor) -> tuple[Map, Map]:
-    """The maps v -> J v and u -> J^T u, J the Jacobian of a function at a point.
+def linear_maps(function: Map, at: Tensor) -> tuple[Map, Map]:
+    """Return the maps v -> J v and u -> J^T u, J the Jacobian of a function at a point.
 
-    The first is the transpose of the second, so that backward derivatives are all it takes: the
-    forward ones of PyTorch warn of what they are made with, and know fewer operations.
+    The first is the transpose of the second, so that backward derivatives are enough: PyTorch's
+    forward ones warn of what they are made with, and know fewer operations.
 
     Args:
         function: of tokens [..., S, D].
@@ -242,7 +198,7 @@ def linear(function: Map, at: Tensor) -> tuple[Map, Map]:
 
 
 def null_space(step: Step) -> Tensor:
-    """[..., n, B] orthonormal basis of what a step's Jacobian takes to zero.
+    """Return an orthonormal basis [..., n, B] of the null space of a step's Jacobian.
 
     (J + L L^T) v = L c has J v = 0, as J leads nowhere along L.
     """
@@ -254,8 +210,8 @@ def null_space(step: Step) -> Tensor:
     return basis
 
 
-def _frame(like: Tensor, width: int) -> Tensor:
-    """[..., n, width] the same orthonormal vectors every time, for leading axes and n of `like`."""
+def _initial_frame(like: Tensor, width: int) -> Tensor:
+    """Return the same orthonormal vectors every time, [..., n, width] for axes like `like`."""
     random = torch.Generator().manual_seed(0)
     size = like.shape[-2]
     drawn = torch.randn(size, width, generator=random, dtype=torch.float64).to(like.dtype)
@@ -263,8 +219,8 @@ def _frame(like: Tensor, width: int) -> Tensor:
     return basis.expand(*like.shape[:-2], size, width)
 
 
-def _through(matrices: Sequence[Tensor], frame: Tensor) -> tuple[Tensor, Tensor]:
-    """The image of a frame, divided by a number for every trajectory, and that number's log."""
+def _push_frame(matrices: Sequence[Tensor], frame: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the image of a frame over a scale [...], and the logarithm of that scale."""
     log_scale = torch.zeros(frame.shape[:-2], dtype=frame.dtype)
     for matrix in matrices:
         frame = matrix @ frame

@@ -15,7 +15,7 @@ Map = Callable[[Tensor], Tensor]
 def largest_singular_value(
     push: Map, pull: Map, start: Tensor, tolerance: float = 1e-6, most: int = 500
 ) -> float:
-    """Lanczos iteration on J^T J, every vector made normal to all before.
+    """Return s by Lanczos iteration on J^T J, every vector made normal to all before.
 
     Args:
         push: v -> J v.
@@ -23,10 +23,7 @@ def largest_singular_value(
         start: a vector of any shape, which decides nothing but the number of iterations.
         tolerance: it ends when |J^T J v - s^2 v| <= tolerance s^2, so that J has a singular value
             whose square is as near to s^2; s^2 itself is far nearer, to second order.
-        most: iterations.
-
-    Returns:
-        s.
+        most: number of iterations.
 
     Raises:
         InputError: if it takes more iterations, or meets what is not finite.

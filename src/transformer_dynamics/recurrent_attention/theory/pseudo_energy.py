@@ -11,7 +11,8 @@ and with attention P_h held still, as (93) has it, only the values are left:
 
     (sum_h P_h (x) (W^V_h W^O_h)^T) vec X = vec MSA
 
-Tokens X are [..., S, D], vec X is row-major, matrices are [..., S D, S D].
+Tokens X are [..., S, D], vec X is row-major, matrices are [..., S D, S D]. P_h are [..., H, S, S],
+W^V_h W^O_h are [..., H, D, D]. Arguments of attention are those of `attention.py`.
 Leading axes are those of tokens alone: weights are those of one model.
 """
 
@@ -22,106 +23,62 @@ from scipy.linalg import eigh
 from torch import Tensor
 
 from replication.base.errors import InputError
-from transformer_dynamics.recurrent_attention.attention import Weights, attention
-from transformer_dynamics.recurrent_attention.theory.jacobian import columns, rows
+from transformer_dynamics.recurrent_attention.theory.attention import Weights, attention
+from transformer_dynamics.recurrent_attention.theory.jacobian import head_columns, head_rows
 
 
 def pseudo_energy(tokens: Tensor, drive: Tensor) -> Tensor:
-    """E_pseudo = -Tr(X^T Y).
-
-    Args:
-        tokens: X [..., S, D].
-        drive: Y [..., S, D].
-
-    Returns:
-        [...].
-    """
+    """Return E_pseudo = -Tr(X^T Y) [...] of tokens X and their drive Y [..., S, D]."""
     return -(tokens * drive).sum(dim=(-2, -1))
 
 
-def along_tokens(
+def jacobian_along_tokens(
     tokens: Tensor, weights: Weights, heads: int, beta: float
 ) -> tuple[Tensor, Tensor]:
-    """MSA(X), and its Jacobian times vec X, which is vec MSA + 2 d vec MSA/d log beta.
-
-    Args:
-        tokens: X [..., S, D].
-        weights: of attention.
-        heads: H.
-        beta: inverse temperature.
-
-    Returns:
-        [..., S, D] both.
-    """
+    """Return MSA(X), and its Jacobian times vec X, which is vec MSA + 2 d vec MSA/d log beta."""
     attended = attention(tokens, weights, heads, beta)
-    return attended, attended + 2 * by_log_beta(tokens, weights, heads, beta)
+    return attended, attended + 2 * log_beta_derivative(tokens, weights, heads, beta)
 
 
-def by_log_beta(tokens: Tensor, weights: Weights, heads: int, beta: float) -> Tensor:
-    """The derivative d MSA/d log beta.
+def log_beta_derivative(tokens: Tensor, weights: Weights, heads: int, beta: float) -> Tensor:
+    """Return the derivative d MSA/d log beta [..., S, D].
 
     With scores s_ij = beta x_i W^Q_h W^K_h^T x_j^T, that of P_ij is P_ij (s_ij - sum_k P_ik s_ik).
-
-    Args:
-        tokens: X [..., S, D].
-        weights: of attention.
-        heads: H.
-        beta: inverse temperature.
-
-    Returns:
-        [..., S, D].
     """
     query, key, value = (
-        tokens.unsqueeze(-3) @ columns(weight, heads)
+        tokens.unsqueeze(-3) @ head_columns(weight, heads)
         for weight in (weights.query, weights.key, weights.value)
     )
     scores = beta * query @ key.mT
     shares = torch.softmax(scores, dim=-1)
     change = shares * (scores - (shares * scores).sum(dim=-1, keepdim=True))
-    return (change @ value @ rows(weights.output, heads)).sum(dim=-3)
+    return (change @ value @ head_rows(weights.output, heads)).sum(dim=-3)
 
 
-def cosine(first: Tensor, second: Tensor) -> Tensor:
-    """Cosine of the angle between vec of two matrices [..., S, D]; [...]."""
+def cosine_similarity(first: Tensor, second: Tensor) -> Tensor:
+    """Return the cosine of the angle between vec of two matrices [..., S, D]; [...]."""
     return torch.cosine_similarity(first.flatten(-2), second.flatten(-2), dim=-1)
 
 
-def frozen(tokens: Tensor, shares: Tensor, mixed: Tensor) -> Tensor:
-    """sum_h P_h X W^V_h W^O_h with given P_h: MSA(X) if they are those of X.
-
-    Args:
-        tokens: X [..., S, D].
-        shares: P_h [..., H, S, S].
-        mixed: W^V_h W^O_h [..., H, D, D].
-
-    Returns:
-        [..., S, D].
-    """
+def frozen_attention(tokens: Tensor, shares: Tensor, mixed: Tensor) -> Tensor:
+    """Return sum_h P_h X W^V_h W^O_h with given P_h [..., S, D]: MSA(X) if they are those of X."""
     return (shares @ tokens.unsqueeze(-3) @ mixed).sum(dim=-3)
 
 
 def frozen_jacobian(shares: Tensor, mixed: Tensor) -> Tensor:
-    """sum_h P_h (x) (W^V_h W^O_h)^T: (93) with the P_h of the moment, (94) with those at t = 0.
+    """Return sum_h P_h (x) (W^V_h W^O_h)^T: (93) with P_h of the moment, (94) with those at t = 0.
 
-    Args:
-        shares: P_h [..., H, S, S].
-        mixed: W^V_h W^O_h [..., H, D, D].
-
-    Returns:
-        [..., S D, S D], what `frozen` does to vec X.
+    The matrix [..., S D, S D] does to vec X what `frozen_attention` does.
     """
     return torch.einsum("...hij,...hed->...idje", shares, mixed).flatten(-2).flatten(-3, -2)
 
 
-def leading(jacobian: Tensor, share: float) -> Tensor:
-    """The leading directions of S = J + J^T: orthonormal eigenvectors of the largest eigenvalues.
+def leading_directions(jacobian: Tensor, share: float) -> Tensor:
+    """Return orthonormal eigenvectors of the largest eigenvalues of S = J + J^T [S D, K].
 
     Args:
         jacobian: J [S D, S D].
-        share: of all S D directions those that lead, rounded down.
-
-    Returns:
-        [S D, K].
+        share: K as a part of all S D directions, rounded down.
 
     Raises:
         InputError: if so small a share of so few directions is none.
@@ -138,7 +95,7 @@ def leading(jacobian: Tensor, share: float) -> Tensor:
 
 
 def contribution(tokens: Tensor, basis: Tensor) -> float:
-    """Share of |vec X|^2 in the span of some directions.
+    """Return the share of |vec X|^2 in the span of some directions.
 
     Args:
         tokens: X [S, D].

@@ -9,45 +9,45 @@ it. With unequal omega that length is a mean over planes, and fast planes are no
 import torch
 from torch import Tensor
 
-from transformer_dynamics.recurrent_attention.models import rotated
-from transformer_dynamics.recurrent_attention.theory.jacobian import Step, after_normalisation
+from transformer_dynamics.recurrent_attention.theory.jacobian import Step, normalised_step
+from transformer_dynamics.recurrent_attention.theory.recurrence import rotate_pairs
 
 
-def rotation(frequencies: Tensor) -> Tensor:
-    """Omega [2K, 2K] of pairs of channels (x_1, x_2) -> omega (x_2, -x_1), omega [K]."""
+def rotation_matrix(frequencies: Tensor) -> Tensor:
+    """Return Omega [2K, 2K] of pairs of channels (x_1, x_2) -> omega (x_2, -x_1), omega [K]."""
     of_channels = frequencies.repeat_interleave(2)
-    return of_channels.unsqueeze(-1) * rotated(torch.eye(len(of_channels)).to(frequencies)).mT
+    return of_channels.unsqueeze(-1) * rotate_pairs(torch.eye(len(of_channels)).to(frequencies)).mT
 
 
 def rotation_step(tokens: Tensor, frequencies: Tensor, eta: float, *, normalised: bool) -> Step:
-    """X' = Pi(X + eta Omega X), or X + eta Omega X, of one oscillator of dimension D = 2K.
+    """Return X' = Pi(X + eta Omega X), or X + eta Omega X, of one oscillator of dimension D = 2K.
 
     Args:
         tokens: [..., 1, D].
         frequencies: [K] omega of every plane.
-        eta: how far a step goes.
+        eta: size of a step.
         normalised: whether there is a Pi.
     """
     width = tokens.shape[-1]
-    linear = torch.eye(width).to(tokens) + eta * rotation(frequencies)
+    linear = torch.eye(width).to(tokens) + eta * rotation_matrix(frequencies)
     linear = linear.expand(*tokens.shape[:-2], width, width)
     ahead = tokens @ linear.mT
     if not normalised:
         return Step(ahead, linear, linear[..., :0])
-    return after_normalisation(ahead, linear, width)
+    return normalised_step(ahead, linear, width)
 
 
 def spectral_radius(matrix: Tensor) -> Tensor:
-    """[...] the largest |lambda| of matrices [..., n, n]."""
+    """Return the largest |lambda| [...] of matrices [..., n, n]."""
     values: Tensor = torch.linalg.eigvals(matrix)
     return values.abs().amax(dim=-1)
 
 
 def plane_eigenvalue(eta: float, omega: float, mean_square: float | None = None) -> complex:
-    """The eigenvalue of positive imaginary part of a plane that does not see x.
+    """Return the eigenvalue of positive imaginary part of a plane that does not see x.
 
     Args:
-        eta: how far a step goes.
+        eta: size of a step.
         omega: the plane's own.
         mean_square: sum over planes of omega_k^2 |x_k|^2, which is omega_1^2 for an x that lies in
             the first plane; without it there is no normalisation.

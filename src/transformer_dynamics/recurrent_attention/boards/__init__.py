@@ -1,1 +1,0 @@
-"""Sudoku boards with one solution."""

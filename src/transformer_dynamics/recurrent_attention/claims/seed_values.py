@@ -1,0 +1,115 @@
+"""Values of trained conditions by seed, of which claims take differences.
+
+Conditions share boards and noise, and a seed's batches, so that differences are taken by seed.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
+from replication.study.contrasts import change_along
+from transformer_dynamics.recurrent_attention.settings.metrics import (
+    OUT,
+    Accuracy,
+    Exponents,
+    MetricJob,
+)
+from transformer_dynamics.recurrent_attention.settings.training import TrainJob
+
+AccuracyOf = Measured[MetricJob[Accuracy]]
+"""Metric `accuracy` of a condition."""
+ExponentsOf = Measured[MetricJob[Exponents]]
+"""Metric `exponents` of a condition."""
+MODEL_NAMES = {"itrsa": "ItrSA", "akorn": "AKOrN", "symmetric": "symmetric SA"}
+"""Names of kinds of models in cells."""
+
+
+def model_name(measured: Measured[MetricJob[Any]]) -> str:
+    """Return kind and N of a model, such as `AKOrN, N=4`."""
+    model = measured.job.train.model
+    return f"{MODEL_NAMES[model.kind]}, N={model.block}"
+
+
+def condition_name(train: TrainJob) -> str:
+    """Return kind, N and other differences of a condition: `AKOrN, N=8, spectral 0.001`."""
+    model, penalty = train.model, train.penalty
+    kind = MODEL_NAMES[model.kind]
+    parts = [kind if model.normalised else f"{kind} without norm", f"N={model.block}"]
+    if model.projections != "free":
+        parts.append(f"H={model.heads}, {model.projections}")
+    if penalty:
+        parts.append(f"{penalty.kind} {penalty.strength:g}")
+    if model.embedding is not None:
+        parts.append(f"embeddings of size {model.embedding:g}")
+    return ", ".join(parts)
+
+
+def seed_rows(cells: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
+    """Return evidence with a row per cell and seed, in the order of the cells.
+
+    Args:
+        cells: name and values [seed] of each; values may be NaN.
+    """
+    tables = [
+        pd.DataFrame({"cell": name, "seed": each.index, "value": each.to_numpy(np.float64)})
+        for name, each in cells
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def changes_along(level: str, cells: Iterable[tuple[str, float, pd.Series]]) -> pd.DataFrame:
+    """Return the change of values along the logarithm of a level, by cell and seed.
+
+    Args:
+        level: name of the level.
+        cells: name, level and values [seed] of each.
+    """
+    tables = [
+        values.to_frame("value").assign(cell=name, **{level: at}) for name, at, values in cells
+    ]
+    return change_along(pd.concat(tables).reset_index(), level)
+
+
+def accuracy_after(measured: AccuracyOf, loops: int, split: str = OUT) -> pd.Series:
+    """Return the share of solved boards after T loops [seed].
+
+    Raises:
+        UnmeasurableError: if T was not measured.
+    """
+    table = measured.table
+    found = table[(table["split"] == split) & (table["loops"] == loops)]
+    if found.empty:
+        raise UnmeasurableError(f"accuracy {split} after {loops} loops was not measured")
+    return found.set_index("seed")["solved"]
+
+
+def final_accuracy(measured: AccuracyOf) -> pd.Series:
+    """Return the accuracy out of distribution after the most loops that were measured [seed]."""
+    return accuracy_after(measured, max(measured.job.settings.loops))
+
+
+def trained_loops(measured: AccuracyOf) -> int:
+    """Return T of training."""
+    return measured.job.train.training.loops
+
+
+def accuracies_from_training(measured: AccuracyOf, split: str = OUT) -> pd.DataFrame:
+    """Return the accuracy after as many loops as in training and after more [seed, T].
+
+    Raises:
+        UnmeasurableError: if fewer than two such T were measured.
+    """
+    loops = sorted(each for each in measured.job.settings.loops if each >= trained_loops(measured))
+    if len(loops) < 2:
+        raise UnmeasurableError("accuracy was not measured after more loops than in training")
+    return pd.DataFrame({each: accuracy_after(measured, each, split) for each in loops})
+
+
+def mean_over_conditions(series: Sequence[pd.Series]) -> pd.Series:
+    """Return the mean over conditions [seed]; NaN where one of them lacks the seed."""
+    mean: pd.Series = pd.concat(list(series), axis=1).mean(axis=1, skipna=False)
+    return mean

@@ -1,0 +1,131 @@
+"""Finite-time Lyapunov exponents of trained models."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from math import floor, log, nan
+from typing import NamedTuple
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from replication.study.contract import Run
+from transformer_dynamics.recurrent_attention.metrics.trained_models import (
+    SPLIT,
+    Boards,
+    BoardTensors,
+    initial_conditions,
+    run_parameters,
+    seed_parameters,
+    select_boards,
+)
+from transformer_dynamics.recurrent_attention.settings.metrics import Exponents, MetricJob
+from transformer_dynamics.recurrent_attention.settings.models import Network
+from transformer_dynamics.recurrent_attention.theory.exponents import (
+    leading_exponents,
+    long_time_exponents,
+    mean_exponent,
+    trajectory_steps,
+)
+from transformer_dynamics.recurrent_attention.theory.jacobian import Step, step_with_jacobian
+from transformer_dynamics.recurrent_attention.theory.recurrence import (
+    Parameters,
+    effective_weights,
+    next_tokens,
+)
+
+LARGEST_SINGLE = log(torch.finfo(torch.float32).max)
+"""Logarithm of the largest number of float32."""
+
+
+class BoardExponents(NamedTuple):
+    """Exponents along one board."""
+
+    max: float
+    """Largest exponent."""
+    leading: float
+    """Mean of the largest few."""
+    nonnull: float
+    """Mean of all that are not null."""
+    finite: bool
+    """True if float64 holds the trajectory and its Jacobians."""
+    float32_finite: bool
+    """True if float32 holds the tokens and alpha_1 = s_1^2 (B.3)."""
+
+
+def measure(job: MetricJob[Exponents], runs: Iterable[Run], data: Sequence[Boards]) -> pd.DataFrame:
+    """Return exponents of every seed and board, lambda_i = (1/T) ln s_i, in float64.
+
+    s_i are the singular values of the product of the Jacobians of T steps, which begin at X_0.
+
+    Returns:
+        Columns seed, board, max, leading and nonnull (means of the largest `leading`, and
+        of all that are not null), finite and float32_finite (true if those types can hold them),
+        and long (the largest of `long` steps, by QR; NaN but for each seed's first board).
+        Exponents that float64 cannot hold are NaN.
+    """
+    (boards,) = data
+    model, rows = job.train.model, []
+    shown = select_boards(boards, SPLIT, job.settings.boards)
+    for run in runs:
+        parameters = run_parameters(run, torch.float64)
+        long = largest_long_exponents(
+            model, parameters, BoardTensors(*(part[:1] for part in shown)), job.settings
+        )
+        for (seed, own), largest in zip(seed_parameters([run]), long, strict=True):
+            inputs, start = initial_conditions(model, own, shown)
+            weights = effective_weights(model, own)
+            for board in range(job.settings.boards):
+                step = partial(step_with_jacobian, model, own, weights, inputs=inputs[board])
+                found = finite_time_exponents(
+                    step, start[board], job.settings.steps, job.settings.leading
+                )
+                rows.append((seed, board, *found, largest if board == 0 else nan))
+    return pd.DataFrame(rows, columns=["seed", "board", *BoardExponents._fields, "long"])
+
+
+def finite_time_exponents(
+    step: Callable[[Tensor], Step], start: Tensor, loops: int, leading: int
+) -> BoardExponents:
+    """Return the exponents of T steps.
+
+    Args:
+        step: from tokens to a step with its Jacobian.
+        start: X_0 [S, D].
+        loops: T.
+        leading: number of the largest that are averaged.
+    """
+    steps = trajectory_steps(step, start, loops)
+    if not steps[-1].is_finite:
+        return BoardExponents(nan, nan, nan, finite=False, float32_finite=False)
+    largest = leading_exponents(steps, leading)
+    highest = float(largest[0])
+    in_single = 2 * loops * highest <= LARGEST_SINGLE and all(
+        bool(torch.isfinite(each.tokens.float()).all()) for each in steps
+    )
+    return BoardExponents(
+        highest, float(largest.mean()), float(mean_exponent(steps)), True, in_single
+    )
+
+
+@torch.no_grad()
+def largest_long_exponents(
+    model: Network, parameters: Parameters, shown: BoardTensors, settings: Exponents
+) -> list[float]:
+    """Return the largest exponent of many steps along one board [seed].
+
+    Args:
+        model: kind and sizes.
+        parameters: the seed first.
+        shown: one board.
+        settings: number of steps, and share of them that does not count.
+
+    Returns:
+        NaN where tokens leave the range of float64.
+    """
+    inputs, start = initial_conditions(model, parameters, shown)
+    weights = effective_weights(model, parameters)
+    step = partial(next_tokens, model, parameters, weights, inputs=inputs)
+    skipped = floor(settings.skipped * settings.long)
+    found = long_time_exponents(step, start, settings.long, count=1, skipped=skipped)
+    return [float(value) for value in found.flatten()]
