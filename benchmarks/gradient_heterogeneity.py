@@ -21,17 +21,18 @@ from benchmarks.turns import ROUNDS, Compared, compared
 from replication.plan.configuration import configure
 from replication.study.contract import Experiment, find_studies
 from transformer_dynamics.encoders.head import drawn_head
-from transformer_dynamics.gradient_heterogeneity import heads
-from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of
-from transformer_dynamics.gradient_heterogeneity.curvature import (
+from transformer_dynamics.gradient_heterogeneity.data.batches import batch_indices, slice_indices
+from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadOptimiser, HeadsJob
+from transformer_dynamics.gradient_heterogeneity.settings.measuring import PairJob
+from transformer_dynamics.gradient_heterogeneity.theory.curvature import (
     Loss,
     Product,
     block_product,
     largest_eigenvalue,
 )
-from transformer_dynamics.gradient_heterogeneity.head_settings import HeadOptimiser, HeadsJob
-from transformer_dynamics.gradient_heterogeneity.measured_settings import PairJob
-from transformer_dynamics.gradient_heterogeneity.tiny import masked_net
+from transformer_dynamics.gradient_heterogeneity.training import heads
+from transformer_dynamics.gradient_heterogeneity.training.record import recorded_steps
+from transformer_dynamics.gradient_heterogeneity.training.small_transformers import masked_network
 
 SETS = {"c6": (6, 5452), "c150": (150, 15_000)}
 """Classes and training samples of the smallest and the largest task."""
@@ -85,7 +86,7 @@ def made_up(classes: int, number: int, width: int) -> tuple[Arrays, Arrays]:
 
 
 def one_after_the_other(
-    job: HeadsJob, seed: int, known: heads.Samples, batches: Mapping[int, Sequence[Tensor]]
+    job: HeadsJob, seed: int, known: heads.HeadSamples, batches: Mapping[int, Sequence[Tensor]]
 ) -> NDArray[np.float64]:
     """What `heads.train` has of a seed, [optimiser, batch size, point, ...].
 
@@ -95,9 +96,9 @@ def one_after_the_other(
         known: samples.
         batches: of every size those of all steps.
     """
-    kept = set(points(job.steps, job.points).tolist())
-    judged = torch.from_numpy(slice_of(job.slice, len(known.labels)))
-    part = heads.Samples(known.features[judged], known.labels[judged], known.classes)
+    kept = set(recorded_steps(job.steps, job.points).tolist())
+    judged = torch.from_numpy(slice_indices(job.slice, len(known.labels)))
+    part = heads.HeadSamples(known.features[judged], known.labels[judged], known.classes)
     start = drawn_head(known.classes, known.features.shape[1], seed, job.head_deviation)
     found = []
     for optimiser, size in product(job.optimisers, job.batch_sizes):
@@ -108,7 +109,7 @@ def one_after_the_other(
         for step in range(job.steps + 1):
             if step in kept:
                 looked = {name: each.detach() for name, each in linear.named_parameters()}
-                rows.append(heads.look(looked, part))
+                rows.append(heads.record_heads(looked, part))
             if step < job.steps:
                 batch = batches[size][step]
                 loss = nn.functional.cross_entropy(
@@ -133,10 +134,12 @@ def trained_heads(
         rounds: how often each way is timed.
         seed: of start and batches.
     """
-    known = heads.samples(*data, job.classes, torch.device("cpu"))
+    known = heads.head_samples(*data, job.classes, torch.device("cpu"))
     number = len(known.labels)
     batches = {
-        size: [torch.from_numpy(batch_of(seed, step, size, number)) for step in range(job.steps)]
+        size: [
+            torch.from_numpy(batch_indices(seed, step, size, number)) for step in range(job.steps)
+        ]
         for size in job.batch_sizes
     }
     count = len(job.optimisers) * len(job.batch_sizes)
@@ -176,7 +179,7 @@ def curvatures(job: PairJob, words: int, rounds: int = ROUNDS) -> Compared:
     random = np.random.default_rng(0)
     stream = np.minimum(random.zipf(1.3, size=words) + 3, job.words - 1).astype(np.int32)
     data = {"words": np.arange(job.words), "stream": stream}
-    net = masked_net(job.net, job.masking, 1, data)
+    net = masked_network(job.net, job.masking, 1, data)
     batch = net.train.take(np.arange(job.measuring.size))
     layers = (0, job.shape.depth - 1)
     names = [f"{layer}.{name}" for layer in layers for name in TENSORS]

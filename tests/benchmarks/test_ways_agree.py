@@ -17,8 +17,8 @@ from benchmarks import (
 )
 from replication.study.contract import find_studies
 from transformer_dynamics.encoders.made_up import SIZES
-from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
-from transformer_dynamics.gradient_heterogeneity.measured_settings import PairJob
+from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
+from transformer_dynamics.gradient_heterogeneity.settings.measuring import PairJob
 
 SHAPE = {"placement": "pre", "depth": 2, "width": 16, "length": 8}
 TRAINING = {

@@ -5,7 +5,8 @@ import gzip
 import numpy as np
 
 from replication.base.random_streams import generator
-from transformer_dynamics.gradient_heterogeneity.net_settings import SOURCES, Shape
+from transformer_dynamics.gradient_heterogeneity.settings.data import SOURCES
+from transformer_dynamics.gradient_heterogeneity.settings.networks import Shape
 
 TEXT = """
  = A heading =

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from replication.base.random_streams import generator
-from transformer_dynamics.gradient_heterogeneity.nets import Block, Net
+from transformer_dynamics.gradient_heterogeneity.training.networks import Block, Network
 
 SHAPES = {
     "table": (7, 5), "matrix": (5, 5), "matrix_bias": (5,), "head": (3, 5), "head_bias": (3,),
@@ -49,7 +49,7 @@ def logits(parameters, batch, training=False):
 def net(seed=0, dropout=False, scale=1.0):
     random = generator(seed, "network")
     start = {name: torch.from_numpy(random.normal(0, scale, SHAPES[name])) for name in SHAPES}
-    return Net(
+    return Network(
         forward=lambda theta, batch, training: logits(theta, batch, training and dropout),
         start=start,
         blocks=dict(BLOCKS),

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from transformer_dynamics.gradient_heterogeneity.curvature import (
+from transformer_dynamics.gradient_heterogeneity.theory.curvature import (
     RELEASED,
     Iteration,
     block_product,

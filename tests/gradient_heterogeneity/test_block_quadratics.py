@@ -17,7 +17,7 @@ SHARES = (0.1, 1.0, 3.0)
 
 def drawn(count, scope, **kind):
     random = generator(0, scope)
-    return (quadratics.draw(random, **kind) for _ in range(count))
+    return (quadratics.draw_quadratic(random, **kind) for _ in range(count))
 
 
 def test_no_step_gains_less_than_the_bound():
@@ -48,7 +48,7 @@ def test_best_rate_and_decrease_are_the_bounds_maximum():
 
 
 def test_direction_curvatures_are_those_of_the_methods():
-    q = quadratics.draw(generator(3, "curvatures"), coupled=False)
+    q = quadratics.draw_quadratic(generator(3, "curvatures"), coupled=False)
     q = replace(q, gradient=np.arange(1.0, len(q.gradient) + 1))
     h, norms = q.curvatures, np.sqrt(q.squares(q.gradient))
     by_gradient = heterogeneity.gradient_weighted(norms, h)
@@ -65,7 +65,9 @@ def test_direction_curvatures_are_those_of_the_methods():
 def test_isotropic_blocks_and_the_coupled_pair_reach_the_bound():
     random = generator(5, "tight")
     sizes = np.array([1, 4, 9])
-    isotropic = quadratics.isotropic(np.array([5.0, 0.1, 1.0]), sizes, random.normal(size=14))
+    isotropic = quadratics.isotropic_quadratic(
+        np.array([5.0, 0.1, 1.0]), sizes, random.normal(size=14)
+    )
     pair = quadratics.coupled_pair(np.array([2.0, 0.5]), 0.7)
     assert pair.coupling == pytest.approx(0.7, rel=1e-12)
     for q in (isotropic, pair):
@@ -93,7 +95,7 @@ def test_the_cubic_term_covers_a_hessian_that_changes():
 
 
 def test_without_curvature_no_rate_is_best():
-    flat = quadratics.isotropic(np.zeros(2), np.array([1, 1]), np.ones(2))
+    flat = quadratics.isotropic_quadratic(np.zeros(2), np.array([1, 1]), np.ones(2))
     with pytest.raises(InputError, match="no rate"):
         quadratics.best_rate(flat, flat.gradient)
     with pytest.raises(InputError, match="no best rate"):
@@ -139,7 +141,7 @@ def test_a_change_of_scale_is_one_of_rates():
     for q in drawn(50, "scales"):
         random = generator(len(q.gradient), "scale")
         s = np.exp(random.normal(size=len(q.sizes)))
-        scaled, full = q.rescaled(s), np.repeat(s, q.sizes)
+        scaled, full = q.rescale(s), np.repeat(s, q.sizes)
         assert scaled.curvatures == pytest.approx(s**2 * q.curvatures, rel=1e-9, abs=1e-12)
         for method, rates in (("gradient", full**2), ("sign", full)):
             inner = -0.01 * scaled.direction(method)
@@ -153,9 +155,11 @@ def test_signs_stall_where_the_bound_ends():
     h = np.repeat(np.array([0.1, 1.0, 8.0]), [30, 10, 5])
     eta = 1e-3
     level = quadratics.stall_level(h, eta)
-    found = quadratics.stalled(h, random.normal(size=45), eta, 6000)
+    found = quadratics.stalled_gradient(h, random.normal(size=45), eta, 6000)
     assert found == pytest.approx(level, rel=1e-9)
-    q = quadratics.isotropic(np.array([0.1, 1.0, 8.0]), np.array([30, 10, 5]), np.full(45, level))
+    q = quadratics.isotropic_quadratic(
+        np.array([0.1, 1.0, 8.0]), np.array([30, 10, 5]), np.full(45, level)
+    )
     assert quadratics.sure_decrease(q, np.ones(45), eta) == pytest.approx(0, abs=1e-15)
     # Gradient descent at the same rate goes on to zero.
     assert abs((1 - 0.1 * eta) ** 200_000) < 1e-8
@@ -164,7 +168,7 @@ def test_signs_stall_where_the_bound_ends():
 def noisy(count):
     random = generator(0, "noise")
     for _ in range(count):
-        q = quadratics.draw(random)
+        q = quadratics.draw_quadratic(random)
         yield q, np.exp(2 * random.normal(size=len(q.gradient))), int(random.integers(1, 65))
 
 
@@ -172,7 +176,8 @@ def test_no_noisy_step_gains_less_on_average():
     for q, deviations, batch in noisy(DRAWS):
         g = q.gradient
         by_markov, by_cantelli = (
-            noise.wrong_sign(g, deviations, batch, name) for name in ("Markov", "Cantelli")
+            noise.wrong_sign_probability(g, deviations, batch, name)
+            for name in ("Markov", "Cantelli")
         )
         assert np.all(by_cantelli <= by_markov)
         for share in SHARES:
@@ -190,12 +195,12 @@ def test_no_noisy_step_gains_less_on_average():
 def test_the_average_start_has_half_of_markovs_constant():
     for q, deviations, batch in noisy(100):
         g, spread = np.abs(q.gradient), deviations / np.sqrt(batch)
-        wrong = noise.wrong_sign(g, deviations, batch, "Cantelli")
+        wrong = noise.wrong_sign_probability(g, deviations, batch, "Cantelli")
         assert np.all(2 * g * wrong <= spread * (1 + 1e-12))
 
 
 def test_averages_are_those_of_drawn_noise():
-    q = quadratics.draw(generator(8, "sampled"))
+    q = quadratics.draw_quadratic(generator(8, "sampled"))
     random = generator(9, "samples")
     deviations, batch, count = np.full(len(q.gradient), 0.7), 4, 40_000
     spread = deviations / np.sqrt(batch)
@@ -210,6 +215,6 @@ def test_averages_are_those_of_drawn_noise():
 
 def test_gradients_of_two_values_reach_cantellis_bound():
     """0 and 2 with equal odds, of mean and deviation 1: half of the batches of one have no sign."""
-    found = noise.wrong_sign(np.array([1.0]), np.array([1.0]), 1, "Cantelli")
+    found = noise.wrong_sign_probability(np.array([1.0]), np.array([1.0]), 1, "Cantelli")
     assert found[0] == 0.5
-    assert noise.wrong_sign(np.array([1.0]), np.array([1.0]), 1, "Markov")[0] == 1
+    assert noise.wrong_sign_probability(np.array([1.0]), np.array([1.0]), 1, "Markov")[0] == 1

@@ -6,7 +6,7 @@ from declared import CLAIMS, STUDY, evidence, said, verdict
 
 from replication.base.tables import read_csv
 from replication.judge.judgement import Judged, judge
-from transformer_dynamics.gradient_heterogeneity.claims import drifts, noisy_steps, quadratics
+from transformer_dynamics.gradient_heterogeneity.claims import drift_laws, noisy_steps, quadratics
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity, noise
 from transformer_dynamics.gradient_heterogeneity.theory.quadratics import curvature_along
 
@@ -80,18 +80,18 @@ def test_noise_of_batches(monkeypatch):
     monkeypatch.setattr(noisy_steps, "SAMPLED", 4)
     assert verdict("T9", {}) == "verified"
     assert verdict("T10", {}) == "verified"
-    mean, wrong_sign = noise.sign_mean, noise.wrong_sign
+    mean, wrong_sign = noise.sign_mean, noise.wrong_sign_probability
     # A batch counts as one sample, or no sign is wrong.
     monkeypatch.setattr(noise, "sign_mean", lambda q, eta, s, m: mean(q, eta, s, 1))
     assert "fails" in said("T10", {})
     monkeypatch.setattr(noise, "sign_mean", mean)
-    monkeypatch.setattr(noise, "wrong_sign", lambda *given: 0 * wrong_sign(*given))
+    monkeypatch.setattr(noise, "wrong_sign_probability", lambda *given: 0 * wrong_sign(*given))
     assert "fails" in said("T9", {})
 
 
 def test_laws_of_drift(monkeypatch):
     # Draws of batches are those of a generator, and the same for right and wrong laws.
-    once, simulated = {}, drifts.simulated_drift
+    once, simulated = {}, drift_laws.simulated_drift
 
     def simulate(classes, batch, beta, *given):
         key = classes, batch, beta
@@ -99,13 +99,13 @@ def test_laws_of_drift(monkeypatch):
             once[key] = simulated(*key, *given)
         return once[key]
 
-    monkeypatch.setattr(drifts, "simulated_drift", simulate)
+    monkeypatch.setattr(drift_laws, "simulated_drift", simulate)
     assert verdict("T4", {}) == "verified"
     assert verdict("T5", {}) == "verified"
-    monkeypatch.setattr(drifts, "uniform_drift", lambda c, m: 1 - 2 * (1 - 1 / c) ** (m + 1))
+    monkeypatch.setattr(drift_laws, "uniform_drift", lambda c, m: 1 - 2 * (1 - 1 / c) ** (m + 1))
     assert "fails" in said("T4", {})
-    right = drifts.averaged_drift
-    monkeypatch.setattr(drifts, "averaged_drift", lambda c, m, beta: right(c, m, beta / 2))
+    right = drift_laws.averaged_drift
+    monkeypatch.setattr(drift_laws, "averaged_drift", lambda c, m, beta: right(c, m, beta / 2))
     assert "fails" in said("T5", {})
 
 
@@ -113,14 +113,14 @@ def test_released_rates():
     def verdict_on(number, table):
         return judge([Judged(number, CLAIMS[number].test, table)])[number].verdict
 
-    found = drifts.matched_rates(RELEASED)
+    found = drift_laws.matched_rates(RELEASED)
     assert len(found) == len(RELEASED) == 11
     assert found["value"].round(6).value_counts().to_dict() == {1.0: 6, 10.0: 5}
     assert verdict_on("E1", found) == "does not hold"
-    assert verdict_on("E1", drifts.matched_rates(RELEASED.assign(signsgd=RELEASED["signum"]))) == (
-        "verified"
-    )
-    alone = drifts.division_by_momentum()
+    assert verdict_on(
+        "E1", drift_laws.matched_rates(RELEASED.assign(signsgd=RELEASED["signum"]))
+    ) == ("verified")
+    alone = drift_laws.division_by_momentum()
     assert verdict_on("T6", alone) == "verified"
     flowers = alone.set_index("cell").loc["ViT flowers102", "value"]
     rates = found.set_index("cell").loc["ViT flowers102", "value"]

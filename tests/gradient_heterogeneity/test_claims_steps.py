@@ -7,7 +7,7 @@ from configured import MEASURING
 from declared import SEEDS, evidence, means, noise, said, verdict
 
 from replication.base.errors import UnmeasurableError
-from transformer_dynamics.gradient_heterogeneity.claims.steps import best_rates
+from transformer_dynamics.gradient_heterogeneity.claims.one_step import best_rates
 
 OF = ("heterogeneity", "one_step")
 FACTORS = MEASURING.factors

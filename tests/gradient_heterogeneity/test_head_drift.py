@@ -7,9 +7,9 @@ import torch
 
 from replication.base.errors import InputError
 from replication.base.random_streams import generator
-from transformer_dynamics.gradient_heterogeneity import optimizers
 from transformer_dynamics.gradient_heterogeneity.theory import drift
 from transformer_dynamics.gradient_heterogeneity.theory.head import head_gradient, head_norms
+from transformer_dynamics.gradient_heterogeneity.training import optimisers
 
 
 def uniform(classes):
@@ -150,10 +150,10 @@ def test_head_gradient_is_that_of_autograd():
 def test_only_sgd_conserves_the_common_mode(name):
     head, features, labels = heads(3, 7, 4)
     optimizer = configured.optimizer(name)
-    state, now = optimizers.begin(optimizer, head), head
+    state, now = optimisers.initial_moments(optimizer, head), head
     for _ in range(30):
         gradient = head_gradient(now["weight"], now["bias"], features, labels)
-        now, state = optimizers.advance(optimizer, now, gradient, state, 0.1)
+        now, state = optimisers.update_copies(optimizer, now, gradient, state, 0.1)
     moved = (now["bias"] - head["bias"]).mean(-1).abs()
     rows = (now["weight"] - head["weight"]).mean(-2).abs()
     assert bool((now["weight"] - head["weight"]).abs().max() > 0.05)

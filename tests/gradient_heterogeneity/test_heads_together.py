@@ -9,13 +9,14 @@ from configured import DEVIATION, TRAINING
 from test_training_of_networks import LITERAL, Signs
 
 from transformer_dynamics.encoders.head import drawn_head
-from transformer_dynamics.gradient_heterogeneity import heads
-from transformer_dynamics.gradient_heterogeneity.batches import batch_of, slice_of
-from transformer_dynamics.gradient_heterogeneity.head_settings import (
-    ChosenOptimiser,
+from transformer_dynamics.gradient_heterogeneity.data.batches import batch_indices, slice_indices
+from transformer_dynamics.gradient_heterogeneity.settings.heads import (
     HeadOptimiser,
+    HeadOptimiserSetting,
     HeadsJob,
 )
+from transformer_dynamics.gradient_heterogeneity.training import heads
+from transformer_dynamics.gradient_heterogeneity.training.record import HEAD_COLUMNS
 
 OPTIMISERS = (
     {"name": "sgd"}, {"name": "sgd_momentum"}, {"name": "signsgd"}, {"name": "signum"},
@@ -25,7 +26,7 @@ SIZES = (1, 4, 30)
 
 
 def chosen(**given):
-    return ChosenOptimiser(**given).with_averages(TRAINING.averages)
+    return HeadOptimiserSetting(**given).with_averages(TRAINING.averages)
 
 
 def job(**changes):
@@ -63,7 +64,7 @@ def test_every_head_is_that_of_a_loop_of_pytorch(together, seed, i, j):
     tokens, features = data()
     phi = torch.from_numpy(features["train_features"]).double()
     labels = torch.from_numpy(tokens["train_labels"])
-    start, judged = drawn_head(4, 6, seed, DEVIATION), slice_of(10, 24)
+    start, judged = drawn_head(4, 6, seed, DEVIATION), slice_indices(10, 24)
     linear = torch.nn.Linear(6, 4).double()
     linear.load_state_dict({name: tensor.double() for name, tensor in start._asdict().items()})
     steps = literal(OPTIMISERS[i], linear.parameters())
@@ -78,7 +79,7 @@ def test_every_head_is_that_of_a_loop_of_pytorch(together, seed, i, j):
                 float((weight - rows).norm()), float(weight.norm()), float(loss.detach()),
             ]  # fmt: skip
             assert found[step // 4] == pytest.approx(expected, rel=1e-9, abs=1e-14)
-        batch = batch_of(seed, step, SIZES[j], 24)
+        batch = batch_indices(seed, step, SIZES[j], 24)
         loss = torch.nn.functional.cross_entropy(linear(phi[batch]), labels[batch])
         steps.zero_grad()
         loss.backward()
@@ -99,7 +100,7 @@ def test_a_seed_is_that_alone(together):
 
 def test_the_first_classes_alone():
     tokens, features = data()
-    known = heads.samples(tokens, features, 2, torch.device("cpu"))
+    known = heads.head_samples(tokens, features, 2, torch.device("cpu"))
     chosen = tokens["train_labels"] < 2
     assert known.classes == 2
     assert known.labels.tolist() == tokens["train_labels"][chosen].tolist()
@@ -119,12 +120,15 @@ def test_what_an_optimiser_averages():
         "sgd": 0, "sgd_momentum": 0.7, "signsgd": 0, "signum": 0.7, "rmsprop": 0, "adam": 0.7,
     }  # fmt: skip
     own = chosen(name="adam", momentum=0.7)
-    assert (own.chosen.momentum, own.chosen.second) == (0.7, TRAINING.averages.adam.second)
+    assert (own.update_rule.momentum, own.update_rule.second) == (
+        0.7,
+        TRAINING.averages.adam.second,
+    )
     assert chosen(name="signum").momentum == TRAINING.averages.signum
 
 
 def test_heads_start_with_the_deviation_that_is_asked_for(together):
-    total = heads.LOOKED_AT.index("total")
+    total = HEAD_COLUMNS.index("total")
     wide = heads.train(job(head_deviation=3 * DEVIATION), [1], data(), None)["heads"]
     start = together["heads"][:1, :, :, 0, total]
     assert wide[..., 0, total] == pytest.approx(3 * start, rel=1e-6)

@@ -71,7 +71,7 @@ def test_unequal_densities_lower_kappa_by_their_variation():
     r = np.array([4.0, 0.3, 1.0, 0.02])
     signs = np.sign(generator(2, "signs").normal(size=sizes.sum()))
     g = np.repeat(r, sizes) * signs
-    blocks = quadratics.isotropic(np.ones(4), sizes, g)
+    blocks = quadratics.isotropic_quadratic(np.ones(4), sizes, g)
     norms = np.sqrt(blocks.squares(g))
     assert measures.densities(norms, sizes) == pytest.approx(r, rel=1e-12)
     dense = measures.kappa(np.abs(g).sum(), np.linalg.norm(g), len(g))
@@ -86,7 +86,7 @@ def test_unequal_densities_lower_kappa_by_their_variation():
 def test_advantage_is_the_ratio_of_the_best_steps():
     """Of uncoupled quadratics, where all entries have gradient."""
     for index in range(50):
-        q = quadratics.draw(generator(index, "advantage"), coupled=False)
+        q = quadratics.draw_quadratic(generator(index, "advantage"), coupled=False)
         q = replace(q, gradient=generator(index, "gradient").normal(size=len(q.gradient)))
         norms = np.sqrt(q.squares(q.gradient))
         absolute = q.squares(np.sqrt(np.abs(q.gradient)))

@@ -10,27 +10,24 @@ from configured import NETWORKS, image_net
 from small_networks import idx, write_images
 
 from replication.base.errors import InputError
-from transformer_dynamics.gradient_heterogeneity import (
+from transformer_dynamics.gradient_heterogeneity.data import (
     efficientnet,
-    image_files,
     images,
     vit,
-    vit_file,
 )
-from transformer_dynamics.gradient_heterogeneity.build import build
-from transformer_dynamics.gradient_heterogeneity.data import images as images_data
-from transformer_dynamics.gradient_heterogeneity.data import network as network_data
-from transformer_dynamics.gradient_heterogeneity.made_up import (
+from transformer_dynamics.gradient_heterogeneity.data import pretrained as network_data
+from transformer_dynamics.gradient_heterogeneity.data.synthetic import (
     VIT,
-    efficientnet_file,
-    onnx_file,
-    published_vit,
+    efficientnet_tensors,
+    encode_onnx,
+    encode_vit,
 )
-from transformer_dynamics.gradient_heterogeneity.net_settings import (
+from transformer_dynamics.gradient_heterogeneity.settings.data import (
     ImagesJob,
-    NetworkJob,
-    sources,
+    PretrainedJob,
+    source_paths,
 )
+from transformer_dynamics.gradient_heterogeneity.training.build import build_network, image_inputs
 
 pytestmark = pytest.mark.numerical
 
@@ -57,41 +54,41 @@ def folder(tmp_path_factory):
 
 
 def data(folder):
-    return images_data.sample(ImagesJob(), [], _paths(folder))
+    return images.sample(ImagesJob(), [], _paths(folder))
 
 
 def _paths(folder):
     from pathlib import Path
 
-    return [Path(path) for path in sources("fashion_mnist", str(folder))]
+    return [Path(path) for path in source_paths("fashion_mnist", str(folder))]
 
 
 def test_a_vision_transformer_is_read_from_its_file(tmp_path):
     module = small_vit()
     weights = {name: value.numpy() for name, value in module.state_dict().items()}
     path = tmp_path / "vit_s_focus.onnx"
-    path.write_bytes(published_vit(weights))
-    found = network_data.sample(NetworkJob(network="vit_s"), [], [path])
+    path.write_bytes(encode_vit(weights))
+    found = network_data.sample(PretrainedJob(network="vit_s"), [], [path])
     assert found.keys() == weights.keys()
     assert all(np.array_equal(found[name], weights[name]) for name in weights)
-    built = vit.build(found)
+    built = vit.build_network(found)
     pixels = random(2, 3, 28, 42)
     with torch.no_grad():
         expected = module(pixels).last_hidden_state[:, 0]
-        assert torch.equal(vit.features(built, pixels), expected)
+        assert torch.equal(vit.class_features(built, pixels), expected)
 
 
 def test_what_is_no_onnx_file_is_refused():
     values = np.arange(6.0).reshape(2, 3)
-    whole = onnx_file([("a", values, "raw")], [("n", "MatMul", ["x", "a"])])
+    whole = encode_onnx([("a", values, "raw")], [("n", "MatMul", ["x", "a"])])
     for content in (b"no such thing", whole[:-20], whole[3:]):
         with pytest.raises(InputError, match="no ONNX file"):
-            vit_file.weights(content)
+            vit.convert_weights(content)
     for content in (b"", whole):
         with pytest.raises(InputError, match="onnx::Concat_1957"):
-            vit_file.weights(content)
+            vit.convert_weights(content)
     with pytest.raises(InputError, match="no weights of a vision transformer"):
-        vit.build({"a": values})
+        vit.build_network({"a": values})
 
 
 def test_no_other_file_is_read(tmp_path, monkeypatch):
@@ -100,17 +97,17 @@ def test_no_other_file_is_read(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "secret").write_bytes(np.zeros(6, "<f4").tobytes())
-    model = onnx.load_model_from_string(onnx_file([("a", np.zeros(6), "raw")], []))
+    model = onnx.load_model_from_string(encode_onnx([("a", np.zeros(6), "raw")], []))
     tensor = model.graph.initializer[0]
     onnx.external_data_helper.set_external_data(tensor, "secret")
     tensor.ClearField("raw_data")
     with pytest.raises(InputError, match="is in another file"):
-        vit_file.weights(model.SerializeToString())
+        vit.convert_weights(model.SerializeToString())
 
 
 def test_a_convolutional_network_computes_what_its_weights_say():
-    published = efficientnet_file(4, 16)
-    module = efficientnet.build(efficientnet.weights(published), NETWORKS.renewed)
+    published = efficientnet_tensors(4, 16)
+    module = efficientnet.build_network(efficientnet.convert_weights(published), NETWORKS.renewed)
     pixels = random(2, 3, 64, 64, seed=1)
 
     def layer(state, convolution, normalisation, stride=1, cut=True):
@@ -165,8 +162,8 @@ def test_a_convolutional_network_computes_what_its_weights_say():
 
 def test_weights_are_read_as_tensors_alone(tmp_path):
     path = tmp_path / "efficientnet-lite0.pth"
-    job = NetworkJob(network="efficientnet")
-    torch.save(efficientnet_file(), path)
+    job = PretrainedJob(network="efficientnet")
+    torch.save(efficientnet_tensors(), path)
     assert "blocks.1.depthwise.convolution.weight" in network_data.sample(job, [], [path])
     torch.save({"_conv_stem.weight": torch.nn.Linear(1, 1)}, path)
     with pytest.raises(InputError, match="holds no weights"):
@@ -177,13 +174,15 @@ def test_weights_are_read_as_tensors_alone(tmp_path):
     with pytest.raises(InputError, match="results/datasets/efficientnet_lite0"):
         network_data.sample(job, [], [tmp_path / "other"])
     with pytest.raises(InputError, match="no weights of EfficientNet-lite0"):
-        efficientnet.build({"stem.convolution.weight": np.zeros((1, 3, 3, 3))}, NETWORKS.renewed)
+        efficientnet.build_network(
+            {"stem.convolution.weight": np.zeros((1, 3, 3, 3))}, NETWORKS.renewed
+        )
 
 
 def test_a_file_with_other_weights_is_named(tmp_path):
     path = tmp_path / "efficientnet-lite0.pth"
-    job = NetworkJob(network="efficientnet")
-    whole = efficientnet_file()
+    job = PretrainedJob(network="efficientnet")
+    whole = efficientnet_tensors()
     name = "_blocks.1._depthwise_conv.weight"
     for content, said in (
         (b"<html>", "holds no weights"),
@@ -204,19 +203,19 @@ def test_a_file_with_another_vision_transformer_is_named(tmp_path):
     whole = {name: value.numpy() for name, value in small_vit().state_dict().items()}
     positions = "embeddings.position_embeddings"
     without = {name: value for name, value in whole.items() if not name.startswith("layernorm")}
-    path.write_bytes(published_vit(whole))
-    job = NetworkJob(network="vit_s")
+    path.write_bytes(encode_vit(whole))
+    job = PretrainedJob(network="vit_s")
     assert network_data.sample(job, [], [path]).keys() == whole.keys()
     for content, said in (
         (b"<html>", "no ONNX file"),
-        (published_vit(without), "'layernorm.weight'"),
-        (published_vit(whole | {"layernorm.weight": np.zeros(0)}), "division"),
-        (published_vit(whole | {"layernorm.weight": np.zeros(())}), "vision transformer"),
-        (published_vit(whole | {positions: whole[positions][:, :0]}), "vision transformer"),
-        (published_vit(whole | {positions: whole[positions][0]}), "are no positions"),
-        (published_vit(whole | {positions: whole[positions][:, :-1]}), "vision transformer"),
-        (published_vit(whole | {"layernorm.bias": whole["layernorm.bias"] * np.inf}), "not finite"),
-        (onnx_file([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", [])]), "onnx::Concat"),
+        (encode_vit(without), "'layernorm.weight'"),
+        (encode_vit(whole | {"layernorm.weight": np.zeros(0)}), "division"),
+        (encode_vit(whole | {"layernorm.weight": np.zeros(())}), "vision transformer"),
+        (encode_vit(whole | {positions: whole[positions][:, :0]}), "vision transformer"),
+        (encode_vit(whole | {positions: whole[positions][0]}), "are no positions"),
+        (encode_vit(whole | {positions: whole[positions][:, :-1]}), "vision transformer"),
+        (encode_vit(whole | {"layernorm.bias": whole["layernorm.bias"] * np.inf}), "not finite"),
+        (encode_onnx([], [("/backbone/encoder/layer.0/x/MatMul", "MatMul", [])]), "onnx::Concat"),
     ):
         path.write_bytes(content)
         with pytest.raises(InputError, match=f"{path.name}: .*{said}"):
@@ -225,22 +224,22 @@ def test_a_file_with_another_vision_transformer_is_named(tmp_path):
 
 def test_a_missing_package_is_no_damaged_file(tmp_path, monkeypatch):
     path = tmp_path / "weights"
-    torch.save(efficientnet_file(), path)
+    torch.save(efficientnet_tensors(), path)
     for package, network in (("transformers", "efficientnet"), ("onnx", "vit_s")):
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(InputError, match=f"^the package {package} is needed.*make encoders"):
-            network_data.sample(NetworkJob(network=network), [], [path])
+            network_data.sample(PretrainedJob(network=network), [], [path])
 
 
 def test_images_are_read_and_drawn(folder):
     arrays = data(folder)
     assert arrays["train_pixels"].shape == (40, 28, 28)
     assert arrays["test_labels"].dtype == np.int64
-    train, validation, test = image_files.samples(CHOICE, 3, arrays)
+    train, validation, test = images.image_samples(CHOICE, 3, arrays)
     assert [len(part.labels) for part in (train, validation, test)] == [20, 6, 8]
     drawn = np.concatenate([train.pixels, validation.pixels])
     assert len(np.unique(drawn.reshape(26, -1), axis=0)) == 26
-    again = image_files.samples(CHOICE, 4, arrays)
+    again = images.image_samples(CHOICE, 4, arrays)
     assert not np.array_equal(again[0].pixels, train.pixels)
     assert np.array_equal(again[2].pixels, test.pixels)
     whole = {image.tobytes(): label for image, label in zip(
@@ -248,18 +247,18 @@ def test_images_are_read_and_drawn(folder):
     )}  # fmt: skip
     assert all(whole[image.tobytes()] == label for image, label in zip(*train, strict=True))
     with pytest.raises(InputError, match="40 training images"):
-        image_files.samples(CHOICE.model_copy(update={"train": 38}), 3, arrays)
+        images.image_samples(CHOICE.model_copy(update={"train": 38}), 3, arrays)
 
 
 def test_other_files_are_no_images(folder, tmp_path):
     paths = _paths(folder)
     with pytest.raises(InputError, match="results/datasets/fashion_mnist"):
-        image_files.read([*paths[:3], tmp_path / "missing"])
+        images.read_images([*paths[:3], tmp_path / "missing"])
     for content in (b"nothing", gzip.compress(b"\0\0\x0d\x01\0\0\0\0"), gzip.compress(b"")):
         wrong = tmp_path / "wrong.gz"
         wrong.write_bytes(content)
         with pytest.raises(InputError, match="no compressed idx file"):
-            image_files.read([wrong, *paths[1:]])
+            images.read_images([wrong, *paths[1:]])
     for place, values, said in (
         (1, np.full(40, 10), "a label is 10"),
         (1, np.zeros(39), "not those of Fashion-MNIST"),
@@ -271,14 +270,14 @@ def test_other_files_are_no_images(folder, tmp_path):
         wrong.write_bytes(gzip.compress(idx(values.astype(np.uint8))))
         changed = [wrong if index == place else path for index, path in enumerate(paths)]
         with pytest.raises(InputError, match=said):
-            image_files.read(changed)
+            images.read_images(changed)
 
 
 def test_pixels_are_enlarged_and_normalised():
     grey = np.zeros((1, 28, 28), np.uint8)
     grey[:, :, 14:] = 255
-    inputs = images.enlarged(56, "bilinear", (0.5, 0.25, 0.0), (0.5, 0.25, 2.0))
-    (pixels,) = inputs(image_files.Images(grey, np.zeros(1, np.int64)), torch.zeros(1).double())
+    inputs = image_inputs(56, "bilinear", (0.5, 0.25, 0.0), (0.5, 0.25, 2.0))
+    (pixels,) = inputs(images.Images(grey, np.zeros(1, np.int64)), torch.zeros(1).double())
     assert pixels.shape == (1, 3, 56, 56)
     assert pixels.dtype == torch.float64
     assert pixels[0, :, 0, 0].tolist() == [-1, -1, 0]
@@ -289,9 +288,9 @@ def test_pixels_are_enlarged_and_normalised():
 
 def test_pixels_are_enlarged_as_is_asked_for():
     grey = np.arange(28 * 28, dtype=np.uint8).reshape(1, 28, 28)
-    batch = image_files.Images(grey, np.zeros(1, np.int64))
+    batch = images.Images(grey, np.zeros(1, np.int64))
     found = [
-        images.enlarged(56, how, (0, 0, 0), (1, 1, 1))(batch, torch.zeros(1))[0]
+        image_inputs(56, how, (0, 0, 0), (1, 1, 1))(batch, torch.zeros(1))[0]
         for how in ("nearest", "bilinear", "bicubic")
     ]
     assert torch.equal(found[0][0, 0, ::2, ::2] * 255, torch.from_numpy(grey[0]).float())
@@ -299,8 +298,8 @@ def test_pixels_are_enlarged_as_is_asked_for():
 
 
 def test_a_network_with_a_head(folder):
-    weights = efficientnet.weights(efficientnet_file())
-    net = build(CHOICE, 1, [data(folder), weights])
+    weights = efficientnet.convert_weights(efficientnet_tensors())
+    net = build_network(CHOICE, 1, [data(folder), weights])
     kinds = {name: (block.layer, block.kind) for name, block in net.blocks.items()}
     assert kinds["body.stem.convolution.weight"] == (0, "embedding")
     assert kinds["body.blocks.2.depthwise.convolution.weight"] == (3, "matrix")
@@ -326,9 +325,10 @@ def test_a_network_with_a_head(folder):
 
 @pytest.mark.parametrize("renewed", [0.0, 0.1, 0.4])
 def test_running_statistics_take_the_share_that_is_asked_for(folder, renewed):
-    weights = efficientnet.weights(efficientnet_file())
+    weights = efficientnet.convert_weights(efficientnet_tensors())
     whole, own = (
-        build(image_net(renewed=share), 1, [data(folder), weights]) for share in (1.0, renewed)
+        build_network(image_net(renewed=share), 1, [data(folder), weights])
+        for share in (1.0, renewed)
     )
     stem = "body.stem.normalisation.running_mean"
     before = own.statistics[stem].clone()
@@ -343,9 +343,9 @@ def test_features_are_left_out_in_training_alone(folder, name, size):
     if name == "vit_s":
         weights = {key: value.numpy() for key, value in small_vit().state_dict().items()}
     else:
-        weights = efficientnet.weights(efficientnet_file())
+        weights = efficientnet.convert_weights(efficientnet_tensors())
     none, some = (
-        build(image_net(name, size=size, dropout=share), 1, [data(folder), weights])
+        build_network(image_net(name, size=size, dropout=share), 1, [data(folder), weights])
         for share in (0.0, 0.5)
     )
     batch = none.train.take(np.arange(3))
@@ -359,7 +359,7 @@ def test_losses_are_means_over_all_samples(folder):
     module = small_vit()
     weights = {name: value.numpy() for name, value in module.state_dict().items()}
     choice = image_net("vit_s", size=42)
-    net = build(choice, 1, [data(folder), weights])
+    net = build_network(choice, 1, [data(folder), weights])
     assert not net.statistics
     assert net.blocks["body.layernorm.weight"][:2] == (3, "normalisation")
     assert net.blocks["body.encoder.layer.1.layer_scale1.lambda1"][:2] == (2, "normalisation")
@@ -367,10 +367,10 @@ def test_losses_are_means_over_all_samples(folder):
     assert net.blocks["body.embeddings.cls_token"][:2] == (0, "embedding")
     loss, accuracy = net.evaluate(net.start, net.train, size=7)
     with torch.no_grad():
-        (pixels,) = images.enlarged(42, choice.enlarged, vit.MEAN, vit.DEVIATION)(
+        (pixels,) = image_inputs(42, choice.enlarged, vit.MEAN, vit.DEVIATION)(
             net.train, torch.zeros(1)
         )
-        logits = vit.features(module, pixels) @ net.start["head.weight"].T
+        logits = vit.class_features(module, pixels) @ net.start["head.weight"].T
     labels = torch.from_numpy(net.train.labels)
     expected = torch.nn.functional.cross_entropy(logits, labels)
     assert loss == pytest.approx(float(expected), rel=1e-5)

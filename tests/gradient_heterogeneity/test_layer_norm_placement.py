@@ -18,9 +18,9 @@ MATRICES = ("matrix", "embedding", "normalisation", "head")
 
 def example(depth=2, deviation=0.3, sizes=SIZES):
     random = generator(0, "placement")
-    parameters = placement.initial(depth, sizes, random, deviation)
+    parameters = placement.initial_parameters(depth, sizes, random, deviation)
     for name, tensor in parameters.items():
-        if placement.kind(name) in {"bias", "normalisation"}:
+        if placement.tensor_kind(name) in {"bias", "normalisation"}:
             noise = random.normal(0, 0.1, tuple(tensor.shape))
             parameters[name] = tensor + torch.from_numpy(noise)
     tokens = torch.from_numpy(random.integers(0, sizes.vocabulary, (3, sizes.length)))
@@ -47,13 +47,13 @@ def test_jacobian_of_normalisation():
 def test_factors_multiply_to_the_jacobian_of_the_stack(which):
     parameters, tokens, _ = example()
     stack = Stack(which, 2, 3)
-    start = placement.embedded(stack, parameters, tokens[0])
+    start = placement.embed_tokens(stack, parameters, tokens[0])
 
     def through(flat):
         state = flat.reshape(start.shape)
         for layer in range(2):
             for branch in placement.BRANCHES:
-                state = placement.advanced(stack, parameters, f"{layer}.{branch}", state)
+                state = placement.next_state(stack, parameters, f"{layer}.{branch}", state)
         return state.flatten()
 
     expected = torch.autograd.functional.jacobian(through, start.flatten())
@@ -62,7 +62,7 @@ def test_factors_multiply_to_the_jacobian_of_the_stack(which):
         for branch in placement.BRANCHES:
             name = f"{layer}.{branch}"
             whole = placement.step_jacobian(stack, parameters, name, state) @ whole
-            state = placement.advanced(stack, parameters, name, state)
+            state = placement.next_state(stack, parameters, name, state)
     assert (whole - expected).abs().max() < 1e-11 * expected.abs().max()
     last = placement.factors(stack, parameters, tokens[0])[-1]
     length = float(expected.norm() / len(expected) ** 0.5)
@@ -144,13 +144,15 @@ def test_gradients_are_those_of_pytorchs_layers(which):
     norms = placement.gradient_norms(found, MATRICES)
     assert norms.norms[norms.names.index("0.in")] == pytest.approx(float(found["0.in"].norm()))
     assert norms.sizes.sum() == sum(
-        tensor.numel() for name, tensor in parameters.items() if placement.kind(name) != "bias"
+        tensor.numel()
+        for name, tensor in parameters.items()
+        if placement.tensor_kind(name) != "bias"
     )
 
 
 def test_kinds_of_tensors():
-    names = placement.initial(1, SIZES, generator(0, "kinds"))
-    kinds = {kind: [n for n in names if placement.kind(n) == kind] for kind in MATRICES}
+    names = placement.initial_parameters(1, SIZES, generator(0, "kinds"))
+    kinds = {kind: [n for n in names if placement.tensor_kind(n) == kind] for kind in MATRICES}
     assert kinds["embedding"] == ["tokens", "positions"]
     assert kinds["head"] == ["head"]
     assert kinds["matrix"] == [f"0.{n}" for n in (*placement.SQUARE, "in", "out")]
@@ -161,12 +163,12 @@ def test_kinds_of_tensors():
 
 def test_initialisations_have_their_spread():
     sizes = Sizes(width=64, vocabulary=100, length=8, classes=50)
-    given = placement.initial(1, sizes, generator(1, "spread"), 0.05, 0.2)
-    assert {placement.kind(n) for n in given} == {*MATRICES, "bias"}
+    given = placement.initial_parameters(1, sizes, generator(1, "spread"), 0.05, 0.2)
+    assert {placement.tensor_kind(n) for n in given} == {*MATRICES, "bias"}
     assert float(given["tokens"].std()) == pytest.approx(0.2, rel=0.05)
     for name in ("0.query", "0.out", "head"):
         assert float(given[name].std()) == pytest.approx(0.05, rel=0.05)
-    torch_like = placement.initial(1, sizes, generator(1, "spread"))
+    torch_like = placement.initial_parameters(1, sizes, generator(1, "spread"))
     assert float(torch_like["0.key"].abs().max()) == pytest.approx((6 / 256) ** 0.5, rel=0.01)
     assert float(torch_like["0.out"].abs().max()) == pytest.approx(1 / 16, rel=0.01)
     assert float(torch_like["tokens"].std()) == pytest.approx(1, rel=0.05)
@@ -176,12 +178,12 @@ def test_post_ln_factors_and_the_growing_stream_of_pre_ln():
     """A branch of its own variance is given, so that the product is geometric or it is not."""
     sizes = Sizes(width=32, vocabulary=50, length=6, classes=5)
     random = generator(2, "factors")
-    parameters = placement.initial(3, sizes, random, 0.25)
+    parameters = placement.initial_parameters(3, sizes, random, 0.25)
     tokens = torch.from_numpy(random.integers(0, 50, 6))
     post = placement.factors(Stack("post", 3, 4), parameters, tokens)
     for factor in post:
         assert factor.stream == pytest.approx(1, rel=1e-9)
-        assert factor.found == pytest.approx(factor.predicted(32), rel=0.2)
+        assert factor.found == pytest.approx(factor.predicted_gain(32), rel=0.2)
     pre = placement.factors(Stack("pre", 3, 4), parameters, tokens)
     streams = [factor.stream for factor in pre]
     assert np.all(np.diff(streams) > 0)
@@ -193,7 +195,7 @@ def test_at_random_init_the_order_depends_on_the_measure():
     """Matrices spread more with Post-LN, gains with Pre-LN; the same draws for both."""
     sizes = Sizes(width=32, vocabulary=60, length=8, classes=60)
     random = generator(3, "order")
-    parameters = placement.initial(6, sizes, random)
+    parameters = placement.initial_parameters(6, sizes, random)
     tokens, labels = torch.from_numpy(random.integers(0, 60, (2, 4, 8)))
     ginis = {}
     for which in PLACEMENTS:
@@ -209,7 +211,7 @@ def test_the_scale_of_embeddings_matters_to_pre_ln_alone():
     spreads = {}
     for scale in (0.02, 1.0):
         random = generator(5, "embeddings")
-        parameters = placement.initial(4, sizes, random, 0.04, scale)
+        parameters = placement.initial_parameters(4, sizes, random, 0.04, scale)
         tokens, labels = torch.from_numpy(random.integers(0, 60, (2, 4, 8)))
         for which in PLACEMENTS:
             gradient = placement.gradients(Stack(which, 4, 4), parameters, tokens, labels)

@@ -28,31 +28,35 @@ from transformer_dynamics.encoders.settings import (
     TextJob,
 )
 from transformer_dynamics.encoders.tokens import Tokens
-from transformer_dynamics.gradient_heterogeneity import (
-    measured,
-    measuring,
-    one_step,
-    pairs,
-    text_net,
-    tiny,
+from transformer_dynamics.gradient_heterogeneity.data import vocabulary
+from transformer_dynamics.gradient_heterogeneity.data.texts import text_samples
+from transformer_dynamics.gradient_heterogeneity.metrics import measured_states, spread
+from transformer_dynamics.gradient_heterogeneity.metrics import one_step as one_step_metric
+from transformer_dynamics.gradient_heterogeneity.metrics import tensors as tensors_metric
+from transformer_dynamics.gradient_heterogeneity.settings.data import VocabularyJob
+from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
+    MeasuredJob,
+    PairJob,
 )
-from transformer_dynamics.gradient_heterogeneity.build import build
-from transformer_dynamics.gradient_heterogeneity.curvature import (
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
+from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
+from transformer_dynamics.gradient_heterogeneity.theory.curvature import (
     Iteration,
     largest_eigenvalue,
     top_eigenvalue,
 )
-from transformer_dynamics.gradient_heterogeneity.data import words as words_data
-from transformer_dynamics.gradient_heterogeneity.measured_settings import (
-    MeasuredJob,
-    MeasuredRuns,
-    PairJob,
+from transformer_dynamics.gradient_heterogeneity.training import (
+    measured_networks,
+    measurements,
+    placement_pairs,
+    small_transformers,
 )
-from transformer_dynamics.gradient_heterogeneity.measures import one_step as one_step_metric
-from transformer_dynamics.gradient_heterogeneity.measures import spread, states
-from transformer_dynamics.gradient_heterogeneity.measures import tensors as tensors_metric
-from transformer_dynamics.gradient_heterogeneity.net_settings import WordsJob
-from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity
+from transformer_dynamics.gradient_heterogeneity.training.build import WORDS, build_network
+from transformer_dynamics.gradient_heterogeneity.training.record import (
+    STEP_METHODS,
+    TENSOR_SETS,
+    Measurement,
+)
 
 pytestmark = pytest.mark.numerical
 
@@ -92,31 +96,31 @@ def word_data(tmp_path_factory):
     corpus = folder / "train.txt"
     corpus.write_text(TEXT * 5)
     labelled = TextChoice(name="trec6", folder=write_texts(folder / "trec6", "trec6")).sources
-    job = WordsJob(texts="trec6", words=30, length=6)
-    return words_data.sample(job, [], [corpus, *map(type(corpus), labelled)])
+    job = VocabularyJob(texts="trec6", words=30, length=6)
+    return vocabulary.sample(job, [], [corpus, *map(type(corpus), labelled)])
 
 
 @pytest.fixture(scope="module")
 def pair_run(word_data):
-    return run(pairs, PAIR, [word_data])
+    return run(placement_pairs, PAIR, [word_data])
 
 
 @pytest.fixture(scope="module")
 def measured_run(text_data):
-    return run(measured, MEASURED, text_data)
+    return run(measured_networks, MEASURED, text_data)
 
 
 def exact(placement, word_data):
     """A small transformer in float64."""
-    net = build(tiny_net(shape(placement), TEXTS), 1, [word_data])
+    net = build_network(tiny_net(shape(placement), TEXTS), 1, [word_data])
     return net, {name: tensor.double() for name, tensor in net.start.items()}
 
 
 @pytest.mark.parametrize("placement", quick_first(["post", "pre"]))
 def test_curvatures_are_those_of_a_dense_hessian(placement, word_data):
     net, parameters = exact(placement, word_data)
-    found = measuring.measure(net, parameters, EXACT, 1)
-    batch = next(measuring.batches(net, EXACT, 1))
+    found = measurements.measure_state(net, parameters, EXACT, 1)
+    batch = next(measurements.measured_batches(net, EXACT, 1))
     names = list(net.blocks)
     for name in ("0.query", "1.value", "0.out", "1.first_gain", "edge_gain", "head", "positions"):
 
@@ -128,7 +132,7 @@ def test_curvatures_are_those_of_a_dense_hessian(placement, word_data):
         assert found.curvatures[0, names.index(name)] == pytest.approx(largest, rel=1e-6)
     # As released, an iteration may end early, but never above; what is negative is told so.
     change = {"iteration": "released", "products": 8, "tolerance": 1e-3}
-    released = measuring.measure(net, parameters, EXACT.model_copy(update=change), 1)
+    released = measurements.measure_state(net, parameters, EXACT.model_copy(update=change), 1)
     below = found.curvatures - released.curvatures
     assert np.nanmin(below) > -1e-9
     assert np.nanmax(below) > 0
@@ -139,8 +143,8 @@ def test_curvatures_are_those_of_a_dense_hessian(placement, word_data):
 
 def test_norms_are_those_of_autograd(word_data):
     net, parameters = exact("post", word_data)
-    found = measuring.measure(net, parameters, EXACT, 1)
-    for row, batch in enumerate(measuring.batches(net, EXACT, 1)):
+    found = measurements.measure_state(net, parameters, EXACT, 1)
+    for row, batch in enumerate(measurements.measured_batches(net, EXACT, 1)):
         leaves = {name: tensor.clone().requires_grad_() for name, tensor in parameters.items()}
         net.loss(leaves, batch).backward()
         for column, leaf in enumerate(leaves.values()):
@@ -153,8 +157,8 @@ def test_norms_are_those_of_autograd(word_data):
 
 def test_steps_are_those_of_their_formulas(word_data):
     net, parameters = exact("post", word_data)
-    found = measuring.measure(net, parameters, EXACT, 1)
-    batch = next(measuring.batches(net, EXACT, 1))
+    found = measurements.measure_state(net, parameters, EXACT, 1)
+    batch = next(measurements.measured_batches(net, EXACT, 1))
     _, gradients = net.gradients(parameters, batch)
     h = dict(zip(net.blocks, found.curvatures[0], strict=True))
     before = float(net.loss(parameters, batch))
@@ -180,10 +184,10 @@ def test_steps_are_those_of_their_formulas(word_data):
 def test_the_table_of_steps_has_what_is_sure(pair_run):
     found = pair_run
     table = one_step_metric.measure(
-        MeasuredRuns(runs={"pair": PAIR}), [Run("pair-1", [1], found)], []
+        MeasuredMetricJob(runs={"pair": PAIR}), [Run("pair-1", [1], found)], []
     )
     assert set(table["state"]) == {"sgd", "adam"}
-    states_, sets, methods = 2, len(one_step.SETS), len(one_step.METHODS)
+    states_, sets, methods = 2, len(TENSOR_SETS), len(STEP_METHODS)
     assert len(table) == states_ * sets * methods * len(FEW.factors)
     row = table.query(
         "state == 'adam' and set == 'matrices' and method == 'sign' and factor == 0.5"
@@ -196,19 +200,19 @@ def test_the_table_of_steps_has_what_is_sure(pair_run):
 
 def test_batches_share_no_sample(word_data):
     net, _ = exact("post", word_data)
-    one = list(measuring.batches(net, configured.measuring(batches=5, size=6), 1))
+    one = list(measurements.measured_batches(net, configured.measuring(batches=5, size=6), 1))
     tokens = np.concatenate([batch.tokens for batch in one])
     key = sorted(map(bytes, tokens))
     assert key == sorted(map(bytes, net.train.tokens))
-    again = list(measuring.batches(net, configured.measuring(batches=2, size=6), 1))
+    again = list(measurements.measured_batches(net, configured.measuring(batches=2, size=6), 1))
     assert all(np.array_equal(a.tokens, b.tokens) for a, b in zip(one[:2], again, strict=True))
-    other = next(measuring.batches(net, configured.measuring(batches=2, size=6), 2))
+    other = next(measurements.measured_batches(net, configured.measuring(batches=2, size=6), 2))
     assert not np.array_equal(other.tokens, one[0].tokens)
 
 
 def test_an_encoder_leaves_out_as_much_as_is_asked_for(text_data):
     def losses(dropout):
-        net = build(text(TEXTS, dropout=dropout), 1, text_data)
+        net = build_network(text(TEXTS, dropout=dropout), 1, text_data)
         batch = net.train.take(np.arange(6))
         torch.manual_seed(0)
         return [float(net.loss(net.start, batch, training=way)) for way in (False, True)]
@@ -219,11 +223,11 @@ def test_an_encoder_leaves_out_as_much_as_is_asked_for(text_data):
 
 
 def test_words_that_never_occur_change_nothing(text_data):
-    net = build(text(TEXTS), 1, text_data)
+    net = build_network(text(TEXTS), 1, text_data)
     batch = net.train.take(np.arange(6))
     loss, gradients = net.gradients(net.start, batch)
     body = build_encoder(Pretrained.of(text_data[1]))
-    whole = text_net.parts(TEXTS, 1, text_data[0])[0].take(np.arange(6))
+    whole = text_samples(TEXTS, 1, text_data[0])[0].take(np.arange(6))
     phi = features(body, *tensors(whole))
     logits = torch.nn.functional.linear(phi, net.start["head.weight"], net.start["head.bias"])
     expected = torch.nn.functional.cross_entropy(logits, torch.from_numpy(whole.labels))
@@ -235,8 +239,8 @@ def test_words_that_never_occur_change_nothing(text_data):
             float(torch.linalg.vector_norm(parameter.grad)), rel=1e-3, abs=1e-6
         )
     table = body.get_input_embeddings().weight
-    assert net.blocks[text_net.WORDS].size == table.numel()
-    assert net.start[text_net.WORDS].numel() <= table.numel()
+    assert net.blocks[WORDS].size == table.numel()
+    assert net.start[WORDS].numel() <= table.numel()
     assert isinstance(net.train, Tokens)
 
 
@@ -292,8 +296,8 @@ def test_an_interrupted_measurement_goes_on_to_the_same_bits(
     word_data, text_data, pair_run, measured_run, after
 ):
     for program, job, data, whole in (
-        (pairs, PAIR, [word_data], pair_run),
-        (measured, MEASURED, text_data, measured_run),
+        (placement_pairs, PAIR, [word_data], pair_run),
+        (measured_networks, MEASURED, text_data, measured_run),
     ):
         memory = Memory(last=after)
         with suppress(InterruptedError):
@@ -307,7 +311,7 @@ def test_an_interrupted_measurement_goes_on_to_the_same_bits(
 def test_what_pairs_share_and_what_they_return(word_data, pair_run):
     found = pair_run
     assert found["states"].tolist() == [["initial", "masked", "pretrained", "sgd", "adam"]]
-    tensors_of = len(tiny.masked_net(PAIR.net, MASKING, 1, word_data).blocks)
+    tensors_of = len(small_transformers.masked_network(PAIR.net, MASKING, 1, word_data).blocks)
     assert found["norms"].shape == (1, 5, 3, tensors_of)
     assert found["curvatures"].shape == (1, 5, 1, tensors_of)
     # Curvatures are those after fine-tuning.
@@ -318,7 +322,7 @@ def test_what_pairs_share_and_what_they_return(word_data, pair_run):
     # Both fine-tunings begin with the same loss, on the same batch.
     assert found["on_texts_sgd_losses"][0, 0] == found["on_texts_adam_losses"][0, 0]
     only = PAIR.model_copy(update={"masked": None, "tunings": {}})
-    initial = run(pairs, only, [word_data])
+    initial = run(placement_pairs, only, [word_data])
     assert initial["states"].tolist() == [["initial"]]
     assert np.array_equal(initial["norms"][0, 0], found["norms"][0, 0])
 
@@ -329,7 +333,7 @@ def test_what_is_not_measured_is_refused():
 
 
 def test_tables_of_tensors_and_spread(pair_run, measured_run):
-    job = MeasuredRuns(runs={"pair": PAIR, "encoder": MEASURED})
+    job = MeasuredMetricJob(runs={"pair": PAIR, "encoder": MEASURED})
     runs = [Run("pair-1", [1], pair_run), Run("encoder-1", [1], measured_run)]
     table = tensors_metric.measure(job, runs, [])
     assert set(table["net"]) == {"tiny", "minilm"}
@@ -358,9 +362,9 @@ def test_tables_of_tensors_and_spread(pair_run, measured_run):
 def test_lost_training_has_no_numbers_and_loses_no_other(text_data, measured_run):
     away = TRAINING.model_copy(update={"optimiser": "sgd", "rate": 1e9, "clip": None})
     job = MEASURED.model_copy(update={"tuning": away})
-    found = run(measured, job, text_data)
+    found = run(measured_networks, job, text_data)
     assert not np.isfinite(found["norms"][0, 1]).all()
-    told = MeasuredRuns(runs={"lost": job, "kept": MEASURED})
+    told = MeasuredMetricJob(runs={"lost": job, "kept": MEASURED})
     runs = [Run("lost-1", [1], found), Run("kept-1", [1], measured_run)]
     keys = ["arm", "state", "metric"]
     spreads = spread.measure(told, runs, []).set_index(keys).sort_index()["value"]
@@ -379,18 +383,20 @@ def test_lost_training_has_no_numbers_and_loses_no_other(text_data, measured_run
 
 def test_what_is_not_defined_has_no_number_and_stops_no_other(capsys):
     state = made_up()._replace(columns={"arm": "a", "seed": 1, "state": "tuned"})
-    chosen = spread.members(state, "all")
+    chosen = spread.is_member(state, "all")
     # Two curvatures that are not downward are too few for a slope.
-    found = spread._spreads(state, chosen)
+    found = spread._metrics(state, chosen)
     assert all(np.isnan(found[name]).all() for name in spread.CURVATURES)
     assert np.isfinite(found["gini_norm"]).all()
     assert "a, 1, tuned: " in capsys.readouterr().err
     still = state._replace(found=state.found._replace(norms=np.zeros((2, 5))))
-    nothing = spread._spreads(still, spread.members(still, "all"))
+    nothing = spread._metrics(still, spread.is_member(still, "all"))
     assert all(np.isnan(values).all() for values in nothing.values())
     away = np.array([[np.inf, 1.0, 0.0, np.nan, 5.0]])
     with pytest.raises(InputError, match="not finite"):
-        spread.of_curvatures(state._replace(found=state.found._replace(curvatures=away)), chosen)
+        spread.curvature_metrics(
+            state._replace(found=state.found._replace(curvatures=away)), chosen
+        )
 
 
 def test_an_iteration_goes_on_to_the_least_products():
@@ -405,11 +411,11 @@ def test_steps_are_tried_at_the_factors_and_rates_end_at_the_limit(word_data):
     net, parameters = exact("post", word_data)
     few = EXACT.model_copy(update={"factors": [0.25, 8.0], "products": 12})
     usual, near = (
-        measuring.measure(net, parameters, few.model_copy(update={"limit": limit}), 1)
+        measurements.measure_state(net, parameters, few.model_copy(update={"limit": limit}), 1)
         for limit in (EXACT.limit, 1.0)
     )
     assert usual.decreases.shape[-1] == 2
-    methods = [one_step.METHODS.index(name) for name in ("gradient", "sign", "block_rates")]
+    methods = [STEP_METHODS.index(name) for name in ("gradient", "sign", "block_rates")]
     is_same = [np.array_equal(usual.slopes[..., i], near.slopes[..., i]) for i in methods]
     assert is_same == [True, True, False]
 
@@ -425,13 +431,13 @@ def made_up():
     """Two batches of five tensors, of which one has no gradient and one is a bias."""
     norms = np.array([[3.0, 4.0, 0.0, 7.0, 1.0], [4.0, 3.0, 0.0, 7.0, 1.0]])
     nonzero = np.tile([4, 9, 0, 2, 1], (2, 1))
-    return states.Measured(
+    return measured_states.MeasuredState(
         {"state": "made up"},
         np.array(["a", "b", "unused", "shift", "head"]),
         np.array([1, 2, 2, 1, 4]),
         np.array(["matrix", "matrix", "matrix", "bias", "head"]),
         np.array([4, 16, 4, 2, 1]),
-        measuring.Measurement(
+        Measurement(
             norms, 1.2 * norms, nonzero,
             np.array([[2.0, -1.0, 0.0, np.nan, 5.0]]), np.ones((1, 5), np.int64),
             *np.zeros((3, 1)),
@@ -442,14 +448,14 @@ def made_up():
 
 def test_numbers_of_a_made_up_network():
     state = made_up()
-    matrices, whole = (spread.members(state, name) for name in ("matrices", "all"))
+    matrices, whole = (spread.is_member(state, name) for name in ("matrices", "all"))
     assert matrices.tolist() == [True, True, False, False, False]
     assert whole.tolist() == [True, True, False, False, True]
     found = spread.layer_norms(state.found.norms[:, whole], state.layers[whole], 2)
     assert found.tolist() == [[3, 4], [4, 3]]
     # The third curvature makes a slope possible; negative ones are none.
     upward = np.array([[2.0, 0.5, 0.0, np.nan, 5.0]])
-    numbers = spread.of_curvatures(
+    numbers = spread.curvature_metrics(
         state._replace(found=state.found._replace(curvatures=upward)), whole
     )
     gradient = np.array([(9 * 2 + 16 * 0.5 + 5) / 26, (16 * 2 + 9 * 0.5 + 5) / 26])
@@ -461,11 +467,11 @@ def test_numbers_of_a_made_up_network():
         measuring=configured.measuring(limit=1),
     )
     # No curvature counts as less than the median, which is 2.
-    assert spread.of_curvatures(near, whole)["block_gain"][0] < numbers["block_gain"][0]
+    assert spread.curvature_metrics(near, whole)["block_gain"][0] < numbers["block_gain"][0]
     # Norms of 1 are 1.2 times those of 2, which are sqrt 26; 14 entries are not zero.
     kappa = (1.2 * 8) ** 2 / (14 * 26)
     assert numbers["advantage"] == pytest.approx(kappa * gradient / size)
-    low, high = spread.interval(np.array([1.0, 3.0]))
+    low, high = spread.bootstrap_interval(np.array([1.0, 3.0]))
     assert (low, high) == (1, 3)
-    assert spread.interval(np.full(5, 2.0)) == (2, 2)
+    assert spread.bootstrap_interval(np.full(5, 2.0)) == (2, 2)
     assert isinstance(pd.DataFrame([{"low": low}]), pd.DataFrame)

@@ -9,19 +9,21 @@ from replication.documents.methods import table_of, untold
 from replication.plan.configuration import merged, read_yaml
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
-from transformer_dynamics.gradient_heterogeneity import efficientnet, optimizers, study
+from transformer_dynamics.gradient_heterogeneity import study
 from transformer_dynamics.gradient_heterogeneity.claims import (
-    along,
     heads,
+    loss_curves,
     noisy_steps,
+    one_step,
     quadratics,
-    steps,
 )
-from transformer_dynamics.gradient_heterogeneity.configuration import Settings
+from transformer_dynamics.gradient_heterogeneity.data import efficientnet
+from transformer_dynamics.gradient_heterogeneity.data.images import EDGE
+from transformer_dynamics.gradient_heterogeneity.data.vit import PATCH
 from transformer_dynamics.gradient_heterogeneity.figures import fig5
-from transformer_dynamics.gradient_heterogeneity.image_files import EDGE
+from transformer_dynamics.gradient_heterogeneity.settings.configuration import Settings
 from transformer_dynamics.gradient_heterogeneity.theory import placement
-from transformer_dynamics.gradient_heterogeneity.vit import PATCH
+from transformer_dynamics.gradient_heterogeneity.training import optimisers
 
 STUDY = find_studies()["gradient_heterogeneity"]
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")
@@ -40,12 +42,12 @@ IN_CODE = [
     f"images of {EDGE} are enlarged",
     f"ViT-S/{PATCH}",
     f"a variance has {power(placement.EPSILON)} added",
-    f"{power(optimizers.GUARD)} is added to the norm",
+    f"{power(optimisers.GUARD)} is added to the norm",
     f"averages over {fig5.WINDOW} batches before and after",
-    f"counted to {along.HALF:g} of the loss at chance",
-    f"averaged over {along.WINDOW} batches before an update",
+    f"counted to {loss_curves.HALF:g} of the loss at chance",
+    f"averaged over {loss_curves.WINDOW} batches before an update",
     f"classes from {heads.MANY} on",
-    f"tested at {steps.CAUTIOUS:g} eta*",
+    f"tested at {one_step.CAUTIOUS:g} eta*",
     f"{quadratics.DRAWS} are drawn for steps",
     f"{', '.join(f'{f:g}' for f in quadratics.FACTORS[:-1])} and {quadratics.FACTORS[-1]:g} times",
     f"{quadratics.DESCENTS} for whole descents to epsilon = {quadratics.TARGET:g}",

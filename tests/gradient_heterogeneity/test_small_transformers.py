@@ -10,10 +10,11 @@ from replication.base.errors import InputError
 from transformer_dynamics.encoders.made_up import write_texts
 from transformer_dynamics.encoders.settings import TextChoice
 from transformer_dynamics.encoders.texts import Texts
-from transformer_dynamics.gradient_heterogeneity import tiny, words
-from transformer_dynamics.gradient_heterogeneity.build import build
-from transformer_dynamics.gradient_heterogeneity.data import words as words_data
-from transformer_dynamics.gradient_heterogeneity.net_settings import Masking, WordsJob
+from transformer_dynamics.gradient_heterogeneity.data import vocabulary
+from transformer_dynamics.gradient_heterogeneity.settings.data import VocabularyJob
+from transformer_dynamics.gradient_heterogeneity.settings.networks import Masking
+from transformer_dynamics.gradient_heterogeneity.training import small_transformers
+from transformer_dynamics.gradient_heterogeneity.training.build import build_network
 
 pytestmark = pytest.mark.numerical
 
@@ -27,58 +28,60 @@ def data(tmp_path_factory):
     corpus = folder / "train.txt"
     corpus.write_text(TEXT * 5 + "a b c d e f g h i j k l\n" * 4)
     labelled = TextChoice(name="trec6", folder=write_texts(folder / "trec6", "trec6")).sources
-    job = WordsJob(texts="trec6", words=30, length=6)
-    return words_data.sample(job, [], [corpus, *map(type(corpus), labelled)])
+    job = VocabularyJob(texts="trec6", words=30, length=6)
+    return vocabulary.sample(job, [], [corpus, *map(type(corpus), labelled)])
 
 
 def net(data, placement, **changes):
-    return build(tiny_net(shape(placement, **changes), CHOICE), 1, [data])
+    return build_network(tiny_net(shape(placement, **changes), CHOICE), 1, [data])
 
 
-def masked_net(data, placement="post"):
-    return tiny.masked_net(tiny_net(shape(placement), CHOICE), MASKING, 1, data)
+def masked_network(data, placement="post"):
+    return small_transformers.masked_network(tiny_net(shape(placement), CHOICE), MASKING, 1, data)
 
 
 def test_words_are_counted_and_numbered():
-    known = words.word_list(LINES, 8)
+    known = vocabulary.list_words(LINES, 8)
     assert known == ["[PAD]", "<unk>", "[CLS]", "[MASK]", "the", "cat", "dog", "ran"]
     numbers = {word: number for number, word in enumerate(known)}
-    stream = words.running(LINES, numbers)
+    stream = vocabulary.number_running_text(LINES, numbers)
     # No heading; capitals are small; what is not listed is unknown.
     assert stream.tolist()[:10] == [4, 5, 1, 1, 4, 1, 1, 4, 5, 1]
     assert len(stream) == 27
     texts = Texts(["The dog ran off", "cat"], None, np.array([1, 0]), ("x", "y"))
-    found = words.tokenised(texts, numbers, 4)
+    found = vocabulary.tokenise_texts(texts, numbers, 4)
     assert found.tokens.tolist() == [[2, 4, 6, 7], [2, 5, 0, 0]]
     assert found.lengths.tolist() == [4, 2]
     with pytest.raises(InputError, match="pairs"):
-        words.tokenised(texts._replace(second=["a", "b"]), numbers, 4)
+        vocabulary.tokenise_texts(texts._replace(second=["a", "b"]), numbers, 4)
 
 
 def test_masked_words_can_be_put_back():
     stream = np.arange(10, 10 + 47, dtype=np.int32)
-    found = words.masked(stream, 12, 60, MASKING, 3)
+    found = vocabulary.mask_words(stream, 12, 60, MASKING, 3)
     assert found.tokens.shape == (4, 12)
     assert found.places.shape == found.labels.shape == (4, 2)
-    assert (np.take_along_axis(found.tokens, found.places, axis=1) == words.MASK).all()
-    assert (found.tokens == words.MASK).sum() == 8
-    assert (found.tokens[:, 0] == words.BEGIN).all()
+    assert (np.take_along_axis(found.tokens, found.places, axis=1) == vocabulary.MASK).all()
+    assert (found.tokens == vocabulary.MASK).sum() == 8
+    assert (found.tokens[:, 0] == vocabulary.BEGIN).all()
     np.put_along_axis(found.tokens, found.places, found.labels.astype(np.int32), axis=1)
     assert found.tokens[:, 1:].ravel().tolist() == stream[:44].tolist()
-    assert not np.array_equal(words.masked(stream, 12, 60, MASKING, 4).places, found.places)
+    assert not np.array_equal(
+        vocabulary.mask_words(stream, 12, 60, MASKING, 4).places, found.places
+    )
     # All places are masked about as often.
-    many = words.masked(np.zeros(11 * 4000, np.int32), 12, 60, MASKING, 0)
+    many = vocabulary.mask_words(np.zeros(11 * 4000, np.int32), 12, 60, MASKING, 0)
     counts = np.bincount(many.places.ravel(), minlength=12)
     assert counts[0] == 0
     assert np.abs(counts[1:] / 8000 - 1 / 11).max() < 0.02
     with pytest.raises(InputError, match="fewer than"):
-        words.masked(stream[:5], 12, 60, MASKING, 3)
+        vocabulary.mask_words(stream[:5], 12, 60, MASKING, 3)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
 def test_as_many_words_are_to_be_told_as_are_asked_for(share):
     stream = np.arange(10, 10 + 40, dtype=np.int32)
-    found = words.masked(stream, 21, 60, MASKING.model_copy(update={"share": share}), 3)
+    found = vocabulary.mask_words(stream, 21, 60, MASKING.model_copy(update={"share": share}), 3)
     assert found.places.shape == (2, share * 20)
 
 
@@ -86,21 +89,21 @@ def test_what_stands_in_the_places_of_words():
     """BERT's shares; places and labels are those of the mask alone."""
     stream = np.full(11 * 4000, 7, dtype=np.int32)
     bert = Masking(share=MASKING.share, mask=0.8, random=0.1)
-    alone, found = (words.masked(stream, 12, 60, way, 3) for way in (MASKING, bert))
+    alone, found = (vocabulary.mask_words(stream, 12, 60, way, 3) for way in (MASKING, bert))
     assert np.array_equal(found.places, alone.places)
     assert (found.labels == 7).all()
     shown = np.take_along_axis(found.tokens, found.places, axis=1)
-    shares = [np.mean(shown == words.MASK), np.mean(shown == 7)]
+    shares = [np.mean(shown == vocabulary.MASK), np.mean(shown == 7)]
     assert shares == pytest.approx([0.8, 0.1], abs=0.02)
-    others = shown[(shown != words.MASK) & (shown != 7)]
-    assert others.min() >= len(words.SPECIAL)
+    others = shown[(shown != vocabulary.MASK) & (shown != 7)]
+    assert others.min() >= len(vocabulary.SPECIAL)
     assert others.max() < 60
 
 
 def test_a_pair_differs_in_the_placement_alone(data):
     for made in (
         lambda which: net(data, which),
-        lambda which: masked_net(data, which),
+        lambda which: masked_network(data, which),
     ):
         post, pre = made("post"), made("pre")
         assert list(post.start) == list(pre.start)
@@ -115,7 +118,10 @@ def test_a_pair_differs_in_the_placement_alone(data):
         assert logits[0].shape == logits[1].shape
         assert not torch.allclose(*logits)
     # Without layers there is nothing but the placement, and it makes no difference.
-    post, pre = (tiny.of_stack(tiny.Stack(which, 0, 2)) for which in ("post", "pre"))
+    post, pre = (
+        small_transformers.stack_forward(small_transformers.Stack(which, 0, 2))
+        for which in ("post", "pre")
+    )
     parameters = net(data, "post").start
     tokens = net(data, "post").train.take(np.arange(4))
     assert torch.equal(post(parameters, tokens, False), pre(parameters, tokens, False))
@@ -136,12 +142,14 @@ def test_padding_changes_nothing(data, placement):
 
 
 def test_masked_words_are_told_at_their_places(data):
-    found = masked_net(data, "pre")
+    found = masked_network(data, "pre")
     batch = found.train.take(np.arange(3))
     assert found.start["head"].shape == (len(data["words"]), 8)
     with torch.no_grad():
-        whole = tiny.placement.logits(
-            tiny.stack_of(shape("pre")), found.start, torch.from_numpy(batch.tokens).long()
+        whole = small_transformers.placement.logits(
+            small_transformers.theory_stack(shape("pre")),
+            found.start,
+            torch.from_numpy(batch.tokens).long(),
         )
     places, labels = torch.from_numpy(batch.places), torch.from_numpy(batch.labels)
     expected = torch.stack([whole[i, places[i]] for i in range(3)])
@@ -151,16 +159,16 @@ def test_masked_words_are_told_at_their_places(data):
 
 
 def test_heads_have_the_deviation_that_is_asked_for(data):
-    wide = build(tiny_net(shape(), CHOICE, head_deviation=3 * DEVIATION), 1, [data])
+    wide = build_network(tiny_net(shape(), CHOICE, head_deviation=3 * DEVIATION), 1, [data])
     expected = 3 * net(data, "post").start["head"]
     assert torch.allclose(wide.start["head"], expected, rtol=1e-6)
 
 
 def test_what_was_trained_gets_a_new_head(data):
-    trained = {name: tensor + 1 for name, tensor in masked_net(data).start.items()}
+    trained = {name: tensor + 1 for name, tensor in masked_network(data).start.items()}
     choice = tiny_net(shape(), CHOICE)
-    found = tiny.text_net(choice, 2, data, trained)
-    other = tiny.text_net(choice, 3, data, trained)
+    found = small_transformers.text_network(choice, 2, data, trained)
+    other = small_transformers.text_network(choice, 3, data, trained)
     assert found.start["head"].shape == (6, 8)
     assert not found.start["head_bias"].any()
     assert not torch.equal(found.start["head"], other.start["head"])
@@ -170,9 +178,9 @@ def test_what_was_trained_gets_a_new_head(data):
 
 
 def test_a_missing_corpus_is_named(tmp_path):
-    job = WordsJob(texts="trec6", words=30, length=6)
+    job = VocabularyJob(texts="trec6", words=30, length=6)
     with pytest.raises(InputError, match="results/datasets/wikitext2"):
-        words_data.sample(job, [], [tmp_path / "train.txt"])
+        vocabulary.sample(job, [], [tmp_path / "train.txt"])
 
 
 @pytest.mark.parametrize(
@@ -183,4 +191,4 @@ def test_what_is_no_running_text_is_named(tmp_path, content, said):
     path = tmp_path / "train.txt"
     path.write_bytes(content)
     with pytest.raises(InputError, match=f"{path.name}.*{said}"):
-        words_data.sample(WordsJob(texts="trec6", words=30, length=6), [], [path])
+        vocabulary.sample(VocabularyJob(texts="trec6", words=30, length=6), [], [path])

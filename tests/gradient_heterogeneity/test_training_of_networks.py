@@ -10,20 +10,20 @@ import pytest
 import torch
 from small_training import BLOCKS, OPTIMISERS, SHAPES, logits, net, training
 
-from transformer_dynamics.gradient_heterogeneity import coordinates as measured_coordinates
-from transformer_dynamics.gradient_heterogeneity.batches import batch_of, points, slice_of
-from transformer_dynamics.gradient_heterogeneity.coordinates import Measured
-from transformer_dynamics.gradient_heterogeneity.measures import endpoint
-from transformer_dynamics.gradient_heterogeneity.schedules import share
-from transformer_dynamics.gradient_heterogeneity.training import (
+from transformer_dynamics.gradient_heterogeneity.data.batches import batch_indices, slice_indices
+from transformer_dynamics.gradient_heterogeneity.metrics import endpoint
+from transformer_dynamics.gradient_heterogeneity.training import coordinates as measured_coordinates
+from transformer_dynamics.gradient_heterogeneity.training.coordinates import (
+    BlockMeasurement,
     Coordinates,
-    begun,
-    directions,
-    head_of,
-    kept,
-    predicted,
-    resumed,
-    train,
+)
+from transformer_dynamics.gradient_heterogeneity.training.loop import train_steps
+from transformer_dynamics.gradient_heterogeneity.training.record import rate_share, recorded_steps
+from transformer_dynamics.gradient_heterogeneity.training.state import (
+    initial_state,
+    restore_state,
+    save_state,
+    step_directions,
 )
 
 SCALES = dict(zip(SHAPES, (2.0, 0.3, 1.7, 0.6, 1.1), strict=True))
@@ -32,8 +32,8 @@ SCALES = dict(zip(SHAPES, (2.0, 0.3, 1.7, 0.6, 1.1), strict=True))
 def run(settings, network=None, seed=1, own=None, after=None):
     """The state in the end, or after some steps."""
     network, own = network or net(), own or Coordinates()
-    state = begun(settings.optimizer, network, own)
-    for _ in train(settings, seed, network, own, state):
+    state = initial_state(settings.update_rule, network, own)
+    for _ in train_steps(settings, seed, network, own, state):
         if state.step == after:
             break
     return state
@@ -75,7 +75,7 @@ def test_steps_are_those_of_a_loop_of_pytorch(optimiser, clip, schedule):
     leaves = {name: tensor.clone().requires_grad_() for name, tensor in network.start.items()}
     literal = LITERAL[optimiser](leaves.values(), lr=1.0)
     for step in range(8):
-        batch = network.train.take(batch_of(1, step, 6, 20))
+        batch = network.train.take(batch_indices(1, step, 6, 20))
         loss = torch.nn.functional.cross_entropy(
             logits(leaves, batch), torch.from_numpy(batch.labels)
         )
@@ -105,7 +105,7 @@ def test_schedules_are_those_of_the_trainer(schedule, steps, warm_up):
     extra = {} if schedule == "constant" else {"num_training_steps": steps}
     known = transformers.get_scheduler(name, literal, num_warmup_steps=rising, **extra)
     for step in range(steps):
-        found = share(schedule, step, steps, warm_up)
+        found = rate_share(schedule, step, steps, warm_up)
         assert found == pytest.approx(known.get_last_lr()[0], abs=1e-12)
         literal.step()
         known.step()
@@ -116,7 +116,7 @@ def test_other_coordinates_are_rates_of_blocks(optimiser):
     """theta_b = s_b theta'_b: eta s_b^2 for gradients, eta s_b for signs."""
     settings = training(optimiser, clip=None, epsilon=1e-300, steps=30)
     own = Coordinates(scales=SCALES)
-    moved = own.outward(run(settings, own=own).parameters)
+    moved = own.scale(run(settings, own=own).parameters)
     power = 2 if optimiser in {"sgd", "sgd_momentum"} else 1
     rates = {name: scale**power for name, scale in SCALES.items()}
     expected = run(settings, own=Coordinates(rates=rates)).parameters
@@ -128,13 +128,13 @@ def test_other_coordinates_are_rates_of_blocks(optimiser):
 
 def test_gradients_of_other_coordinates_are_autograds():
     own, network = Coordinates(scales=SCALES), net()
-    inner = {name: tensor.requires_grad_() for name, tensor in own.inward(network.start).items()}
+    inner = {name: tensor.requires_grad_() for name, tensor in own.unscale(network.start).items()}
     batch = network.train.take(np.arange(6))
     outer = {name: SCALES[name] * tensor for name, tensor in inner.items()}
     loss = network.loss(outer, batch)
     literal = torch.autograd.grad(loss, list(inner.values()))
     _, gradients = network.gradients(network.start, batch)
-    for found, expected in zip(own.outward(gradients).values(), literal, strict=True):
+    for found, expected in zip(own.scale(gradients).values(), literal, strict=True):
         assert torch.allclose(found, expected, rtol=1e-13)
 
 
@@ -142,31 +142,33 @@ def test_clipping_is_that_of_the_coordinates():
     settings = training("sgd", clip=1e-3, steps=1)
     own = Coordinates(scales=SCALES)
     state = run(settings, own=own)
-    before = own.inward(net().start)
+    before = own.unscale(net().start)
     step = {name: state.parameters[name] - before[name] for name in SHAPES}
     length = torch.sqrt(sum((each**2).sum() for each in step.values()))
     assert float(length) == pytest.approx(1e-3 * 1e-2, rel=1e-2)
 
 
 def test_coordinates_and_rates_follow_what_is_measured():
-    found = Measured(np.array([7.0, 1.0, 4.0, 2.0, 1.0]), np.array([0.0, 4.0, 2.0, 1.0, 800.0]))
+    found = BlockMeasurement(
+        np.array([7.0, 1.0, 4.0, 2.0, 1.0]), np.array([0.0, 4.0, 2.0, 1.0, 800.0])
+    )
     network = net()
-    given = measured_coordinates.coordinates(training(exponent=0.5), network, found)
+    given = measured_coordinates.block_coordinates(training(exponent=0.5), network, found)
     density = found.norms / np.sqrt([block.size for block in BLOCKS.values()])
     for name, each in zip(SHAPES, density, strict=True):
         assert given.scales[name] == exp(0.5 if each > np.median(density) else -0.5)
     assert not given.rates
-    given = measured_coordinates.coordinates(training(block_rates=True), network, found)
+    given = measured_coordinates.block_coordinates(training(block_rates=True), network, found)
     # The median is that of 0, 4 and 1, as two blocks are biases.
     assert [*given.rates.values()] == pytest.approx([100, 1 / 4, 1 / 2, 1, 1 / 800])
     assert not given.scales
     near = training(block_rates=True, blocks=configured.BLOCKS.model_copy(update={"limit": 10}))
-    given = measured_coordinates.coordinates(near, network, found)
+    given = measured_coordinates.block_coordinates(near, network, found)
     assert [*given.rates.values()] == pytest.approx([10, 1 / 4, 1 / 2, 1, 1 / 800])
 
 
 def test_nothing_is_measured_that_is_not_needed():
-    found = measured_coordinates.measured(training(), net(), 1)
+    found = measured_coordinates.measure_blocks(training(), net(), 1)
     assert np.isnan(found.norms).all()
     assert np.isnan(found.curvatures).all()
 
@@ -174,7 +176,7 @@ def test_nothing_is_measured_that_is_not_needed():
 def test_curvatures_and_norms_are_those_of_dense_matrices():
     network = net()
     found = measured_coordinates.curvatures(network, 1, 6, configured.BLOCKS)
-    batch = network.train.take(batch_of(1, 0, 6, 20))
+    batch = network.train.take(batch_indices(1, 0, 6, 20))
     for name, value in zip(SHAPES, found, strict=True):
         flat = network.start[name].flatten()
 
@@ -186,7 +188,7 @@ def test_curvatures_and_norms_are_those_of_dense_matrices():
     norms = measured_coordinates.gradient_norms(network, 1, 6, batches=3)
     squares = [
         [float((g**2).sum()) for g in network.gradients(
-            network.start, network.train.take(batch_of(1, step, 6, 20)))[1].values()]
+            network.start, network.train.take(batch_indices(1, step, 6, 20)))[1].values()]
         for step in range(3)
     ]  # fmt: skip
     assert norms == pytest.approx(np.sqrt(np.mean(squares, axis=0)), rel=1e-12)
@@ -225,7 +227,7 @@ def test_constants_of_trainings_act(optimiser, change):
 
 def test_coordinates_follow_as_many_batches_as_are_asked_for():
     found = [
-        measured_coordinates.measured(
+        measured_coordinates.measure_blocks(
             training(exponent=1, blocks=configured.BLOCKS.model_copy(update={"batches": number})),
             net(), 1,
         ).norms
@@ -238,7 +240,7 @@ def test_coordinates_follow_as_many_batches_as_are_asked_for():
 
 
 def test_frozen_tensors_stay():
-    frozen = net().without("embedding")
+    frozen = net().freeze("embedding")
     state = run(training("signum"), frozen)
     assert "table" not in state.parameters
     assert {*state.moments.first} == {*SHAPES} - {"table"}
@@ -258,27 +260,27 @@ def test_full_batches_have_all_samples():
 
 def test_batches_are_orders_of_all_samples_one_after_another():
     for size in (6, 20, 33):
-        stream = np.concatenate([batch_of(3, step, size, 20) for step in range(20)])
+        stream = np.concatenate([batch_indices(3, step, size, 20) for step in range(20)])
         for epoch in range(len(stream) // 20):
             assert sorted(stream[20 * epoch : 20 * (epoch + 1)]) == list(range(20))
     orders = [stream[20 * epoch : 20 * (epoch + 1)].tolist() for epoch in range(5)]
     assert all(one != other for one, other in pairwise(orders))
-    assert (batch_of(4, 0, 20, 20) != batch_of(3, 0, 20, 20)).any()
+    assert (batch_indices(4, 0, 20, 20) != batch_indices(3, 0, 20, 20)).any()
 
 
 def test_points_and_the_slice():
-    assert points(300, 4).tolist() == [0, 75, 150, 225, 300]
-    assert points(3, 2).tolist() == [0, 2, 3]
-    assert points(2, 5).tolist() == [0, 1, 2]
-    assert len(np.unique(slice_of(10, 20))) == 10
-    assert slice_of(30, 20).tolist() == list(range(20))
+    assert recorded_steps(300, 4).tolist() == [0, 75, 150, 225, 300]
+    assert recorded_steps(3, 2).tolist() == [0, 2, 3]
+    assert recorded_steps(2, 5).tolist() == [0, 1, 2]
+    assert len(np.unique(slice_indices(10, 20))) == 10
+    assert slice_indices(30, 20).tolist() == list(range(20))
 
 
 def test_what_is_looked_at():
     network, settings = net(), training("adam", steps=6, points=2)
     state = run(settings, network)
     assert len(state.looks) == len(state.directions) == 3
-    judged = network.train.take(slice_of(10, 20))
+    judged = network.train.take(slice_indices(10, 20))
     loss, accuracy, mean, common, centred, total = state.looks[-1]
     last = state.parameters
     literal = torch.nn.functional.cross_entropy(
@@ -293,12 +295,12 @@ def test_what_is_looked_at():
     assert centred == pytest.approx(float((last["head"] - rows).norm()), rel=1e-12)
     assert total == pytest.approx(float(last["head"].norm()), rel=1e-12)
     assert all(map(isnan, state.directions[0]))
-    assert predicted(network, last, judged).tolist() == logits(last, judged).argmax(1).tolist()
-    assert predicted(network, last, judged.take(np.arange(0))).shape == (0,)
+    assert network.predict(last, judged).tolist() == logits(last, judged).argmax(1).tolist()
+    assert network.predict(last, judged.take(np.arange(0))).shape == (0,)
 
 
 def test_the_head_is_found():
-    assert head_of(BLOCKS) == ("head", "head_bias")
+    assert net().head_names == ("head", "head_bias")
 
 
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
@@ -307,7 +309,7 @@ def test_directions_are_cosines_of_steps(optimiser):
     settings = training(optimiser, steps=5, points=5, clip=None, schedule="constant")
     state, before = run(settings), run(settings, after=4)
     network = net()
-    _, g = network.gradients(before.parameters, network.train.take(batch_of(1, 4, 6, 20)))
+    _, g = network.gradients(before.parameters, network.train.take(batch_indices(1, 4, 6, 20)))
     for place, names in enumerate((list(SHAPES), [n for n in SHAPES if n != "table"])):
         step = torch.cat([(state.parameters[n] - before.parameters[n]).flatten() for n in names])
         signs = torch.cat([-g[n].sign().flatten() for n in names])
@@ -325,7 +327,7 @@ def test_directions_are_cosines_of_steps(optimiser):
 
 def test_a_step_of_length_zero_has_no_direction():
     still = {name: torch.zeros(shape) for name, shape in SHAPES.items()}
-    assert all(map(isnan, directions(still, still, BLOCKS)))
+    assert all(map(isnan, step_directions(still, still, BLOCKS)))
 
 
 def test_dropout_is_that_of_the_step():
@@ -340,10 +342,10 @@ def test_a_kept_state_goes_on_to_the_same_bits(optimiser, after):
     settings, own = training(optimiser), Coordinates(scales=SCALES)
     whole = run(settings, net(dropout=True), own=own)
     network = net(dropout=True)
-    found = kept(run(settings, network, own=own, after=after), network)
-    again = resumed(network, {name: np.array(value) for name, value in found.items()})
+    found = save_state(run(settings, network, own=own, after=after), network)
+    again = restore_state(network, {name: np.array(value) for name, value in found.items()})
     assert again.step == after
-    for _ in train(settings, 1, network, own, again):
+    for _ in train_steps(settings, 1, network, own, again):
         pass
     for name, values in whole.curves().items():
         assert again.curves()[name].tobytes() == values.tobytes(), name
@@ -373,7 +375,7 @@ def test_the_training_loss_is_of_the_last_part_of_all_batches(monkeypatch, steps
         "classes": np.array(6),
     }
     run = SimpleNamespace(columns={"seed": 1}, arrays=arrays)
-    monkeypatch.setattr(endpoint, "trained", lambda job, runs: [run])
+    monkeypatch.setattr(endpoint, "read_runs", lambda job, runs: [run])
     table = endpoint.measure(SimpleNamespace(parts=parts), [], [])
     assert np.isnan(table["training_loss"][0])
     assert table["training_loss"][1] == pytest.approx(losses[-last:].mean())

@@ -1,4 +1,4 @@
-"""Gradient heterogeneity: what is computed, and how."""
+"""Gradient heterogeneity: the jobs of its experiments."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,116 +9,114 @@ from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Job
 from replication.study.seeds import Seeds, batches, listed
 from transformer_dynamics.encoders.cost import training_operations
-from transformer_dynamics.encoders.settings import (
-    EncoderJob,
-    TextJob,
-    TextName,
-)
-from transformer_dynamics.gradient_heterogeneity.configuration import (
+from transformer_dynamics.encoders.settings import EncoderJob, TextJob, TextName
+from transformer_dynamics.gradient_heterogeneity.settings.configuration import (
     HEADS,
     HETEROGENEITY,
     PAIRS,
-    Heads,
     Settings,
 )
-from transformer_dynamics.gradient_heterogeneity.grid_settings import (
+from transformer_dynamics.gradient_heterogeneity.settings.data import (
+    WEIGHTS,
+    ImagesJob,
+    PretrainedJob,
+    VocabularyJob,
+)
+from transformer_dynamics.gradient_heterogeneity.settings.experiments import (
     Case,
-    Drawn,
+    DrawnTexts,
     Grid,
-    Network,
-    OfWords,
-    arms,
-)
-from transformer_dynamics.gradient_heterogeneity.head_settings import HeadsJob
-from transformer_dynamics.gradient_heterogeneity.measure_settings import (
-    MeasureCoordinates,
-    MeasureEndpoint,
-    MeasureHeads,
-    MeasureJob,
-)
-from transformer_dynamics.gradient_heterogeneity.measured_grid_settings import (
     Heterogeneity,
+    NetworkSetting,
     PairCase,
     Pairs,
-    measured_arms,
-    pair_arms,
+    SharedSettings,
+    SmallTransformerSetting,
 )
-from transformer_dynamics.gradient_heterogeneity.measured_settings import (
-    MeasuredJob,
-    MeasuredRuns,
-    PairJob,
+from transformer_dynamics.gradient_heterogeneity.settings.measuring import MeasuredJob, PairJob
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import (
+    CoordinatesMetricJob,
+    EndpointMetricJob,
+    FingerprintJob,
+    HeadsMetricJob,
+    MeasuredMetricJob,
+    MetricJob,
 )
-from transformer_dynamics.gradient_heterogeneity.net_settings import (
-    NETWORKS,
-    ImageNet,
-    ImagesJob,
-    NetChoice,
-    NetworkJob,
-    OfImages,
-    TextNet,
-    TinyNet,
-    WordsJob,
+from transformer_dynamics.gradient_heterogeneity.settings.networks import (
+    ImageNetwork,
+    ImageNetworkSetting,
+    NetworkChoice,
+    SmallTransformer,
+    TextNetwork,
 )
-from transformer_dynamics.gradient_heterogeneity.run_settings import Plain, RunJob
+from transformer_dynamics.gradient_heterogeneity.settings.training import RunJob, TrainingSetting
 
-METRICS = ("curves", "endpoint", "accuracy", "heads", "step_directions", "fingerprint")
-"""Of every experiment with trained networks."""
-COORDINATES = "coordinates"
-"""Metric of those whose blocks have coordinates or rates of their own."""
+METRICS = ("curves", "accuracy", "heads", "step_directions")
+"""Metrics of every experiment with trained networks, besides those with settings of their own."""
 ENCODERS = "transformer_dynamics.encoders.data"
+"""Package of the programs that read encoders and texts."""
 GAPS = ("*",)
-"""Arrays of runs: a training that is lost goes on as NaN, and so does what is not known. Metrics
-count the one and leave out the other."""
+"""Arrays of runs that may hold NaN: a training that is lost goes on as NaN, and so does what is not
+known. Metrics count the one and leave out the other."""
 SMALL = {"train": 24, "validation": 8}
 """Samples of texts at the smallest scale."""
 SHORT = {"steps": 3, "slice": 8, "points": 2}
 """Training at the smallest scale."""
 MEASURING = {"batches": 2, "size": 4, "products": 2}
 """Measurements at the smallest scale."""
-MADE_UP: dict[TextName, TextName] = {
+SYNTHETIC: dict[TextName, TextName] = {
     "cola": "cr",
     "rte": "cb",
     "banking77": "sst2_sentences",
 }
-"""Sets that can be made up, in the place of those that cannot."""
+"""Sets of which synthetic files can be written, in the place of those of which they cannot."""
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """Trained networks, heads on features that stay, and measured networks."""
-    known = settings.known(computation)
-    measured = measured_arms(settings.heterogeneity, known)
-    pairs = pair_arms(settings.pairs, known)
-    made = {
-        name: _trained(settings, grid, arms(grid, known))
+    """Return trained networks, heads on features that stay, and measured networks."""
+    shared = settings.shared(computation)
+    trained = {
+        name: _trained(settings, grid, grid.jobs(shared))
         for name, grid in settings.experiments.items()
     }
-    return made | {
-        HEADS: _heads(settings, settings.heads, computation),
-        HETEROGENEITY: _measured(settings, "measured", measured, settings.heterogeneity.seeds),
-        PAIRS: _measured(settings, "pairs", pairs, settings.pairs.seeds),
+    heterogeneity, pairs = settings.heterogeneity, settings.pairs
+    return trained | {
+        HEADS: _heads(settings, shared, computation),
+        HETEROGENEITY: _measured(
+            settings, "measured_networks", heterogeneity.jobs(shared), heterogeneity.seeds
+        ),
+        PAIRS: _measured(settings, "placement_pairs", pairs.jobs(shared), pairs.seeds),
     }
 
 
 def operations(job: RunJob) -> float:
-    """Floating-point operations of fine-tuning an encoder on batches; 0 of anything else."""
+    """Count the floating-point operations of fine-tuning an encoder on batches.
+
+    Returns:
+        The number of operations; 0 for any other network, which nobody has counted.
+    """
     net, training = job.net, job.training
-    if not isinstance(net, TextNet) or training.batch_size == "full":
+    if not isinstance(net, TextNetwork) or training.batch_size == "full":
         return 0.0
     return training_operations(net.net, training.steps * training.batch_size * net.texts.length)
 
 
 def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
-    seeds = settings.seeds_of(grid.seeds)
-    measured: dict[str, MeasureJob] = dict.fromkeys(METRICS, MeasureJob(runs=jobs))
-    measured["endpoint"] = MeasureEndpoint(runs=jobs, parts=settings.training.parts)
-    has_own = any(job.training.exponent or job.training.block_rates for job in jobs.values())
-    if has_own:
-        measured[COORDINATES] = MeasureCoordinates(runs=jobs, limit=settings.blocks.limit)
+    metric = MetricJob(runs=jobs)
+    metrics = {name: Job(f"metrics.{name}", metric) for name in METRICS}
+    endpoint = EndpointMetricJob(runs=jobs, parts=settings.training.parts)
+    metrics |= {
+        "endpoint": Job("metrics.endpoint", endpoint),
+        "fingerprint": Job("metrics.fingerprint", FingerprintJob(runs=dict(jobs))),
+    }
+    if any(job.training.exponent or job.training.block_rates for job in jobs.values()):
+        own = CoordinatesMetricJob(runs=jobs, limit=settings.blocks.limit)
+        metrics["coordinates"] = Job("metrics.coordinates", own)
     return Experiment(
         data=_data_of(settings, jobs),
         runs={
-            f"{arm}-{seed}": Job(
-                "runs",
+            f"{name}-{seed}": Job(
+                "training.runs",
                 job,
                 (seed,),
                 job.net.reads,
@@ -127,10 +125,10 @@ def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experim
                 gaps=GAPS,
                 operations=operations(job),
             )
-            for arm, job in jobs.items()
-            for seed in seeds
+            for name, job in jobs.items()
+            for seed in settings.seeds_of(grid.seeds)
         },
-        metrics={metric: Job(f"measures.{metric}", job) for metric, job in measured.items()},
+        metrics=metrics,
     )
 
 
@@ -140,129 +138,127 @@ def _measured(
     jobs: Mapping[str, MeasuredJob | PairJob],
     seeds: Seeds | None,
 ) -> Experiment:
-    measured = MeasuredRuns(runs=dict(jobs))
+    metric = MeasuredMetricJob(runs=dict(jobs))
+    metrics = {name: Job(f"metrics.{name}", metric) for name in ("tensors", "spread", "one_step")}
+    fingerprint = Job("metrics.fingerprint", FingerprintJob(runs=dict(jobs)))
     return Experiment(
         data=_data_of(settings, jobs),
         runs={
-            f"{arm}-{seed}": Job(
-                program, job, (seed,), job.reads, memory=4000, minutes=1440, gaps=GAPS
+            f"{name}-{seed}": Job(
+                f"training.{program}",
+                job,
+                (seed,),
+                job.net.reads,
+                memory=4000,
+                minutes=1440,
+                gaps=GAPS,
             )
-            for arm, job in jobs.items()
+            for name, job in jobs.items()
             for seed in settings.seeds_of(seeds)
         },
-        metrics={
-            "tensors": Job("measures.tensors", measured),
-            "spread": Job("measures.spread", measured),
-            "one_step": Job("measures.one_step", measured),
-            "fingerprint": Job("measures.measured_fingerprint", measured),
-        },
+        metrics=metrics | {"fingerprint": fingerprint},
     )
 
 
 def _data_of(
     settings: Settings, jobs: Mapping[str, RunJob | MeasuredJob | PairJob]
 ) -> dict[str, Job]:
-    return {name: job for made in jobs.values() for name, job in data(settings, made.net).items()}
+    return {name: data for job in jobs.values() for name, data in data_jobs(settings, job.net)}
 
 
-def data(settings: Settings, net: NetChoice) -> dict[str, Job]:
-    """What a network reads, by name.
+def data_jobs(settings: Settings, net: NetworkChoice) -> list[tuple[str, Job]]:
+    """List the data that a network reads, with their names.
 
     Args:
         settings: the study's.
-        net: the network, of which `reads` are the names.
+        net: the network, whose `reads` are the names.
     """
-    if isinstance(net, ImageNet):
-        return {
-            "fashion_mnist": Job("data.images", ImagesJob(), reads=settings.files("fashion_mnist")),
-            net.net: Job(
-                "data.network",
-                NetworkJob(network=net.net),
-                reads=settings.files(NETWORKS[net.net]),
-            ),
-        }
-    choice = settings.choice(net.texts.name)
-    if isinstance(net, TinyNet):
-        job = WordsJob(texts=choice.name, words=net.words, length=net.shape.length)
+    if isinstance(net, ImageNetwork):
+        images = Job("data.images", ImagesJob(), reads=settings.files("fashion_mnist"))
+        weights = Job(
+            "data.pretrained",
+            PretrainedJob(network=net.net),
+            reads=settings.files(WEIGHTS[net.net]),
+        )
+        return [*zip(net.reads, (images, weights), strict=True)]
+    choice = settings.text_choice(net.texts.name)
+    if isinstance(net, SmallTransformer):
+        job = VocabularyJob(texts=choice.name, words=net.words, length=net.shape.length)
         files = (*settings.files("wikitext2"), *choice.sources)
-        return {name: Job("data.words", job, reads=files) for name in net.reads}
-    return {"encoder": _encoder(settings)} | of_texts(settings, choice.name, "tokens")
-
-
-def _encoder(settings: Settings) -> Job:
+        return [(name, Job("data.vocabulary", job, reads=files)) for name in net.reads]
     encoder = settings.encoder
-    return Job(f"{ENCODERS}.encoder", EncoderJob(encoder=encoder.name), reads=encoder.sources)
+    program, job_of_encoder = f"{ENCODERS}.encoder", EncoderJob(encoder=encoder.name)
+    return [
+        ("encoder", Job(program, job_of_encoder, reads=encoder.sources)),
+        *text_jobs(settings, choice.name, "tokens"),
+    ]
 
 
-def of_texts(settings: Settings, name: TextName, *kinds: str) -> dict[str, Job]:
-    """Tokens or features of a set.
+def text_jobs(settings: Settings, name: TextName, *kinds: str) -> list[tuple[str, Job]]:
+    """List tokens or features of a set of texts, with their names.
 
     Args:
         settings: the study's.
         name: of the set.
         kinds: `tokens`, `features` or both.
     """
-    choice = settings.choice(name)
+    choice = settings.text_choice(name)
     job = TextJob(encoder=settings.encoder.name, texts=name, length=choice.length)
     files = (*settings.encoder.sources, *choice.sources)
-    return {
-        f"{kind}-{name}": Job(f"{ENCODERS}.{kind}", job, reads=files, memory=2500, minutes=240)
+    return [
+        (f"{kind}-{name}", Job(f"{ENCODERS}.{kind}", job, reads=files, memory=2500, minutes=240))
         for kind in kinds
-    }
+    ]
 
 
-def _heads(settings: Settings, heads: Heads, computation: Computation) -> Experiment:
-    jobs = {
-        name: HeadsJob(
-            encoder=settings.encoder.name,
-            **task.model_dump(),
-            **heads.model_dump(exclude={"tasks", "seeds", "optimisers"}),
-            optimisers=[
-                each.with_averages(settings.training.averages) for each in heads.optimisers
-            ],
-            head_deviation=settings.networks.head_deviation,
-            device=computation.device,
-        )
-        for name, task in heads.tasks.items()
-    }
+def _heads(settings: Settings, shared: SharedSettings, computation: Computation) -> Experiment:
+    jobs = settings.heads.jobs(shared)
     kinds = ("tokens", "features")
-    parts = batches(listed(heads.seeds), computation.seeds_per_job)
-    measured = MeasureHeads(runs=jobs)
+    parts = batches(listed(settings.heads.seeds), computation.seeds_per_job)
+    metric = HeadsMetricJob(runs=jobs)
     return Experiment(
         data={
-            name: job
-            for task in heads.tasks.values()
-            for name, job in of_texts(settings, task.texts, *kinds).items()
+            name: data
+            for job in jobs.values()
+            for name, data in text_jobs(settings, job.texts, *kinds)
         },
         runs={
             f"{name}-{part}": Job(
-                "heads", job, seeds, tuple(f"{kind}-{job.texts}" for kind in kinds), minutes=240
+                "training.heads",
+                job,
+                seeds,
+                tuple(f"{kind}-{job.texts}" for kind in kinds),
+                minutes=240,
             )
             for name, job in jobs.items()
             for part, seeds in parts.items()
         },
         metrics={
             "heads": Job(
-                "measures.head_drift", measured, reads=tuple(f"tokens-{n}" for n in measured.texts)
+                "metrics.head_drift", metric, reads=tuple(f"tokens-{n}" for n in metric.texts)
             ),
-            "fingerprint": Job("measures.head_fingerprint", measured),
+            "fingerprint": Job("metrics.fingerprint", FingerprintJob(runs=dict(jobs))),
         },
     )
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One seed; of every experiment, one case, and of that, one optimiser at one rate."""
+    """Choose one seed; of every experiment, one case, and of that, one optimiser at one rate.
+
+    Returns:
+        The overlay that leaves these.
+    """
 
     def only(names: list[str]) -> dict[str, Any]:
-        """All but one removed."""
+        """Remove all names but one."""
         return dict.fromkeys(names) | {random.choice(names): {}}
 
     def own_seed(seeds: Seeds | None) -> dict[str, Any]:
-        """One of an experiment's own seeds, if it has any."""
+        """Choose one of an experiment's own seeds, if it has any."""
         return {} if seeds is None else {"seeds": [random.choice(listed(seeds))]}
 
     def one_case(grid: Grid) -> dict[str, Any]:
-        """One optimiser at one rate of one case."""
+        """Choose one optimiser at one rate of one case."""
         # A figure asks for the metric of cases with coordinates of their own.
         own = [item for item in grid.cases.items() if item[1].block_rates or any(item[1].exponents)]
         name, case = random.choice(own or [*grid.cases.items()])
@@ -276,12 +272,12 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         cases = dict.fromkeys(grid.cases) | {name: chosen}
         return {"cases": cases} | own_seed(grid.seeds)
 
-    def one_of(grid: Heterogeneity) -> dict[str, Any]:
-        """One case of what is measured."""
+    def one_network(grid: Heterogeneity) -> dict[str, Any]:
+        """Choose one case of the networks that are measured."""
         return own_seed(grid.seeds) | {"cases": only([*grid.cases])}
 
     def one_pair(grid: Pairs) -> dict[str, Any]:
-        """One depth and one deviation of one case."""
+        """Choose one depth and one deviation of one case."""
         name, case = random.choice([*grid.cases.items()])
         chosen = {
             "depths": [random.choice(case.depths)],
@@ -296,18 +292,21 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
             "tasks": only([*settings.heads.tasks]),
             "seeds": [random.choice(listed(settings.heads.seeds))],
         },
-        "heterogeneity": one_of(settings.heterogeneity),
+        "heterogeneity": one_network(settings.heterogeneity),
         "pairs": one_pair(settings.pairs),
     }
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
-    """A few steps of untrained networks on made-up samples; two seeds, of what is costly one."""
+    """Return the overlay of a few steps of untrained networks on synthetic samples.
+
+    Costly experiments have one seed, others two or three.
+    """
     return _files(settings, folder) | {
         "seeds": [1, 2],
         "figures": {"fig8": {"draws": 30, "descents": 8}},
         "experiments": {
-            experiment: {"cases": {name: _small(case) for name, case in grid.cases.items()}}
+            experiment: {"cases": {name: _small_case(case) for name, case in grid.cases.items()}}
             | ({} if grid.seeds is None else {"seeds": listed(grid.seeds)[:2]})
             for experiment, grid in settings.experiments.items()
         },
@@ -328,13 +327,16 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             "seeds": [1],
             "measuring": MEASURING,
             "cases": {
-                name: {"network": _small_network(case.network), "tuning": _brief(case.tuning)}
+                name: {
+                    "network": _small_network(case.network),
+                    "tuning": _short_training(case.tuning),
+                }
                 for name, case in settings.heterogeneity.cases.items()
             },
         },
         "pairs": {
             "seeds": [1],
-            "drawn": _few(settings.pairs.drawn),
+            "drawn": _few_texts(settings.pairs.drawn),
             "words": 12,
             "length": 8,
             "cases": {name: _small_pairs(case) for name, case in settings.pairs.cases.items()},
@@ -343,40 +345,40 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
 
 
 def _files(settings: Settings, folder: Path) -> dict[str, Any]:
-    """Everything that is read, made up in a folder."""
+    """Write synthetic files of everything that is read."""
     from transformer_dynamics.encoders.made_up import write_encoder, write_texts
-    from transformer_dynamics.gradient_heterogeneity import made_up
+    from transformer_dynamics.gradient_heterogeneity.data import synthetic
 
-    made: tuple[TextName, ...] = ("trec6", *MADE_UP.values())
+    names: tuple[TextName, ...] = ("trec6", *SYNTHETIC.values())
     return {
         "encoder": {"folder": write_encoder(folder / "encoder")},
         "sets": dict.fromkeys(settings.sets)
-        | {name: {"length": 12, "folder": write_texts(folder / name, name)} for name in made}
-        | {"banking77": {"length": 12, "folder": made_up.write_banking77(folder / "banking77")}},
+        | {name: {"length": 12, "folder": write_texts(folder / name, name)} for name in names}
+        | {"banking77": {"length": 12, "folder": synthetic.write_banking77(folder / "banking77")}},
         "folders": {
-            "fashion_mnist": made_up.write_images(folder / "images"),
-            "efficientnet_lite0": made_up.write_efficientnet(folder / "efficientnet"),
-            "vit_s": made_up.write_vit(folder / "vit"),
-            "wikitext2": made_up.write_running(folder / "running"),
+            "fashion_mnist": synthetic.write_images(folder / "images"),
+            "efficientnet_lite0": synthetic.write_efficientnet(folder / "efficientnet"),
+            "vit_s": synthetic.write_vit(folder / "vit"),
+            "wikitext2": synthetic.write_running(folder / "running"),
         },
     }
 
 
-def _few(drawn: Drawn) -> dict[str, Any]:
-    return SMALL | {"texts": MADE_UP.get(drawn.texts, "trec6")}
+def _few_texts(drawn: DrawnTexts) -> dict[str, Any]:
+    return SMALL | {"texts": SYNTHETIC.get(drawn.texts, "trec6")}
 
 
-def _small_network(chosen: Network) -> dict[str, Any]:
-    if isinstance(chosen, OfImages):
-        size = 32 if chosen.net == "efficientnet" else 28
+def _small_network(network: NetworkSetting) -> dict[str, Any]:
+    if isinstance(network, ImageNetworkSetting):
+        size = 32 if network.net == "efficientnet" else 28
         return {"size": size, "train": 20, "validation": 4, "test": 6}
     shape = {"depth": 1, "width": 8, "heads": 2, "length": 8}
-    words = {"shape": shape, "words": 12} if isinstance(chosen, OfWords) else {}
-    return _few(chosen) | words
+    words = {"shape": shape, "words": 12} if isinstance(network, SmallTransformerSetting) else {}
+    return _few_texts(network) | words
 
 
-def _small(case: Case) -> dict[str, Any]:
-    """One rate of every optimiser."""
+def _small_case(case: Case) -> dict[str, Any]:
+    """Shorten a case to one rate of every optimiser."""
     return SHORT | {
         "network": _small_network(case.network),
         "batch_size": "full" if case.batch_size == "full" else 4,
@@ -384,7 +386,7 @@ def _small(case: Case) -> dict[str, Any]:
     }
 
 
-def _brief(training: Plain | None) -> dict[str, Any] | None:
+def _short_training(training: TrainingSetting | None) -> dict[str, Any] | None:
     return None if training is None else SHORT | {"batch_size": 4}
 
 
@@ -393,6 +395,6 @@ def _small_pairs(case: PairCase) -> dict[str, Any]:
         "depths": [2],
         "deviations": case.deviations[:2],
         "measuring": MEASURING | {"curved": case.measuring.curved},
-        "masked": _brief(case.masked),
-        "tunings": {name: _brief(each) for name, each in case.tunings.items()},
+        "masked": _short_training(case.masked),
+        "tunings": {name: _short_training(each) for name, each in case.tunings.items()},
     }

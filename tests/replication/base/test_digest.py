@@ -131,8 +131,8 @@ def test_only_what_trains_depends_on_torch():
         "transformer_dynamics.encoders.data.encoder",
         "transformer_dynamics.encoders.data.features",
         "transformer_dynamics.encoders.data.tokens",
-        "transformer_dynamics.gradient_heterogeneity.data.words",
-        "transformer_dynamics.gradient_heterogeneity.data.network",
+        "transformer_dynamics.gradient_heterogeneity.data.vocabulary",
+        "transformer_dynamics.gradient_heterogeneity.data.pretrained",
     }
     of_theory = {task.program for task in TASKS if task.stage == "table" and not task.reads}
     for stage in PROGRAMS.keys() - {"runs", "evidence"}:

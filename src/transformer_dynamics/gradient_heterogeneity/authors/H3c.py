@@ -1,4 +1,4 @@
-"""Whether unequal gradients of blocks hinder gradient descent depends on the blocks' curvatures."""
+"""Cost of unequal gradients of blocks to gradient descent, which depends on their curvatures."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What steps on quadratics gain on average when gradients are those of batches, see `theory.noise`.
+"""Average decrease of steps on quadratics when gradients are those of batches, see `theory.noise`.
 
 Draws are those of `claims.quadratics`; standard deviations of entries are lognormal.
 """
@@ -9,7 +9,7 @@ import numpy as np
 
 from replication.base.random_streams import generator
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.gradient_heterogeneity.claims.quadratics import drawn
+from transformer_dynamics.gradient_heterogeneity.claims.quadratics import numbered_quadratic
 from transformer_dynamics.gradient_heterogeneity.theory import noise
 from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
 from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
@@ -19,11 +19,11 @@ from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
 )
 
 DRAWS = 500
-"""Quadratics with noise."""
+"""Number of quadratics with noise."""
 FACTORS = (0.1, 0.5, 1.0, 1.5, 4.0)
-"""Of the best rate without noise."""
+"""Rates in units of the best rate without noise."""
 SAMPLED, SAMPLES = 20, 40_000
-"""Quadratics on which averages are drawn, and batches of each."""
+"""Number of quadratics on which averages are drawn, and of batches of each."""
 
 
 class Noisy(NamedTuple):
@@ -37,9 +37,9 @@ class Noisy(NamedTuple):
     """m."""
 
 
-def noisy(number: int) -> Noisy:
-    """One of the draws."""
-    quadratic = drawn(number)
+def numbered_case(number: int) -> Noisy:
+    """Draw the quadratic and the noise of a number."""
+    quadratic = numbered_quadratic(number)
     random = generator(number, "noise of batches")
     deviations = np.exp(2 * random.normal(size=len(quadratic.gradient)))
     return Noisy(quadratic, deviations, int(random.integers(1, 65)))
@@ -47,9 +47,9 @@ def noisy(number: int) -> Noisy:
 
 @evidence
 def excess_over_bounds() -> Cases:
-    """Average decrease minus what is sure on average, over the sum of their sizes; the least."""
+    """Measure the least excess of the average decrease over its bound, over their sizes."""
     for number in range(DRAWS):
-        case = noisy(number)
+        case = numbered_case(number)
         q, g = case.quadratic, case.quadratic.gradient
         if curvature_along(q, g) > 0:
             rates = [factor * best_rate(q, g) for factor in FACTORS]
@@ -60,7 +60,7 @@ def excess_over_bounds() -> Cases:
             yield f"draw {number}, gradient", min(excess)
         if curvature_along(q, np.sign(g)) > 0:
             for inequality in ("Markov", "Cantelli"):
-                wrong = noise.wrong_sign(g, *case[1:], inequality)
+                wrong = noise.wrong_sign_probability(g, *case[1:], inequality)
                 rates = [factor * best_rate(q, np.sign(g)) for factor in FACTORS]
                 excess = [
                     _relative(noise.sign_mean(q, eta, *case[1:]), noise.sign_bound(q, eta, wrong))
@@ -75,9 +75,9 @@ def _relative(mean: float, bound: float) -> float:
 
 @evidence
 def averages_of_draws() -> Cases:
-    """Average decrease over drawn batches minus the formula, in standard errors."""
+    """Measure the average decrease over drawn batches minus the formula, in standard errors."""
     for number in range(SAMPLED):
-        case = noisy(number)
+        case = numbered_case(number)
         q, g = case.quadratic, case.quadratic.gradient
         random = generator(number, "batches of noise")
         spread = case.deviations / np.sqrt(case.batch)

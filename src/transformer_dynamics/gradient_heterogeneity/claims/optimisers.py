@@ -1,4 +1,4 @@
-"""Which optimiser ends lower: losses of the fixed slice of the training set, in units of chance.
+"""Loss at the end by optimiser, on the fixed slice of the training set, in units of chance.
 
 A loss is divided by ln C, what it is when all classes count as equally probable, so that one margin
 serves tasks with few classes and with many.
@@ -7,54 +7,44 @@ serves tasks with few classes and with many.
 import numpy as np
 import pandas as pd
 
-from replication.base.errors import OutOfRegimeError, UnmeasurableError
+from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
 from replication.study.evidence import by_seed
-from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
+    CHANCE,
+    case_gaps,
+    direction_gaps,
+    mean_over_steps,
+    rows_of_task,
+    values_by_seed,
+)
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
+from transformer_dynamics.gradient_heterogeneity.settings.training import USUAL_EPSILON
 
-Of = Measured[MeasureJob]
+MetricOf = Measured[MetricJob]
 """The metric `endpoint` or `step_directions` of an experiment."""
-CHANCE = 1.0
-"""Loss over ln C of a run that was lost, as of a network that knows nothing."""
 
 
-def gaps_on_cola(measured: Of) -> pd.DataFrame:
-    """SGD-m minus Adam on CoLA, clipped and not."""
-    return _gaps_on("cola", measured.table)
-
-
-def gaps_on_trec6(measured: Of) -> pd.DataFrame:
-    """The same on TREC-6."""
-    return _gaps_on("trec6", measured.table)
-
-
-def _gaps_on(task: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Of the cases of one task.
+def gaps_on_cola(measured: MetricOf) -> pd.DataFrame:
+    """Measure the endpoint of SGD-m minus that of Adam on CoLA, clipped and not.
 
     Raises:
-        OutOfRegimeError: if there is none.
+        OutOfRegimeError: if nothing is trained on CoLA.
     """
-    own = table[table["task"] == task]
-    if own.empty:
-        raise OutOfRegimeError(f"nothing is trained on {task}")
-    return _gaps(own)
+    return by_seed(case_gaps(_ends(rows_of_task(measured.table, "cola")), _end))
 
 
-def _gaps(table: pd.DataFrame) -> pd.DataFrame:
-    """Of every case."""
-    ends = _ends(table)
-    return by_seed(
-        {
-            str(case): _end(own, "sgd_momentum") - _end(own, "adam")
-            for case, own in ends.groupby("case", sort=False)
-        }
-    )
+def gaps_on_trec6(measured: MetricOf) -> pd.DataFrame:
+    """Measure the endpoint of SGD-m minus that of Adam on TREC-6.
+
+    Raises:
+        OutOfRegimeError: if nothing is trained on TREC-6.
+    """
+    return by_seed(case_gaps(_ends(rows_of_task(measured.table, "trec6")), _end))
 
 
-def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
-    """The gap of SGD-m to Adam on a transformer minus that on the CNN, both clipped alike.
+def gap_beyond_cnn(on_texts: MetricOf, on_images: MetricOf) -> pd.DataFrame:
+    """Measure the gap of SGD-m to Adam on a transformer minus that on the CNN, both clipped alike.
 
     Raises:
         UnmeasurableError: if there are several ways of training the CNN.
@@ -62,37 +52,29 @@ def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
     cnn = _ends(on_images.table)
     if len({*cnn["case"]}) != 1:
         raise UnmeasurableError("needs one case of the CNN to compare with")
-    alike = _end(cnn, "sgd_momentum") - _end(cnn, "adam")
-    return by_seed(
-        {
-            str(case): _end(own, "sgd_momentum") - _end(own, "adam") - alike
-            for case, own in _ends(on_texts.table).groupby("case", sort=False)
-            if own["clip"].iloc[0] == cnn["clip"].iloc[0]
-        }
-    )
+    (alike,) = case_gaps(cnn, _end).values()
+    texts = _ends(on_texts.table)
+    is_alike = texts.groupby("case")["clip"].transform("first") == cnn["clip"].iloc[0]
+    return by_seed({case: gap - alike for case, gap in case_gaps(texts[is_alike], _end).items()})
 
 
-def sign_likeness(directions: Of) -> pd.DataFrame:
-    """Cosine of a step and its own signs, Adam minus SGD-m, mean over the points of training."""
-    cells = {}
-    for (case, chosen), own in directions.table.groupby(["case", "set"], sort=False):
-        adam, sgd = (_likeness(own, optimiser) for optimiser in ("adam", "sgd_momentum"))
-        cells[f"{case}, {str(chosen).replace('_', ' ')}"] = adam - sgd
-    return by_seed(cells)
+def sign_likeness(directions: MetricOf) -> pd.DataFrame:
+    """Measure the cosine of a step and its own signs, Adam minus SGD-m, mean over points."""
+    return direction_gaps(directions.table, "own_sign", "sgd_momentum")
 
 
-def likeness_lost(usual: Of, changed: Of) -> pd.DataFrame:
-    """Cosine of Adam's step and its own signs, with the usual epsilon minus with the largest."""
+def likeness_lost(usual: MetricOf, changed: MetricOf) -> pd.DataFrame:
+    """Measure the cosine of Adam's step and its signs, the usual epsilon minus the largest."""
     largest = changed.table["epsilon"].max()
     cells = {}
     for chosen, own in changed.table[changed.table["epsilon"] == largest].groupby("set"):
         beside = usual.table[_alike(usual.table, own) & (usual.table["set"] == chosen)]
-        cells[str(chosen).replace("_", " ")] = _likeness(beside, "adam") - _likeness(own, "adam")
+        cells[str(chosen).replace("_", " ")] = _likeness(beside) - _likeness(own)
     return by_seed(cells)
 
 
-def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
-    """Endpoint of Adam with the largest epsilon minus that with the usual one."""
+def loss_of_likeness(usual: MetricOf, changed: MetricOf) -> pd.DataFrame:
+    """Measure the endpoint of Adam with the largest epsilon minus that with the usual one."""
     ends, known = _ends(changed.table), _ends(usual.table)
     own = ends[ends["epsilon"] == ends["epsilon"].max()]
     beside = known[_alike(known, own)]
@@ -100,23 +82,19 @@ def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
 
 
 def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
-    """Rows of the same task and clipping, with the usual epsilon."""
+    """Return the rows of the same task and clipping, with the usual epsilon, as a mask."""
     task, clip = own["task"].iloc[0], own["clip"].iloc[0]
     is_usual = known["epsilon"].isna() | (known["epsilon"] == USUAL_EPSILON)
     found: pd.Series[bool] = (known["task"] == task) & (known["clip"] == clip) & is_usual
     return found
 
 
-def _likeness(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
-    own = rows[rows["optimiser"] == optimiser]
-    if own.duplicated(["seed", "step"]).any():
-        raise UnmeasurableError(f"{optimiser}: needs one run per seed")
-    means = own.groupby("seed")["own_sign"].mean().reset_index()
-    return of_seeds(means, "own_sign", optimiser)
+def _likeness(rows: pd.DataFrame) -> "pd.Series[float]":
+    return mean_over_steps(rows, "adam", "own_sign")
 
 
-def schedules(linear: Of, others: Of) -> pd.DataFrame:
-    """The gap of SGD-m to Signum under a schedule minus that under the linear one."""
+def schedules(linear: MetricOf, others: MetricOf) -> pd.DataFrame:
+    """Measure the gap of SGD-m to Signum under a schedule minus that under the linear one."""
     ends, known = _ends(others.table), _ends(linear.table)
     cells = {}
     for (case, schedule), own in ends.groupby(["case", "schedule"], sort=False):
@@ -126,24 +104,24 @@ def schedules(linear: Of, others: Of) -> pd.DataFrame:
     return by_seed(cells)
 
 
-def sensitivity(reparametrised: Of) -> pd.DataFrame:
-    """Slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
+def sensitivity(reparametrised: MetricOf) -> pd.DataFrame:
+    """Measure the slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
     slopes = _slopes(reparametrised)
     if {*slopes} != {"sgd", "signsgd"}:
         raise UnmeasurableError("both SGD and SignSGD are needed")
     return by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
 
 
-def slowing(reparametrised: Of) -> pd.DataFrame:
-    """Slope of the endpoint of SGD alone in q."""
+def slowing(reparametrised: MetricOf) -> pd.DataFrame:
+    """Measure the slope of the endpoint of SGD alone in q."""
     slopes = _slopes(reparametrised)
     if "sgd" not in slopes:
         raise UnmeasurableError("SGD is needed")
     return by_seed({"SGD": slopes["sgd"]})
 
 
-def _slopes(reparametrised: Of) -> dict[str, "pd.Series[float]"]:
-    """By optimiser and seed."""
+def _slopes(reparametrised: MetricOf) -> dict[str, "pd.Series[float]"]:
+    """Return the slopes in q by optimiser and seed."""
     ends = _ends(reparametrised.table)
     ends = ends[~ends["block_rates"]]
     slopes: dict[str, pd.Series[float]] = {}
@@ -156,8 +134,8 @@ def _slopes(reparametrised: Of) -> dict[str, "pd.Series[float]"]:
     return slopes
 
 
-def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
-    """Endpoint of SGD with one rate minus that with a rate by block."""
+def gain_of_block_rates(reparametrised: MetricOf) -> pd.DataFrame:
+    """Measure the endpoint of SGD with one rate minus that with a rate by block."""
     ends = _ends(reparametrised.table)
     ends = ends[ends["exponent"] == 0]
     one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
@@ -165,10 +143,10 @@ def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
 
 
 def _ends(rows: pd.DataFrame) -> pd.DataFrame:
-    """Last points, with the endpoint over ln C as `value`; training that was lost is at chance."""
+    """Return the last points, with the endpoint over ln C as `value`; lost runs are at chance."""
     rows = rows[rows["is_last"]]
     return rows.assign(value=(rows["endpoint"] / np.log(rows["classes"])).fillna(CHANCE))
 
 
 def _end(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
-    return of_seeds(rows[rows["optimiser"] == optimiser], "value", optimiser)
+    return values_by_seed(rows[rows["optimiser"] == optimiser], "value", optimiser)

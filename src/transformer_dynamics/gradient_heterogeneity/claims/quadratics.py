@@ -17,45 +17,45 @@ from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
     coupled_pair,
     curvature_along,
     descend,
-    draw,
-    isotropic,
+    draw_quadratic,
+    isotropic_quadratic,
     stall_level,
-    stalled,
+    stalled_gradient,
     sure_decrease,
 )
 
 DRAWS = 1000
-"""Quadratics."""
+"""Number of quadratics."""
 FACTORS = (0.1, 0.5, 1.0, 1.5, 4.0)
-"""Of the best rate."""
+"""Rates in units of the best rate."""
 DESCENTS = 100
-"""Positive definite ones, coupled or not in turn."""
+"""Number of descents on positive definite quadratics, coupled or not in turn."""
 TARGET = 1e-2
-"""Epsilon of a descent."""
+"""Epsilon of the target of a descent."""
 SPREADS = (0.25, 0.5, 0.75)
 """Sigma of lognormal r_b."""
 SLOPES = (0.0, 0.25, 0.5, 1.0, 1.5)
 """a of h_b ~ r_b^a."""
 CURVED = {"curvature follows gradients": 1, "equal curvature": 0, "curvature opposes them": -1}
-"""a, whether curvature follows the gradient's density."""
+"""a by the relation of curvature and the gradient's density."""
 OTHERS = 200
-"""Directions beside a method's own, of Gaussian entries, and as many of their signs."""
+"""Number of directions beside a method's own, of Gaussian entries, and of their signs."""
 LENGTHS: dict[Method, float] = {"gradient": 2, "sign": np.inf}
-"""Orders of norms."""
+"""Orders of norms by method."""
 BLOCKS, ENTRIES = 100_001, 3
 """B and P_b of the lognormal family."""
 
 
-def drawn(number: int) -> Quadratic:
-    """One of the draws; every other one has no curvature between blocks."""
-    return draw(generator(number, "quadratic of blocks"), coupled=number % 2 == 0)
+def numbered_quadratic(number: int) -> Quadratic:
+    """Draw the quadratic of a number; every other one has no curvature between blocks."""
+    return draw_quadratic(generator(number, "quadratic of blocks"), coupled=number % 2 == 0)
 
 
 @evidence
 def excess_over_bounds() -> Cases:
-    """Decrease minus what is sure, over the sum of the sizes of its parts; the least of a draw."""
+    """Measure the least excess of a decrease over its bound, over the sizes of its parts."""
     for number in range(DRAWS):
-        quadratic = drawn(number)
+        quadratic = numbered_quadratic(number)
         for method in METHODS:
             d = quadratic.direction(method)
             if curvature_along(quadratic, d) > 0:
@@ -65,7 +65,7 @@ def excess_over_bounds() -> Cases:
 
 
 def _excess(quadratic: Quadratic, direction: heterogeneity.Floats, eta: float) -> float:
-    """Of one step, relative to eta g.d + (eta^2/2) ||d||^2 (Lambda(d) + delta)."""
+    """Return the excess of one step over eta g.d + (eta^2/2) ||d||^2 (Lambda(d) + delta)."""
     sure = sure_decrease(quadratic, direction, eta)
     linear = eta * float(quadratic.gradient @ direction)
     return (quadratic.decrease(-eta * direction) - sure) / (2 * linear - sure)
@@ -73,10 +73,10 @@ def _excess(quadratic: Quadratic, direction: heterogeneity.Floats, eta: float) -
 
 @evidence
 def tight_cases() -> Cases:
-    """The same where the bound is an equality: blocks h_b I, and a pair with one coupling."""
+    """Measure the excess where the bound is an equality: blocks h_b I, and a coupled pair."""
     random = generator(0, "tight cases")
     sizes = np.array([3, 1, 5])
-    single = isotropic(np.exp(random.normal(size=3)), sizes, random.normal(size=9))
+    single = isotropic_quadratic(np.exp(random.normal(size=3)), sizes, random.normal(size=9))
     pair = coupled_pair(np.array([2.0, 0.0]), 0.7)
     for name, quadratic in (("h_b I", single), ("coupled pair", pair)):
         for method in METHODS:
@@ -86,10 +86,10 @@ def tight_cases() -> Cases:
 
 @evidence
 def steps_over_bounds() -> Cases:
-    """Steps to the target over the bound of the iteration."""
+    """Measure the steps to the target over the bound of the iteration."""
     for number in range(DESCENTS):
         random = generator(number, "definite quadratic of blocks")
-        quadratic = draw(random, coupled=number % 2 == 0, definite=True)
+        quadratic = draw_quadratic(random, coupled=number % 2 == 0, definite=True)
         for method in METHODS:
             found = descend(quadratic, method, TARGET)
             if found.steps:
@@ -98,7 +98,7 @@ def steps_over_bounds() -> Cases:
 
 @evidence
 def hidden_density() -> Cases:
-    """Least best step by signs over that by gradients, where Lambda_G is twice Lambda_P or more.
+    """Measure the least best step by signs over that by gradients, where Lambda_G >= 2 Lambda_P.
 
     Bounds of iterations promise signs half of the steps or fewer then.
     """
@@ -107,7 +107,7 @@ def hidden_density() -> Cases:
 
 def _promising() -> Iterator[float]:
     for number in range(DRAWS):
-        quadratic = drawn(number)
+        quadratic = numbered_quadratic(number)
         if quadratic.coupling == 0 and quadratic.curvatures.max() > 0:
             gradient, sign = (quadratic.direction(method) for method in METHODS)
             along = [curvature_along(quadratic, d) for d in (gradient, sign)]
@@ -117,7 +117,7 @@ def _promising() -> Iterator[float]:
 
 @evidence
 def lognormal_advantages() -> Cases:
-    """Best step by signs over best step by gradients, over kappa_in exp(sigma^2 (2a - 1)).
+    """Measure the best step by signs over that by gradients, over kappa_in exp(sigma^2 (2a - 1)).
 
     Blocks have r_b at even quantiles of a lognormal, equal |g_i| within and h_b = r_b^a.
     """
@@ -137,7 +137,7 @@ def lognormal_advantages() -> Cases:
 
 @evidence
 def cost_of_unequal_gradients() -> Cases:
-    """Best sure step by gradients of unequal blocks over that of blocks with equal r_b.
+    """Measure the best sure step by gradients of unequal blocks over that of equal r_b.
 
     Curvatures, sizes and ||g|| are the same: h_b = r_b^a of the unequal ones, a lognormal family.
     """
@@ -157,12 +157,12 @@ def cost_of_unequal_gradients() -> Cases:
 
 @evidence
 def steepest_directions() -> Cases:
-    """Decrease per length of the method's direction over the most of all others that are tried.
+    """Measure the decrease per length of the method's direction over the most of all others.
 
     Lengths are Euclidean for gradients, and the largest entry's for signs.
     """
     for number in range(100):
-        quadratic = drawn(number)
+        quadratic = numbered_quadratic(number)
         g = quadratic.gradient
         random = generator(number, "directions")
         others = random.normal(size=(OTHERS, len(g)))
@@ -175,10 +175,10 @@ def steepest_directions() -> Cases:
 
 @evidence
 def gain_of_block_rates() -> Cases:
-    """Sure decrease with a rate by block over that with one rate, over K, without coupling."""
+    """Measure the sure decrease with a rate by block over that with one rate, over K."""
     for number in range(100):
         random = generator(number, "blocks with curvature")
-        quadratic = draw(random, coupled=False, definite=True)
+        quadratic = draw_quadratic(random, coupled=False, definite=True)
         d = block_rates(quadratic)
         one = best_decrease(quadratic, quadratic.gradient)
         norms = np.sqrt(quadratic.squares(quadratic.gradient))
@@ -188,29 +188,29 @@ def gain_of_block_rates() -> Cases:
 
 @evidence
 def reparametrised_steps() -> Cases:
-    """Distance of a step on theta' from one on theta with its own rates, over their length.
+    """Measure the distance of a step on theta' from one on theta with its rates, over their length.
 
     theta_b = s_b theta'_b: gradient steps have rates s_b^2, steps by signs s_b.
     """
     for number in range(100):
-        quadratic = drawn(number)
+        quadratic = numbered_quadratic(number)
         random = generator(number, "coordinates of blocks")
         scales = np.exp(random.normal(size=len(quadratic.sizes)))
         s = np.repeat(scales, quadratic.sizes)
         powers: dict[Method, int] = {"gradient": 2, "sign": 1}
         for method, power in powers.items():
-            primed = s * quadratic.rescaled(scales).direction(method)
+            primed = s * quadratic.rescale(scales).direction(method)
             own = s**power * quadratic.direction(method)
             yield f"draw {number}, {method}", np.linalg.norm(primed - own) / np.linalg.norm(own)
 
 
 @evidence
 def stall_levels() -> Cases:
-    """Mean |g_i| at which sign descent stays over eta Lambda_P/2, on separable quadratics."""
+    """Measure the mean |g_i| at which sign descent stays over eta Lambda_P/2."""
     for number in range(20):
         random = generator(number, "separable quadratic")
         curvatures = np.exp(random.normal(size=50))
         start, eta = random.normal(size=50), float(np.exp(random.uniform(-6, -3)))
         level = stall_level(curvatures, eta)
         steps = int(np.abs(start).max() / eta) + 3
-        yield f"draw {number}", stalled(curvatures, start, eta, steps) / level
+        yield f"draw {number}", stalled_gradient(curvatures, start, eta, steps) / level

@@ -1,4 +1,4 @@
-"""How unequal gradients of tensors are: transformers beside a CNN, Post-LN beside Pre-LN.
+"""Inequality of the gradients of tensors: transformers beside a CNN, Post-LN beside Pre-LN.
 
 A cell is a network on a task at a state, by seed the mean over batches.
 """
@@ -10,37 +10,36 @@ import pandas as pd
 
 from replication.study.contract import Measured
 from replication.study.evidence import by_seed
-from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
-from transformer_dynamics.gradient_heterogeneity.measured_settings import (
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import values_by_seed
+from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
     INITIAL,
     MASKED,
     PRETRAINED,
-    MeasuredRuns,
 )
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
+from transformer_dynamics.gradient_heterogeneity.settings.networks import IMAGES
 
-SpreadOf = Measured[MeasuredRuns]
+SpreadOf = Measured[MeasuredMetricJob]
 """The metric `spread` of measured networks."""
-IMAGES = "fashion_mnist"
-"""Task of networks for images."""
 
 
 def norms_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """Gini of ||g_b|| over matrices, of every transformer minus that of the CNN."""
+    """Measure the Gini of ||g_b|| over matrices, of every transformer minus that of the CNN."""
     return _beside_cnn(_matrices(spread), "gini_norm")
 
 
 def densities_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """Gini of r_b over matrices, of every transformer minus that of the CNN."""
+    """Measure the Gini of r_b over matrices, of every transformer minus that of the CNN."""
     return _beside_cnn(_matrices(spread), "gini_density")
 
 
 def norms_of_all_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """The same of ||g_b|| over all tensors but biases, before fine-tuning."""
+    """Measure the same of ||g_b|| over all tensors but biases, before fine-tuning."""
     return _beside_cnn(_all_before(spread), "gini_norm")
 
 
 def densities_of_all_beside_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """The same of r_b over all tensors but biases, before fine-tuning."""
+    """Measure the same of r_b over all tensors but biases, before fine-tuning."""
     return _beside_cnn(_all_before(spread), "gini_density")
 
 
@@ -54,16 +53,16 @@ def _all_before(spread: SpreadOf) -> pd.DataFrame:
 
 
 def _beside_cnn(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Both with B/(B - 1), as networks differ in B; before and after fine-tuning, if both were."""
+    """Correct by B/(B - 1), as networks differ in B; before and after fine-tuning, if both were."""
     rows = rows[rows["metric"] == metric]
     rows = rows.assign(corrected=rows["value"] * rows["blocks"] / (rows["blocks"] - 1))
     cnn = {
-        state: of_seeds(own, "corrected", f"CNN, {state}")
+        state: values_by_seed(own, "corrected", f"CNN, {state}")
         for state, own in rows[rows["ln"] == "none"].groupby("state")
     }
     return by_seed(
         {
-            name: of_seeds(own, "corrected", name) - cnn[own["state"].iloc[0]]
+            name: values_by_seed(own, "corrected", name) - cnn[own["state"].iloc[0]]
             for name, own in _cells(rows[rows["ln"] != "none"])
             if own["state"].iloc[0] in cnn
         }
@@ -71,34 +70,34 @@ def _beside_cnn(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def ratios_on_texts(spread: SpreadOf) -> pd.DataFrame:
-    """Log Lambda_G/Lambda_P of transformers of texts, over all tensors and over matrices."""
+    """Measure log Lambda_G/Lambda_P of transformers of texts, over all tensors and matrices."""
     rows = spread.table
     return _logs(rows[(rows["ln"] != "none") & (rows["task"] != IMAGES)], "ratio")
 
 
 def ratios_on_images(spread: SpreadOf) -> pd.DataFrame:
-    """Log Lambda_G/Lambda_P of transformers of images, over all tensors and over matrices."""
+    """Measure log Lambda_G/Lambda_P of transformers of images, over all tensors and matrices."""
     rows = spread.table
     return _logs(rows[(rows["ln"] != "none") & (rows["task"] == IMAGES)], "ratio")
 
 
 def ratios_of_cnn(spread: SpreadOf) -> pd.DataFrame:
-    """Log Lambda_G/Lambda_P of the CNN, over all tensors and over matrices."""
+    """Measure log Lambda_G/Lambda_P of the CNN, over all tensors and over matrices."""
     return _logs(spread.table[spread.table["ln"] == "none"], "ratio")
 
 
 def advantages_of_matrices(spread: SpreadOf) -> pd.DataFrame:
-    """Log of kappa Lambda_G/Lambda_P of all networks, over matrices."""
+    """Measure log kappa Lambda_G/Lambda_P of all networks, over matrices."""
     return _logs(_matrices(spread), "advantage")
 
 
 def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Logarithms, as ratios are skewed."""
+    """Return logarithms, as ratios are skewed."""
     rows = rows[rows["metric"] == metric]
     rows = rows.assign(value=np.log(rows["value"]))
     return by_seed(
         {
-            f"{name}, {chosen}": of_seeds(part, "value", name)
+            f"{name}, {chosen}": values_by_seed(part, "value", name)
             for name, own in _cells(rows)
             for chosen, part in own.groupby("set")
         }
@@ -106,49 +105,49 @@ def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _cells(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rows by network, task and state."""
+    """Yield the rows by network, task and state."""
     for (net, task, state), own in rows.groupby(["net", "task", "state"], sort=False):
         yield f"{net} on {task}, {state}", own
 
 
 def norms_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """Gini of ||g_b|| over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    """Measure the Gini of ||g_b|| over all tensors after fine-tuning, Post-LN minus Pre-LN."""
     return _by_placement(_tuned(spread), "gini_norm")
 
 
 def densities_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """Standard deviation of log r_b over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    """Measure the sd of log r_b over all tensors after fine-tuning, Post-LN minus Pre-LN."""
     return _by_placement(_tuned(spread), "log_spread")
 
 
 def density_ginis_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """Gini of r_b over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    """Measure the Gini of r_b over all tensors after fine-tuning, Post-LN minus Pre-LN."""
     return _by_placement(_tuned(spread), "gini_density")
 
 
 def layers_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """Standard deviation of log layer norms after fine-tuning, Post-LN minus Pre-LN."""
+    """Measure the sd of log layer norms after fine-tuning, Post-LN minus Pre-LN."""
     return _by_placement(_tuned(spread), "layer_log_spread")
 
 
 def ratios_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """Log Lambda_G/Lambda_P over all tensors after fine-tuning, Post-LN minus Pre-LN."""
+    """Measure log Lambda_G/Lambda_P over all tensors after fine-tuning, Post-LN minus Pre-LN."""
     rows = _tuned(spread)
     return _by_placement(rows.assign(value=np.log(rows["value"])), "ratio")
 
 
 def norms_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """As `norms_by_placement`, in the direction of the other seeds."""
+    """Measure `norms_by_placement` in the direction of the other seeds."""
     return _in_direction_of_others(norms_by_placement(spread))
 
 
 def densities_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
-    """As `densities_by_placement`, in the direction of the other seeds."""
+    """Measure `densities_by_placement` in the direction of the other seeds."""
     return _in_direction_of_others(densities_by_placement(spread))
 
 
 def _in_direction_of_others(found: pd.DataFrame) -> pd.DataFrame:
-    """Values times the sign of the sum of all other seeds of the same cell.
+    """Multiply values by the sign of the sum of all other seeds of the same cell.
 
     Whichever way a difference goes, its mean is positive then; where there is none, it is not.
     """
@@ -157,22 +156,22 @@ def _in_direction_of_others(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def norms_at_random_weights(spread: SpreadOf) -> pd.DataFrame:
-    """Gini of ||g_b|| over all tensors of random weights, Post-LN minus Pre-LN."""
+    """Measure the Gini of ||g_b|| over all tensors of random weights, Post-LN minus Pre-LN."""
     return _by_placement(spread.table[spread.table["state"] == INITIAL], "gini_norm")
 
 
 def densities_at_random_weights(spread: SpreadOf) -> pd.DataFrame:
-    """Standard deviation of log r_b over all tensors of random weights, Post-LN minus Pre-LN."""
+    """Measure the sd of log r_b over all tensors of random weights, Post-LN minus Pre-LN."""
     return _by_placement(spread.table[spread.table["state"] == INITIAL], "log_spread")
 
 
 def norms_after_masked_words(spread: SpreadOf) -> pd.DataFrame:
-    """Gini of ||g_b|| over all tensors after training on masked words, Post-LN minus Pre-LN."""
+    """Measure the Gini of ||g_b|| over all tensors after masked words, Post-LN minus Pre-LN."""
     return _by_placement(spread.table[spread.table["state"] == MASKED], "gini_norm")
 
 
 def densities_after_masked_words(spread: SpreadOf) -> pd.DataFrame:
-    """Standard deviation of log r_b after training on masked words, Post-LN minus Pre-LN."""
+    """Measure the sd of log r_b over all tensors after masked words, Post-LN minus Pre-LN."""
     return _by_placement(spread.table[spread.table["state"] == MASKED], "log_spread")
 
 
@@ -186,7 +185,8 @@ def _by_placement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     for (depth, deviation, state), pair in rows.groupby(["depth", "deviation", "state"]):
         name = f"depth {depth}, sd {deviation or 'of PyTorch'}, {state}"
         post, pre = (
-            of_seeds(pair[pair["ln"] == ln], "value", f"{name}, {ln}") for ln in ("post", "pre")
+            values_by_seed(pair[pair["ln"] == ln], "value", f"{name}, {ln}")
+            for ln in ("post", "pre")
         )
         cells[name] = post - pre
     return by_seed(cells)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,9 +15,9 @@ KINDS = {
     "normalisation": "normalisation",
     "head": "head",
 }
-"""Of tensors, and what they are called."""
+"""Kinds of tensors, and their labels."""
 COLUMNS = 3
-"""Of panels."""
+"""Number of panels in a row."""
 
 
 class Fig1(Figure):
@@ -29,19 +29,19 @@ class Fig1(Figure):
         "density", "curvature",
     )  # fmt: skip
     drawing: Literal["fig1"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "heterogeneity"
-    """Whose networks."""
+    """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"
     """Before fine-tuning, with a random head, or after it."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """All tensors."""
+        """Return the metric of all tensors."""
         return [(self.experiment, "tensors")]
 
 
-def table(figure: Fig1, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
-    """Tensors with gradient and upward curvature; density is r_b = norm/sqrt(params).
+def table(figure: Fig1, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":
+    """Collect tensors with gradient and upward curvature; density is r_b = norm/sqrt(params).
 
     `line` rows, of kind `fit`, are the ends of log h_b = a log r_b + constant by least squares over
     all matrices of a network: their `slope` is a.
@@ -64,11 +64,11 @@ def table(figure: Fig1, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per network and task, both axes logarithmic; the line is that of matrices."""
+    """Draw a panel per network and task, both axes logarithmic; the line is that of matrices."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles
-    from transformer_dynamics.gradient_heterogeneity.figures.names import called
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import network_label
 
     panels = list(table.groupby(["net", "task"], sort=False))
     height = -(-len(panels) // COLUMNS)
@@ -88,7 +88,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
             )  # fmt: skip
         fit = own[own["kind"] == "fit"]
         axes.plot(fit["density"], fit["curvature"], color="0.2", linewidth=0.8)
-        axes.set(xscale="log", yscale="log", title=called(str(net), str(task)))
+        axes.set(xscale="log", yscale="log", title=network_label(str(net), str(task)))
         if len(fit):
             slope = f"$a={fit['slope'].iloc[0]:.2f}$"
             axes.text(0.95, 0.06, slope, ha="right", transform=axes.transAxes, fontsize=7)

@@ -1,10 +1,10 @@
-"""Figure 10: how like signs steps are, and Adam between signs and gradients."""
+"""Figure 10: likeness of steps and signs, and Adam between signs and gradients."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
+from transformer_dynamics.gradient_heterogeneity.settings.training import USUAL_EPSILON
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,20 +19,20 @@ class Fig10(Figure):
         "part", "optimiser", "eps", "step", "seed", "value", "mean",
     )  # fmt: skip
     drawing: Literal["fig10"]
-    """Which drawing."""
+    """Name of the drawing."""
     optimisers: str = "optimisers_text"
     """All optimisers."""
     epsilons: str = "adam_as_sign"
     """Adam with larger epsilons, of one task."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Directions of steps, and losses, of both."""
+        """Return the directions of steps, and the losses, of both."""
         both = (self.optimisers, self.epsilons)
         return [(name, metric) for metric in ("step_directions", "endpoint") for name in both]
 
 
-def table(figure: Fig10, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Of one task, clipped alike, by seed with means over seeds.
+def table(figure: Fig10, *measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Collect runs of one task, clipped alike, by seed with means over seeds.
 
     Part `along`: cosine of a step with its own signs, without embeddings. Part `cosine`: its mean
     over steps, of Adam by epsilon. Part `endpoint`: loss of the slice in the end (nats), of Adam by
@@ -42,7 +42,7 @@ def table(figure: Fig10, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
 
     changed = measured[1].table
     directions, ends = (
-        _alike(pd.concat([each.table for each in pair], ignore_index=True), changed)
+        _rows_alike(pd.concat([each.table for each in pair], ignore_index=True), changed)
         for pair in (measured[:2], measured[2:])
     )
     directions = directions[directions["set"] == "without_embeddings"]
@@ -68,20 +68,20 @@ def table(figure: Fig10, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
     return found.assign(mean=means)[list(figure.columns)]
 
 
-def _alike(table: "pd.DataFrame", other: "pd.DataFrame") -> "pd.DataFrame":
-    """Rows of the other's task, clipped as it is."""
+def _rows_alike(table: "pd.DataFrame", other: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of the other's task, clipped as it is."""
     task, clip = other["task"].iloc[0], other["clip"].iloc[0]
     alike: pd.DataFrame = table[(table["task"] == task) & (table["clip"] == clip)]
     return alike
 
 
 def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left along training, middle and right against epsilon; dots are seeds."""
+    """Draw the steps along training left, epsilons in the middle and right; dots are seeds."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
-    from transformer_dynamics.gradient_heterogeneity.figures.names import (
-        legend_of_optimisers,
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        add_optimiser_legend,
         optimiser_styles,
     )
 
@@ -104,5 +104,5 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
     row[0].set(xlabel="step", ylabel="cosine of step and its signs", ylim=(0, 1.03))
     row[1].set(ylabel="mean cosine, Adam", ylim=(0, 1.03))
     row[2].set_ylabel("loss of the slice (nats)")
-    legend_of_optimisers(drawing, table["optimiser"], markers=True)
+    add_optimiser_legend(drawing, table["optimiser"], markers=True)
     return drawing

@@ -1,4 +1,4 @@
-"""Figure 2: how unequal gradients are, Lorenz curves and Gini coefficients."""
+"""Figure 2: inequality of gradients, as Lorenz curves and Gini coefficients."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -14,7 +14,7 @@ DEFINITIONS = {
     "gini_norm": r"of norms $\Vert g_b\Vert$",
     "gini_density": r"of densities $r_b$",
 }
-"""What is unequal."""
+"""Labels of definitions of inequality."""
 
 
 class Fig2(Figure):
@@ -26,19 +26,21 @@ class Fig2(Figure):
         "share_of_sum", "gini", "mean",
     )  # fmt: skip
     drawing: Literal["fig2"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "heterogeneity"
-    """Whose networks."""
+    """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"
     """Before fine-tuning, with a random head, or after it."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """All tensors, and how unequal they are."""
+        """Return the metrics of all tensors, and of their inequality."""
         return [(self.experiment, "tensors"), (self.experiment, "spread")]
 
 
 def table(figure: Fig2, tensors: Measured[Any], spread: Measured[Any]) -> "pd.DataFrame":
-    """Part `lorenz`: means over batches and seeds of curves over matrices.
+    """Compute Lorenz curves and Ginis.
+
+    Part `lorenz`: means over batches and seeds of curves over matrices.
 
     Part `gini`: G B/(B - 1) of every seed and set with its mean over seeds, at a place per network,
     task and set.
@@ -50,7 +52,7 @@ def table(figure: Fig2, tensors: Measured[Any], spread: Measured[Any]) -> "pd.Da
 
 
 def _lorenz(figure: Fig2, table: "pd.DataFrame") -> "Iterator[pd.DataFrame]":
-    """Both curves of every network and task, without seeds whose training was lost."""
+    """Yield both curves of every network and task, without seeds whose training was lost."""
     import numpy as np
     import pandas as pd
 
@@ -89,11 +91,11 @@ def _ginis(figure: Fig2, table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Above Lorenz curves, below Ginis; full are matrices, hollow all tensors but biases."""
+    """Draw Lorenz curves above, Ginis below; full are matrices, hollow all tensors but biases."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles
-    from transformer_dynamics.gradient_heterogeneity.figures.names import called
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import network_label
 
     names = list(dict.fromkeys(zip(table["net"], table["task"], strict=True)))
     styles = dict(category_styles(names))
@@ -107,7 +109,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
             curve = rows[rows["part"] == "lorenz"]
             above.plot(
                 curve["share_of_tensors"], curve["share_of_sum"], color=style.colour,
-                linestyle=style.line, label=called(net, task).replace("\n", ", "),
+                linestyle=style.line, label=network_label(net, task).replace("\n", ", "),
             )  # fmt: skip
             dots = rows[rows["part"] == "gini"]
             for chosen, face in (("matrices", style.colour), ("all", "white")):
@@ -121,7 +123,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
                     color=style.colour, markerfacecolor=face,
                 )  # fmt: skip
         above.set(title=label, xlabel="Share of matrices, smallest first")
-        below.set_xticks(range(len(names)), [called(*name) for name in names], rotation=60)
+        below.set_xticks(range(len(names)), [network_label(*name) for name in names], rotation=60)
         below.set_ylim(0, 1)
     grid[0, 0].set_ylabel("Share of the sum")
     grid[1, 0].set_ylabel("Gini coefficient")

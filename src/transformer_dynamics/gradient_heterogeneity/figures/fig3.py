@@ -1,9 +1,9 @@
-"""Figure 3: what heterogeneity costs gradient descent, and what it costs signs."""
+"""Figure 3: cost of heterogeneity to gradient descent, and to signs."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,17 +19,17 @@ class Fig3(Figure):
     title: ClassVar[str] = "Gradient heterogeneity, Figure 3: curvature that steps see"
     columns: ClassVar[tuple[str, ...]] = ("net", "task", "seed", "state", "set", *NUMBERS)
     drawing: Literal["fig3"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "heterogeneity"
-    """Whose networks."""
+    """Experiment of the networks."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """How unequal tensors are."""
+        """Return the metric of inequality."""
         return [(self.experiment, "spread")]
 
 
-def table(figure: Fig3, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
-    """A row per network, task, seed, state and set, means over batches.
+def table(figure: Fig3, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":
+    """Collect a row per network, task, seed, state and set, means over batches.
 
     Rows with the set `line` are where both best steps gain the same, kappa times ratio = 1.
     """
@@ -53,11 +53,11 @@ def table(figure: Fig3, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left all tensors, right matrices; full before fine-tuning, hollow after it."""
+    """Draw all tensors left, matrices right; full before fine-tuning, hollow after it."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles
-    from transformer_dynamics.gradient_heterogeneity.figures.names import SETS, called
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import SETS, network_label
 
     dots = table[table["set"] != "line"]
     line = table[table["set"] == "line"]
@@ -70,14 +70,14 @@ def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawin
         axes.plot(line["kappa"], line["ratio"], color="0.3", linewidth=0.8)
         axes.axhline(1, color="0.6", linewidth=0.6, linestyle=":")
         for net, task in names:
-            style = styles[net, task]
+            style, name = styles[net, task], network_label(net, task).replace("\n", ", ")
             own = dots[(dots["net"] == net) & (dots["task"] == task) & (dots["set"] == chosen)]
             for state, face in (("pretrained", style.colour), ("tuned", "none")):
                 part = own[own["state"] == state]
                 axes.scatter(
                     part["kappa"], part["ratio"], s=14, marker=style.marker, facecolors=face,
                     edgecolors=style.colour, linewidths=0.8,
-                    label=called(net, task).replace("\n", ", ") if state == "pretrained" else None,
+                    label=name if state == "pretrained" else None,
                 )  # fmt: skip
         axes.set(xscale="log", yscale="log", title=title, xlabel=r"density $\kappa$")
     row[0].set_ylabel(r"$\Lambda_G/\Lambda_P$")

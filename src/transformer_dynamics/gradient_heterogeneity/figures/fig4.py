@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measured_settings import (
+from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
     INITIAL,
     MASKED,
     PRETRAINED,
-    MeasuredRuns,
 )
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,11 +24,11 @@ METRICS = {
     "fig4": SPREADS | {"ratio": r"$\Lambda_G/\Lambda_P$"},
     "random_weights": SPREADS,
 }
-"""What is drawn, from above, by drawing."""
+"""Labels of metrics, from above, by drawing."""
 PLACEMENTS = {"post": "Post-LN", "pre": "Pre-LN"}
 OPTIMISERS = {"adam": "Adam", "sgd_momentum": "SGD-m", "signum": "Signum"}
 STATES = {INITIAL: "random", MASKED: "masked\nwords", PRETRAINED: "new\nhead"}
-"""What states are called; others are by name of an optimiser."""
+"""Labels of states; others have that of an optimiser."""
 
 
 class Fig4(Figure):
@@ -40,17 +40,17 @@ class Fig4(Figure):
         "mean",
     )  # fmt: skip
     drawing: Literal["fig4", "random_weights"]
-    """Which drawing: along training, or random weights of several scales and depths."""
+    """Name of the drawing: along training, or random weights of several scales and depths."""
     experiment: str = "pairs"
-    """Whose networks."""
+    """Experiment of the networks."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """How unequal tensors are."""
+        """Return the metric of inequality."""
         return [(self.experiment, "spread")]
 
 
-def table(figure: Fig4, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
-    """Of all tensors but biases, a row per metric, network, state and seed, with means over seeds.
+def table(figure: Fig4, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":
+    """Collect all tensors but biases: a row per metric, network, state and seed, with means.
 
     `gain` is the standard deviation of random matrices, 0 for PyTorch's own. `column` is the depth
     of networks that are trained, and the gain of random weights; `place` is where a row stands in
@@ -81,7 +81,7 @@ def table(figure: Fig4, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Rows are metrics; columns depths of trained networks, or scales of random weights."""
+    """Draw metrics in rows; columns are depths of trained networks, or scales of random weights."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,7 @@ WINDOW = 15
 EVERY = 10
 """Steps between points of a curve."""
 COLUMNS = 3
-"""Of panels."""
+"""Number of panels in a row."""
 
 
 class Fig5(Figure):
@@ -28,21 +28,21 @@ class Fig5(Figure):
         "lower", "upper", "grad_norm",
     )  # fmt: skip
     drawing: Literal["fig5"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiments: Annotated[list[str], Field(min_length=1)] = [
         "optimisers_text",
         "optimisers_images",
         "full_batch",
     ]
-    """Whose runs."""
+    """Experiment of the runs."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Curves of all runs."""
+        """Return the curves of all runs."""
         return [(name, "curves") for name in self.experiments]
 
 
-def table(figure: Fig5, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Means over seeds of losses that are averaged along training, plus and minus one sd.
+def table(figure: Fig5, *measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Compute means over seeds of losses that are averaged along training, plus and minus one sd.
 
     A window is cut at both ends of training. Without noise of batches nothing is averaged.
     """
@@ -56,7 +56,7 @@ def table(figure: Fig5, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
         ignore_index=True,
     )
     keys = ["case", "optimiser", "rate", "clip", "schedule", "batch"]
-    smooth = pd.concat([_smoothed(own) for _, own in rows.groupby([*keys, "seed"], sort=False)])
+    smooth = pd.concat([_smooth_curve(own) for _, own in rows.groupby([*keys, "seed"], sort=False)])
     same = smooth.groupby([*keys, "step"], sort=False)
     found = same.agg(
         loss=("loss", "mean"), sd=("loss", "std"), n_seeds=("seed", "nunique"),
@@ -67,8 +67,8 @@ def table(figure: Fig5, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
     return found[list(figure.columns)]
 
 
-def _smoothed(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """One run, every some steps."""
+def _smooth_curve(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Smooth one run, and keep every `EVERY`th step at most."""
     width = 1 if (rows["batch"] == 0).all() else 2 * WINDOW + 1
     rows = rows.sort_values("step")
     means = rows[["loss", "grad_norm"]].rolling(width, center=True, min_periods=1).mean()
@@ -77,13 +77,13 @@ def _smoothed(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per case; bands are one standard deviation over seeds."""
+    """Draw a panel per case; bands are one standard deviation over seeds."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
-    from transformer_dynamics.gradient_heterogeneity.figures.names import (
-        case,
-        legend_of_optimisers,
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        add_optimiser_legend,
+        case_label,
         optimiser_styles,
     )
 
@@ -103,10 +103,10 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
                 linewidth=0,
             )  # fmt: skip
             axes.plot(curve["step"], curve["loss"], color=style.colour, linestyle=style.line)
-        axes.set(title=case(name), xlabel="step")
+        axes.set(title=case_label(name), xlabel="step")
         # One optimiser that diverges must not hide the others.
         axes.set_ylim(0, 1.15 * own.groupby("optimiser")["loss"].max().median())
     for line in grid:
         line[0].set_ylabel("training loss (nats)")
-    legend_of_optimisers(drawing, table["optimiser"])
+    add_optimiser_legend(drawing, table["optimiser"])
     return drawing

@@ -1,19 +1,19 @@
-"""Figure 6: how rates were chosen."""
+"""Figure 6: choice of rates."""
 
 from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 COLUMNS = 3
-"""Of panels."""
+"""Number of panels in a row."""
 KEYS = ["tuning", "case", "optimiser", "epsilon", "exponent", "block_rates", "schedule"]
-"""What a rate is chosen for."""
+"""Columns of that for which a rate is chosen."""
 
 
 class Fig6(Figure):
@@ -25,7 +25,7 @@ class Fig6(Figure):
         "block_rates", "seed", "endpoint", "training_loss", "is_best", "is_used",
     )  # fmt: skip
     drawing: Literal["fig6"]
-    """Which drawing."""
+    """Name of the drawing."""
     tried: dict[str, str] = {
         "tuning_text": "optimisers_text",
         "tuning_images": "optimisers_images",
@@ -33,15 +33,15 @@ class Fig6(Figure):
         "tuning_adam": "adam_as_sign",
         "tuning_reparametrised": "reparametrised",
     }
-    """By experiment that tries rates, the one that uses them."""
+    """Experiment that uses rates, by the one that tries them."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Endpoints of both of every pair."""
+        """Return the endpoints of both of every pair."""
         return [(name, "endpoint") for pair in self.tried.items() for name in pair]
 
 
-def table(figure: Fig6, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """A row per rate; the best has the least training loss, and one is used where seeds count.
+def table(figure: Fig6, *measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Collect a row per rate; the best has the least training loss, and seeds that count use one.
 
     Lost training has no number.
     """
@@ -62,12 +62,12 @@ def table(figure: Fig6, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A panel per case; full are rates that are used."""
+    """Draw a panel per case; full are rates that are used."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
-    from transformer_dynamics.gradient_heterogeneity.figures.names import (
-        legend_of_optimisers,
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        add_optimiser_legend,
         optimiser_styles,
     )
 
@@ -88,7 +88,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
             )  # fmt: skip
             used = curve[curve["is_used"]]
             axes.plot(used["rate"], used["training_loss"], linestyle="none", **look)
-        axes.set(xscale="log", title=titled(str(tuning), str(name), own))
+        axes.set(xscale="log", title=case_title(str(tuning), str(name), own))
         low = own["training_loss"].min()
         high = own.groupby("optimiser")["training_loss"].min().max()
         if isfinite(low):
@@ -97,19 +97,19 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
         line[0].set_ylabel("training loss (nats)")
     for axes in grid.flat[max(len(panels) - COLUMNS, 0) : len(panels)]:
         axes.set_xlabel("learning rate")
-    legend_of_optimisers(drawing, table["optimiser"], markers=True)
+    add_optimiser_legend(drawing, table["optimiser"], markers=True)
     return drawing
 
 
-def titled(tuning: str, name: str, rows: "pd.DataFrame") -> str:
-    """What a case of an experiment is called, which has these rows."""
-    from transformer_dynamics.gradient_heterogeneity.figures.names import case
+def case_title(tuning: str, name: str, rows: "pd.DataFrame") -> str:
+    """Return the title of a case of an experiment, which has these rows."""
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import case_label
 
     if tuning == "tuning_full_batch":
-        return case("full_batch")
+        return case_label("full_batch")
     if tuning == "tuning_adam":
         return rf"Adam, $\epsilon={rows['epsilon'].iloc[0]:g}$"
     if tuning == "tuning_reparametrised":
         is_split = bool(rows["block_rates"].iloc[0])
         return "rates by block" if is_split else f"coordinates, $q={rows['exponent'].iloc[0]:g}$"
-    return case(name)
+    return case_label(name)

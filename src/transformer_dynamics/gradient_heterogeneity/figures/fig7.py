@@ -1,12 +1,12 @@
-"""Figure 7: how heads drift and grow under signs."""
+"""Figure 7: drift and growth of heads under signs."""
 
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.base.errors import InputError
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads
-from transformer_dynamics.gradient_heterogeneity.optimizer_settings import Share
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import HeadsMetricJob
+from transformer_dynamics.gradient_heterogeneity.settings.networks import Share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 NORMS = {"common": "common mode", "centred": "centred", "total": r"$\Vert V\Vert$"}
-"""Of V, and their names."""
+"""Labels of the norms of V."""
 FEWEST = 3
-"""Classes; with two, mean b cannot move under SignSGD."""
+"""Smallest number of classes; with two, mean b cannot move under SignSGD."""
 
 
 class Fig7(Figure):
@@ -28,19 +28,19 @@ class Fig7(Figure):
         "mean_drift", "law", "bound", "norm", "length", "mean_length",
     )  # fmt: skip
     drawing: Literal["fig7"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "heads"
-    """Whose heads."""
+    """Experiment of the heads."""
     beta: Share = 0.9
-    """Of Signum."""
+    """Average of Signum."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Heads along training."""
+        """Return the heads along training."""
         return [(self.experiment, "heads")]
 
 
-def table(figure: Fig7, measured: Measured[MeasureHeads]) -> "pd.DataFrame":
-    """Parts `drift`, `law` and `norms` of SignSGD and of Signum with one beta, in the end.
+def table(figure: Fig7, measured: Measured[HeadsMetricJob]) -> "pd.DataFrame":
+    """Compute parts `drift`, `law` and `norms` of SignSGD and of Signum with one beta, in the end.
 
     `law` rows are for all m from 1 to twice the largest C that fits: the exact law of SignSGD at
     equal probabilities with the bound of absent classes, or the law of Signum. Lengths are those of
@@ -99,7 +99,7 @@ def _laws(figure: Fig7, last: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Above drift, left SignSGD and right Signum; below norms of the head with most classes."""
+    """Draw drift above, norms of the head with most classes below; SignSGD left, Signum right."""
     import matplotlib.pyplot as plt
     from matplotlib.ticker import NullFormatter
 
@@ -134,7 +134,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
         above.axhline(0, color="0.6", linewidth=0.6)
         above.set(xscale="log", title=title, xlabel="batch per class, $m/C$")
         above.xaxis.set_minor_formatter(NullFormatter())
-        _norms(below, own[own["part"] == "norms"])
+        _draw_norms(below, own[own["part"] == "norms"])
     grid[0, 0].set_ylabel(r"drift of mean $b$ / rate / step")
     grid[0, 0].set_ylim(top=0.5)
     grid[1, 0].set_ylabel(rf"length over start, $C={classes[-1]}$")
@@ -143,7 +143,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     return drawing
 
 
-def _norms(axes: "Axes", rows: "pd.DataFrame") -> None:
+def _draw_norms(axes: "Axes", rows: "pd.DataFrame") -> None:
     from matplotlib.ticker import LogLocator, StrMethodFormatter
 
     from replication.figures.style import category_styles

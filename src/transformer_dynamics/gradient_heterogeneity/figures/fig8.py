@@ -1,4 +1,4 @@
-"""Figure 8: what is sure on quadratics, and what happens."""
+"""Figure 8: sure and actual decreases on quadratics."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -18,15 +18,15 @@ class Fig8(Figure):
     title: ClassVar[str] = "Gradient heterogeneity, Figure 8: bounds on quadratics"
     columns: ClassVar[tuple[str, ...]] = ("part", "draw", "method", "bound", "actual")
     drawing: Literal["fig8"]
-    """Which drawing."""
+    """Name of the drawing."""
     draws: Count = 300
-    """Of one step."""
+    """Number of draws of one step."""
     descents: Count = 100
-    """Of whole descents."""
+    """Number of whole descents."""
 
 
 def table(figure: Fig8) -> "pd.DataFrame":
-    """Part `step`: sure and actual decrease at the best rate, over ||g||^2.
+    """Compute parts `step`, sure and actual decrease at the best rate over ||g||^2, and others.
 
     Part `steps`: steps to the target and their bound. Part `equal` has the ends of the lines where
     both are the same.
@@ -34,12 +34,15 @@ def table(figure: Fig8) -> "pd.DataFrame":
     import pandas as pd
 
     from replication.base.random_streams import generator
-    from transformer_dynamics.gradient_heterogeneity.claims.quadratics import TARGET, drawn
+    from transformer_dynamics.gradient_heterogeneity.claims.quadratics import (
+        TARGET,
+        numbered_quadratic,
+    )
     from transformer_dynamics.gradient_heterogeneity.theory import quadratics
 
     rows: list[tuple[str, int, str, float, float]] = []
     for number in range(figure.draws):
-        quadratic = drawn(number)
+        quadratic = numbered_quadratic(number)
         square = float(quadratic.gradient @ quadratic.gradient)
         for method in quadratics.METHODS:
             d = quadratic.direction(method)
@@ -50,7 +53,7 @@ def table(figure: Fig8) -> "pd.DataFrame":
                 rows.append(("step", number, method, sure / square, actual / square))
     for number in range(figure.descents):
         random = generator(number, "definite quadratic of blocks")
-        quadratic = quadratics.draw(random, coupled=number % 2 == 0, definite=True)
+        quadratic = quadratics.draw_quadratic(random, coupled=number % 2 == 0, definite=True)
         for method in quadratics.METHODS:
             descent = quadratics.descend(quadratic, method, TARGET)
             if descent.steps:
@@ -65,7 +68,7 @@ def table(figure: Fig8) -> "pd.DataFrame":
 
 
 def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left decreases, above the line; right steps, below it."""
+    """Draw decreases left, above the line; steps right, below it."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,19 +21,19 @@ class Fig9(Figure):
         "part", "method", "q", "seed", "value", "mean",
     )  # fmt: skip
     drawing: Literal["fig9"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "reparametrised"
-    """Whose runs."""
+    """Experiment of the runs."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Losses, and what coordinates do to gradients and curvatures."""
+        """Return the losses, and the gradients and curvatures in coordinates."""
         return [(self.experiment, "endpoint"), (self.experiment, "coordinates")]
 
 
 def table(
-    figure: Fig9, endpoint: Measured[MeasureJob], coordinates: Measured[MeasureJob]
+    figure: Fig9, endpoint: Measured[MetricJob], coordinates: Measured[MetricJob]
 ) -> "pd.DataFrame":
-    """Part `endpoint`: loss of the slice in the end (nats), by method, q and seed.
+    """Collect part `endpoint`: loss of the slice in the end (nats), by method, q and seed.
 
     Part `curvature`: Lambda_G and Lambda_P before training, of SGD's runs.
     """
@@ -50,7 +50,7 @@ def table(
 
 
 def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left losses, right curvatures that steps see; dots are seeds."""
+    """Draw losses left, curvatures that steps see right; dots are seeds."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles

@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 LENGTHS = {"common": "common mode", "centred": "centred", "total": r"$\Vert V\Vert$"}
-"""Of V, over its length at the start."""
+"""Labels of the norms of V, over its length at the start."""
 PARTS = {"drift": "drift of mean $b$"} | LENGTHS
 
 
@@ -22,17 +22,17 @@ class HeadsFull(Figure):
         "case", "rate", "optimiser", "seed", "step", "part", "value", "mean",
     )  # fmt: skip
     drawing: Literal["heads_full"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "heads_full"
-    """Whose networks."""
+    """Experiment of the networks."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Heads along training."""
+        """Return the heads along training."""
         return [(self.experiment, "heads")]
 
 
-def table(figure: HeadsFull, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """A row per part of `PARTS`, case, rate, optimiser, seed and step, with means over seeds."""
+def table(figure: HeadsFull, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Collect a row per part of `PARTS`, case, rate, optimiser, seed and step, with means."""
     keys = ["case", "rate", "optimiser", "seed"]
     rows = measured.table.sort_values("step", kind="stable")
     start = rows.groupby(keys)["total"].transform("first")
@@ -43,13 +43,13 @@ def table(figure: HeadsFull, measured: Measured[MeasureJob]) -> "pd.DataFrame":
 
 
 def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A row of panels per case and rate; small dots are seeds."""
+    """Draw a row of panels per case and rate; small dots are seeds."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
-    from transformer_dynamics.gradient_heterogeneity.figures.names import (
-        case,
-        legend_of_optimisers,
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        add_optimiser_legend,
+        case_label,
         optimiser_styles,
     )
 
@@ -68,10 +68,10 @@ def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "D
                 )
                 mean = own.drop_duplicates("step")
                 axes.plot(mean["step"], mean["mean"], color=style.colour, linestyle=style.line)
-        line[0].set_ylabel(f"{case(name)}\nrate {rate:g}")
+        line[0].set_ylabel(f"{case_label(name)}\nrate {rate:g}")
     for axes, title in zip(grid[0], PARTS.values(), strict=True):
         axes.set_title(title)
     for axes in grid[-1]:
         axes.set_xlabel("step")
-    legend_of_optimisers(drawing, table["optimiser"])
+    add_optimiser_legend(drawing, table["optimiser"])
     return drawing

@@ -1,9 +1,9 @@
-"""One step on networks: what curvature promises, and what happens."""
+"""One step on networks: the decrease that curvature promises, and the actual one."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measured_settings import MeasuredRuns
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,24 +20,24 @@ class OneStep(Figure):
         "part", "net", "task", "state", "set", "method", "seed", "batch", "predicted", "found",
     )  # fmt: skip
     drawing: Literal["one_step"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "heterogeneity"
-    """Whose networks."""
+    """Experiment of the networks."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """All rates that were tried."""
+        """Return the metric of all rates that were tried."""
         return [(self.experiment, "one_step")]
 
 
-def table(figure: OneStep, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
-    """Part `rate`: eta* and the rate that gains most; `decrease`: at a quarter of eta*, in nats.
+def table(figure: OneStep, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":
+    """Compute part `rate`, eta* and the rate that gains most, and part `decrease`.
 
-    Parts `equal ...` have the ends of lines where both are the same. Decreases below zero are left
-    out of no row; a logarithmic axis does not show them.
+    A decrease is that at a quarter of eta*, in nats. Parts `equal ...` have the ends of lines where
+    both are the same. Rows have decreases below zero, too, which a logarithmic axis does not show.
     """
     import pandas as pd
 
-    from transformer_dynamics.gradient_heterogeneity.claims.steps import (
+    from transformer_dynamics.gradient_heterogeneity.claims.one_step import (
         CAUTIOUS,
         STATE,
         best_rates,
@@ -57,7 +57,7 @@ def table(figure: OneStep, measured: Measured[MeasuredRuns]) -> "pd.DataFrame":
 
 
 def draw(figure: OneStep, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left rates, right decreases, all axes logarithmic; lines are where prediction is exact."""
+    """Draw rates left, decreases right, all axes logarithmic; lines are exact predictions."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,21 +18,21 @@ class Schedules(Figure):
         "case", "schedule", "optimiser", "rate", "seed", "place", "endpoint", "mean",
     )  # fmt: skip
     drawing: Literal["schedules"]
-    """Which drawing."""
+    """Name of the drawing."""
     linear: str = "optimisers_text"
     """Runs with the linear schedule."""
     others: str = "schedules"
     """Runs of one of its cases with other schedules."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Losses of both."""
+        """Return the losses of both."""
         return [(self.linear, "endpoint"), (self.others, "endpoint")]
 
 
 def table(
-    figure: Schedules, linear: Measured[MeasureJob], others: Measured[MeasureJob]
+    figure: Schedules, linear: Measured[MetricJob], others: Measured[MetricJob]
 ) -> "pd.DataFrame":
-    """A row per schedule, optimiser and seed of the case that has all schedules, in the end."""
+    """Collect a row per schedule, optimiser and seed of the case that has all schedules."""
     import pandas as pd
 
     rows = pd.concat([linear.table, others.table], ignore_index=True)
@@ -45,11 +45,11 @@ def table(
 
 
 def draw(figure: Schedules, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Dots are seeds."""
+    """Draw losses by schedule; dots are seeds."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
-    from transformer_dynamics.gradient_heterogeneity.figures.names import (
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         OPTIMISERS,
         optimiser_styles,
     )

@@ -1,4 +1,4 @@
-"""How signs move what softmax does not see: the mean of a linear head's biases and rows.
+"""Drift under signs of what softmax does not see: the mean of a linear head's biases and rows.
 
 f = V phi + b with C classes, softmax and cross-entropy. In a batch of m with n_k samples of class k
 the gradient of b is g_k = mean_i p_ik - n_k/m, with sum_k g_k = 0. So SGD, with and without
@@ -29,20 +29,20 @@ from replication.base.errors import InputError
 
 
 def absence_bound(shares: ArrayLike, batch: int) -> float:
-    """1 - 2 mean_k (1 - pi_k)^m in units of the rate, which is (1) if pi_k = 1/C for all k.
+    """Return 1 - 2 mean_k (1 - pi_k)^m in units of the rate, which is (1) if all pi_k = 1/C.
 
     It is never more than (1), as (1 - pi)^m is convex. Samples are drawn independently here, see
     `permuted_absence_bound` for batches from a permutation.
 
     Args:
-        shares: [C] pi_k, how probable each class is.
+        shares: [C] pi_k, the probability of each class.
         batch: m.
     """
     return float(1 - 2 * np.mean((1 - np.asarray(shares)) ** batch))
 
 
 def permuted_absence_bound(counts: ArrayLike, batch: int) -> float:
-    """The same for batches from a permutation of the samples, where none is drawn twice.
+    """Return the bound for batches from a permutation of the samples, where none is drawn twice.
 
     Class k is absent from a batch with probability prod_(i<m) (N - N_k - i)/(N - i), which is less
     than (1 - N_k/N)^m. A batch that goes over the end of an epoch has two such parts, whose product
@@ -63,12 +63,12 @@ def permuted_absence_bound(counts: ArrayLike, batch: int) -> float:
 
 
 def balanced_batch(classes: int) -> float:
-    """The m at which (1) is zero, log 2/-log(1 - 1/C) ~ C log 2."""
+    """Return the m at which (1) is zero, log 2/-log(1 - 1/C) ~ C log 2."""
     return float(np.log(2) / -np.log1p(-1 / classes))
 
 
 def uniform_drift(classes: int, batch: int) -> float:
-    """(2), in units of the rate.
+    """Return (2), in units of the rate.
 
     Args:
         classes: C.
@@ -80,13 +80,13 @@ def uniform_drift(classes: int, batch: int) -> float:
 
 
 def skewness(classes: int, batch: int) -> float:
-    """Gamma of (3), of n ~ Bin(m, 1/C); 0 for two classes."""
+    """Return gamma of (3), of n ~ Bin(m, 1/C); 0 for two classes."""
     share = 1 / classes
     return float((1 - 2 * share) / np.sqrt(batch * share * (1 - share)))
 
 
 def averaged_drift(classes: int, batch: int, beta: float) -> float:
-    """(3), in units of the rate.
+    """Return (3), in units of the rate.
 
     Args:
         classes: C.
@@ -106,21 +106,21 @@ class Simulated(NamedTuple):
     """Drift of mean b per step in units of the rate, over independent draws."""
 
     drift: float
-    """Its mean."""
+    """Mean over draws."""
     error: float
-    """Standard error of that mean."""
+    """Standard error of the mean."""
 
 
 def simulated_drift(
     classes: int, batch: int, beta: float, random: np.random.Generator, draws: int, steps: int
 ) -> Simulated:
-    """What signs of the average do at p = 1/C, by draws of batches.
+    """Simulate the drift of signs of the average at p = 1/C, by draws of batches.
 
     Args:
         classes: C.
         batch: m.
         beta: of the average; 0 is no average.
-        random: where batches are drawn from.
+        random: generator of batches.
         draws: independent runs, two at least.
         steps: of each run that count, after 10/(1 - beta) that do not.
     """

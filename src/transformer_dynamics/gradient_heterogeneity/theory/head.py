@@ -1,4 +1,4 @@
-"""A linear head: its length, what of it softmax sees, and its gradient."""
+"""A linear head: its length, the part of it that softmax sees, and its gradient."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 class HeadNorms(NamedTuple):
-    """The length of V, of what softmax does not see of it, and of what it does."""
+    """Length of V, of the part that softmax does not see, and of the part that it sees."""
 
     total: Tensor
     """[...] ||V||_F."""
@@ -18,7 +18,7 @@ class HeadNorms(NamedTuple):
 
 
 def head_norms(weight: Tensor) -> HeadNorms:
-    """Norms of V [..., C, h]."""
+    """Return the norms of V [..., C, h]."""
     mean = weight.mean(dim=-2, keepdim=True)
     return HeadNorms(
         torch.linalg.matrix_norm(weight),
@@ -30,7 +30,7 @@ def head_norms(weight: Tensor) -> HeadNorms:
 def head_gradient(
     weight: Tensor, bias: Tensor, features: Tensor, labels: Tensor
 ) -> dict[str, Tensor]:
-    """Gradients of the mean cross-entropy: sum_i delta_i phi_i^T/m and sum_i delta_i/m.
+    """Return the gradients of the mean cross-entropy: sum_i delta_i phi_i^T/m and sum_i delta_i/m.
 
     Args:
         weight: [..., C, h] V.

@@ -1,4 +1,4 @@
-"""How unequal the gradients of a network's blocks are, and whether curvature goes with them.
+"""Inequality of the gradients of a network's blocks, and curvature that goes with them or not.
 
 A block is one tensor. Block b = 1..B has P_b entries, a gradient g_b and a Hessian H_bb:
 
@@ -32,7 +32,9 @@ GAUSSIAN_KAPPA = 2 / np.pi
 
 
 def gini(values: ArrayLike, *, corrected: bool = False) -> Floats:
-    """G = 2 sum_i i x_(i)/(B sum x) - (B + 1)/B, from 0 for equal values to 1 - 1/B for one alone.
+    """Return G = 2 sum_i i x_(i)/(B sum x) - (B + 1)/B.
+
+    It is 0 for equal values, and 1 - 1/B for one value alone.
 
     Args:
         values: [..., B] x >= 0, not all zero: norms ||g_b|| or densities r_b.
@@ -56,7 +58,7 @@ def gini(values: ArrayLike, *, corrected: bool = False) -> Floats:
 
 
 def lorenz(values: ArrayLike) -> Floats:
-    """The share of the sum that the smallest 0, 1, ..., B values have, whose area gives G.
+    """Return the share of the sum that the smallest 0, 1, ..., B values have, whose area gives G.
 
     Args:
         values: [..., B] as those of `gini`.
@@ -70,17 +72,17 @@ def lorenz(values: ArrayLike) -> Floats:
 
 
 def lognormal_gini(sigma: ArrayLike) -> Floats:
-    """erf(sigma/2), of many lognormal values whose logarithms have standard deviation sigma."""
+    """Return erf(sigma/2), of many lognormal values whose logarithms have deviation sigma."""
     return np.asarray(erf(np.asarray(sigma) / 2))
 
 
 def densities(norms: ArrayLike, sizes: ArrayLike) -> Floats:
-    """r_b = ||g_b||/sqrt(P_b): [..., B] norms and [B] sizes to [..., B]."""
+    """Return r_b = ||g_b||/sqrt(P_b): [..., B] norms and [B] sizes to [..., B]."""
     return np.asarray(np.asarray(norms) / np.sqrt(np.asarray(sizes, dtype=np.float64)))
 
 
 def log_spread(values: ArrayLike) -> Floats:
-    """Standard deviation of log x over blocks, divided by B: [..., B] x > 0 to [...].
+    """Return the standard deviation of log x over blocks, with divisor B: [..., B] x > 0 to [...].
 
     Raises:
         InputError: for a value that is not positive.
@@ -89,7 +91,7 @@ def log_spread(values: ArrayLike) -> Floats:
 
 
 def extent(values: ArrayLike) -> Floats:
-    """Largest over smallest x of all blocks: [..., B] x > 0 to [...].
+    """Return the largest over the smallest x of all blocks: [..., B] x > 0 to [...].
 
     Raises:
         InputError: for a value that is not positive.
@@ -106,18 +108,18 @@ def _positive(values: ArrayLike) -> Floats:
 
 
 class Alignment(NamedTuple):
-    """Whether curvature follows the gradient's density from block to block."""
+    """Dependence of curvature on the gradient's density from block to block."""
 
     slope: float
     """a of log h_b = a log r_b + constant, by least squares."""
     rank: float
     """Spearman's correlation of h_b and r_b."""
     blocks: int
-    """How many have a positive h_b and r_b; only these count."""
+    """Number of blocks with a positive h_b and r_b; only these count."""
 
 
 def alignment(curvatures: ArrayLike, density: ArrayLike) -> Alignment:
-    """Slope and rank correlation of h_b on r_b.
+    """Return slope and rank correlation of h_b on r_b.
 
     Args:
         curvatures: [B] h_b.
@@ -138,7 +140,7 @@ def alignment(curvatures: ArrayLike, density: ArrayLike) -> Alignment:
 
 
 def kappa(absolute: ArrayLike, norm: ArrayLike, count: ArrayLike) -> Floats:
-    """||g||_1^2/(P ||g||^2).
+    """Return ||g||_1^2/(P ||g||^2).
 
     Args:
         absolute: [...] ||g||_1.
@@ -149,7 +151,7 @@ def kappa(absolute: ArrayLike, norm: ArrayLike, count: ArrayLike) -> Floats:
 
 
 def variation(density: ArrayLike, sizes: ArrayLike) -> Floats:
-    """CV of r_b with weights P_b/P: [..., B] r_b and [B] P_b to [...]."""
+    """Return the CV of r_b with weights P_b/P: [..., B] r_b and [B] P_b to [...]."""
     share = np.asarray(sizes, dtype=np.float64) / np.sum(sizes)
     r = np.asarray(density, dtype=np.float64)
     mean = r @ share
@@ -157,13 +159,13 @@ def variation(density: ArrayLike, sizes: ArrayLike) -> Floats:
 
 
 def gradient_weighted(norms: ArrayLike, curvatures: ArrayLike) -> Floats:
-    """Lambda_G = sum_b w_b h_b: [..., B] ||g_b|| and [..., B] h_b to [...]."""
+    """Return Lambda_G = sum_b w_b h_b: [..., B] ||g_b|| and [..., B] h_b to [...]."""
     squares = np.square(np.asarray(norms, dtype=np.float64))
     return np.asarray((squares * curvatures).sum(axis=-1) / squares.sum(axis=-1))
 
 
 def size_weighted(sizes: ArrayLike, curvatures: ArrayLike) -> Floats:
-    """Lambda_P = sum_b (P_b/P) h_b: [B] P_b and [..., B] h_b to [...]."""
+    """Return Lambda_P = sum_b (P_b/P) h_b: [B] P_b and [..., B] h_b to [...]."""
     weights = np.asarray(sizes, dtype=np.float64)
     return np.asarray(np.asarray(curvatures) @ weights / weights.sum())
 
@@ -171,7 +173,7 @@ def size_weighted(sizes: ArrayLike, curvatures: ArrayLike) -> Floats:
 def advantage(
     sizes: ArrayLike, norms: ArrayLike, absolute: ArrayLike, curvatures: ArrayLike
 ) -> Floats:
-    """`kappa` times Lambda_G/Lambda_P, the best guaranteed step by signs over that by gradients.
+    """Return `kappa` Lambda_G/Lambda_P, the best sure step by signs over that by gradients.
 
     Args:
         sizes: [B] P_b.
@@ -189,7 +191,7 @@ def advantage(
 
 
 def lognormal_advantage(inner: float, sigma: ArrayLike, slope: ArrayLike) -> Floats:
-    """`advantage` of many blocks of one size, lognormal r_b and h_b ~ r_b^a.
+    """Return the `advantage` of many blocks of one size, lognormal r_b and h_b ~ r_b^a.
 
     kappa_in exp(sigma^2 (2a - 1)): for signs if a > 1/2, so the direction of heterogeneity decides.
 
@@ -202,7 +204,9 @@ def lognormal_advantage(inner: float, sigma: ArrayLike, slope: ArrayLike) -> Flo
 
 
 def block_rate_gain(norms: ArrayLike, curvatures: ArrayLike) -> Floats:
-    """K = (sum_b w_b h_b)(sum_b w_b/h_b) >= 1, what rates eta_b = 1/h_b gain over one best rate.
+    """Return K = (sum_b w_b h_b)(sum_b w_b/h_b) >= 1.
+
+    It is the gain of rates eta_b = 1/h_b over one best rate.
 
     Args:
         norms: [..., B] ||g_b||.

@@ -1,4 +1,4 @@
-"""What one step gains on average, when the gradient is that of a batch.
+"""Average decrease of one step, when the gradient is that of a batch.
 
 Samples are independent. Entry i of a sample's gradient has mean g_i and standard deviation s_i, so
 that a batch of m has s_i/sqrt m, and sigma_b^2 = sum of s_i^2 over block b:
@@ -32,16 +32,16 @@ from transformer_dynamics.gradient_heterogeneity.theory.quadratics import (
 )
 
 
-def wrong_sign(
+def wrong_sign_probability(
     gradient: Floats, deviations: Floats, batch: int, inequality: Literal["Markov", "Cantelli"]
 ) -> Floats:
-    """q_i, 1 at most.
+    """Return q_i, 1 at most.
 
     Args:
         gradient: [P] g_i.
         deviations: [P] s_i > 0.
         batch: m.
-        inequality: by which.
+        inequality: the one that bounds q_i.
 
     Returns:
         [P].
@@ -53,7 +53,7 @@ def wrong_sign(
 
 
 def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """The right-hand side of (1).
+    """Return the right-hand side of (1).
 
     Args:
         quadratic: g and H.
@@ -68,7 +68,7 @@ def sgd_bound(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) 
 
 
 def sign_bound(quadratic: Quadratic, eta: float, wrong: Floats) -> float:
-    """The right-hand side of (2).
+    """Return the right-hand side of (2).
 
     Args:
         quadratic: g and H.
@@ -81,14 +81,14 @@ def sign_bound(quadratic: Quadratic, eta: float, wrong: Floats) -> float:
 
 
 def sgd_mean(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """(3), of any noise whose entries are uncorrelated. The arguments are those of `sgd_bound`."""
+    """Return (3), of any noise with uncorrelated entries; see `sgd_bound` for the arguments."""
     g, h = quadratic.gradient, quadratic.hessian
     noise = np.diag(h) @ np.square(deviations) / batch
     return float(eta * (g @ g) - eta**2 / 2 * (g @ h @ g + noise))
 
 
 def sign_mean(quadratic: Quadratic, eta: float, deviations: Floats, batch: int) -> float:
-    """(4), of Gaussian noise. The arguments are those of `sgd_bound`, s_i > 0."""
+    """Return (4), of Gaussian noise, s_i > 0; see `sgd_bound` for the arguments."""
     g, h = quadratic.gradient, quadratic.hessian
     mean = erf(np.sqrt(batch / 2) * g / deviations)
     square = mean @ h @ mean + np.diag(h) @ (1 - mean**2)

@@ -1,4 +1,4 @@
-"""Where layer normalisation stands, and the gradients of a transformer at initialisation.
+"""Place of layer normalisation, and the gradients of a transformer at initialisation.
 
     Post-LN   x <- LN(x + f(x))         after every branch f; one more LN before the first
     Pre-LN    x <- x + f(LN(x))         before every branch; one more LN after the last
@@ -25,22 +25,22 @@ from replication.base.errors import InputError
 from transformer_dynamics.gradient_heterogeneity.theory.heterogeneity import Floats
 
 Parameters = dict[str, Tensor]
-"""Of a stack, by name: `0.query`, `0.query_bias`, `0.first_gain`, ..., `tokens`, `head`."""
+"""Tensors of a stack by name: `0.query`, `0.query_bias`, `0.first_gain`, ..., `tokens`, `head`."""
 Kind = Literal["matrix", "embedding", "normalisation", "head", "bias"]
-"""What a tensor is. Gains are `normalisation`; its shifts are biases."""
+"""Kind of a tensor. Gains are `normalisation`; its shifts are biases."""
 SQUARE = ("query", "key", "value", "output")
 """Matrices [d, d] of a layer's attention."""
 BRANCHES = ("first", "second")
-"""Of a layer: attention, then the feed-forward part; each with a normalisation of this name."""
+"""Branches of a layer, each with a normalisation: attention, then the feed-forward part."""
 EPSILON = 1e-12
-"""What is added to a variance, as in BERT."""
+"""Number that is added to a variance, as in BERT."""
 
 
 class Stack(NamedTuple):
     """A transformer encoder with a linear head."""
 
     placement: Literal["post", "pre"]
-    """Where the normalisation stands."""
+    """Place of the normalisation."""
     depth: int
     """L layers, each of two branches."""
     heads: int
@@ -48,33 +48,33 @@ class Stack(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Of the tensors of a stack."""
+    """Sizes of the tensors of a stack."""
 
     width: int
     """d; the feed-forward part has 4 d."""
     vocabulary: int
     """Number of tokens."""
     length: int
-    """Largest T."""
+    """T, the largest number of tokens of a text."""
     classes: int
-    """C."""
+    """C, the number of classes."""
 
 
-def initial(
+def initial_parameters(
     depth: int,
     sizes: Sizes,
     random: np.random.Generator,
     deviation: float | None = None,
     embeddings: float = 1.0,
 ) -> Parameters:
-    """Random parameters in float64, the same for both placements. Gains are 1, biases 0.
+    """Draw random parameters in float64, the same for both placements. Gains are 1, biases 0.
 
     The scale of embeddings matters to Pre-LN alone: it is where the stream starts.
 
     Args:
         depth: L.
         sizes: of the tensors.
-        random: where they are drawn from.
+        random: generator of the draws.
         deviation: standard deviation of all matrices; without it they are those of PyTorch's
             layers, U(+-1/sqrt(inputs)), and U(+-sqrt(6/(4 d))) for query, key and value.
         embeddings: standard deviation of embeddings, 1 in PyTorch and .02 in BERT.
@@ -114,8 +114,8 @@ def _normalisation(name: str, width: int) -> Parameters:
     return {f"{name}_gain": one, f"{name}_shift": torch.zeros_like(one)}
 
 
-def kind(name: str) -> Kind:
-    """What the tensor of a name is."""
+def tensor_kind(name: str) -> Kind:
+    """Return the kind of the tensor of a name."""
     last = name.rpartition(".")[2]
     if last in {"tokens", "positions"}:
         return "embedding"
@@ -126,35 +126,35 @@ def kind(name: str) -> Kind:
 
 
 def logits(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> Tensor:
-    """Logits of every position: tokens [n, T] to [n, T, C]."""
-    return headed(parameters, states(stack, parameters, tokens))
+    """Return the logits of every position: tokens [n, T] to [n, T, C]."""
+    return head_logits(parameters, final_states(stack, parameters, tokens))
 
 
-def headed(parameters: Mapping[str, Tensor], state: Tensor) -> Tensor:
-    """Logits of states: [..., d] to [..., C]."""
+def head_logits(parameters: Mapping[str, Tensor], state: Tensor) -> Tensor:
+    """Return the logits of states: [..., d] to [..., C]."""
     return torch.nn.functional.linear(state, parameters["head"], parameters["head_bias"])
 
 
-def states(
+def final_states(
     stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor, real: Tensor | None = None
 ) -> Tensor:
-    """What the head sees of every position: tokens [n, T] to [n, T, d].
+    """Return the states that the head sees: tokens [n, T] to [n, T, d].
 
     Args:
-        stack: which.
+        stack: placement and depth.
         parameters: theta.
         tokens: [n, T].
         real: [n, T] whether a token is no padding, which nothing attends to; all if left out.
     """
-    state = embedded(stack, parameters, tokens)
+    state = embed_tokens(stack, parameters, tokens)
     for layer in range(stack.depth):
         for branch in BRANCHES:
-            state = advanced(stack, parameters, f"{layer}.{branch}", state, real)
-    return normalised(parameters, "edge", state) if stack.placement == "pre" else state
+            state = next_state(stack, parameters, f"{layer}.{branch}", state, real)
+    return normalise(parameters, "edge", state) if stack.placement == "pre" else state
 
 
-def embedded(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> Tensor:
-    """x_0 [n, T, d] of tokens [n, T].
+def embed_tokens(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> Tensor:
+    """Return x_0 [n, T, d] of tokens [n, T].
 
     Raises:
         InputError: for an unknown placement.
@@ -162,32 +162,32 @@ def embedded(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> 
     if stack.placement not in {"post", "pre"}:
         raise InputError(f"normalisation stands post or pre, not {stack.placement}")
     state = parameters["tokens"][tokens] + parameters["positions"][: tokens.shape[-1]]
-    return normalised(parameters, "edge", state) if stack.placement == "post" else state
+    return normalise(parameters, "edge", state) if stack.placement == "post" else state
 
 
-def advanced(
+def next_state(
     stack: Stack,
     parameters: Mapping[str, Tensor],
     branch: str,
     state: Tensor,
     real: Tensor | None = None,
 ) -> Tensor:
-    """x_(l+1) [..., T, d] of x_l, through a branch such as `0.first`; see `states`."""
+    """Return x_(l+1) [..., T, d] of x_l, through a branch such as `0.first`."""
     if stack.placement == "post":
-        added = applied(stack, parameters, branch, state, real)
-        return normalised(parameters, branch, state + added)
-    inner = normalised(parameters, branch, state)
-    return state + applied(stack, parameters, branch, inner, real)
+        added = apply_branch(stack, parameters, branch, state, real)
+        return normalise(parameters, branch, state + added)
+    inner = normalise(parameters, branch, state)
+    return state + apply_branch(stack, parameters, branch, inner, real)
 
 
-def applied(
+def apply_branch(
     stack: Stack,
     parameters: Mapping[str, Tensor],
     branch: str,
     state: Tensor,
     real: Tensor | None = None,
 ) -> Tensor:
-    """f(x): attention for `first`, W_out gelu(W_in x) for `second`: [..., T, d] to as much."""
+    """Return f(x) [..., T, d]: attention for `first`, W_out gelu(W_in x) for `second`."""
     layer, _, which = branch.rpartition(".")
 
     def linear(name: str, inputs: Tensor) -> Tensor:
@@ -208,14 +208,14 @@ def applied(
     return linear("output", (weights @ value).transpose(-3, -2).flatten(-2))
 
 
-def normalised(parameters: Mapping[str, Tensor], name: str, state: Tensor) -> Tensor:
-    """LN(x) = gain (x - mean)/sd + shift over the last axis."""
+def normalise(parameters: Mapping[str, Tensor], name: str, state: Tensor) -> Tensor:
+    """Return LN(x) = gain (x - mean)/sd + shift over the last axis."""
     gain, shift = parameters[f"{name}_gain"], parameters[f"{name}_shift"]
     return torch.nn.functional.layer_norm(state, gain.shape, gain, shift, EPSILON)
 
 
 def normalisation_jacobian(state: Tensor, gain: Tensor) -> Tensor:
-    """(1), with sd^2 = var + `EPSILON`.
+    """Return (1), with sd^2 = var + `EPSILON`.
 
     Args:
         state: [..., d] x.
@@ -235,10 +235,10 @@ def normalisation_jacobian(state: Tensor, gain: Tensor) -> Tensor:
 def branch_jacobian(
     stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: Tensor
 ) -> Tensor:
-    """J_f of one sequence x [T, d]: [T d, T d]."""
+    """Return J_f of one sequence x [T, d]: [T d, T d]."""
 
     def flat(x: Tensor) -> Tensor:
-        return applied(stack, parameters, branch, x.reshape(state.shape)).flatten()
+        return apply_branch(stack, parameters, branch, x.reshape(state.shape)).flatten()
 
     found: Tensor = torch.func.jacrev(flat)(state.flatten())
     return found
@@ -247,19 +247,19 @@ def branch_jacobian(
 def step_jacobian(
     stack: Stack, parameters: Mapping[str, Tensor], branch: str, state: Tensor
 ) -> Tensor:
-    """One factor of (2) or (3) for one sequence x_l [T, d]: dx_(l+1)/dx_l [T d, T d]."""
+    """Return one factor of (2) or (3) for one sequence x_l [T, d]: dx_(l+1)/dx_l [T d, T d]."""
     gain = parameters[f"{branch}_gain"]
     one = torch.eye(state.numel()).to(state)
     if stack.placement == "post":
         inner = branch_jacobian(stack, parameters, branch, state)
-        after = state + applied(stack, parameters, branch, state)
-        return _after(normalisation_jacobian(after, gain), one + inner)
-    inner = branch_jacobian(stack, parameters, branch, normalised(parameters, branch, state))
-    return one + _after(normalisation_jacobian(state, gain).mT, inner.mT).mT
+        after = state + apply_branch(stack, parameters, branch, state)
+        return _block_product(normalisation_jacobian(after, gain), one + inner)
+    inner = branch_jacobian(stack, parameters, branch, normalise(parameters, branch, state))
+    return one + _block_product(normalisation_jacobian(state, gain).mT, inner.mT).mT
 
 
-def _after(blocks: Tensor, matrix: Tensor) -> Tensor:
-    """A block-diagonal matrix of blocks [T, d, d] times a matrix [T d, n]."""
+def _block_product(blocks: Tensor, matrix: Tensor) -> Tensor:
+    """Multiply a block-diagonal matrix of blocks [T, d, d] and a matrix [T d, n]."""
     return (blocks @ matrix.reshape(*blocks.shape[:2], -1)).reshape(matrix.shape)
 
 
@@ -267,7 +267,7 @@ class Factor(NamedTuple):
     """One branch of a stack, seen by one sequence."""
 
     branch: str
-    """Such as `0.first`."""
+    """Name of the branch, such as `0.first`."""
     stream: float
     """Variance of x_l."""
     added: float
@@ -275,51 +275,51 @@ class Factor(NamedTuple):
     inner: float
     """j, root mean square singular value of J_f."""
     found: float
-    """That of dx_(l+1)/dx_l."""
+    """Root mean square singular value of dx_(l+1)/dx_l."""
     whole: float
-    """That of dx_(l+1)/dx_0."""
+    """Root mean square singular value of dx_(l+1)/dx_0."""
 
-    def predicted(self, width: int) -> float:
-        """Of Post-LN, sqrt((1 - 2/d)(1 + j^2)/(1 + s^2)) for d = width."""
+    def predicted_gain(self, width: int) -> float:
+        """Return the gain of Post-LN, sqrt((1 - 2/d)(1 + j^2)/(1 + s^2)) for d = width."""
         return float(((1 - 2 / width) * (1 + self.inner**2) / (1 + self.added)) ** 0.5)
 
 
 def factors(stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor) -> list[Factor]:
-    """Every branch in order, for one sequence [T]."""
-    state = embedded(stack, parameters, tokens)
+    """Return the factor of every branch in order, for one sequence [T]."""
+    state = embed_tokens(stack, parameters, tokens)
     whole = torch.eye(state.numel()).to(state)
     found = []
     for layer in range(stack.depth):
         for which in BRANCHES:
             branch = f"{layer}.{which}"
-            reads = state if stack.placement == "post" else normalised(parameters, branch, state)
-            added = applied(stack, parameters, branch, reads)
+            reads = state if stack.placement == "post" else normalise(parameters, branch, state)
+            added = apply_branch(stack, parameters, branch, reads)
             jacobian = step_jacobian(stack, parameters, branch, state)
             whole = jacobian @ whole
             inner = branch_jacobian(stack, parameters, branch, reads)
             lengths = (_gain(inner), _gain(jacobian), _gain(whole))
             found.append(Factor(branch, _variance(state), _variance(added), *lengths))
-            state = advanced(stack, parameters, branch, state)
+            state = next_state(stack, parameters, branch, state)
     return found
 
 
 def _variance(state: Tensor) -> float:
-    """Over channels, mean over positions."""
+    """Return the variance over channels, mean over positions."""
     return float(state.var(dim=-1, correction=0).mean())
 
 
 def _gain(jacobian: Tensor) -> float:
-    """Root mean square singular value of a square matrix."""
+    """Return the root mean square singular value of a square matrix."""
     return float(torch.linalg.matrix_norm(jacobian) / len(jacobian) ** 0.5)
 
 
 def gradients(
     stack: Stack, parameters: Mapping[str, Tensor], tokens: Tensor, labels: Tensor
 ) -> Parameters:
-    """Of the mean cross-entropy over all positions.
+    """Return the gradient of the mean cross-entropy over all positions.
 
     Args:
-        stack: which.
+        stack: placement and depth.
         parameters: theta.
         tokens: [n, T].
         labels: [n, T].
@@ -336,7 +336,7 @@ class Norms(NamedTuple):
     """Gradient norms of tensors."""
 
     names: list[str]
-    """[B]."""
+    """[B] names of the tensors."""
     norms: Floats
     """[B] ||g_b||."""
     sizes: Floats
@@ -344,13 +344,13 @@ class Norms(NamedTuple):
 
 
 def gradient_norms(gradient: Mapping[str, Tensor], kinds: tuple[Kind, ...]) -> Norms:
-    """||g_b|| and P_b of all tensors of some kinds.
+    """Return ||g_b|| and P_b of all tensors of some kinds.
 
     Args:
         gradient: by name.
         kinds: for instance all but `bias`, or `matrix` alone.
     """
-    names = [name for name in gradient if kind(name) in kinds]
+    names = [name for name in gradient if tensor_kind(name) in kinds]
     norms = [float(torch.linalg.vector_norm(gradient[name])) for name in names]
     sizes = [float(gradient[name].numel()) for name in names]
     return Norms(names, np.array(norms), np.array(sizes))

@@ -1,4 +1,4 @@
-"""What one step is sure to gain on a quadratic of several blocks, for any direction.
+"""Decrease that one step is sure to gain on a quadratic of several blocks, for any direction.
 
 L(theta + u) = L(theta) + g.u + u^T H u/2. With h_b = max(lambda_max(H_bb), 0) and
 delta = ||H - blockdiag H||_2, for a step u = -eta d
@@ -38,7 +38,7 @@ METHODS: tuple[Method, ...] = ("gradient", "sign")
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """g and H at one point, and how entries are divided into blocks."""
+    """g and H at one point, and the division of entries into blocks."""
 
     hessian: Floats
     """[P, P] H, symmetric; it need not be definite."""
@@ -54,7 +54,7 @@ class Quadratic:
 
     @property
     def within(self) -> NDArray[np.bool_]:
-        """[P, P] whether both entries belong to one block."""
+        """[P, P] true where both entries belong to one block."""
         owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
         return np.equal.outer(owner, owner)
 
@@ -71,29 +71,29 @@ class Quadratic:
         return float(np.linalg.norm(np.where(self.within, 0, self.hessian), ord=2))
 
     def squares(self, vector: Floats) -> Floats:
-        """[B] ||d_b||^2 of a vector [P]."""
+        """Return ||d_b||^2 [B] of a vector [P]."""
         return np.asarray(np.add.reduceat(np.square(vector), self.starts))
 
     def direction(self, method: Method) -> Floats:
-        """[P] g or sign g."""
+        """Return g or sign g [P]."""
         return np.sign(self.gradient) if method == "sign" else self.gradient
 
     def decrease(self, update: Floats) -> float:
-        """L(theta) - L(theta + u) = -(g.u + u^T H u/2) for u [P]."""
+        """Return L(theta) - L(theta + u) = -(g.u + u^T H u/2) for u [P]."""
         return float(-(self.gradient @ update) - update @ self.hessian @ update / 2)
 
-    def at(self, update: Floats) -> "Quadratic":
-        """The same loss seen from theta + u, where the gradient is g + H u."""
+    def move_by(self, update: Floats) -> "Quadratic":
+        """Return the same loss seen from theta + u, where the gradient is g + H u."""
         return replace(self, gradient=self.gradient + self.hessian @ update)
 
-    def rescaled(self, scales: Floats) -> "Quadratic":
-        """As a function of theta', theta_b = s_b theta'_b, for s_b > 0 [B]."""
+    def rescale(self, scales: Floats) -> "Quadratic":
+        """Return the loss as a function of theta', theta_b = s_b theta'_b, for s_b > 0 [B]."""
         s = np.repeat(scales, self.sizes)
         return replace(self, hessian=s[:, None] * self.hessian * s, gradient=s * self.gradient)
 
 
 def curvature_along(quadratic: Quadratic, direction: Floats) -> float:
-    """Lambda(d) + delta, no less than d^T H d/||d||^2, for a direction [P] that is not zero."""
+    """Return Lambda(d) + delta >= d^T H d/||d||^2 for a direction [P] that is not zero."""
     squares = quadratic.squares(direction)
     along = float(quadratic.curvatures @ squares / squares.sum())
     return along + quadratic.coupling
@@ -102,7 +102,7 @@ def curvature_along(quadratic: Quadratic, direction: Floats) -> float:
 def sure_decrease(
     quadratic: Quadratic, direction: Floats, eta: float, lipschitz: float = 0.0
 ) -> float:
-    """The right-hand side of (1).
+    """Return the right-hand side of (1).
 
     Args:
         quadratic: g and H.
@@ -118,7 +118,7 @@ def sure_decrease(
 
 
 def best_rate(quadratic: Quadratic, direction: Floats) -> float:
-    """(2).
+    """Return (2).
 
     Raises:
         InputError: if no block along d is curved upwards and none is coupled.
@@ -130,7 +130,7 @@ def best_rate(quadratic: Quadratic, direction: Floats) -> float:
 
 
 def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
-    """(3), which is half of what the best rate's linear part promises.
+    """Return (3), which is half of what the best rate's linear part promises.
 
     Raises:
         InputError: as `best_rate` does.
@@ -139,7 +139,9 @@ def best_decrease(quadratic: Quadratic, direction: Floats) -> float:
 
 
 def block_rates(quadratic: Quadratic) -> Floats:
-    """[P] d_b = g_b/h_b, for which eta = 1 gains sum_b ||g_b||^2/(2 h_b) at least, if delta = 0.
+    """Return d_b = g_b/h_b [P].
+
+    eta = 1 gains sum_b ||g_b||^2/(2 h_b) with it at least, if delta = 0.
 
     Raises:
         InputError: for a block without upward curvature.
@@ -154,22 +156,22 @@ class Descent(NamedTuple):
     """A run with the best rate of each step, until the gradient is small."""
 
     steps: int
-    """T."""
+    """T, the number of steps."""
     bound: float
     """2 sup(Lambda + delta) (L_0 - L*)/(P epsilon^2), which T must not exceed."""
 
 
 def descend(quadratic: Quadratic, method: Method, epsilon: float, most: int = 100_000) -> Descent:
-    """How long a method takes to its own target: ||g|| <= sqrt(P) eps, or ||g||_1 <= P eps.
+    """Descend to a method's own target: ||g|| <= sqrt(P) eps, or ||g||_1 <= P eps.
 
     The first target implies the second, not the reverse, so that the two bounds, which look alike,
     do not compare the methods: kappa is missing in them.
 
     Args:
-        quadratic: where it starts; H must be positive definite.
-        method: whose directions and target.
+        quadratic: the start; H must be positive definite.
+        method: the one with these directions and this target.
         epsilon: of the target.
-        most: steps.
+        most: largest number of steps.
 
     Raises:
         InputError: if H is not positive definite, or if the target is not reached.
@@ -186,12 +188,12 @@ def descend(quadratic: Quadratic, method: Method, epsilon: float, most: int = 10
             return Descent(steps, 2 * largest * gap / (count * epsilon**2))
         curvature = float(h @ quadratic.squares(d)) / square + delta
         largest = max(largest, curvature)
-        here = here.at(-along / (square * curvature) * d)
+        here = here.move_by(-along / (square * curvature) * d)
     raise InputError(f"the target was not reached in {most} steps")
 
 
 def stall_level(curvatures: Floats, eta: float) -> float:
-    """Mean |g_i| at which sign descent of a constant rate stays, eta mean(h_i)/2.
+    """Return the mean |g_i| at which sign descent of a constant rate stays, eta mean(h_i)/2.
 
     Exactly, over any two steps, on a separable quadratic with curvatures h_i: an entry goes to and
     fro between theta and theta - eta, 0 < theta < eta. It is eta Lambda_P/2 for h_i = h_b, where
@@ -204,14 +206,14 @@ def stall_level(curvatures: Floats, eta: float) -> float:
     return float(eta * np.mean(curvatures) / 2)
 
 
-def stalled(curvatures: Floats, start: Floats, eta: float, steps: int) -> float:
-    """Mean |g_i| over the last two of some steps of sign descent on sum_i h_i theta_i^2/2.
+def stalled_gradient(curvatures: Floats, start: Floats, eta: float, steps: int) -> float:
+    """Return the mean |g_i| over the last two steps of sign descent on sum_i h_i theta_i^2/2.
 
     Args:
         curvatures: [P] h_i.
         start: [P] theta at the start.
         eta: the rate.
-        steps: how many, two at least.
+        steps: number of steps, two at least.
     """
     theta, means = start, [0.0, 0.0]
     for step in range(steps):
@@ -220,15 +222,17 @@ def stalled(curvatures: Floats, start: Floats, eta: float, steps: int) -> float:
     return sum(means) / 2
 
 
-def draw(random: np.random.Generator, *, coupled: bool = True, definite: bool = False) -> Quadratic:
-    """A random quadratic of 2 to 8 blocks of 1 to 12 entries.
+def draw_quadratic(
+    random: np.random.Generator, *, coupled: bool = True, definite: bool = False
+) -> Quadratic:
+    """Draw a quadratic of 2 to 8 blocks of 1 to 12 entries.
 
     Blocks are rotated spectra whose scale is lognormal over blocks, over four orders of magnitude;
     so are gradients. Blocks may be indefinite, and some entries have no gradient.
 
     Args:
-        random: where it is drawn from.
-        coupled: whether there is curvature between blocks.
+        random: generator of the draw.
+        coupled: add curvature between blocks.
         definite: make H positive definite.
     """
     sizes = random.integers(1, 13, random.integers(2, 9))
@@ -259,8 +263,10 @@ def draw(random: np.random.Generator, *, coupled: bool = True, definite: bool = 
     return drawn
 
 
-def isotropic(curvatures: Floats, sizes: NDArray[np.int64], gradient: Floats) -> Quadratic:
-    """H_bb = h_b I and delta = 0, where (1) is an equality for every direction and rate.
+def isotropic_quadratic(
+    curvatures: Floats, sizes: NDArray[np.int64], gradient: Floats
+) -> Quadratic:
+    """Return H_bb = h_b I and delta = 0, where (1) is an equality for every direction and rate.
 
     Args:
         curvatures: [B] h_b >= 0.
@@ -271,7 +277,7 @@ def isotropic(curvatures: Floats, sizes: NDArray[np.int64], gradient: Floats) ->
 
 
 def coupled_pair(curvatures: Floats, coupling: float) -> Quadratic:
-    """Two blocks of one entry each, H_12 = delta > 0 and g = (1, 1), where (1) is an equality, too.
+    """Return two blocks of one entry, H_12 = delta > 0 and g = (1, 1), where (1) is an equality.
 
     Args:
         curvatures: [2] h_b >= 0.

@@ -1,0 +1,122 @@
+"""Loss along training by optimiser, and nearness of its steps to signs.
+
+Where all optimisers reach a floor, the end tells little of them. The mean of the training loss over
+all updates, in units of chance, counts how fast it falls as well as where it ends. Losses are those
+of batches, with dropout, before each update; after training was lost they count as at chance.
+"""
+
+import numpy as np
+import pandas as pd
+
+from replication.base.errors import UnmeasurableError
+from replication.study.contract import Measured
+from replication.study.evidence import by_seed
+from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
+    CHANCE,
+    case_gaps,
+    direction_gaps,
+    mean_over_steps,
+    rows_of_run,
+    rows_of_task,
+    values_by_seed,
+)
+from transformer_dynamics.gradient_heterogeneity.settings.metrics import MetricJob
+
+MetricOf = Measured[MetricJob]
+"""The metric `curves`, `endpoint` or `step_directions` of an experiment."""
+HALF = 0.5
+"""Share of the loss at chance to which steps are counted."""
+WINDOW = 10
+"""Batches before and after a step whose losses are averaged where steps are counted."""
+
+
+def leads_on_cola(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure the mean loss over all updates, SGD-m minus Adam, on CoLA, clipped and not.
+
+    Raises:
+        OutOfRegimeError: if nothing is trained on CoLA.
+    """
+    return by_seed(case_gaps(rows_of_task(_losses(curves, ends), "cola"), _mean_loss))
+
+
+def leads_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure the mean loss over all updates, SGD-m minus Adam, where a batch is all samples."""
+    return by_seed(case_gaps(_full_batch_losses(curves, ends), _mean_loss))
+
+
+def signum_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure half of Adam's lead over SGD-m minus the distance of Signum, above and below Adam."""
+    return _beside_adam(_losses(curves, ends), "signum")
+
+
+def sign_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure the same of SignSGD, where a batch is all samples."""
+    return _beside_adam(_full_batch_losses(curves, ends), "signsgd")
+
+
+def _beside_adam(rows: pd.DataFrame, optimiser: str) -> pd.DataFrame:
+    cells: dict[str, pd.Series[float]] = {}
+    for case, own in rows.groupby("case", sort=False):
+        adam = _mean_loss(own, "adam")
+        half = (_mean_loss(own, "sgd_momentum") - adam) / 2
+        beside = _mean_loss(own, optimiser) - adam
+        cells |= {f"{case}, not above": half - beside, f"{case}, not below": half + beside}
+    return by_seed(cells)
+
+
+def steps_on_trec6(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure the log of the updates to half of the loss at chance, SGD-m minus Adam, on TREC-6.
+
+    Raises:
+        OutOfRegimeError: if nothing is trained on TREC-6.
+    """
+    return by_seed(case_gaps(rows_of_task(_losses(curves, ends), "trec6"), _log_steps))
+
+
+def ratios_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure the mean over all updates of the log loss, SGD-m minus Adam, at full batch."""
+    rows = _full_batch_losses(curves, ends)
+    return by_seed(case_gaps(rows.assign(value=np.log(rows["value"])), _mean_loss))
+
+
+def nearness_to_signs(directions: MetricOf) -> pd.DataFrame:
+    """Measure the cosine of a step and of SignSGD's step, Adam minus SGD-m, mean over points."""
+    return direction_gaps(directions.table, "gradient_sign", "sgd_momentum")
+
+
+def nearness_beside_signum(directions: MetricOf) -> pd.DataFrame:
+    """Measure the cosine of a step and of SignSGD's step, Adam minus Signum, mean over points."""
+    return direction_gaps(directions.table, "gradient_sign", "signum")
+
+
+def _losses(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Return the rows of curves with the loss over ln C as `value`."""
+    classes = ends.table.groupby("case")["classes"].first()
+    rows = curves.table
+    if missing := {*rows["case"]} - {*classes.index}:
+        raise UnmeasurableError(f"number of classes of {', '.join(sorted(missing))} is not known")
+    values = rows["loss"] / np.log(rows["case"].map(classes))
+    return rows.assign(value=values.fillna(CHANCE))
+
+
+def _full_batch_losses(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    rows = _losses(curves, ends)
+    if (rows["batch"] != 0).any():
+        raise UnmeasurableError("batches are not all samples")
+    return rows
+
+
+def _mean_loss(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
+    return mean_over_steps(rows, optimiser, "value")
+
+
+def _log_steps(rows: pd.DataFrame, optimiser: str) -> "pd.Series[float]":
+    """Return the log of the updates until the loss is `HALF`, or of all if it never is, by seed."""
+    found = {}
+    for seed, own in rows_of_run(rows, optimiser).groupby("seed"):
+        losses = own.sort_values("step")["value"]
+        smooth = losses.rolling(2 * WINDOW + 1, center=True, min_periods=WINDOW + 1).mean()
+        below = np.flatnonzero(smooth.to_numpy() <= HALF)
+        found[seed] = np.log(below[0] + 1 if len(below) else len(losses))
+    told = pd.DataFrame({"seed": list(found), "value": list(found.values())})
+    return values_by_seed(told, "value", optimiser)

@@ -1,0 +1,72 @@
+"""Published weights of networks for images as arrays, by the names of the modules built of them."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from replication.base.errors import InputError
+from transformer_dynamics.gradient_heterogeneity.data import efficientnet, vit
+from transformer_dynamics.gradient_heterogeneity.settings.data import WEIGHTS, PretrainedJob
+
+
+def sample(
+    job: PretrainedJob, seeds: list[int], sources: Sequence[Path]
+) -> dict[str, NDArray[Any]]:
+    """Read the weights of a network.
+
+    Args:
+        job: the name of the network.
+        seeds: not used: all runs have the same.
+        sources: its file.
+
+    Returns:
+        Weights and, of the convolutional network, running statistics, float32.
+
+    Raises:
+        InputError: if the file is not there or holds something else.
+    """
+    (path,) = sources
+    if not path.is_file():
+        raise InputError(
+            f"{path}: is not there; fetch it with `snakemake"
+            f" results/datasets/{WEIGHTS[job.network]}/{path.name}`, or name a folder with it"
+        )
+    try:
+        found = (
+            _read_vit(path.read_bytes())
+            if job.network == "vit_s"
+            else _read_efficientnet(path.read_bytes())
+        )
+        for name, values in found.items():
+            if not np.isfinite(values).all():
+                raise InputError(f"{name} has a number that is not finite")
+    except InputError as error:
+        if isinstance(error.__cause__, ImportError):
+            raise
+        raise InputError(f"{path}: {error.message}; fetch it again") from error
+    return found
+
+
+def _read_vit(content: bytes) -> dict[str, NDArray[Any]]:
+    found = vit.convert_weights(content)
+    # Where weights do not fit, an error can name their file only here.
+    vit.build_network(found)
+    return dict(found)
+
+
+def _read_efficientnet(content: bytes) -> dict[str, NDArray[Any]]:
+    try:
+        # Nothing but tensors is read, whatever else a pickle may hold.
+        published = torch.load(io.BytesIO(content), weights_only=True)
+    except Exception as error:
+        # A damaged byte, or another format, can make PyTorch's reading fail in any way.
+        raise InputError(f"holds no weights ({type(error).__name__})") from error
+    found = efficientnet.convert_weights(published)
+    # Nothing is trained here, so that no statistics are renewed.
+    efficientnet.build_network(found, renewed=0.0)
+    return dict(found)

@@ -1,1 +1,0 @@
-"""Tables of trained runs and of measured tensors."""

@@ -1,0 +1,135 @@
+"""Coordinates and rates of blocks, which follow gradients and curvature before training."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from math import exp
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer_dynamics.gradient_heterogeneity.data.batches import batch_indices
+from transformer_dynamics.gradient_heterogeneity.settings.training import Blocks, Training
+from transformer_dynamics.gradient_heterogeneity.theory.curvature import largest_eigenvalue
+from transformer_dynamics.gradient_heterogeneity.training.networks import Network
+from transformer_dynamics.gradient_heterogeneity.training.optimisers import Tensors
+
+Floats = NDArray[np.float64]
+Factors = Mapping[str, float]
+"""s_b or eta_b/eta by name of a block; 1 for blocks that are not named."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Scales and rates of blocks."""
+
+    scales: Factors = field(default_factory=dict)
+    """s_b by name."""
+    rates: Factors = field(default_factory=dict)
+    """eta_b/eta by name."""
+
+    def scale(self, tensors: Mapping[str, Tensor]) -> Tensors:
+        """Return theta of theta', or s_b g_b of g_b."""
+        if not self.scales:
+            return dict(tensors)
+        return {name: tensor * self.scales.get(name, 1.0) for name, tensor in tensors.items()}
+
+    def unscale(self, tensors: Mapping[str, Tensor]) -> Tensors:
+        """Return theta' of theta."""
+        if not self.scales:
+            return dict(tensors)
+        return {name: tensor / self.scales.get(name, 1.0) for name, tensor in tensors.items()}
+
+
+class BlockMeasurement(NamedTuple):
+    """Gradients and curvature of blocks before training; NaN is not measured."""
+
+    norms: Floats
+    """[B] root mean square of ||g_b|| over batches."""
+    curvatures: Floats
+    """[B] h_b >= 0."""
+
+
+def measure_blocks(training: Training, network: Network, seed: int) -> BlockMeasurement:
+    """Measure what a way of training needs to know, without dropout.
+
+    Args:
+        training: coordinates need gradients, rates need curvatures.
+        network: the network.
+        seed: of batches and of starting vectors.
+    """
+    norms = largest = np.full(len(network.blocks), np.nan)
+    number = len(network.train.labels)
+    size = number if training.batch_size == "full" else min(training.batch_size, number)
+    if training.blocks and training.exponent:
+        norms = gradient_norms(network, seed, size, training.blocks.batches)
+    if training.blocks and training.block_rates:
+        largest = curvatures(network, seed, size, training.blocks)
+    return BlockMeasurement(norms, largest)
+
+
+def gradient_norms(network: Network, seed: int, size: int, batches: int) -> Floats:
+    """Return the root mean square [B] of ||g_b|| over the first batches of training.
+
+    Args:
+        network: the network.
+        seed: of the batches.
+        size: of a batch.
+        batches: number of batches.
+    """
+    squares = np.zeros(len(network.blocks))
+    for step in range(batches):
+        batch = network.train.take(batch_indices(seed, step, size, len(network.train.labels)))
+        _, gradients = network.gradients(network.start, batch)
+        squares += [float(gradients[name].double().square().sum()) for name in network.blocks]
+    return np.sqrt(squares / batches)
+
+
+def curvatures(network: Network, seed: int, size: int, blocks: Blocks) -> Floats:
+    """Return the largest eigenvalue [B] of each block's Hessian on the first batch, at least 0.
+
+    Args:
+        network: the network.
+        seed: of the batch and of starting vectors.
+        size: of the batch.
+        blocks: number of iterations.
+    """
+    batch = network.train.take(batch_indices(seed, 0, size, len(network.train.labels)))
+    _, gradients = network.gradients(network.start, batch)
+    iterate = partial(
+        largest_eigenvalue, least=blocks.least, tolerance=blocks.tolerance, most=blocks.products
+    )
+    found = (
+        network.curvature(network.start, batch, gradients, name, seed, iterate)
+        for name in network.start
+    )
+    return np.array([max(eigenvalue, 0.0) for eigenvalue, _ in found])
+
+
+def block_coordinates(training: Training, network: Network, found: BlockMeasurement) -> Coordinates:
+    """Return log s_b = q or -q, and rates eta_b/eta = median(h)/max(h_b, median(h)/limit).
+
+    The median of curvatures is that of all tensors but biases, some of which the loss does not see.
+
+    Args:
+        training: q, and whether rates follow curvature.
+        network: its blocks.
+        found: gradients and curvature before training.
+    """
+    scales, rates = {}, {}
+    if training.exponent:
+        sizes = np.array([block.size for block in network.blocks.values()])
+        density = found.norms / np.sqrt(sizes)
+        above = density > np.median(density)
+        scales = {
+            name: exp(training.exponent if is_above else -training.exponent)
+            for name, is_above in zip(network.blocks, above, strict=True)
+        }
+    if training.blocks and training.block_rates:
+        is_bias = np.array([block.kind == "bias" for block in network.blocks.values()])
+        median = np.median(found.curvatures[~is_bias])
+        followed = np.maximum(found.curvatures, median / training.blocks.limit)
+        rates = dict(zip(network.blocks, (median / followed).tolist(), strict=True))
+    return Coordinates(scales, rates)
