@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from benchmarks.turns import ROUNDS, Compared, compared
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
-from transformer_dynamics.scan_and_snap.configuration import Settings
-from transformer_dynamics.scan_and_snap.literal import literal_train
-from transformer_dynamics.scan_and_snap.settings import TrainJob
-from transformer_dynamics.scan_and_snap.streams import sample
-from transformer_dynamics.scan_and_snap.training import train
+from transformer_dynamics.scan_and_snap.data.sequences import draw_sequences
+from transformer_dynamics.scan_and_snap.settings.training import TrainJob
+from transformer_dynamics.scan_and_snap.study import Settings
+from transformer_dynamics.scan_and_snap.training.literal import literal_train
+from transformer_dynamics.scan_and_snap.training.loop import train_sweep
 
 CELLS = (0, 3)
 """Those that are run literally."""
@@ -41,7 +41,8 @@ def cells_together(job: TrainJob, seed: int = 1, rounds: int = ROUNDS) -> Compar
         return np.array(runs).T
 
     def ours() -> NDArray[np.float32]:
-        return train(mixture, job, seed, sample(mixture, job.sampling, seed)).loss[:, CELLS]
+        sequences = draw_sequences(mixture, job.sampling, seed)
+        return train_sweep(mixture, job, seed, sequences).loss[:, CELLS]
 
     step = f"{number} runs of one seed, {mixture.vocabulary_size} tokens"
     found = compared(step, ("one run after the other", literal, ours), 2e-3, rounds)

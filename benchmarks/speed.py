@@ -28,10 +28,10 @@ from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from replication.verify.machine import processor
 from replication.verify.reference import find_references
-from transformer_dynamics.scan_and_snap.literal import literal_train
-from transformer_dynamics.scan_and_snap.settings import Mixture, Training, TrainJob
-from transformer_dynamics.scan_and_snap.streams import sample
-from transformer_dynamics.scan_and_snap.training import train
+from transformer_dynamics.scan_and_snap.data.sequences import draw_sequences
+from transformer_dynamics.scan_and_snap.settings.training import Mixture, Training, TrainJob
+from transformer_dynamics.scan_and_snap.training.literal import literal_train
+from transformer_dynamics.scan_and_snap.training.loop import train_sweep
 
 ROOT = Path(__file__).parents[1]
 EXPERIMENT = configure({}, find_studies()).scan_and_snap.train_job("syn_medium", "cpu")
@@ -72,7 +72,7 @@ def sweep_of_seed(task: tuple[str, int]) -> None:
         update={"sampling": EXPERIMENT.sampling.model_copy(update={"stream": stream})}
     )
     for mixture in job.mixtures.values():
-        train(mixture, job, seed, sample(mixture, job.sampling, seed))
+        train_sweep(mixture, job, seed, draw_sequences(mixture, job.sampling, seed))
 
 
 def processes(count: int) -> ProcessPoolExecutor:
@@ -97,7 +97,7 @@ def large_vocabulary() -> float:
     sampling = EXPERIMENT.sampling.model_copy(update={"stream": "independent", "steps": 5})
     training = Training(**EXPERIMENT.training.model_dump())
     job = TrainJob(mixtures={"large": mixture}, sampling=sampling, training=training, device="cpu")
-    train(mixture, job, 1, sample(mixture, sampling, 1))
+    train_sweep(mixture, job, 1, draw_sequences(mixture, sampling, 1))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 

@@ -14,16 +14,21 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.turns import ROUNDS, Compared, check, compared
-from transformer_dynamics.scan_and_snap_text.model import Layer, Parameters, positions
-from transformer_dynamics.scan_and_snap_text.settings import (
+from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus, cut_columns
+from transformer_dynamics.scan_and_snap_text.settings.training import (
     Evaluation,
     TextModel,
     TextTraining,
     TextTrainJob,
     TokenJob,
 )
-from transformer_dynamics.scan_and_snap_text.tokens import Corpus, columns
-from transformer_dynamics.scan_and_snap_text.training import Progress, train
+from transformer_dynamics.scan_and_snap_text.training.loop import training_states
+from transformer_dynamics.scan_and_snap_text.training.model import (
+    Layer,
+    Parameters,
+    sinusoidal_positions,
+)
+from transformer_dynamics.scan_and_snap_text.training.progress import Progress
 
 VOCABULARY = 28_782
 """Words of WikiText-2."""
@@ -43,7 +48,7 @@ class PlainModel(nn.Module):
         self.encoder = nn.TransformerEncoder(layer, model.layers, enable_nested_tensor=False)
         self.output = nn.Linear(model.width, VOCABULARY)
         self.dropout = nn.Dropout(dropout)
-        self.positions = positions(length, model.width)[:, None]
+        self.positions = sinusoidal_positions(length, model.width)[:, None]
         self.mask = torch.full((length, length), -math.inf).triu(1)
         for weight in (self.embedding.weight, self.output.weight):
             nn.init.uniform_(weight, -0.1, 0.1)
@@ -100,7 +105,7 @@ def plain_updates(
         model.take(start)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=job.learning_rate)
-    text = columns(corpus.train, training.batch_size)
+    text = cut_columns(corpus.train, training.batch_size)
     for index in range(text.num_chunks(training.chunk_length)):
         chunk = text.chunk(index, training.chunk_length)
         words, targets = (torch.from_numpy(part.T.astype(np.int64)) for part in chunk)
@@ -122,7 +127,7 @@ def agree(layers: int) -> None:
         ClickException: if they differ by more than rounding.
     """
     job, corpus = _job(layers, dropout=0.0), _corpus()
-    ours = train(job, 1, corpus)
+    ours = training_states(job, 1, corpus)
     # Yielded once before the first update, and changed in place after it.
     plain = plain_updates(job, corpus, next(ours).parameters)
     exact, found = [next(plain) for _ in range(AGREED)], _losses(ours, AGREED)
@@ -142,7 +147,7 @@ def updates(layers: int, rounds: int = ROUNDS) -> Compared:
     """
     agree(layers)
     job, corpus = _job(layers), _corpus()
-    plain, ours = plain_updates(job, corpus), train(job, 1, corpus)
+    plain, ours = plain_updates(job, corpus), training_states(job, 1, corpus)
     next(ours)
 
     # Dropout and starts differ, so that the number of losses is all that they have in common.

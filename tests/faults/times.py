@@ -24,7 +24,7 @@ from faults.signals import recover
 RUNS = [f"results/scan_and_snap/runs/syn_medium/{seed}.npz" for seed in (1, 2)]
 EDITS = {
     "training": (
-        "src/transformer_dynamics/scan_and_snap/training.py",
+        "src/transformer_dynamics/scan_and_snap/training/loop.py",
         "tensor.addcmul_(velocity, state.rate, value=-1)",
         "tensor.addcmul_(velocity, state.rate, value=-0.5)",
     ),

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from settings_of_the_paper import PAPER
 
-from transformer_dynamics.scan_and_snap.claims.arrays import Measured
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Measures
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.claims.tables import Measured
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob, MetricSettings
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 
 LN2, LN3, LN5, LN6 = np.log([2, 3, 5, 6])
 
@@ -24,9 +24,9 @@ TOKENS = {1: [0, 1, 2, 3, 4], 2: [0, 1, 5, 6, 7]}
 """Support of each class of SMALL."""
 
 
-def changed(experiment: str, metric: str, mixtures: dict | None = None, **training) -> MeasureJob:
+def changed(experiment: str, metric: str, mixtures: dict | None = None, **training) -> MetricJob:
     """An experiment's job on SMALL, with the recorded updates and the rates given."""
-    job = PAPER.measure_job(experiment, metric, "cpu")
+    job = PAPER.metric_job(experiment, metric, "cpu")
     steps = training.pop("steps")
     return job.model_copy(
         update={
@@ -37,9 +37,9 @@ def changed(experiment: str, metric: str, mixtures: dict | None = None, **traini
     )
 
 
-def measures(**changes) -> Measures:
+def measures(**changes) -> MetricSettings:
     """Those of the paper with other values of some keys."""
-    return Measures.model_validate(PAPER.measures.model_dump() | changes)
+    return MetricSettings.model_validate(PAPER.metrics.model_dump() | changes)
 
 
 def shuffled(rows: list[dict]) -> pd.DataFrame:

@@ -23,18 +23,18 @@ from replication.plan.configuration import configure
 from replication.run.program import checksum
 from replication.study.contract import find_studies
 from replication.study.seeds import listed
-from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4
-from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4_setting
+from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.study import experiments
-from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+from transformer_dynamics.scan_and_snap.theory.attention_flow import attention_flow
 from transformer_dynamics.scan_and_snap.theory.growth import (
     exponent,
     phase_times,
     theorem4_drive,
 )
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 STUDY = "scan_and_snap"
 SETTINGS = DEFAULTS.section(STUDY)
@@ -125,7 +125,7 @@ def test_curves_are_those_of_python(visit, name):
     np.testing.assert_allclose(
         of("lemma4", "exponent"), lemma4.exponents[:, 0], atol=EXPONENT_TOLERANCE
     )
-    setting = _theorem4(classes, eta_y, eta_z)
+    setting = _theorem4_setting(classes, eta_y, eta_z)
     np.testing.assert_allclose(
         of("theorem4", "exponent"), exponent(setting, times), atol=EXPONENT_TOLERANCE
     )

@@ -135,7 +135,7 @@ def test_figure_2_has_every_token_beside_its_start():
     measured = on_classes("unnormalised_attention", {(1, 0.05, 10): run})
     # The times are those of M = 33, so the sizes must be.
     figure = PAPER.figures["fig2"].model_copy(update={"frozen_after": 4.0})
-    mixtures = PAPER.measure_job("four_stages", "loss", "cpu").mixtures
+    mixtures = PAPER.metric_job("four_stages", "loss", "cpu").mixtures
     own = changed("four_stages", "unnormalised_attention", mixtures, steps=200, recorded=times)
     table = fig2.table(figure, Measured(measured.table, own))
     assert list(table) == list(figure.columns)

@@ -18,7 +18,7 @@ LEGIBLE = 6.5
 
 def measured(metric: str) -> Measured:
     """Every cell of the sweep, two seeds each, and two updates."""
-    job = PAPER.measure_job("syn_medium", metric, "cpu")
+    job = PAPER.metric_job("syn_medium", metric, "cpu")
     seed = np.random.default_rng(1)
     rows = []
     for name, mixture in job.mixtures.items():
@@ -75,7 +75,7 @@ def test_recall_has_even_attention_between_the_first_and_the_last_threshold():
 
 def test_the_figures_of_recall_go_below_the_first_threshold_of_the_claims():
     drawn, judged = (
-        PAPER.measure_job(name, "recall", "cpu").recall_thresholds
+        PAPER.metric_job(name, "recall", "cpu").recall_thresholds
         for name in ("syn_medium", "fig6_replication")
     )
     for name, thresholds in judged.items():

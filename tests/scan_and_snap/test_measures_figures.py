@@ -1,4 +1,4 @@
-"""Measures of the claims about figures 4, 5, 6, 11 and 12, against values worked out by hand."""
+"""Evidence of the claims about figures 4, 5, 6, 11 and 12, against values worked out by hand."""
 
 from itertools import product
 
@@ -27,8 +27,13 @@ from measured import (
 )
 
 from replication.base.errors import InputError
-from transformer_dynamics.scan_and_snap.claims import arrays, fig4, fig5, fig6, recall, trajectory
-from transformer_dynamics.scan_and_snap.claims.arrays import Measured
+from transformer_dynamics.scan_and_snap.claims import (
+    figures_4_5,
+    figures_6_11_12,
+    tables,
+    trajectory,
+)
+from transformer_dynamics.scan_and_snap.claims.tables import Measured
 
 # Arrays
 
@@ -50,7 +55,7 @@ def test_runs_bring_shuffled_rows_into_order():
         }
         for seed, cell in product(seeds, cells)
     }
-    found = arrays.runs(on_classes("attention", runs))
+    found = tables.read_runs(on_classes("attention", runs))
     assert found.seeds == [3, 7]
     assert found.iterations == [0, 4, 9]
     assert found.cells.to_numpy().tolist() == [[1, 1], [1, 3], [2, 1], [2, 3]]
@@ -80,20 +85,19 @@ def test_runs_bring_shuffled_rows_into_order():
     ],
 )
 def test_entropy_of_known_distributions(values, nats):
-    assert arrays.entropy(np.array(values, dtype=float)) == pytest.approx(nats, abs=1e-15)
+    assert tables.entropy(np.array(values, dtype=float)) == pytest.approx(nats, abs=1e-15)
 
 
 def test_entropy_is_along_the_last_axis():
-    h = arrays.entropy(np.array([[[1.0, 0], [1, 1]], [[0, 5], [2, 2]]]))
+    h = tables.entropy(np.array([[[1.0, 0], [1, 1]], [[0, 5], [2, 2]]]))
     np.testing.assert_allclose(h, [[0, LN2], [0, LN2]])
 
 
 def test_evidence_has_a_row_per_seed_and_cell_and_names_the_cells():
     cells = pd.DataFrame({"eta_z": [0.5, 0.5, 1.0], "ratio": [1.0, 10.0, 1.0]})
-    table = arrays.evidence([[1, 2, 3], [4, 5, 6]], [3, 7], cells)
-    named = arrays.labelled(table, eta_z="eta_Z", ratio="eta_Y/eta_Z")
+    found = tables.Runs(np.empty(0), cells, [3, 7], [0], None, 0)
     expect(
-        named,
+        tables.evidence_rows([[1, 2, 3], [4, 5, 6]], found, tables.RATES),
         ("seed",),
         {
             ("eta_Z 0.5, eta_Y/eta_Z 1", 3): 1,
@@ -113,7 +117,7 @@ def test_change_with_ratio_is_highest_minus_lowest_of_every_other_cell():
         for ((eta_z, ratio), v), seed, size in product(values.items(), (3, 7), (1, 10))
     ]
     expect(
-        arrays.change_with_ratio(shuffled(rows), num_last="num_last"),
+        tables.change_with_ratio(shuffled(rows), num_last="num_last"),
         ("seed",),
         {
             (f"num_last {size}, eta_Z {eta_z:g}", seed): size * seed * change
@@ -140,7 +144,7 @@ def ends() -> Measured:
 def test_change_of_entropy(ends):
     start = 0.6 * LN5 + 0.1 * np.log(10) + 0.3 * np.log(10 / 3)
     expect(
-        fig4.change_of_entropy(ends),
+        figures_4_5.change_of_entropy(ends),
         ("seed",),
         {
             (R1, 3): LN2 / 2 - start,
@@ -153,7 +157,7 @@ def test_change_of_entropy(ends):
 
 def test_change_of_entropy_with_ratio(ends):
     expect(
-        fig4.change_of_entropy_with_ratio(ends),
+        figures_4_5.change_of_entropy_with_ratio(ends),
         ("seed",),
         {("eta_Z 1", 3): LN2, ("eta_Z 1", 7): LN5 / 2},
     )
@@ -161,7 +165,7 @@ def test_change_of_entropy_with_ratio(ends):
 
 def test_change_of_common_mass(ends):
     expect(
-        fig4.change_of_common_mass(ends),
+        figures_4_5.change_of_common_mass(ends),
         ("seed",),
         {(R1, 3): -0.4, (R10, 3): -0.275, (R1, 7): -0.4, (R10, 7): -0.2},
     )
@@ -170,7 +174,7 @@ def test_change_of_common_mass(ends):
 def test_lead_of_the_most_frequent(ends):
     """P leads by 1 - 0.2/0.3, ONE by 1, the others not at all."""
     expect(
-        fig4.lead_of_the_most_frequent(ends),
+        figures_4_5.lead_of_the_most_frequent(ends),
         ("seed",),
         {(R1, 3): 1 / 2 - 1 / 3, (R10, 3): -1 / 3, (R1, 7): 2 / 3, (R10, 7): 1 / 2 - 1 / 3},
     )
@@ -188,7 +192,7 @@ def test_change_of_updates_to_learn(learnt, values):
         }
     )
     expect(
-        fig4.change_of_updates_to_learn(measured, measures(learnt=learnt)),
+        figures_4_5.change_of_updates_to_learn(measured, measures(learnt=learnt)),
         ("seed",),
         {("eta_Z 1", seed): value for seed, value in zip((3, 7), values, strict=True)},
     )
@@ -218,7 +222,7 @@ def test_distance_between_rates(adam):
     """
     cell = "rates 0.1 and 0.5"
     expect(
-        fig5.distance_between_rates(adam),
+        figures_4_5.distance_between_rates(adam),
         ("seed",),
         {
             (cell, 3): 5 / 12 - (1 / 2 - 0 + 17 / 12 - 2 / 3) / 2,
@@ -231,7 +235,7 @@ def test_distance_between_rates(adam):
 def test_change_of_entropy_on_distinct(adam):
     start = LN6 / 6 + LN3 / 3 + LN2 / 2
     expect(
-        fig5.change_of_entropy_on_distinct(adam),
+        figures_4_5.change_of_entropy_on_distinct(adam),
         ("seed",),
         {
             ("rate 0.1", 3): LN2 / 2 - start,
@@ -281,7 +285,7 @@ def test_entropy_against_the_rates():
         for size, eta_z, ratio, seed in product((1, 3), (0.5, 1, 4), (1, 2, 5), (3, 7))
     }
     expect(
-        fig6.against_eta_z(entropies(grid)),
+        figures_6_11_12.entropy_against_eta_z(entropies(grid)),
         ("seed",),
         {
             (f"num_last {n}, eta_Y/eta_Z {r}", s): n * s * np.log(8)
@@ -290,7 +294,7 @@ def test_entropy_against_the_rates():
     )
     # Of two ratios from the threshold on the change is the difference.
     expect(
-        fig6.against_ratio_beyond(entropies(grid)),
+        figures_6_11_12.entropy_against_ratio(entropies(grid)),
         ("seed",),
         {
             (f"num_last {n}, eta_Z {z:g}", s): 3.0 * n
@@ -305,7 +309,7 @@ def test_fewest_effective_tokens():
         for size, eta_z, ratio, seed in product((1, 3), (0.5, 1), (2, 5), (3, 7))
     }
     expect(
-        fig6.fewest_effective_tokens(entropies(grid)),
+        figures_6_11_12.fewest_effective_tokens(entropies(grid)),
         ("seed",),
         {(f"num_last {n}", s): n * s for n, s in product((1, 3), (3, 7))},
     )
@@ -318,7 +322,7 @@ def test_change_below_the_threshold():
         for size, eta_z, (ratio, value), seed in product((1, 3), (0.5, 1), values.items(), (3, 7))
     }
     expect(
-        fig6.change_below(entropies(grid)),
+        figures_6_11_12.entropy_change_below(entropies(grid)),
         ("seed",),
         {
             (f"num_last {n}, eta_Z {z:g}", s): -0.25 * n * s * z
@@ -327,13 +331,13 @@ def test_change_below_the_threshold():
     )
     without = {key: value for key, value in grid.items() if key[2] != 1}
     with pytest.raises(InputError, match="two ratios"):
-        fig6.change_below(entropies(without))
+        figures_6_11_12.entropy_change_below(entropies(without))
 
 
 def test_means_of_a_panel():
     ours = {key: value + key[-1] for key, value in TWO_CELLS.items()}
     expect(
-        fig6.means_of_a_panel(entropies(TWO_CELLS), entropies(ours)),
+        figures_6_11_12.panel_means(entropies(TWO_CELLS), entropies(ours)),
         ("sample", "seed"),
         {
             ("num_last 1", "paper", 3): 1.0,
@@ -349,7 +353,7 @@ def test_means_of_a_panel():
 
 
 def test_published():
-    table = fig6.published(entropies(TWO_CELLS), REFERENCE)
+    table = figures_6_11_12.printed_entropy(entropies(TWO_CELLS), REFERENCE)
     expect(
         table,
         ("published",),
@@ -370,7 +374,7 @@ def test_change_after():
     ]
     authors = entropies(TWO_CELLS)
     expect(
-        fig6.change_after(Measured(shuffled(rows), authors.job), authors),
+        figures_6_11_12.entropy_change_after(Measured(shuffled(rows), authors.job), authors),
         ("seed",),
         {
             (f"eta_Z {z:g}, eta_Y/eta_Z {r}", s): 0.5 * z * r * s
@@ -379,7 +383,7 @@ def test_change_after():
     )
     late = shuffled([row for row in rows if row["iteration"] != 100])
     with pytest.raises(InputError, match="must record update 100"):
-        fig6.change_after(Measured(late, authors.job), authors)
+        figures_6_11_12.entropy_change_after(Measured(late, authors.job), authors)
 
 
 # Figures 11 and 12
@@ -400,7 +404,7 @@ def test_descent_of_the_recall():
     ]
     measured = Measured(shuffled(rows), changed("fig6_replication", "recall", steps=9))
     expect(
-        recall.descent_against_ratio(measured),
+        figures_6_11_12.descent_against_ratio(measured),
         ("seed",),
         {
             (f"num_last {n}, eta_Z {z:g}", s): 0 if s == 3 else 0.08
@@ -408,7 +412,7 @@ def test_descent_of_the_recall():
         },
     )
     expect(
-        recall.descent_against_eta_z(measured),
+        figures_6_11_12.descent_against_eta_z(measured),
         ("seed",),
         {
             (f"num_last {n}, eta_Y/eta_Z {r}", s): 0 if s == 3 else -0.05

@@ -1,4 +1,4 @@
-"""Measures of trajectories of training, against values worked out by hand."""
+"""MetricSettings of trajectories of training, against values worked out by hand."""
 
 import numpy as np
 import pandas as pd
@@ -21,13 +21,13 @@ from measured import (
 from settings_of_the_paper import PAPER
 
 from replication.base.errors import InputError, UnmeasurableError
-from transformer_dynamics.scan_and_snap.claims import trajectory
-from transformer_dynamics.scan_and_snap.claims.arrays import Measured
-from transformer_dynamics.scan_and_snap.measure_settings import Turn
+from transformer_dynamics.scan_and_snap.claims import figures_4_5, trajectory
+from transformer_dynamics.scan_and_snap.claims.tables import Measured
+from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
+from transformer_dynamics.scan_and_snap.settings.metrics import Turn
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
-from transformer_dynamics.scan_and_snap.turning import turn
 
-MEASURES = PAPER.measures
+MEASURES = PAPER.metrics
 
 # Theory against training
 
@@ -302,7 +302,7 @@ def test_change_of_common_mass():
         for (seed, ratio), scale in scales.items()
     }
     expect(
-        trajectory.change_of_common_mass(on_classes("attention", runs)),
+        figures_4_5.change_of_common_mass(on_classes("attention", runs)),
         ("seed",),
         {(f"eta_Y/eta_Z {r}", seed): -0.02 * scale for (seed, r), scale in scales.items()},
     )
@@ -348,8 +348,8 @@ def test_the_turn_is_that_of_the_windows_that_are_set(key, shift):
     run = pd.DataFrame({"iteration": times, "growth": times**2 / (times**2 + 1e4)})
     narrow = Turn(slope=1.05, parabola=1.1)
     wider = narrow.model_copy(update={key: 2.0})
-    assert turn(run, narrow) == pytest.approx(100 / np.sqrt(3), rel=0.005)
-    assert abs(turn(run, wider) / turn(run, narrow) - 1) > shift
+    assert turn_time(run, narrow) == pytest.approx(100 / np.sqrt(3), rel=0.005)
+    assert abs(turn_time(run, wider) / turn_time(run, narrow) - 1) > shift
 
 
 def test_exponents_of_the_papers_data_and_of_ours_are_kept_apart():

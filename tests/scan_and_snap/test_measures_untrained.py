@@ -6,16 +6,30 @@ import pytest
 from settings_of_the_paper import PAPER, REGISTRY
 
 from replication.judge.judgement import Judged, Verdict, judge
-from transformer_dynamics.scan_and_snap import metrics
-from transformer_dynamics.scan_and_snap.claims import fig4, fig5, fig6, recall, trajectory
-from transformer_dynamics.scan_and_snap.claims.arrays import Measured
-from transformer_dynamics.scan_and_snap.initialization import uniform, zero
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.claims import (
+    figures_4_5,
+    figures_6_11_12,
+    trajectory,
+)
+from transformer_dynamics.scan_and_snap.claims.tables import Measured
+from transformer_dynamics.scan_and_snap.metrics.attention import (
+    entropy_on_distinct,
+    recall_of_distinct,
+)
+from transformer_dynamics.scan_and_snap.metrics.growth import GROWTH, growth
+from transformer_dynamics.scan_and_snap.theory.attention import (
+    attention_weights,
+    unnormalised_attention,
+)
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.training.initialization import initial_matrices
 
 # No claim without training
 
 CLAIMS = {claim.id: claim for claim in REGISTRY.claims}
-MODULES = {"fig4": fig4, "fig5": fig5, "fig6": fig6, "recall": recall, "trajectory": trajectory}
+MODULES = {
+    "figures_4_5": figures_4_5, "figures_6_11_12": figures_6_11_12, "trajectory": trajectory,
+}  # fmt: skip
 SEEDS = list(range(1, 11))
 NOT_REPLICATED = {"does not hold", "open"}
 RECORDED = [0, 20, 40, 160, 320, 500]
@@ -44,7 +58,7 @@ def untrained(claim: str, noise: float = 0, drift: float = 0) -> Measured:
             with their initial attention, common ones down.
     """
     (source,) = CLAIMS[claim].data
-    job = PAPER.measure_job(source.experiment, source.metric, "cpu")
+    job = PAPER.metric_job(source.experiment, source.metric, "cpu")
     iterations = RECORDED if job.sampling.steps > 100 else [0, 100]
     rng = np.random.default_rng(5)
     tables = [
@@ -60,9 +74,9 @@ def _untrained(job, name, mixture, iterations, noise, drift, rng) -> pd.DataFram
     cells = job.training.cells
     shape = (len(SEEDS), len(iterations), len(cells), mixture.num_last, mixture.vocabulary_size)
     if job.training.initialization == "zero":
-        starts = [zero(mixture) for _ in SEEDS]
+        starts = [initial_matrices(mixture, "zero", job.sampling.stream, 1) for _ in SEEDS]
     else:
-        starts = [uniform(mixture, job.sampling.stream, seed) for seed in SEEDS]
+        starts = [initial_matrices(mixture, "uniform", job.sampling.stream, seed) for seed in SEEDS]
     z = np.array([initial.attention_logits[classes.query_tokens] for initial in starts])
     z = np.broadcast_to(z[:, None, None], shape)
     later = (np.array(iterations) > 0)[:, None, None, None]
@@ -87,15 +101,15 @@ def _untrained(job, name, mixture, iterations, noise, drift, rng) -> pd.DataFram
 
 def _metric(job, name, classes, z) -> tuple[np.ndarray, dict]:
     if job.metric == "entropy":
-        return metrics.entropy_on_distinct(classes, z), {}
+        return entropy_on_distinct(classes, z), {}
     if job.metric == "growth":
-        growth = metrics.growth(classes, np.moveaxis(z, 1, 0))
-        return np.moveaxis(growth, 0, 1), {"quantity": metrics.GROWTH}
+        return np.moveaxis(growth(classes, np.moveaxis(z, 1, 0)), 0, 1), {"quantity": GROWTH}
     if job.metric == "recall":
         spacing = job.recall_thresholds[name]
         thresholds = np.linspace(spacing.first, spacing.last, spacing.count)
-        return metrics.recall_of_distinct(classes, z, thresholds), {"threshold": thresholds}
-    on_support = getattr(metrics, job.metric)(classes, z)
+        return recall_of_distinct(classes, z, thresholds), {"threshold": thresholds}
+    weights = attention_weights if job.metric == "attention" else unnormalised_attention
+    on_support = weights(classes, z)
     values = np.zeros((*on_support.shape[:-1], classes.num_contextual))
     np.put_along_axis(values, np.broadcast_to(classes.support, on_support.shape), on_support, -1)
     numbers = range(1, len(classes.support) + 1)
@@ -125,7 +139,7 @@ def test_attention_that_moves_as_claimed_is_replicated(claim):
 @pytest.mark.parametrize(("claim", "loss"), [("T10b", np.log(33)), ("T21c", np.log(34))])
 def test_untrained_loss_replicates_nothing(claim, loss):
     (source,) = CLAIMS[claim].data
-    job = PAPER.measure_job(source.experiment, source.metric, "cpu")
+    job = PAPER.metric_job(source.experiment, source.metric, "cpu")
     index = pd.MultiIndex.from_product(
         [SEEDS, job.training.cells, range(job.sampling.steps)], names=["seed", "cell", "iteration"]
     )

@@ -9,11 +9,11 @@ import torch
 from settings_of_the_paper import PAPER, REGISTRY
 
 from replication.documents.methods import untold
-from transformer_dynamics.scan_and_snap import streams
 from transformer_dynamics.scan_and_snap.claims import attention_flow, sampling
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED
-from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING
+from transformer_dynamics.scan_and_snap.claims.examples import OVERLAPPING
 from transformer_dynamics.scan_and_snap.claims.growth import C0
+from transformer_dynamics.scan_and_snap.data import sequences
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.integration import integrate
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
@@ -53,7 +53,7 @@ def test_a_number_that_stands_in_code_is_that_of_the_code(words):
 
 
 def test_claims_name_the_numbers_of_the_settings_that_they_use():
-    claims, measures = {claim.id: claim for claim in REGISTRY.claims}, PAPER.measures
+    claims, measures = {claim.id: claim for claim in REGISTRY.claims}, PAPER.metrics
     assert claims["T10b"].quantity.endswith(f"over eps up to {measures.small_error.largest:g}")
     for claim in ("T20a", "T20c"):
         assert f"t_0 is below {measures.least_t_0:g} updates" in claims[claim].note
@@ -74,7 +74,7 @@ def test_the_stream_of_the_authors_is_that_of_two_generators():
     """Python's is set to the seed, PyTorch's to the seed plus two and draws both layers first."""
     mixture, experiment = PAPER.mixtures["syn_small"], PAPER.experiments["syn_small_sgd"]
     one_batch = experiment.sampling.model_copy(update={"steps": 1, "batch_size": 2})
-    drawn = streams.sample(mixture, one_batch, seed=7)
+    drawn = sequences.draw_sequences(mixture, one_batch, seed=7)
     classes = random.Random(7)
     assert drawn.classes[0].tolist() == [classes.choice(range(2)) for _ in range(2)]
     weights = torch.cat([torch.ones(10), torch.linspace(0.1, 1, 10)])

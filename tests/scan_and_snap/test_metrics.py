@@ -11,18 +11,18 @@ from settings_of_the_paper import PAPER
 
 from replication.base.errors import InputError
 from replication.study.contract import Run
-from transformer_dynamics.scan_and_snap.claims.arrays import Measured
+from transformer_dynamics.scan_and_snap.claims.tables import Measured
 from transformer_dynamics.scan_and_snap.figures import fig2, fig6, recall
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
-from transformer_dynamics.scan_and_snap.measures import measure
-from transformer_dynamics.scan_and_snap.metrics import (
-    attention,
+from transformer_dynamics.scan_and_snap.metrics.attention import (
     entropy_on_distinct,
-    growth,
     recall_of_distinct,
 )
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.metrics.growth import growth
+from transformer_dynamics.scan_and_snap.metrics.tables import measure
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
+from transformer_dynamics.scan_and_snap.theory.attention import attention_weights
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 MEDIUM = sequence_classes(PAPER.mixtures["syn_medium_3"])
 Z = np.random.default_rng(0).normal(size=(2, 3, MEDIUM.vocabulary_size))
@@ -46,7 +46,7 @@ def test_vocabulary_of_syn_medium(num_last, size):
 
 
 def test_attention_is_tilted_probability():
-    c = attention(MEDIUM, Z)
+    c = attention_weights(MEDIUM, Z)
     for n in range(6):
         for run in range(2):
             z = Z[run, MEDIUM.query[n], MEDIUM.support[n]]
@@ -61,7 +61,7 @@ def test_entropy_at_zero_is_that_of_the_weights():
 
 
 def test_entropy_against_scipy():
-    c = attention(MEDIUM, Z)[:, MEDIUM.distinct].reshape(2, 6, 10)
+    c = attention_weights(MEDIUM, Z)[:, MEDIUM.distinct].reshape(2, 6, 10)
     np.testing.assert_allclose(
         entropy_on_distinct(MEDIUM, Z), stats.entropy(c, axis=-1).mean(axis=-1)
     )
@@ -91,8 +91,8 @@ def test_recall_counts_pairs_above_the_threshold():
             assert recall[run, index] == pytest.approx(np.mean(hits))
 
 
-def measure_job(metric: str) -> MeasureJob:
-    return PAPER.measure_job("syn_medium", metric, "cpu")
+def measure_job(metric: str) -> MetricJob:
+    return PAPER.metric_job("syn_medium", metric, "cpu")
 
 
 def test_figure_tables_average_over_seeds():
@@ -122,7 +122,7 @@ STEPS, RECORDED = 7, [3, 7]
 KEYS = ["mixture", "num_last", "eta_z", "ratio", "seed", "iteration"]
 
 
-def short_job(metric: str) -> MeasureJob:
+def short_job(metric: str) -> MetricJob:
     job = measure_job(metric)
     update = {
         "mixtures": {name: job.mixtures[name] for name in ("syn_medium_1", "syn_medium_3")},
@@ -132,7 +132,7 @@ def short_job(metric: str) -> MeasureJob:
     return job.model_copy(update=update)
 
 
-def random_runs(job: MeasureJob) -> dict[str, np.ndarray]:
+def random_runs(job: MetricJob) -> dict[str, np.ndarray]:
     """Arrays [seed, ...] as training leaves them."""
     generator = np.random.default_rng(1)
     cells, runs = len(job.training.cells), {}
@@ -144,7 +144,7 @@ def random_runs(job: MeasureJob) -> dict[str, np.ndarray]:
     return runs
 
 
-def measured_table(job: MeasureJob, runs: dict[str, np.ndarray]) -> pd.DataFrame:
+def measured_table(job: MetricJob, runs: dict[str, np.ndarray]) -> pd.DataFrame:
     """What the program makes of runs in two files."""
     files = []
     for name, seeds in FILES.items():
@@ -183,7 +183,7 @@ def test_growth_from_the_only_record_is_none():
 
 
 def test_figure_2_names_all_updates_that_it_needs():
-    job = PAPER.measure_job("four_stages", "unnormalised_attention", "cpu")
+    job = PAPER.metric_job("four_stages", "unnormalised_attention", "cpu")
     job = job.model_copy(update={"training": job.training.model_copy(update={"recorded": [0]})})
     with pytest.raises(InputError, match="'four_stages' must record 14, 41 "):
         fig2.table(PAPER.figures["fig2"], Measured(pd.DataFrame(), job))

@@ -11,17 +11,17 @@ from settings_of_the_paper import PAPER
 from tiers import quick_first
 
 from replication.base.errors import InputError
-from transformer_dynamics.scan_and_snap.literal import literal_loss, literal_train
-from transformer_dynamics.scan_and_snap.model import Model, Parameters
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import (
+from transformer_dynamics.scan_and_snap.data.sequences import Sequences, draw_sequences
+from transformer_dynamics.scan_and_snap.settings.training import (
     Mixture,
     Sampling,
     Training,
     TrainJob,
 )
-from transformer_dynamics.scan_and_snap.streams import Sequences, sample
-from transformer_dynamics.scan_and_snap.training import train
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.training.literal import literal_loss, literal_train
+from transformer_dynamics.scan_and_snap.training.loop import train_sweep
+from transformer_dynamics.scan_and_snap.training.model import Model, Parameters
 
 pytestmark = pytest.mark.numerical
 
@@ -94,7 +94,7 @@ def test_gradient_equals_autograd(
     sampling = Sampling(
         stream="independent", steps=1, batch_size=batch_size, sequence_length=length
     )
-    sequences = sample(mixture, sampling, seed)
+    sequences = draw_sequences(mixture, sampling, seed)
     classes = sequence_classes(mixture)
     size = classes.vocabulary_size
     generator = torch.Generator().manual_seed(seed)
@@ -126,7 +126,7 @@ def test_gradient_equals_autograd(
 
 def test_loss_is_exact_where_the_probability_underflows():
     mixture = PAPER.mixtures["syn_medium_1"]
-    sequences = sample(
+    sequences = draw_sequences(
         mixture, Sampling(stream="authors", steps=1, batch_size=4, sequence_length=9), 1
     )
     classes = sequence_classes(mixture)
@@ -170,7 +170,7 @@ def test_training_equals_the_literal_loop(optimizer, initialization, residual, q
     )
     name = "syn_medium_3"
     mixture = PAPER.mixtures[name]
-    run = train(mixture, job(name, training), 4, sample(mixture, SAMPLING, 4))
+    run = train_sweep(mixture, job(name, training), 4, draw_sequences(mixture, SAMPLING, 4))
     queries = sequence_classes(mixture).query_tokens
     for cell in (0, 3):
         expected = literal_train(mixture, SAMPLING, training, cell, 4)
@@ -190,8 +190,8 @@ def test_constants_of_adam_are_those_of_the_settings(changed):
         for change in ({}, changed)
     ]
     short = SAMPLING.model_copy(update={"steps": 8})
-    sequences = sample(mixture, short, 2)
-    usual, run = (train(mixture, job(name, each, short), 2, sequences) for each in settings)
+    sequences = draw_sequences(mixture, short, 2)
+    usual, run = (train_sweep(mixture, job(name, each, short), 2, sequences) for each in settings)
     expected = literal_train(mixture, short, settings[1], 0, 2)
     np.testing.assert_allclose(run.loss[:, 0], expected.loss, rtol=1e-4)
     assert np.abs(run.loss / usual.loss - 1).max() > 0.02
@@ -207,7 +207,7 @@ def test_constants_of_adam_are_those_of_the_settings(changed):
 def test_losses_equal_the_released_logs(experiment, mixture, seed, losses):
     model = PAPER.mixtures[mixture]
     settings = PAPER.train_job(experiment, "cpu")
-    run = train(model, settings, seed, sample(model, settings.sampling, seed))
+    run = train_sweep(model, settings, seed, draw_sequences(model, settings.sampling, seed))
     for step, loss in losses.items():
         # Two processors have parted by 1.1e-5 after 100 updates in single precision.
         assert run.loss[step, 0] == pytest.approx(loss, rel=1e-5 if step < 10 else 1e-4)
@@ -216,12 +216,12 @@ def test_losses_equal_the_released_logs(experiment, mixture, seed, losses):
 def test_a_cell_in_a_batch_equals_the_same_cell_alone():
     name, seed = "syn_medium_5", 3
     mixture = PAPER.mixtures[name]
-    sequences = sample(mixture, SAMPLING, seed)
+    sequences = draw_sequences(mixture, SAMPLING, seed)
     common = {"optimizer": "sgd", "initialization": "uniform", "dtype": "float64"}
     sweep = Training(eta_z=[0.5, 3], ratio=[1, 10], **common)
-    together = train(mixture, job(name, sweep), seed, sequences)
+    together = train_sweep(mixture, job(name, sweep), seed, sequences)
     for cell, (eta_z, ratio) in enumerate(sweep.cells):
-        alone = train(
+        alone = train_sweep(
             mixture, job(name, Training(eta_z=[eta_z], ratio=[ratio], **common)), seed, sequences
         )
         np.testing.assert_allclose(
@@ -234,9 +234,9 @@ def test_a_cell_in_a_batch_equals_the_same_cell_alone():
 def test_a_missing_gpu_is_named():
     training = Training(optimizer="sgd", eta_z=[1], ratio=[1], initialization="zero")
     on_gpu = job("syn_small", training).model_copy(update={"device": "cuda"})
-    sequences = sample(PAPER.mixtures["syn_small"], SAMPLING, 1)
+    sequences = draw_sequences(PAPER.mixtures["syn_small"], SAMPLING, 1)
     with pytest.raises(InputError, match="finds no GPU here; run it where there is one, or set"):
-        train(PAPER.mixtures["syn_small"], on_gpu, 1, sequences)
+        train_sweep(PAPER.mixtures["syn_small"], on_gpu, 1, sequences)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
@@ -246,9 +246,9 @@ def test_a_gpu_gives_the_same_to_rounding():
     )
     on_cpu = job("syn_medium_3", training)
     mixture = PAPER.mixtures["syn_medium_3"]
-    sequences = sample(mixture, SAMPLING, 1)
+    sequences = draw_sequences(mixture, SAMPLING, 1)
     runs = [
-        train(mixture, on_cpu.model_copy(update={"device": device}), 1, sequences)
+        train_sweep(mixture, on_cpu.model_copy(update={"device": device}), 1, sequences)
         for device in ("cpu", "cuda", "cuda")
     ]
     np.testing.assert_allclose(runs[1].attention_logits, runs[0].attention_logits, atol=1e-9)
@@ -258,13 +258,13 @@ def test_a_gpu_gives_the_same_to_rounding():
 def test_recorded_updates_are_those_asked_for():
     name = "syn_small"
     mixture = PAPER.mixtures[name]
-    sequences = sample(mixture, SAMPLING, 2)
+    sequences = draw_sequences(mixture, SAMPLING, 2)
     common = {"optimizer": "sgd", "eta_z": [1], "ratio": [1], "initialization": "zero"}
-    recorded = train(mixture, job(name, Training(recorded=[7, 0], **common)), 2, sequences)
+    recorded = train_sweep(mixture, job(name, Training(recorded=[7, 0], **common)), 2, sequences)
     assert len(recorded.attention_logits) == 3
     assert not recorded.attention_logits[0].any()
     short = SAMPLING.model_copy(update={"steps": 7})
-    stopped = train(
+    stopped = train_sweep(
         mixture,
         job(name, Training(**common), short),
         2,
@@ -280,6 +280,6 @@ def test_rows_of_the_decoder_and_of_attention_keep_their_zero_sum():
     training = Training(
         optimizer="sgd", momentum=0, eta_z=[1], ratio=[1], initialization="zero", dtype="float64"
     )
-    run = train(mixture, job(name, training), 1, sample(mixture, SAMPLING, 1))
+    run = train_sweep(mixture, job(name, training), 1, draw_sequences(mixture, SAMPLING, 1))
     assert np.abs(run.attention_logits[-1]).max() > 0.01
     np.testing.assert_allclose(run.attention_logits.sum(axis=-1), 0, atol=1e-12)

@@ -17,8 +17,9 @@ from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.run.program import main
 from replication.testing.conformance import Small
-from transformer_dynamics.scan_and_snap import data, runs
-from transformer_dynamics.scan_and_snap.streams import Sequences
+from transformer_dynamics.scan_and_snap.data import sequences
+from transformer_dynamics.scan_and_snap.data.sequences import Sequences
+from transformer_dynamics.scan_and_snap.training import loop
 
 FIGURE = "figures/fig6.pdf"
 PACKAGE = "src/transformer_dynamics/scan_and_snap"
@@ -39,12 +40,12 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Project:
     ("path", "old", "new", "planned", "named"),
     [
         pytest.param(
-            "training.py", "(0.9, 0.999), 1e-8", "(0.9, 0.999), 1e-9", TRAINS,
-            "scan_and_snap.training@", id="constant of training",
+            "training/optimizer.py", "(gradient, 1 - adam", "(gradient, 2 - adam", TRAINS,
+            "scan_and_snap.training.optimizer@", id="constant of training",
         ),
         pytest.param(
-            "measure_settings.py", '"fingerprint"', '"fingerprint", "speed"', MEASURES,
-            "scan_and_snap.measure_settings@", id="name of a new metric trains nothing",
+            "settings/metrics.py", '"fingerprint"', '"fingerprint", "speed"', MEASURES,
+            "scan_and_snap.settings.metrics@", id="name of a new metric trains nothing",
         ),
         pytest.param(
             "../../../requirements-encoders.lock",
@@ -75,10 +76,10 @@ def test_divergence_is_named():
     training = job.training.model_copy(update={"eta_z": [0.5, 1e38]})
     sampling = job.sampling.model_copy(update={"steps": 10})
     away = job.model_copy(update={"training": training, "sampling": sampling})
-    drawn = data.sample(away.sample_job, [1], [])
+    drawn = sequences.sample(away.sample_job, [1], [])
     told = r"training diverged: mixture 'syn_medium_1', seed 1, eta_z 1e\+38"
     with pytest.raises(InputError, match=told):
-        runs.train(away, [1], [drawn], None)
+        loop.train(away, [1], [drawn], None)
 
 
 def test_an_own_experiment_runs_to_its_own_figure(project: Project):
@@ -158,7 +159,7 @@ def test_entropy_in_bits_fails_verification_from_end_to_end(at_scale: Project):
     verified = at_scale.verify("--study", "scan_and_snap")
     assert re.search(r"T22d  reproduced    (\d+) of \1 hold", verified)
     at_scale.edit(
-        f"{PACKAGE}/metrics.py",
+        f"{PACKAGE}/metrics/attention.py",
         "c * np.log(np.where(c > 0, c, 1))",
         "c * np.log2(np.where(c > 0, c, 1))",
     )
@@ -167,4 +168,4 @@ def test_entropy_in_bits_fails_verification_from_end_to_end(at_scale: Project):
     assert re.search(r"verdict on T22d.* does not hold", output)
     listed = pd.read_csv(at_scale.folder / "results/differences.csv")
     code = listed.loc[listed["place"] == "code", "quantity"]
-    assert code.tolist() == ["transformer_dynamics.scan_and_snap.metrics"]
+    assert code.tolist() == ["transformer_dynamics.scan_and_snap.metrics.attention"]

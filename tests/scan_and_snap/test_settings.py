@@ -9,7 +9,7 @@ from replication.study.contract import find_studies
 
 TYPE = configuration_type(find_studies())
 EXPERIMENT = "scan_and_snap.experiments.syn_medium"
-ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan_and_snap.measures"
+ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan_and_snap.metrics"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_message_names_the_path_of_keys():
 
 def test_an_experiment_may_leave_mixtures_out():
     data = changed(f"{EXPERIMENT}.mixtures", ["syn_medium_1"])
-    job = TYPE.parse(data, "x").scan_and_snap.measure_job("syn_medium", "recall", "cpu")
+    job = TYPE.parse(data, "x").scan_and_snap.metric_job("syn_medium", "recall", "cpu")
     assert list(job.recall_thresholds) == ["syn_medium_1"]
 
 

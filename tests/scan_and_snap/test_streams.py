@@ -11,17 +11,22 @@ from settings_of_the_paper import PAPER
 from replication.base.errors import InputError
 from replication.base.random_streams import generator
 from replication.study.seeds import format_seeds, parse_seeds
-from transformer_dynamics.scan_and_snap.initialization import uniform
-from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling, Training, TrainJob
-from transformer_dynamics.scan_and_snap.streams import (
+from transformer_dynamics.scan_and_snap.data.sequences import (
     _choices,
     _released_probabilities,
     _search,
-    sample,
+    draw_sequences,
 )
-from transformer_dynamics.scan_and_snap.training import train
+from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
+from transformer_dynamics.scan_and_snap.settings.training import (
+    Mixture,
+    Sampling,
+    Training,
+    TrainJob,
+)
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.training.initialization import initial_matrices
+from transformer_dynamics.scan_and_snap.training.loop import train_sweep
 
 SAMPLING = Sampling(stream="authors", steps=4, batch_size=32, sequence_length=128)
 INDEPENDENT = Sampling(stream="independent", steps=50, batch_size=64, sequence_length=128)
@@ -31,7 +36,10 @@ INDEPENDENT = Sampling(stream="independent", steps=50, batch_size=64, sequence_l
 @pytest.mark.parametrize("seed", [1, 2, 10])
 def test_authors_stream_makes_the_released_calls(name, seed):
     mixture = PAPER.mixtures[name]
-    sequences, start = sample(mixture, SAMPLING, seed), uniform(mixture, "authors", seed)
+    sequences, start = (
+        draw_sequences(mixture, SAMPLING, seed),
+        initial_matrices(mixture, "uniform", "authors", seed),
+    )
     random.seed(seed)
     torch.manual_seed(seed + 2)
     size = mixture.vocabulary_size
@@ -52,15 +60,17 @@ def test_authors_stream_makes_the_released_calls(name, seed):
 def test_authors_stream_refuses_a_mixture_that_they_never_ran():
     mixture = PAPER.mixtures["syn_small"].model_copy(update={"common_weights": [2.0] * 10})
     with pytest.raises(InputError, match="stream 'authors' is not defined"):
-        sample(mixture, SAMPLING, 1)
+        draw_sequences(mixture, SAMPLING, 1)
 
 
 def test_streams_leave_the_global_generators_alone():
     random.seed(5), torch.manual_seed(5)
     before = random.getstate(), torch.get_rng_state()
     for stream in ("authors", "independent"):
-        sample(PAPER.mixtures["syn_small"], SAMPLING.model_copy(update={"stream": stream}), 1)
-        uniform(PAPER.mixtures["syn_small"], stream, 1)
+        draw_sequences(
+            PAPER.mixtures["syn_small"], SAMPLING.model_copy(update={"stream": stream}), 1
+        )
+        initial_matrices(PAPER.mixtures["syn_small"], "uniform", stream, 1)
     assert random.getstate() == before[0]
     assert torch.equal(torch.get_rng_state(), before[1])
 
@@ -69,7 +79,7 @@ def test_independent_stream_follows_its_law():
     mixture = Mixture(
         num_last=2, next_tokens_per_query=2, common_weights=[3, 1], distinct_weights=[0.5, 1, 2]
     )
-    sequences = sample(mixture, INDEPENDENT, 11)
+    sequences = draw_sequences(mixture, INDEPENDENT, 11)
     assert (sequences.counts.sum(axis=-1) == 127).all()
     classes = np.bincount(sequences.classes.ravel(), minlength=4)
     assert stats.chisquare(classes).pvalue > 1e-3
@@ -102,7 +112,7 @@ def test_attention_tends_to_its_limit_like_one_over_root_t():
     probabilities = sequence_classes(mixture).probabilities[0]
     for length in (128, 1024, 65536):
         sampling = INDEPENDENT.model_copy(update={"sequence_length": length, "steps": 10})
-        counts = sample(mixture, sampling, 3).counts.reshape(-1, 20)
+        counts = draw_sequences(mixture, sampling, 3).counts.reshape(-1, 20)
         distance = np.abs(counts / (length - 1) - probabilities).sum(axis=1).mean()
         assert 3.0 < distance * np.sqrt(length) < 3.7
 
@@ -119,7 +129,9 @@ def final_entropies(stream: str, learning_rate: float, seeds: range) -> np.ndarr
         initialization="uniform",
     )
     job = TrainJob(mixtures={name: mixture}, sampling=sampling, training=training, device="cpu")
-    runs = (train(mixture, job, seed, sample(mixture, sampling, seed)) for seed in seeds)
+    runs = (
+        train_sweep(mixture, job, seed, draw_sequences(mixture, sampling, seed)) for seed in seeds
+    )
     classes = sequence_classes(mixture)
     return np.array([entropy_on_distinct(classes, run.attention_logits[-1]) for run in runs])
 

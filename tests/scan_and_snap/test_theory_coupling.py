@@ -6,13 +6,13 @@ from scipy.special import softmax
 from settings_of_the_paper import PAPER
 
 from replication.base.errors import InputError
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.theory import coupling, decoder, updates
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
 from transformer_dynamics.scan_and_snap.theory.coupling import example_features
-from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
-from transformer_dynamics.scan_and_snap.theory.predictions import q1
+from transformer_dynamics.scan_and_snap.theory.decoder import q1
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.theory.updates import frozen_flow
 
 STEADY = settings(deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**31)
@@ -111,32 +111,32 @@ def test_theorem_1_reproduces_the_gradient(seed, x):
     size = len(f)
     h = x / size
     e = coupling.correlations(f)
-    exact = coupling.back_propagated(coupling.theorem5_decoder(f, h), f)
+    exact = coupling.feature_gradient(coupling.theorem5_decoder(f, h), f)
     strength = (size - 1) * h * decoder.prediction_error(h, size)
     scale = np.abs(exact).max()
     right = coupling.theorem1_coefficients(e, size)
-    error = np.abs(coupling.combine(f, right, strength) - exact).max() / scale
+    error = np.abs(coupling.combine_features(f, right, strength) - exact).max() / scale
     assert error < 1e-12 * np.linalg.cond(np.eye(len(e)) + e) ** 2
     printed = coupling.theorem1_coefficients(e, size, printed=True)
-    assert np.abs(coupling.combine(f, printed, strength) - exact).max() / scale > 1e-4
+    assert np.abs(coupling.combine_features(f, printed, strength) - exact).max() / scale > 1e-4
 
 
 def test_theorem_1_to_1e_12():
     f, size = example_features(), 200
     e = coupling.correlations(f)
     h = float(decoder.h_continuous(0.5, size, 7.0))
-    exact = coupling.back_propagated(coupling.theorem5_decoder(f, h), f)
+    exact = coupling.feature_gradient(coupling.theorem5_decoder(f, h), f)
     strength = float(decoder.gamma(0.5, size, 6, 42.0))
-    form = coupling.combine(f, coupling.theorem1_coefficients(e, size), strength)
+    form = coupling.combine_features(f, coupling.theorem1_coefficients(e, size), strength)
     assert np.abs(form - exact).max() < 1e-12
     printed = coupling.theorem1_coefficients(e, size, printed=True)
-    assert np.abs(coupling.combine(f, printed, strength) - exact).max() > 1e-4
+    assert np.abs(coupling.combine_features(f, printed, strength) - exact).max() > 1e-4
 
 
 def test_theorem_5_is_what_the_modified_updates_reach():
     f = example_features()
     e = coupling.correlations(f)
-    run = updates.simulate(e, 200, 0.3, np.arange(300) % 6, modified=True)
+    run = updates.simulate_updates(e, 200, 0.3, np.arange(300) % 6, modified=True)
     y = coupling.theorem5_decoder(f, decoder.h_steps(0.3, 200, 50)[-1])
     assert np.abs(f @ run[-1] - y).max() < 1e-12
 
@@ -188,7 +188,7 @@ def test_distinct_tokens_feel_the_drive_of_theorem_1():
     y = coupling.theorem5_decoder(f, 0.02, classes.next_tokens)
     strength = (size - 1) * 0.02 * decoder.prediction_error(0.02, size)
     expected = coupling.theorem1_coefficients(e, size)
-    g = coupling.back_propagated(y, f, classes.next_tokens)
+    g = coupling.feature_gradient(y, f, classes.next_tokens)
     felt = coupling.drive_on_distinct(g, f, coupling.distinct_columns(classes))
     assert np.abs(felt - coupling.drive(e, expected, strength)).max() < 1e-13
     alpha = softmax(y.T @ f, axis=0)
@@ -221,9 +221,9 @@ def test_frozen_true_flow_is_the_limit_of_small_true_updates():
     f = example_features(60, 4)
     e = coupling.correlations(f)
     eta, passes = 0.002, 2000
-    run = updates.simulate(e, 60, eta, np.arange(4 * passes) % 4, modified=False)
+    run = updates.simulate_updates(e, 60, eta, np.arange(4 * passes) % 4, modified=False)
     flow = frozen_flow(e, 60, eta, [4 * passes], modified=False)
-    g = coupling.back_propagated(f @ run[-1], f)
+    g = coupling.feature_gradient(f @ run[-1], f)
     iota = np.diagonal(np.linalg.lstsq(f, g, rcond=None)[0])
     assert iota - (f * g).sum(axis=0) == pytest.approx(flow[0], rel=5e-3)  # xi_n, by (9)
 
@@ -259,7 +259,7 @@ def test_modified_drive_starts_higher_and_falls_behind():
 
 def test_mixtures_of_the_paper_violate_assumption_2():
     """Finding B; with the common tokens attended to less, its limits can hold."""
-    mixtures = [mixture for mixture in PAPER.mixtures.values() if mixture.in_released_code]
+    mixtures = [mixture for mixture in PAPER.mixtures.values() if mixture.is_released]
     checks = []
     for mixture in mixtures:
         classes = sequence_classes(mixture)

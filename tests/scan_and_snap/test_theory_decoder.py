@@ -7,7 +7,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import lambertw, softmax
 
 from replication.base.errors import InputError
-from transformer_dynamics.scan_and_snap.theory import decoder, predictions, updates
+from transformer_dynamics.scan_and_snap.theory import decoder, updates
 from transformer_dynamics.scan_and_snap.theory.coupling import (
     correlations,
     e_prime,
@@ -141,14 +141,14 @@ def test_gamma_turns_at_times_proportional_to_k_over_eta():
 @pytest.mark.parametrize("size", [4, 100])
 @pytest.mark.parametrize("eta", [0.3, 2.0])
 def test_lemma_5_one_class_learnt_alone(size, eta):
-    run = updates.simulate([[0.0]], size, eta, np.zeros(200, int), modified=True)
+    run = updates.simulate_updates([[0.0]], size, eta, np.zeros(200, int), modified=True)
     h = decoder.h_steps(eta, size, 200)
-    expected = predictions.lemma5_logits(h, size, 0)
+    expected = decoder.lemma5_logits(h, size, 0)
     assert np.abs(updates.logits(run, [[0.0]])[:, 0] - expected).max() < 1e-12
     alpha = softmax(expected, axis=-1)
-    assert np.abs(alpha - predictions.lemma5_prediction(h, size, 0)).max() < 1e-14
+    assert np.abs(alpha - decoder.lemma5_prediction(h, size, 0)).max() < 1e-14
     error = np.eye(size)[0] - alpha
-    along = decoder.prediction_error(h, size)[:, None] * predictions.zeta(size, 0)
+    along = decoder.prediction_error(h, size)[:, None] * decoder.zeta(size, 0)
     assert np.abs(error - along).max() < 1e-14
 
 
@@ -157,12 +157,12 @@ def test_lemma_3_modified_updates_decouple_correlated_classes(num_classes, size)
     """Also in unequal order, and with correlations that Assumption 2 forbids."""
     e = correlations(example_features(size, num_classes))
     order = np.random.default_rng(0).integers(num_classes, size=400)
-    run = updates.simulate(e, size, 0.5, order, modified=True)[-1:]
+    run = updates.simulate_updates(e, size, 0.5, order, modified=True)[-1:]
     h = decoder.h_steps(0.5, size, 400)
     for n, seen in enumerate(np.bincount(order, minlength=num_classes)):
-        expected = predictions.lemma5_logits(h[seen], size, n)
+        expected = decoder.lemma5_logits(h[seen], size, n)
         assert np.abs(updates.logits(run, e)[0, n] - expected).max() < 1e-12
-    plain = updates.simulate(e, size, 0.5, order, modified=False)[-1:]
+    plain = updates.simulate_updates(e, size, 0.5, order, modified=False)[-1:]
     assert np.abs(updates.logits(plain, e) - updates.logits(run, e)).max() > 0.1
 
 
@@ -175,7 +175,7 @@ def test_simulation_in_coordinates_is_the_m_by_m_update(modified):
     direction = f - f @ e_prime(e) if modified else f
     for n in order:
         y += 0.7 * np.outer(direction[:, n], np.eye(30)[n] - softmax(y.T @ f[:, n]))
-    run = updates.simulate(e, 30, 0.7, order, modified=modified)
+    run = updates.simulate_updates(e, 30, 0.7, order, modified=modified)
     assert np.abs(f @ run[-1] - y).max() < 1e-14
     assert np.abs(updates.logits(run, e)[-1] - f.T @ y).max() < 1e-14
     assert len(run) == 21
@@ -212,12 +212,12 @@ def test_corollary_1_time_to_an_error(size, eta, num_classes):
     num_classes = min(num_classes, size)
     start = np.sqrt((size - 1) / size)
     error = start * np.logspace(-8, 0, 9)
-    ratio = np.maximum(np.sqrt(predictions.q1(size)) / error - 1, 1 / (size - 1))
+    ratio = np.maximum(np.sqrt(decoder.q1(size)) / error - 1, 1 / (size - 1))
     # At the start h is 0, which rounding can make a little less.
     reached = np.maximum(np.log((size - 1) * ratio) / size, 0)
     time = num_classes * decoder.h_time(eta, size, reached)
     h = decoder.h_continuous(eta, size, time / num_classes)
-    norm = decoder.prediction_error(h, size) * np.sqrt(predictions.q1(size))
+    norm = decoder.prediction_error(h, size) * np.sqrt(decoder.q1(size))
     assert norm == pytest.approx(error, rel=1e-6)
     assert time[-1] == pytest.approx(0, abs=1e-6 * num_classes / eta)
     assert (time <= 2 * num_classes / (error * eta) * np.log(2 * size / error)).all()
@@ -227,8 +227,8 @@ def test_corollary_1_time_to_an_error(size, eta, num_classes):
 
 
 def test_zeta_products():
-    z = predictions.zeta(7, np.arange(7))
-    gram = predictions.q0(7) + (predictions.q1(7) - predictions.q0(7)) * np.eye(7)
+    z = decoder.zeta(7, np.arange(7))
+    gram = decoder.q0(7) + (decoder.q1(7) - decoder.q0(7)) * np.eye(7)
     assert np.abs(z @ z.T - gram).max() < 1e-15
     assert np.abs(z.sum(axis=1)).max() < 1e-15
 
@@ -248,11 +248,17 @@ def test_zeta_products():
         (lambda: decoder.h_continuous(1.0, 9, np.nan), "t >= 0"),
         (lambda: decoder.omega_1(3), "Lemma 8 needs M >= 4"),
         (lambda: decoder.snapping_start(1.0, 3, 1), "Lemma 8 needs M >= 4"),
-        (lambda: predictions.zeta(1, 0), "M >= 2"),
-        (lambda: updates.simulate([[0.0]], 1, 1.0, [0], modified=True), "M >= 2"),
-        (lambda: updates.simulate([[0.0]], 9, 1.0, [1], modified=True), "0..K-1"),
-        (lambda: updates.simulate(np.zeros((3, 3)), 2, 1.0, [0], modified=True), "K = 3 > M"),
-        (lambda: updates.simulate([[0.0]], 9, 0.0, [0], modified=False), "eta_Y must be positive"),
+        (lambda: decoder.zeta(1, 0), "M >= 2"),
+        (lambda: updates.simulate_updates([[0.0]], 1, 1.0, [0], modified=True), "M >= 2"),
+        (lambda: updates.simulate_updates([[0.0]], 9, 1.0, [1], modified=True), "0..K-1"),
+        (
+            lambda: updates.simulate_updates(np.zeros((3, 3)), 2, 1.0, [0], modified=True),
+            "K = 3 > M",
+        ),
+        (
+            lambda: updates.simulate_updates([[0.0]], 9, 0.0, [0], modified=False),
+            "eta_Y must be positive",
+        ),
     ],
 )
 def test_impossible_parameters_are_refused(call, named):

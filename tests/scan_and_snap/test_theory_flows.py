@@ -21,15 +21,14 @@ from transformer_dynamics.scan_and_snap.claims.attention_flow import (
     VOCABULARY_SIZE,
     WITHIN,
     classes_within,
+    flows_within,
     start_ahead,
-    within,
 )
-from transformer_dynamics.scan_and_snap.metrics import attention
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.theory import coupling, decoder
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
-from transformer_dynamics.scan_and_snap.theory.attention import (
+from transformer_dynamics.scan_and_snap.theory.attention import attention_weights
+from transformer_dynamics.scan_and_snap.theory.attention_flow import (
     attention_flow,
     growth_bounds,
     growth_factor,
@@ -37,6 +36,7 @@ from transformer_dynamics.scan_and_snap.theory.attention import (
     relative_gain,
 )
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 TENTHS = [i / 10 for i in range(1, 11)]
 MIXTURES = {
@@ -186,7 +186,7 @@ def test_population_flow_from_zero_against_steps_of_the_gradient():
     assert np.abs(found.decoder(0) - y).max() < 1e-6
     assert np.abs(found.attention_logits[0] - z).max() < 1e-7
     f = coupling.features(classes, z)
-    g = coupling.back_propagated(y, f, classes.next_tokens)
+    g = coupling.feature_gradient(y, f, classes.next_tokens)
     felt = coupling.drive_on_distinct(g, f, coupling.distinct_columns(classes))
     assert found.drive[0] == pytest.approx(felt, rel=1e-5)
 
@@ -221,7 +221,7 @@ def test_theorem_1a_drive_stays_positive(name, kind):
 def theorem_3_ratio(name, kind):
     """[pairs, T] r(t)/(r(0) chi(t)) of every pair of distinct tokens of class 0."""
     classes, logits = mixture(name), flow(name, kind).attention_logits
-    c, z = attention(classes, logits)[:, 0], support_logits(classes, logits)[:, 0]
+    c, z = attention_weights(classes, logits)[:, 0], support_logits(classes, logits)[:, 0]
     ratios = []
     for low, high in combinations(np.flatnonzero(classes.distinct[0]), 2):
         gain = relative_gain(c, high, low)
@@ -254,7 +254,7 @@ def test_theorem_3_in_the_population_flow_depends_on_the_pair_and_the_ratio():
 def dominant(name, kind):
     """f_{nl0} and chi_{l0} [T] of the strongest distinct token of class 0, and B_0 [T]."""
     classes, found = mixture(name), flow(name, kind)
-    c = attention(classes, found.attention_logits)[:, 0]
+    c = attention_weights(classes, found.attention_logits)[:, 0]
     f = (c / np.linalg.norm(c, axis=1, keepdims=True))[:, -1]
     z = support_logits(classes, found.attention_logits)[:, 0, -1]
     return f, growth_factor(z, 0), found.exponents[:, 0]
@@ -302,25 +302,29 @@ def moved(found, until):
 
 def test_flows_within_the_assumptions_satisfy_them():
     """Assumption 2 from start to end; and the rates of Assumption 1(c) leave F as it is."""
-    for _, found in within(BOTH):
+    for _, found in flows_within(BOTH):
         assert all(assumption_2_along(found.classes, found.shares))
     for name in WITHIN:
         assert 100 * len(classes_within(name).support) ** 2 <= VOCABULARY_SIZE
-        ((_, slow),) = within([EQUATION_10], [name], SLOW[-1:])
+        ((_, slow),) = flows_within([EQUATION_10], [name], SLOW[-1:])
         assert 0.05 < moved(slow, 1) < 0.13
-        assert all(moved(fast, 1) < 0.03 for _, fast in within([EQUATION_10], [name]))
+        assert all(moved(fast, 1) < 0.03 for _, fast in flows_within([EQUATION_10], [name]))
     classes = classes_within(SEVERAL)
     for position in (0, 1):
         start = start_ahead(classes, position)[None]
-        assert all(assumption_2_along(classes, attention(classes, start)))
-        own = attention(classes, start)[0][classes.distinct].reshape(len(classes.support), -1)
+        assert all(assumption_2_along(classes, attention_weights(classes, start)))
+        own = attention_weights(classes, start)[0][classes.distinct].reshape(
+            len(classes.support), -1
+        )
         assert (own.argmax(axis=1) == position).all()
 
 
 def test_attention_hardly_moves_within_the_assumptions():
     for name in WITHIN:
         ratios = (*SLOW, *FAST)
-        ends = [moved(found, SINCE_START[-1]) for _, found in within([POPULATION], [name], ratios)]
+        ends = [
+            moved(found, SINCE_START[-1]) for _, found in flows_within([POPULATION], [name], ratios)
+        ]
         assert 0.1 > ends[0] > ends[1] > 3 * ends[2] > 9 * ends[3]
     c = population_flow(mixture("Syn-Small"), 1.0, 1.0, [0, 20_000.0]).attention
     assert np.abs(c[1] - c[0]).sum(axis=1).max() / 2 > 0.2
@@ -330,7 +334,7 @@ def test_attention_hardly_moves_within_the_assumptions():
 def test_theorem_3_in_the_population_flow_is_a_limit_of_fast_decoders(name):
     """What has been gained over what should have been, and that ten times nearer at a tenth."""
     errors = []
-    for _, found in within([POPULATION], [name]):
+    for _, found in flows_within([POPULATION], [name]):
         c, z = found.shares[:, 0, -3:], found.logits[:, 0, -3:]
         gain = relative_gain(c, [2, 2], [0, 1])
         growth = growth_factor(z[:, 2:], z[0, 2])
@@ -343,7 +347,7 @@ def test_theorem_3_in_the_population_flow_is_a_limit_of_fast_decoders(name):
 def test_bounds_12_in_the_population_flow_are_a_limit_of_fast_decoders(name):
     """Chi keeps to the lower bound as attention hardly moves, and misses it by eta_Z/eta_Y."""
     missing = []
-    for _, found in within([POPULATION], [name]):
+    for _, found in flows_within([POPULATION], [name]):
         f = found.shares[0, 0] / np.linalg.norm(found.shares[0, 0])
         lower, upper = growth_bounds(found.exponents[1:, 0], f[-1])
         chi = growth_factor(found.logits[1:, 0, -1], 0)
@@ -361,7 +365,9 @@ def test_limits_of_fast_decoders_need_a_trend(claim, monkeypatch):
     assert (measure()["value"] < found.test.upper).all()
 
     def decoders(*ratios):
-        monkeypatch.setattr(claims, "within", lambda kinds, names: within(kinds, names, ratios))
+        monkeypatch.setattr(
+            claims, "flows_within", lambda kinds, names: flows_within(kinds, names, ratios)
+        )
         return measure()["value"]
 
     assert (decoders(100.0, 100.0) == 1).all()
@@ -372,7 +378,9 @@ def test_scanning_order_less_frequent_tokens_are_overtaken_first():
     """Frequency bias: f_nl/f_{nl0} halves in the order of P(l|n)."""
     classes = mixture("Syn-Small")
     times = np.linspace(0, 40, 2001)
-    c = attention(classes, attention_flow(classes, 1.0, 1.0, times).attention_logits)[:, 0, 10:]
+    c = attention_weights(classes, attention_flow(classes, 1.0, 1.0, times).attention_logits)[
+        :, 0, 10:
+    ]
     share = c / c[:, -1:]
     halved = share < share[0] / 2
     reached = halved.any(axis=0)
@@ -385,7 +393,7 @@ def test_scanning_order_less_frequent_tokens_are_overtaken_first():
 def test_discriminative_bias_moves_attention_to_distinct_tokens():
     for kind in ("(10)", 1, 10):
         found = flow("Syn-Small", kind)
-        c = attention(mixture("Syn-Small"), found.attention_logits)
+        c = attention_weights(mixture("Syn-Small"), found.attention_logits)
         common = c[:, :, :10].sum(axis=2)
         assert common[0] == pytest.approx(10 / 15.5)
         assert (np.diff(common, axis=0) < 0).all()

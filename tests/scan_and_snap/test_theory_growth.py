@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 from scipy.integrate import quad, solve_ivp
 
 from replication.base.errors import InputError
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.theory import coupling, decoder, growth
-from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+from transformer_dynamics.scan_and_snap.theory.attention_flow import attention_flow
 from transformer_dynamics.scan_and_snap.theory.growth import Setting
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 STEADY = settings(deadline=None, derandomize=True)
 RATES = st.floats(0.05, 8)

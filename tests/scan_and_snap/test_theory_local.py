@@ -5,18 +5,18 @@ import pytest
 from theory_objective import gradients
 
 from replication.base.errors import InputError
-from transformer_dynamics.scan_and_snap.metrics import attention
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.theory import coupling, decoder
-from transformer_dynamics.scan_and_snap.theory.attention import lemma4_rate
-from transformer_dynamics.scan_and_snap.theory.local import (
+from transformer_dynamics.scan_and_snap.theory.attention import attention_weights
+from transformer_dynamics.scan_and_snap.theory.attention_flow import lemma4_rate
+from transformer_dynamics.scan_and_snap.theory.extensions import (
     biased_classes,
     residual_correlations,
     residual_features,
     residual_rate,
 )
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 CLASSES = sequence_classes(
     Mixture(
@@ -74,7 +74,7 @@ def test_residual_gradient_comes_from_the_same_query():
     """The decoder of Theorem 5 on the residual features: g_n is about that of its query alone."""
     f = residual_features(coupling.features(CLASSES, np.zeros((2, SIZE))), CLASSES)
     y = coupling.theorem5_decoder(f, 0.02, CLASSES.next_tokens)
-    g = coupling.back_propagated(y, f, CLASSES.next_tokens)
+    g = coupling.feature_gradient(y, f, CLASSES.next_tokens)
     parts = -np.linalg.lstsq(f, g, rcond=None)[0]  # row n': gamma beta_nn', but for n' = n
     same = CLASSES.query[:, None] == CLASSES.query
     own = np.linalg.norm(f @ (parts * (same & ~np.eye(4, dtype=bool))), axis=0)
@@ -106,7 +106,7 @@ def test_positional_bias_is_a_prior():
     bias = random_logits(3)
     tilted = biased_classes(CLASSES, bias)
     z = random_logits(4)
-    assert np.abs(attention(tilted, z) - attention(CLASSES, z + bias)).max() < 1e-15
+    assert np.abs(attention_weights(tilted, z) - attention_weights(CLASSES, z + bias)).max() < 1e-15
     times = np.linspace(0, 100, 11)
     biased = population_flow(CLASSES, 5.0, 1.0, times, start=bias)
     free = population_flow(tilted, 5.0, 1.0, times)

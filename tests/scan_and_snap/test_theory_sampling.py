@@ -38,7 +38,7 @@ def test_theorem_5_with_classes_drawn_at_random():
     f = coupling.example_features(60, 4)
     e = coupling.correlations(f)
     order = np.random.default_rng(1).integers(4, size=400)
-    y = f @ updates.simulate(e, 60, 0.3, order, modified=True)[-1]
+    y = f @ updates.simulate_updates(e, 60, 0.3, order, modified=True)[-1]
     steps = decoder.h_steps(0.3, 60, 400)
     theta = steps[np.bincount(order, minlength=4)] / steps[100] - 1
     assert np.abs(theta).max() > 0.01

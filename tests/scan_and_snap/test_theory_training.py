@@ -13,17 +13,17 @@ from scipy import stats
 from settings_of_the_paper import PAPER
 from tiers import quick_first
 
-from transformer_dynamics.scan_and_snap.claims.arrays import Measured
+from transformer_dynamics.scan_and_snap.claims.tables import Measured
+from transformer_dynamics.scan_and_snap.data.sequences import draw_sequences
 from transformer_dynamics.scan_and_snap.figures import phase_transition, theory_vs_training
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
-from transformer_dynamics.scan_and_snap.metrics import GROWTH, attention, growth
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import (
+from transformer_dynamics.scan_and_snap.metrics.growth import GROWTH, growth
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
+from transformer_dynamics.scan_and_snap.settings.training import (
     Sampling,
     Training,
     TrainJob,
 )
-from transformer_dynamics.scan_and_snap.streams import sample
+from transformer_dynamics.scan_and_snap.theory.attention import attention_weights
 from transformer_dynamics.scan_and_snap.theory.decoder import (
     gamma_peak,
     h_continuous,
@@ -31,7 +31,8 @@ from transformer_dynamics.scan_and_snap.theory.decoder import (
     scanning_end,
     snapping_start,
 )
-from transformer_dynamics.scan_and_snap.training import train
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.training.loop import train_sweep
 
 pytestmark = pytest.mark.numerical
 
@@ -66,7 +67,9 @@ def runs(
         recorded=list(recorded[:-1]),
     )
     job = TrainJob(mixtures={"m": mixture}, sampling=sampling, training=training, device="cpu")
-    done = [train(mixture, job, seed, sample(mixture, sampling, seed)) for seed in seeds]
+    done = [
+        train_sweep(mixture, job, seed, draw_sequences(mixture, sampling, seed)) for seed in seeds
+    ]
     return (
         np.array([run.attention_logits[:, 0] for run in done]),
         np.array([run.loss[:, 0] for run in done]),
@@ -81,7 +84,7 @@ def trained() -> tuple:
 @pytest.fixture(scope="module")
 def c(trained) -> np.ndarray:
     """[seed, recorded, K, S] attention c_n."""
-    return attention(CLASSES, trained[0])
+    return attention_weights(CLASSES, trained[0])
 
 
 def test_distinct_tokens_rise_and_common_tokens_fall(trained):
@@ -191,16 +194,18 @@ def test_random_start_is_a_prior():
     job = TrainJob(mixtures={"m": MIXTURE}, sampling=sampling, training=training, device="cpu")
     hits = []
     for seed in range(1, 13):
-        z = train(MIXTURE, job, seed, sample(MIXTURE, sampling, seed)).attention_logits[:, 0]
-        start, end = attention(CLASSES, z)[..., DISTINCT]
+        z = train_sweep(
+            MIXTURE, job, seed, draw_sequences(MIXTURE, sampling, seed)
+        ).attention_logits[:, 0]
+        start, end = attention_weights(CLASSES, z)[..., DISTINCT]
         hits.extend(start.argmax(axis=-1) == end.argmax(axis=-1))
     by_frequency_alone = 1 / 10
     assert stats.binomtest(sum(hits), len(hits), by_frequency_alone).pvalue < 1e-6
     assert np.mean(hits) > 0.6
 
 
-def measure_job(recorded: tuple[int, ...]) -> MeasureJob:
-    experiment = PAPER.measure_job("theory_comparison", "growth", "cpu")
+def measure_job(recorded: tuple[int, ...]) -> MetricJob:
+    experiment = PAPER.metric_job("theory_comparison", "growth", "cpu")
     return experiment.model_copy(
         update={
             "sampling": experiment.sampling.model_copy(update={"steps": recorded[-1]}),
@@ -240,7 +245,7 @@ def test_training_follows_the_population_flow_and_not_the_modified_one(trained):
 
 def test_turning_table_compares_training_with_the_theory(trained):
     measured = Measured(growth_metrics(trained[0]), measure_job(RECORDED))
-    table = phase_transition.table(PAPER.figures["phase_transition"], measured, PAPER.measures)
+    table = phase_transition.table(PAPER.figures["phase_transition"], measured, PAPER.metrics)
     (row,) = table.to_dict("records")
     assert row["scanning_end"] == pytest.approx(2 * np.log(33) / ETA_Y)
     assert row["n_seeds"] == len(SEEDS)

@@ -14,19 +14,24 @@ from settings_of_the_paper import PAPER, REGISTRY, STUDY
 
 from replication.base.tables import read_csv
 from replication.judge.judgement import Judged, Verdict, judge
-from transformer_dynamics.scan_and_snap.claims import fig6
-from transformer_dynamics.scan_and_snap.claims.arrays import Measured
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
-from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
-from transformer_dynamics.scan_and_snap.streams import Sequences, sample
-from transformer_dynamics.scan_and_snap.training import train
+from transformer_dynamics.scan_and_snap.claims import (
+    figures_6_11_12,
+)
+from transformer_dynamics.scan_and_snap.claims.tables import Measured
+from transformer_dynamics.scan_and_snap.data.sequences import Sequences, draw_sequences
+from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
+    SequenceClasses,
+    sequence_classes,
+)
+from transformer_dynamics.scan_and_snap.training.loop import train_sweep
 
 pytestmark = pytest.mark.numerical
 
 SEEDS = range(1, 11)
 MIXTURE = PAPER.mixtures["syn_medium_1"]
-JOB = PAPER.measure_job("syn_medium", "entropy", "cpu")
+JOB = PAPER.metric_job("syn_medium", "entropy", "cpu")
 CELLS = JOB.training.cells
 PUBLISHED = read_csv(STUDY.folder / "published/fig6.csv", ()).query("num_last == 1")
 TESTS = {claim.id: claim.test for claim in REGISTRY.claims}
@@ -34,12 +39,12 @@ TESTS = {claim.id: claim.test for claim in REGISTRY.claims}
 
 @cache
 def sequences(seed: int) -> Sequences:
-    return sample(MIXTURE, JOB.sampling, seed)
+    return draw_sequences(MIXTURE, JOB.sampling, seed)
 
 
-def trained(job: MeasureJob) -> list[np.ndarray]:
+def trained(job: MetricJob) -> list[np.ndarray]:
     """Z after training, of every seed."""
-    return [train(MIXTURE, job, seed, sequences(seed)).attention_logits[-1] for seed in SEEDS]
+    return [train_sweep(MIXTURE, job, seed, sequences(seed)).attention_logits[-1] for seed in SEEDS]
 
 
 def entropies(
@@ -56,17 +61,17 @@ def entropies(
     return Measured(pd.DataFrame(rows, columns=columns), JOB)
 
 
-def changed(**training: object) -> MeasureJob:
+def changed(**training: object) -> MetricJob:
     return JOB.model_copy(update={"training": JOB.training.model_copy(update=training)})
 
 
 def against_print(measured: Measured) -> Verdict:
-    evidence = fig6.published(measured, PUBLISHED)
+    evidence = figures_6_11_12.printed_entropy(measured, PUBLISHED)
     return judge([Judged("T22d", TESTS["T22d"], evidence)])["T22d"]
 
 
 def against_eta_z(measured: Measured) -> Verdict:
-    evidence = fig6.against_eta_z(measured)
+    evidence = figures_6_11_12.entropy_against_eta_z(measured)
     return judge([Judged("T22a", TESTS["T22a"], evidence)])["T22a"]
 
 
@@ -117,7 +122,7 @@ def test_entropy_in_bits(honest):
 
 
 def test_standard_error_in_place_of_standard_deviation(honest):
-    evidence = fig6.published(honest, PUBLISHED)
+    evidence = figures_6_11_12.printed_entropy(honest, PUBLISHED)
     spread = evidence["cell"].str.startswith("std")
     evidence.loc[spread, "value"] /= np.sqrt(len(SEEDS))
     verdict = judge([Judged("T22d", TESTS["T22d"], evidence)])["T22d"]

@@ -7,8 +7,8 @@ from replication.documents.methods import untold
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
-from transformer_dynamics.scan_and_snap_text.model import encode, initial
-from transformer_dynamics.scan_and_snap_text.settings import TextModel
+from transformer_dynamics.scan_and_snap_text.settings.training import TextModel
+from transformer_dynamics.scan_and_snap_text.training.model import initial_parameters, run_encoder
 
 STUDY = find_studies()["scan_and_snap_text"]
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")
@@ -22,11 +22,11 @@ def test_every_setting_is_told():
 
 def test_a_claim_names_the_number_of_the_setting_that_it_uses():
     (claim,) = (claim for claim in REGISTRY.claims if claim.id == "T25a")
-    assert f"after {SETTINGS.measures.early} updates" in claim.quantity
+    assert f"after {SETTINGS.metrics.early} updates" in claim.quantity
 
 
 def test_the_start_is_as_told():
-    start = initial(TextModel(layers=2), 500, torch.Generator().manual_seed(1))
+    start = initial_parameters(TextModel(layers=2), 500, torch.Generator().manual_seed(1))
     assert not start.output.bias.any()
     first, second = start.layers
     assert not first.projection_bias.any()
@@ -37,12 +37,12 @@ def test_the_start_is_as_told():
 @pytest.mark.parametrize(("positions", "times"), [(True, 5), (False, 4)])
 def test_dropout_falls_where_it_is_told(positions, times):
     model = TextModel(layers=1, width=8, hidden=4, positions=positions)
-    start = initial(model, 10, torch.Generator().manual_seed(1))
+    start = initial_parameters(model, 10, torch.Generator().manual_seed(1))
     dropped = []
 
     def dropout(tensor: torch.Tensor) -> torch.Tensor:
         dropped.append(tensor)
         return tensor
 
-    encode(model, start.layers, start.embedding[None, :3], dropout)
+    run_encoder(model, start.layers, start.embedding[None, :3], dropout)
     assert len(dropped) == times

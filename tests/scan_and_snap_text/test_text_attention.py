@@ -9,16 +9,15 @@ import pytest
 from scipy.stats import spearmanr
 from text_examples import MEASURES, word_measures
 
-from transformer_dynamics.scan_and_snap_text.attention import (
-    on_diagonal,
-    on_first,
+from transformer_dynamics.scan_and_snap_text.metrics.attention import (
+    attention_over_uniform,
+    diagonal_over_uniform,
+    entropy_over_uniform,
+    first_over_uniform,
     rank_correlation,
-    share_of_uniform,
-    spent_on,
     total_variation,
-    word_kinds,
 )
-from transformer_dynamics.scan_and_snap_text.distinctness import distinctness
+from transformer_dynamics.scan_and_snap_text.metrics.words import distinctness, sort_words
 
 pytestmark = pytest.mark.numerical
 
@@ -44,19 +43,19 @@ def causal(random: np.random.Generator) -> np.ndarray:
 
 
 def test_uniform_attention_is_spent_on_all_alike(random):
-    assert on_diagonal(UNIFORM) == pytest.approx(1)
-    assert on_first(UNIFORM) == pytest.approx(1)
+    assert diagonal_over_uniform(UNIFORM) == pytest.approx(1)
+    assert first_over_uniform(UNIFORM) == pytest.approx(1)
     for share in (0.1, 0.5):
         keys = random.random((WINDOWS, 1, LENGTH)) < share
-        assert spent_on(UNIFORM, keys) == pytest.approx(1)
+        assert attention_over_uniform(UNIFORM, keys) == pytest.approx(1)
 
 
 def test_attention_on_one_key_by_hand():
     # Of queries 2 to 14, uniform attention gives sum_i 1/i to their own or to the first position.
     expected = (LENGTH - 1) / sum(1 / size for size in range(2, LENGTH + 1))
-    assert on_diagonal(DIAGONAL) == pytest.approx(expected)
-    assert on_first(FIRST) == pytest.approx(expected)
-    assert on_diagonal(FIRST) == on_first(DIAGONAL) == 0
+    assert diagonal_over_uniform(DIAGONAL) == pytest.approx(expected)
+    assert first_over_uniform(FIRST) == pytest.approx(expected)
+    assert diagonal_over_uniform(FIRST) == first_over_uniform(DIAGONAL) == 0
 
 
 def test_attention_spent_on_keys_is_what_loops_give(random):
@@ -68,15 +67,15 @@ def test_attention_spent_on_keys_is_what_loops_give(random):
             if keys[window, key]:
                 spent += attention[window, query, key]
                 uniform += 1 / (query + 1)
-    assert spent_on(attention, keys[:, None]) == pytest.approx(spent / uniform)
+    assert attention_over_uniform(attention, keys[:, None]) == pytest.approx(spent / uniform)
 
 
 def test_share_of_uniform_entropy():
     entropy = np.log(np.arange(1, LENGTH + 1))
-    assert share_of_uniform(entropy) == pytest.approx(1)
-    assert share_of_uniform(0.25 * entropy) == pytest.approx(0.25)
+    assert entropy_over_uniform(entropy) == pytest.approx(1)
+    assert entropy_over_uniform(0.25 * entropy) == pytest.approx(0.25)
     # The first position has one key and counts not at all.
-    assert share_of_uniform(np.array([5.0, np.log(2), 0])) == pytest.approx(0.5)
+    assert entropy_over_uniform(np.array([5.0, np.log(2), 0])) == pytest.approx(0.5)
 
 
 def test_total_variation_by_hand():
@@ -123,14 +122,14 @@ def test_rank_correlation_is_nan_where_no_query_has_enough_keys(length: int):
 
 def test_kinds_of_words():
     counts = np.array([500, 99, 300, 100, 300, *[200] * 120, 3])
-    kinds = word_kinds(counts, np.zeros(len(counts)), WORDS)
+    kinds = sort_words(counts, np.zeros(len(counts)), WORDS)
     assert np.flatnonzero(kinds.rare).tolist() == [1, 125]
     # The 100 most frequent, of equal ones the first in the vocabulary; <unk> is none.
     assert np.flatnonzero(kinds.function).tolist() == [2, 4, *range(5, 103)]
-    assert not word_kinds(np.array([3, 200]), np.zeros(2), WORDS).rare[0]
-    others = word_kinds(counts, np.zeros(len(counts)), word_measures(function_words=3))
+    assert not sort_words(np.array([3, 200]), np.zeros(2), WORDS).rare[0]
+    others = sort_words(counts, np.zeros(len(counts)), word_measures(function_words=3))
     assert np.flatnonzero(others.function).tolist() == [2, 4, 5]
-    rarer = word_kinds(counts, np.zeros(len(counts)), word_measures(rare_below=99))
+    rarer = sort_words(counts, np.zeros(len(counts)), word_measures(rare_below=99))
     assert np.flatnonzero(rarer.rare).tolist() == [125]
 
 

@@ -1,4 +1,4 @@
-"""Measures of the claims about text, against values worked out by hand."""
+"""MetricSettings of the claims about text, against values worked out by hand."""
 
 from itertools import product
 
@@ -50,7 +50,7 @@ def trained() -> Measured:
         (dynamics.change_of_entropy, [-0.75, -0.5]),
         (dynamics.late_change, [0.25, 1.5]),
         (dynamics.remaining_entropy, [0.25, 0.5]),
-        (dynamics.distinct_words, [0.5, -0.5]),
+        (dynamics.distinctness_correlation, [0.5, -0.5]),
         (dynamics.change_of_rare_words, [-2, 2]),
     ],
 )
@@ -69,8 +69,8 @@ def test_change_along_the_rate_is_early_and_at_the_last_update():
         for seed in (1, 2)
         for rate in (1.0, 2.0, 5.0)
     }
-    early = dynamics.early_against_rate(measured(runs), MEASURES)
-    for table, update in ((early, 300), (dynamics.against_rate(measured(runs)), 900)):
+    early = dynamics.early_entropy_against_rate(measured(runs), MEASURES)
+    for table, update in ((early, 300), (dynamics.entropy_against_rate(measured(runs)), 900)):
         assert set(table["cell"]) == {f"wikitext2, after {update} updates"}
         found = table.set_index("seed")["value"].to_dict()
         assert found == pytest.approx({s: slopes[update, s] * np.log(5) for s in (1, 2)})
@@ -80,7 +80,7 @@ def test_each_corpus_has_its_last_update():
     runs = {(1, rate): {0: (2.0, 0, 0, 0, 0, 0), 2929: (1.0, 0, 0, 0, 0, 0)} for rate in (1.0, 2.0)}
     table = measured(runs).table
     longer = table.assign(corpus="wikitext103", iteration=table["iteration"] * 2)
-    found = dynamics.against_rate(Measured(pd.concat([table, longer]), None))
+    found = dynamics.entropy_against_rate(Measured(pd.concat([table, longer]), None))
     assert set(found["cell"]) == {
         "wikitext103, after 5,858 updates",
         "wikitext2, after 2,929 updates",
@@ -91,9 +91,9 @@ def test_runs_that_do_not_record_early_updates_are_out_of_regime():
     values = (1.0, 0, 0, 0, 0, 0)
     runs = measured({(1, rate): {0: values, 20: values} for rate in (1.0, 2.0)})
     with pytest.raises(OutOfRegimeError, match="no run records update 300"):
-        dynamics.early_against_rate(runs, MEASURES)
+        dynamics.early_entropy_against_rate(runs, MEASURES)
     other = MEASURES.model_copy(update={"early": 20})
-    assert dynamics.early_against_rate(runs, other)["cell"].tolist() == [
+    assert dynamics.early_entropy_against_rate(runs, other)["cell"].tolist() == [
         "wikitext2, after 20 updates"
     ]
 
@@ -101,6 +101,6 @@ def test_runs_that_do_not_record_early_updates_are_out_of_regime():
 def test_cells_are_corpus_model_and_rate(trained):
     other = trained.table.assign(model="three_layers", learning_rate=2.0)
     both = Measured(pd.concat([trained.table, other]), None)
-    cells = dynamics.distinct_words(both)[["cell", "seed"]]
+    cells = dynamics.distinctness_correlation(both)[["cell", "seed"]]
     expected = product((CELL, "wikitext2, three layers, rate 2"), (1, 2))
     assert sorted(cells.itertuples(index=False, name=None)) == sorted(expected)

@@ -16,8 +16,8 @@ from replication.base.storage import read_arrays
 from replication.base.yaml_files import read_yaml
 from replication.plan.configuration import Computation, configuration_type, configure
 from replication.study.contract import find_studies
-from transformer_dynamics.scan_and_snap_text.settings import TokenJob
-from transformer_dynamics.scan_and_snap_text.tokens import Corpus
+from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
+from transformer_dynamics.scan_and_snap_text.settings.training import TokenJob
 
 TYPE = configuration_type(find_studies())
 STUDY = find_studies()["scan_and_snap_text"]
@@ -49,12 +49,12 @@ MAPS, FIG7 = "experiments.wikitext_maps", "figures.fig7"
         (f"{MAPS}.models.one_layer.initial_bound", 0, "greater than 0 (given: 0)"),
         (f"{MAPS}.models.one_layer.scaled_embeddings", 2, "should be a valid boolean"),
         (f"{MAPS}.evaluation.entropy_epsilon", 1, "less than 1 (given: 1)"),
-        ("measures.words.function_words", 0, "greater than or equal to 1 (given: 0)"),
-        ("measures.words.rare_below", 1, "greater than or equal to 2 (given: 1)"),
-        ("measures.words.next_words", 10_001, "less than or equal to 10000 (given: 10001)"),
-        ("measures.words.least_occurrences", 0, "greater than or equal to 1 (given: 0)"),
-        ("measures.words.least_keys", 1, "greater than or equal to 2 (given: 1)"),
-        ("measures.early", 0, "greater than or equal to 1 (given: 0)"),
+        ("metrics.words.function_words", 0, "greater than or equal to 1 (given: 0)"),
+        ("metrics.words.rare_below", 1, "greater than or equal to 2 (given: 1)"),
+        ("metrics.words.next_words", 10_001, "less than or equal to 10000 (given: 10001)"),
+        ("metrics.words.least_occurrences", 0, "greater than or equal to 1 (given: 0)"),
+        ("metrics.words.least_keys", 1, "greater than or equal to 2 (given: 1)"),
+        ("metrics.early", 0, "greater than or equal to 1 (given: 0)"),
         ("corpora.wikitext2.train.sha256", "abc", "should match pattern"),
         ("corpora.wikitext2.train.name", "../a", "should match pattern"),
         (f"{FIG7}.seed", 9, "fig7: experiment 'wikitext_maps' has no seed 9"),
@@ -88,7 +88,7 @@ def test_names_of_runs_tell_them_apart():
 
 
 def test_kinds_of_words_are_settings_of_the_dynamics_alone():
-    data = changed(f"{STUDY.name}.measures.words.function_words", 50)
+    data = changed(f"{STUDY.name}.metrics.words.function_words", 50)
     before, after = (
         STUDY.experiments(found.section(STUDY.name), Computation())["wikitext_maps"]
         for found in (DEFAULTS, TYPE.parse(data, "my.yaml"))
@@ -119,8 +119,8 @@ def test_texts_become_numbers(tmp_path: Path):
     assert tokenised(job, texts, output).exit_code == 0
 
     def read(made_by: TokenJob) -> Corpus:
-        made = recipe(f"{PACKAGE}.tokenise", digest(made_by.model_dump()), [])
-        return Corpus.of(read_arrays(output, made, []))
+        made = recipe(f"{PACKAGE}.data.corpus", digest(made_by.model_dump()), [])
+        return Corpus.from_arrays(read_arrays(output, made, []))
 
     corpus = read(job)
     assert corpus.words == ["<unk>", "a", ".", "b", "c"]

@@ -9,23 +9,23 @@ import torch
 from text_examples import LENGTH, SMALL, WORDS, kept, random_words, text_job, trained
 from torch import Tensor, nn
 
-from transformer_dynamics.scan_and_snap_text.model import (
+from transformer_dynamics.scan_and_snap_text.data.corpus import cut_columns
+from transformer_dynamics.scan_and_snap_text.settings.training import TextModel
+from transformer_dynamics.scan_and_snap_text.training.loop import training_states
+from transformer_dynamics.scan_and_snap_text.training.model import (
     FEED_FORWARD,
     Layer,
     Parameters,
-    encode,
-    initial,
-    positions,
+    initial_parameters,
+    run_encoder,
+    sinusoidal_positions,
 )
-from transformer_dynamics.scan_and_snap_text.output_layer import (
+from transformer_dynamics.scan_and_snap_text.training.output_layer import (
     BLOCK,
     OutputLayer,
     cross_entropy,
     cross_entropy_gradient,
 )
-from transformer_dynamics.scan_and_snap_text.settings import TextModel
-from transformer_dynamics.scan_and_snap_text.tokens import columns
-from transformer_dynamics.scan_and_snap_text.training import train
 
 pytestmark = pytest.mark.numerical
 
@@ -77,7 +77,7 @@ class Literal(nn.Module):
         self.embedding = nn.Embedding(WORDS, model.width)
         self.encoder = nn.TransformerEncoder(layer, model.layers, enable_nested_tensor=False)
         self.output = nn.Linear(model.width, WORDS)
-        self.positions = positions(LENGTH, model.width)[:, None]
+        self.positions = sinusoidal_positions(LENGTH, model.width)[:, None]
 
     def forward(self, words: Tensor) -> Tensor:
         """[T, B] ids to [T, B, V] logits."""
@@ -118,11 +118,13 @@ def _tensors(layer: Layer) -> list[Tensor]:
 @pytest.mark.parametrize("layers", [1, 3])
 def test_encoder_is_pytorchs(layers: int) -> None:
     model = TextModel(layers=layers, width=12, hidden=8)
-    parameters = initial(model, WORDS, torch.Generator().manual_seed(0))
+    parameters = initial_parameters(model, WORDS, torch.Generator().manual_seed(0))
     literal = Literal(model).eval()
     literal.take(parameters)
     words = torch.randint(WORDS, (3, LENGTH), generator=torch.Generator().manual_seed(1))
-    encoded = encode(model, parameters.layers, parameters.embedding[words], lambda tensor: tensor)
+    encoded = run_encoder(
+        model, parameters.layers, parameters.embedding[words], lambda tensor: tensor
+    )
     ours = encoded.hidden @ parameters.output.weight.T + parameters.output.bias
     torch.testing.assert_close(ours, literal(words.T).transpose(0, 1), atol=1e-5, rtol=1e-5)
     assert len(encoded.attention) == layers
@@ -157,17 +159,17 @@ def test_a_part_can_be_left_out(
 
     state = embedded * math.sqrt(model.width) if scaled_embeddings else embedded
     if has_positions:
-        state = (state + positions(LENGTH, model.width)) * 0.7
+        state = (state + sinusoidal_positions(LENGTH, model.width)) * 0.7
     for layer in parameters.layers:
         state = Part(model, layer, attention_dropout)(state, Times(0.7))
-    found = encode(model, parameters.layers, embedded, dropout).hidden
+    found = run_encoder(model, parameters.layers, embedded, dropout).hidden
     torch.testing.assert_close(found, state, atol=1e-5, rtol=1e-5)
 
 
 def scattered(model: TextModel) -> Parameters:
     """Parameters none of which is zero, one, or the same in two layers."""
     random = torch.Generator().manual_seed(3)
-    parameters = initial(model, WORDS, random)
+    parameters = initial_parameters(model, WORDS, random)
     for layer in parameters.layers:
         for tensor in layer:
             tensor.add_(torch.randn(tensor.shape, generator=random), alpha=0.3)
@@ -184,7 +186,7 @@ def test_dropout_stands_where_pytorch_has_it():
     state = literal.embedding(words.T) * math.sqrt(SMALL.width) + literal.positions
     mask = nn.Transformer.generate_square_subsequent_mask(LENGTH)
     expected = literal.encoder(state * 0.7, mask).transpose(0, 1)
-    found = encode(
+    found = run_encoder(
         SMALL,
         parameters.layers,
         parameters.embedding[words],
@@ -194,7 +196,7 @@ def test_dropout_stands_where_pytorch_has_it():
 
 
 def test_positions_by_hand():
-    found = positions(3, 4)
+    found = sinusoidal_positions(3, 4)
     assert found.shape == (3, 4)
     for place in range(3):
         slow = place / 100
@@ -211,7 +213,7 @@ def test_without_positions_only_the_order_of_the_past_is_lost():
 
     def last(model: TextModel, words: Tensor) -> Tensor:
         layers = parameters.layers[: model.layers]
-        return encode(model, layers, parameters.embedding[words], lambda t: t).hidden[0, -1]
+        return run_encoder(model, layers, parameters.embedding[words], lambda t: t).hidden[0, -1]
 
     torch.testing.assert_close(last(one_layer, shuffled), last(one_layer, words))
     with_positions = one_layer.model_copy(update={"positions": True})
@@ -222,7 +224,7 @@ def test_without_positions_only_the_order_of_the_past_is_lost():
 @pytest.mark.parametrize("bound", [0.1, 0.02])
 def test_initial_parameters_are_pytorchs_defaults(bound: float):
     model = TextModel(layers=2, width=64, hidden=32, initial_bound=bound)
-    parameters = initial(model, 500, torch.Generator().manual_seed(0))
+    parameters = initial_parameters(model, 500, torch.Generator().manual_seed(0))
     torch.manual_seed(0)
     literal = nn.TransformerEncoderLayer(64, 1, 32)
     for first, second in zip(*parameters.layers, strict=True):
@@ -246,7 +248,7 @@ def test_initial_parameters_are_pytorchs_defaults(bound: float):
 def test_updates_are_torch_optims(ratio: float, clip: float) -> None:
     rate = 2.0 if clip < 1 else 0.01
     job, corpus = text_job(SMALL, rate, feed_forward_ratio=ratio, clip=clip), random_words()
-    states = train(job, 1, corpus)
+    states = training_states(job, 1, corpus)
     literal = Literal(SMALL)
     literal.take(next(states).parameters)
     lowest = literal.encoder.layers[0]
@@ -255,7 +257,7 @@ def test_updates_are_torch_optims(ratio: float, clip: float) -> None:
     optimizer = torch.optim.SGD(
         [{"params": own, "lr": rate * ratio}, {"params": others, "lr": rate}]
     )
-    text = columns(corpus.train, 3)
+    text = cut_columns(corpus.train, 3)
     for index, state in enumerate(states):
         words, targets = (
             torch.from_numpy(part.astype(np.int64)) for part in text.chunk(index, LENGTH)
@@ -280,7 +282,7 @@ def test_updates_are_torch_optims(ratio: float, clip: float) -> None:
 
 def test_a_part_that_is_left_out_is_not_trained():
     job = text_job(SMALL.model_copy(update={"feed_forward": False}))
-    before = kept(next(train(job, 1, random_words())))
+    before = kept(next(training_states(job, 1, random_words())))
     after = kept(trained(job))
     for layer in range(SMALL.layers):
         for name in Layer._fields:
@@ -290,7 +292,7 @@ def test_a_part_that_is_left_out_is_not_trained():
 
 def test_an_update_is_as_long_as_the_clip_allows():
     job = text_job(rate=3.0, clip=0.01)
-    states = train(job, 1, random_words())
+    states = training_states(job, 1, random_words())
     before = kept(next(states))
     after = kept(next(states))
     moved = sum(

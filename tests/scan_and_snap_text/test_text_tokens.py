@@ -9,12 +9,12 @@ from conftest import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_dynamics.scan_and_snap_text.tokens import (
-    basic_english,
-    columns,
-    corpus,
-    encode,
-    vocabulary,
+from transformer_dynamics.scan_and_snap_text.data.corpus import (
+    count_words,
+    cut_columns,
+    number_corpus,
+    split_words,
+    word_ids,
 )
 
 STEADY = settings(deadline=None, derandomize=True)
@@ -43,7 +43,7 @@ LINES = ["b a b c <unk>", "a b , c", " = D = ", ""]
     ],
 )
 def test_words_are_cut_as_torchtext_does(line, words):
-    assert basic_english(line) == words
+    assert split_words(line) == words
 
 
 # Python's letters in lower case can be several characters, so all of Unicode is worth a try.
@@ -53,22 +53,22 @@ def test_words_follow_the_rules_one_character_at_a_time(line):
     table = {mark: f" {mark} " for mark in "'.,()!?"} | dict.fromkeys(";:", " ")
     bare = line.lower().replace('"', "").replace("<br />", " ")
     spaced = "".join(table.get(character, character) for character in bare)
-    assert basic_english(line) == spaced.split()
+    assert split_words(line) == spaced.split()
 
 
 # Words with an opening bracket can stand together like a line break: "<br" and "/>".
 @STEADY
 @given(st.text().filter(lambda line: "<" not in line))
 def test_cutting_words_again_changes_nothing(line):
-    words = basic_english(line)
-    assert basic_english(" ".join(words)) == words
+    words = split_words(line)
+    assert split_words(" ".join(words)) == words
 
 
 @STEADY
 @given(st.lists(st.text(alphabet="abc <>unk,"), max_size=5))
 def test_vocabulary_is_in_the_order_of_frequency(lines):
-    words, counts = vocabulary(lines)
-    every = [word for line in lines for word in basic_english(line)]
+    words, counts = count_words(lines)
+    every = [word for line in lines for word in split_words(line)]
     assert words[0] == "<unk>"
     assert len(words) == len(set(words)) == len(counts)
     assert set(words) == {"<unk>", *every}
@@ -78,13 +78,13 @@ def test_vocabulary_is_in_the_order_of_frequency(lines):
 
 
 def test_vocabulary_by_hand():
-    words, counts = vocabulary(LINES)
+    words, counts = count_words(LINES)
     assert words == ["<unk>", "b", "=", "a", "c", ",", "d"]
     assert counts.tolist() == [1, 3, 2, 2, 2, 1, 1]
 
 
 def test_words_out_of_the_vocabulary_are_unknown():
-    made = corpus(LINES, ["A x <unk>", "c D B y"])
+    made = number_corpus(LINES, ["A x <unk>", "c D B y"])
     assert made.train.tolist() == [1, 3, 1, 4, 0, 3, 1, 5, 4, 2, 6, 2]
     assert made.valid.tolist() == [3, 0, 0, 4, 6, 1, 0]
     assert made.train.dtype == made.valid.dtype == np.int32
@@ -92,12 +92,12 @@ def test_words_out_of_the_vocabulary_are_unknown():
 
 
 def test_a_corpus_without_unknown_words_has_a_number_for_them():
-    assert vocabulary(["a"])[0] == ["<unk>", "a"]
-    assert encode([], ["<unk>"]).tolist() == []
+    assert count_words(["a"])[0] == ["<unk>", "a"]
+    assert word_ids([], ["<unk>"]).tolist() == []
 
 
 def test_chunks_by_hand():
-    text = columns(np.arange(1, 24), 2)
+    text = cut_columns(np.arange(1, 24), 2)
     assert text.words.T.tolist() == [list(range(1, 12)), list(range(12, 23))]
     assert text.num_chunks(4) == 3
     words, targets = text.chunk(1, 4)
@@ -111,7 +111,7 @@ def test_chunks_by_hand():
 @STEADY
 @given(size=st.integers(2, 200), number=st.integers(1, 5), length=st.integers(2, 20))
 def test_chunks_cover_every_word_once(size, number, length):
-    text = columns(np.arange(size), number)
+    text = cut_columns(np.arange(size), number)
     if len(text.words) < 2:
         return
     chunks = [text.chunk(index, length) for index in range(text.num_chunks(length))]
@@ -143,11 +143,11 @@ def test_wikitext_2_has_the_numbers_of_the_released_notebook():
         (folder / f"wiki.{split}.tokens").read_bytes().decode().split("\n")
         for split in ("train", "valid")
     )
-    made = corpus(train, valid)
+    made = number_corpus(train, valid)
     assert len(made.words) == 28_782
     assert len(made.train) == 2_049_990
     assert made.words[:4] == ["<unk>", "the", ",", "."]
-    words, _ = columns(made.train, 20).chunk(100, 35)
+    words, _ = cut_columns(made.train, 20).chunk(100, 35)
     # Printed by the notebook in the authors' repository.
     assert words[0].tolist() == [
         43, 6971, 3, 66, 407, 1, 3476, 2, 1, 319, 157, 29, 842, 19, 13722, 7, 294, 24, 14, 5902,

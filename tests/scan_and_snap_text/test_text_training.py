@@ -37,13 +37,18 @@ from replication.base.storage import read_arrays, write_arrays
 from replication.plan.orders import Input, made_by
 from replication.run.checkpoint import Checkpoint
 from replication.run.program import main
-from transformer_dynamics.scan_and_snap_text import training
-from transformer_dynamics.scan_and_snap_text.attention import share_of_uniform
-from transformer_dynamics.scan_and_snap_text.evaluation import Record, Recorder
-from transformer_dynamics.scan_and_snap_text.model import Parameters, encode, initial
-from transformer_dynamics.scan_and_snap_text.settings import TextTrainJob
-from transformer_dynamics.scan_and_snap_text.tokens import Columns, columns
-from transformer_dynamics.scan_and_snap_text.training import Arrays, resumed, train
+from transformer_dynamics.scan_and_snap_text.data.corpus import Columns, cut_columns
+from transformer_dynamics.scan_and_snap_text.metrics.attention import entropy_over_uniform
+from transformer_dynamics.scan_and_snap_text.settings.training import TextTrainJob
+from transformer_dynamics.scan_and_snap_text.training import updates
+from transformer_dynamics.scan_and_snap_text.training.loop import training_states
+from transformer_dynamics.scan_and_snap_text.training.model import (
+    Parameters,
+    initial_parameters,
+    run_encoder,
+)
+from transformer_dynamics.scan_and_snap_text.training.progress import Arrays, restore_progress
+from transformer_dynamics.scan_and_snap_text.training.recorder import Record, Recorder
 
 DROPPING = text_job(updates=6, dropout=0.3, recorded=[0, 2, 3])
 Dropout = Callable[[Tensor], Tensor]
@@ -58,10 +63,10 @@ def dropouts(monkeypatch) -> Callable[..., list[Dropout]]:
 
         def spy(model, layers, embedded, dropout):
             found.append(dropout)
-            return encode(model, layers, embedded, lambda tensor: tensor)
+            return run_encoder(model, layers, embedded, lambda tensor: tensor)
 
         with monkeypatch.context() as patch:
-            patch.setattr(training, "encode", spy)
+            patch.setattr(updates, "run_encoder", spy)
             trained(text_job(**settings), seed)
         return found
 
@@ -123,12 +128,12 @@ def test_gpu_trains_as_the_cpu_does():
 def test_a_run_that_goes_on_gives_the_same_bits(tmp_path: Path, stop: int):
     """Kept in a file after some updates, in which a record was just made or not."""
     checkpoint = Checkpoint(tmp_path / "run.checkpoint", {})
-    for state in train(DROPPING, 1, random_words()):
+    for state in training_states(DROPPING, 1, random_words()):
         if len(state.losses) == stop:
             checkpoint.write(state.arrays())
     read = checkpoint.read()
     assert len(read["losses"]) == stop
-    begun = resumed(read, DROPPING, WORDS)
+    begun = restore_progress(read, DROPPING, WORDS)
     assert_same_bits(kept(trained(DROPPING, 1, begun)), kept(state))
     assert len(state.records) == 4
 
@@ -144,12 +149,12 @@ def zero_queries(parameters: Parameters) -> Parameters:
 
 def test_uniform_attention_is_recorded_as_such():
     job, corpus = text_job(), random_words()
-    recorder = Recorder(job, corpus, columns(corpus.train, job.training.batch_size))
-    parameters = zero_queries(initial(SMALL, WORDS, torch.Generator().manual_seed(0)))
+    recorder = Recorder(job, corpus, cut_columns(corpus.train, job.training.batch_size))
+    parameters = zero_queries(initial_parameters(SMALL, WORDS, torch.Generator().manual_seed(0)))
     record = recorder.record(parameters, is_last=True)
     keys = np.arange(1, LENGTH + 1)
     np.testing.assert_allclose(record.entropy, np.log(keys), atol=1e-6)
-    assert share_of_uniform(record.entropy.astype(float)) == pytest.approx(1, abs=1e-6)
+    assert entropy_over_uniform(record.entropy.astype(float)) == pytest.approx(1, abs=1e-6)
     uniform = np.tril(np.ones((LENGTH, LENGTH))) / keys[:, None]
     np.testing.assert_allclose(record.shown, uniform, atol=1e-6)
     np.testing.assert_allclose(record.sampled, np.broadcast_to(uniform, (1, 2, 7, 7)), atol=1e-6)
@@ -161,9 +166,9 @@ def test_the_epsilon_of_the_settings_is_added_within_the_logarithm():
     job, corpus = text_job(), random_words()
     evaluation = job.evaluation.model_copy(update={"entropy_epsilon": 0.5})
     recorder = Recorder(
-        job.model_copy(update={"evaluation": evaluation}), corpus, columns(corpus.train, 3)
+        job.model_copy(update={"evaluation": evaluation}), corpus, cut_columns(corpus.train, 3)
     )
-    parameters = zero_queries(initial(SMALL, WORDS, torch.Generator().manual_seed(0)))
+    parameters = zero_queries(initial_parameters(SMALL, WORDS, torch.Generator().manual_seed(0)))
     record = recorder.record(parameters, is_last=False)
     expected = -np.log(1 / np.arange(1, LENGTH + 1) + 0.5)
     np.testing.assert_allclose(record.entropy, expected, atol=1e-6)
@@ -172,7 +177,7 @@ def test_the_epsilon_of_the_settings_is_added_within_the_logarithm():
 def test_records_are_what_a_slow_reading_gives():
     job, corpus = text_job(), random_words()
     parameters = trained(text_job(rate=5.0, updates=8)).parameters
-    recorder = Recorder(job, corpus, columns(corpus.train, 3))
+    recorder = Recorder(job, corpus, cut_columns(corpus.train, 3))
     record, early = (recorder.record(parameters, is_last=is_last) for is_last in (True, False))
     for field in ("shown", "sampled", "entropy"):
         assert getattr(record, field).tobytes() == getattr(early, field).tobytes()
@@ -199,7 +204,9 @@ def test_records_are_what_a_slow_reading_gives():
 
 def attention_and_losses(parameters: Parameters, text: Tensor) -> tuple[Tensor, float]:
     """Attention of the lowest layer on all words of a text but the last, and the mean loss."""
-    encoded = encode(SMALL, parameters.layers, parameters.embedding[text[None, :-1]], lambda t: t)
+    encoded = run_encoder(
+        SMALL, parameters.layers, parameters.embedding[text[None, :-1]], lambda t: t
+    )
     logits = encoded.hidden[0] @ parameters.output.weight.T + parameters.output.bias
     return encoded.attention[0][0], torch.nn.functional.cross_entropy(logits, text[1:]).item()
 
@@ -244,20 +251,22 @@ class Program:
     def __init__(self, folder: Path, job: TextTrainJob) -> None:
         self.checkpoint, self.output = folder / "run.checkpoint", folder / "run.npz"
         tokens = folder / "tokens.npz"
-        program, settings = f"{PACKAGE}.tokenise", job.tokens.model_dump()
+        program, settings = f"{PACKAGE}.data.corpus", job.tokens.model_dump()
         write_arrays(tokens, random_words().arrays(), provenance(program, settings, [], []))
         self.tokens = recipe(program, digest(settings), [])
         self.content = hashlib.sha256(tokens.read_bytes()).hexdigest()
         self.settings = job.model_dump(mode="json")
         inputs = [Input(role="data", count=1, recipe=self.tokens, seeds=[""])]
         gaps = ["*validation_loss"]
-        told = order("runs", "runs", "train", self.settings, seeds="1", inputs=inputs, gaps=gaps)
+        told = order(
+            "runs", "training.loop", "train", self.settings, seeds="1", inputs=inputs, gaps=gaps
+        )
         self.arguments = [*told, str(self.output), str(tokens)]
 
     def under_way(self, seed: int) -> dict[str, Any]:
         """Provenance of a checkpoint of the file that it writes."""
-        made = made_by(f"{PACKAGE}.runs", self.settings, [seed], [(self.tokens, [])])
-        return made | {"program": f"{PACKAGE}.runs, under way", "data": [self.content]}
+        made = made_by(f"{PACKAGE}.training.loop", self.settings, [seed], [(self.tokens, [])])
+        return made | {"program": f"{PACKAGE}.training.loop, under way", "data": [self.content]}
 
     def run(self) -> Result:
         return CliRunner().invoke(main, self.arguments)
@@ -272,7 +281,7 @@ class Program:
 
     def written(self) -> Arrays:
         """What it wrote."""
-        made = recipe(f"{PACKAGE}.runs", digest(self.settings), [self.tokens.digest])
+        made = recipe(f"{PACKAGE}.training.loop", digest(self.settings), [self.tokens.digest])
         return read_arrays(self.output, made, [1])
 
 
@@ -331,7 +340,7 @@ def test_an_unusable_checkpoint_costs_time_alone(tmp_path: Path, left: str):
     assert program.run().exit_code == 0
     expected = program.output.read_bytes()
     program.output.unlink()
-    states = train(DROPPING, 2, random_words())
+    states = training_states(DROPPING, 2, random_words())
     next(states)
     write_arrays(program.checkpoint, next(states).arrays(), program.under_way(2))
     content = program.checkpoint.read_bytes()

@@ -10,19 +10,20 @@ from conftest import DEFAULTS
 
 from replication.plan.orders import Input, Order, Orders, Told
 from replication.run.program import main
-from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
-from transformer_dynamics.scan_and_snap_text.output_layer import BLOCK
-from transformer_dynamics.scan_and_snap_text.settings import (
+from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
+from transformer_dynamics.scan_and_snap_text.settings.metrics import WordSettings
+from transformer_dynamics.scan_and_snap_text.settings.training import (
     Evaluation,
     TextModel,
     TextTraining,
     TextTrainJob,
     TokenJob,
 )
-from transformer_dynamics.scan_and_snap_text.tokens import Corpus
-from transformer_dynamics.scan_and_snap_text.training import Arrays, Progress, train
+from transformer_dynamics.scan_and_snap_text.training.loop import training_states
+from transformer_dynamics.scan_and_snap_text.training.output_layer import BLOCK
+from transformer_dynamics.scan_and_snap_text.training.progress import Arrays, Progress
 
-MEASURES = DEFAULTS.section("scan_and_snap_text").measures
+MEASURES = DEFAULTS.section("scan_and_snap_text").metrics
 """Of the default settings."""
 PACKAGE = "transformer_dynamics.scan_and_snap_text"
 WORDS = BLOCK + 300
@@ -32,9 +33,9 @@ LENGTH = 7
 SMALL = TextModel(layers=2, width=12, hidden=8)
 
 
-def word_measures(**changes: int) -> WordMeasures:
+def word_measures(**changes: int) -> WordSettings:
     """Those of the default settings with other values of some keys."""
-    return WordMeasures.model_validate(MEASURES.words.model_dump() | changes)
+    return WordSettings.model_validate(MEASURES.words.model_dump() | changes)
 
 
 def text_job(model: TextModel = SMALL, rate: float = 2.0, **training: object) -> TextTrainJob:
@@ -59,7 +60,7 @@ def random_words() -> Corpus:
 
 def trained(job: TextTrainJob, seed: int = 1, progress: Progress | None = None) -> Progress:
     """The state after the last update."""
-    *_, last = train(job, seed, random_words(), progress)
+    *_, last = training_states(job, seed, random_words(), progress)
     return last
 
 
@@ -87,7 +88,7 @@ def order(stage: str, name: str, function: str, settings: object, **others: obje
 def tokenised(job: TokenJob, texts: list[Path], output: Path) -> Result:
     """Number the words of two texts."""
     sources = [Input(role="source", count=2)]
-    told = order("data", "tokenise", "sample", job.model_dump(), inputs=sources)
+    told = order("data", "data.corpus", "sample", job.model_dump(), inputs=sources)
     return CliRunner().invoke(main, [*told, str(output), *map(str, texts)])
 
 

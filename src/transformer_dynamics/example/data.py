@@ -12,7 +12,7 @@ from transformer_dynamics.example.settings import SampleJob
 
 
 def sample(job: SampleJob, seeds: list[int], sources: Sequence[Path]) -> dict[str, NDArray[Any]]:
-    """Inputs x ~ N(0, diag(variances)) and targets y = x_1 + ... + x_D + noise.
+    """Draw inputs x ~ N(0, diag(variances)) and targets y = x_1 + ... + x_D + noise.
 
     Args:
         job: the distribution.

@@ -1,4 +1,4 @@
-"""What each program is given."""
+"""Settings of each program."""
 
 from typing import Annotated
 
@@ -32,17 +32,17 @@ class TrainJob(Strict):
     """Gradient descent from zero."""
 
     problem: SampleJob
-    """What is learned."""
+    """Problem that is learned."""
     learning_rate: Positive
-    """eta."""
+    """Learning rate, eta."""
     updates: int = Field(ge=1)
     """Number of updates."""
 
 
-class MeasureJob(Strict):
+class MetricJob(Strict):
     """One table of all runs."""
 
     training: TrainJob
-    """What the runs were made by."""
+    """Training that made the runs."""
     metric: str
-    """Which table."""
+    """Name of the table."""

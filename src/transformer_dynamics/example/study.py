@@ -1,4 +1,4 @@
-"""The example: what is computed, and how."""
+"""The example: its settings and its jobs."""
 
 from random import Random
 from typing import Annotated, Any
@@ -7,10 +7,10 @@ from replication.base.strict import Strict
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
 from replication.study.seeds import SeedRange, batches, listed
-from transformer_dynamics.example.settings import MeasureJob, TrainJob
+from transformer_dynamics.example.settings import MetricJob, TrainJob
 
 METRICS = ("error", "half_life", "fingerprint")
-"""Named here, as no program reads this file: a new one computes nothing anew but itself."""
+"""Metrics of every experiment; no program reads this file, so a new one reruns no other."""
 
 
 class ExperimentSettings(Strict):
@@ -32,15 +32,17 @@ class Settings(StudySettings):
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The jobs of every experiment."""
+    """Return the jobs of every experiment."""
     size, made = computation.seeds_per_job, {}
     for name, found in settings.experiments.items():
         train, parts = found.training, batches(listed(found.seeds), size).items()
         made[name] = Experiment(
             data={f"{name}/{part}": Job("data", train.problem, seeds) for part, seeds in parts},
-            runs={part: Job("runs", train, seeds, (f"{name}/{part}",)) for part, seeds in parts},
+            runs={
+                part: Job("training", train, seeds, (f"{name}/{part}",)) for part, seeds in parts
+            },
             metrics={
-                metric: Job("measures", MeasureJob(training=train, metric=metric))
+                metric: Job("metrics", MetricJob(training=train, metric=metric))
                 for metric in METRICS
             },
         )
@@ -48,7 +50,7 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One of the seeds of every experiment."""
+    """Draw one of the seeds of every experiment."""
     seeds = {name: random.choice(listed(it.seeds)) for name, it in settings.experiments.items()}
     return {
         "experiments": {

@@ -1,13 +1,13 @@
-"""Training on text: corpora, experiments and figures, and the jobs that they are made of."""
+"""Training on text: its settings and its jobs."""
 
 import hashlib
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from replication.base.strict import Strict, unknown_key
+from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.study.contract import (
     AS_PUBLISHED,
@@ -20,16 +20,20 @@ from replication.study.contract import (
     Variant,
     check_titles,
 )
-from transformer_dynamics.scan_and_snap_text.experiments import (
-    TextExperiment,
-    TextMeasureJob,
-    TextMetric,
-)
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
 from transformer_dynamics.scan_and_snap_text.figures.wikitext_dynamics import WikitextDynamics
-from transformer_dynamics.scan_and_snap_text.measure_settings import Measures
-from transformer_dynamics.scan_and_snap_text.settings import Name, Sha256, TextTrainJob, TokenJob
+from transformer_dynamics.scan_and_snap_text.settings.experiments import (
+    CorpusFiles,
+    OtherReading,
+    TextExperiment,
+)
+from transformer_dynamics.scan_and_snap_text.settings.metrics import (
+    MetricSettings,
+    TextMetric,
+    TextMetricJob,
+)
+from transformer_dynamics.scan_and_snap_text.settings.training import TextTrainJob
 
 if TYPE_CHECKING:
     from typing import Self
@@ -38,53 +42,9 @@ if TYPE_CHECKING:
 
 FIGURES = "figures"
 MOST_NUMBERS = 10**9
-"""In one array: several GB, which is more than a job may take."""
+"""Largest number of entries of one array: several GB, which is more than a job may take."""
 MOST_POSITIONS = 10**12
-"""That one run is trained on; thousands of times what the paper's largest takes."""
-
-
-class TextFile(Strict):
-    """One split of a corpus."""
-
-    name: str = Field(pattern="^[^/]+$")
-    """Name of the file in `folder`."""
-    sha256: Sha256
-    """Digest of its content."""
-
-
-class CorpusFiles(Strict):
-    """A corpus of running text, words separated by spaces."""
-
-    folder: str | None = None
-    """Folder with the files; if left out, they are downloaded as `datasets.yaml` says."""
-    train: TextFile
-    """Training text."""
-    valid: TextFile
-    """Validation text."""
-
-    @property
-    def token_job(self) -> TokenJob:
-        """What numbers its words."""
-        return TokenJob(train=self.train.sha256, valid=self.valid.sha256)
-
-    def paths(self, name: str) -> tuple[str, ...]:
-        """Its training and its validation text.
-
-        Args:
-            name: of the corpus.
-        """
-        if self.folder is None:
-            return tuple(f"results/datasets/{name}/{split}.txt" for split in ("train", "valid"))
-        return tuple(str(Path(self.folder) / file.name) for file in (self.train, self.valid))
-
-
-class OtherReading(Strict):
-    """A variant of experiments."""
-
-    title: str
-    """Its name in figures."""
-    experiments: dict[Name, Name]
-    """Name of an experiment to that of the one which stands in for it."""
+"""Most positions that one run is trained on; thousands of times what the paper's largest takes."""
 
 
 class Settings(StudySettings):
@@ -94,8 +54,8 @@ class Settings(StudySettings):
     """The corpora by name."""
     experiments: dict[Name, TextExperiment]
     """The experiments by name."""
-    measures: Measures
-    """How attention is measured."""
+    metrics: MetricSettings
+    """Words and updates by which attention is measured."""
     figures: Annotated[dict[Name, Figure], FiguresOf(__package__, Sensitivity)]
     """The figures by name: `figures/<name>.pdf`."""
     variants: dict[Name, OtherReading]
@@ -192,14 +152,14 @@ def _check_size(where: str, experiment: TextExperiment) -> None:
 
 
 def experiments(settings: Settings, computation: "Computation") -> dict[str, Experiment]:
-    """The jobs of every experiment."""
+    """Return the jobs of every experiment."""
     return {
-        name: _experiment(settings, experiment, computation)
+        name: _experiment_jobs(settings, experiment, computation)
         for name, experiment in settings.experiments.items()
     }
 
 
-def _experiment(
+def _experiment_jobs(
     settings: Settings, experiment: TextExperiment, computation: "Computation"
 ) -> Experiment:
     files = {name: settings.corpora[name] for name in experiment.corpora}
@@ -216,24 +176,24 @@ def _experiment(
         )
         for run in experiment.runs
     }
-    measures = {
-        metric: TextMeasureJob(
+    metrics = {
+        metric: TextMetricJob(
             corpora=tokens,
             experiment=experiment,
             device=computation.device,
-            words=settings.measures.words if metric == "dynamics" else None,
+            words=settings.metrics.words if metric == "dynamics" else None,
             metric=metric,
         )
         for metric in get_args(TextMetric)
     }
     return Experiment(
         data={
-            name: Job("tokenise", tokens[name], reads=corpus.paths(name), memory=1000)
+            name: Job("data.corpus", tokens[name], reads=corpus.paths(name), memory=1000)
             for name, corpus in files.items()
         },
         runs={
             run.name: Job(
-                "runs",
+                "training.loop",
                 shared[run.variant],
                 (run.seed,),
                 (run.corpus,),
@@ -244,14 +204,14 @@ def _experiment(
             for run in experiment.runs
         },
         metrics={
-            metric: Job("measures", job, reads=tuple(files), memory=2500)
-            for metric, job in measures.items()
+            metric: Job("metrics.tables", job, reads=tuple(files), memory=2500)
+            for metric, job in metrics.items()
         },
     )
 
 
 def variants(settings: Settings) -> dict[str, Variant]:
-    """The experiments as they are, and every other reading."""
+    """Return the experiments as they are, and every other reading."""
     readings = {
         name: Variant(found.title, dict(found.experiments))
         for name, found in settings.variants.items()
@@ -260,7 +220,7 @@ def variants(settings: Settings) -> dict[str, Variant]:
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One seed of every experiment, and one learning rate; Figure 7 shows the seed that is left."""
+    """Draw one seed and one rate of every experiment; Figure 7 shows the seed that is left."""
     seeds = {
         name: random.choice(experiment.seeds) for name, experiment in settings.experiments.items()
     }
@@ -284,11 +244,11 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
-    """Three updates of narrow models on short texts of random words."""
+    """Return three updates of narrow models on short texts of random words."""
     corpus = {
         "folder": str(folder),
-        "train": _random_text(folder / "train.txt", lines=80),
-        "valid": _random_text(folder / "valid.txt", lines=16),
+        "train": _write_random_text(folder / "train.txt", lines=80),
+        "valid": _write_random_text(folder / "valid.txt", lines=16),
     }
     training = {"updates": 3, "epochs": None, "recorded": [0, 1, 2]}
     changes = {
@@ -306,8 +266,8 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     }
 
 
-def _random_text(path: Path, lines: int) -> dict[str, str]:
-    """Write words of which some are frequent; name and digest of the file."""
+def _write_random_text(path: Path, lines: int) -> dict[str, str]:
+    """Write words of which some are frequent, and return name and digest of the file."""
     random = Random(path.name)
     words = [f"w{min(int(random.paretovariate(0.5)), 150)}" for _ in range(50 * lines)]
     rows = (" ".join(words[start : start + 50]) for start in range(0, len(words), 50))
@@ -316,7 +276,7 @@ def _random_text(path: Path, lines: int) -> dict[str, str]:
 
 
 def datasets(settings: Settings) -> dict[str, Any]:
-    """Name and digest of the files of every corpus."""
+    """Return name and digest of the files of every corpus."""
     return {
         name: files.model_dump(mode="json", include={"train", "valid"})
         for name, files in settings.corpora.items()

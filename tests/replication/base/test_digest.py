@@ -108,12 +108,12 @@ def test_where_no_record_can_be_written_the_source_is_read(record, monkeypatch):
 
 
 def test_reach_follows_imports_through_modules():
-    training = reach(f"{EXAMPLE}.runs")
-    assert {f"{EXAMPLE}.runs", f"{EXAMPLE}.settings"} == training.modules.keys()
+    training = reach(f"{EXAMPLE}.training")
+    assert {f"{EXAMPLE}.training", f"{EXAMPLE}.settings"} == training.modules.keys()
     assert training.packages == ("numpy",)
     drawing = reach(f"{EXAMPLE}.figures.fig1")
     assert "replication.figures.style" in drawing.modules
-    assert f"{EXAMPLE}.runs" not in drawing.modules
+    assert f"{EXAMPLE}.training" not in drawing.modules
     assert {"matplotlib", "pandas"} <= set(drawing.packages)
 
 

@@ -484,7 +484,7 @@ def test_a_damaged_checksum_is_one_sentence(tmp_path):
     [
         (
             "results/example/metrics/printed/error.parquet",
-            "transformer_dynamics.example.measures.measure: the table of the metric error lacks the"
+            "transformer_dynamics.example.metrics.measure: the table of the metric error lacks the"
             " column(s) seed; it has entropy, name",
         ),
         (

@@ -185,7 +185,7 @@ def test_each_program_of_the_run_is_named_with_its_version(computed):
     """One module runs all jobs; what a job did is what its order names."""
     tools = entities(metadata(computed), "SoftwareApplication")
     study = "transformer_dynamics.example"
-    programs = {f"{study}.{name}" for name in ("data", "runs", "measures", "figures.fig1")}
+    programs = {f"{study}.{name}" for name in ("data", "training", "metrics", "figures.fig1")}
     named = {tool["name"]: tool["softwareVersion"] for tool in tools.values()}
     assert programs <= named.keys()
     assert all(len(named[program]) == 12 for program in programs)

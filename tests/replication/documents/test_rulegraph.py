@@ -16,8 +16,8 @@ def texts(path: str) -> list[str]:
 def test_rules_stand_in_the_order_of_the_flow_with_their_programs_and_jobs():
     assert texts("figures/example/fig1") == [
         *("data", "data.py", "1 job"),
-        *("runs", "runs.py", "1 job"),
-        *("metrics", "measures.py", "1 job"),
+        *("runs", "training.py", "1 job"),
+        *("metrics", "metrics.py", "1 job"),
         *("table", "figures/fig1.py", "1 job"),
         *("figure", "figures/fig1.py", "1 job"),
     ]

@@ -12,7 +12,7 @@ CHANGES = {
     "seeds": ("config.yaml", "{first: 1, count: 5}", "{first: 1, count: 4}", RERUNS),
     "training": ("config.yaml", "updates: 200", "updates: 150", TRAINS),
     "code of a metric": (
-        "measures.py", "return ", "return 1 and ", {"metrics": 1, "table": 1, "figure": 1},
+        "metrics.py", "return ", "return 1 and ", {"metrics": 1, "table": 1, "figure": 1},
     ),
     "code of a figure": (
         "figures/fig1.py", "xlabel=\"update\"", "xlabel=\"updates\"", {"table": 1, "figure": 1},

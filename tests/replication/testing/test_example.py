@@ -12,9 +12,9 @@ from replication.study.contract import Measured, Run, find_studies
 from replication.testing.conformance import Small
 from transformer_dynamics.example.claims.learning import last_over_first, over_twice_the_variance
 from transformer_dynamics.example.data import sample
-from transformer_dynamics.example.measures import measure
-from transformer_dynamics.example.runs import train
-from transformer_dynamics.example.settings import MeasureJob, SampleJob, TrainJob
+from transformer_dynamics.example.metrics import measure
+from transformer_dynamics.example.settings import MetricJob, SampleJob, TrainJob
+from transformer_dynamics.example.training import train
 
 PROBLEM = SampleJob(variances=[1.0, 0.25], samples=50, noise=0.1)
 TRAINING = TrainJob(problem=PROBLEM, learning_rate=0.1, updates=40)
@@ -72,7 +72,7 @@ def test_verdicts_follow_what_is_measured(computed, half_lives, expected):
 
 
 def test_too_short_training_is_answered():
-    job = MeasureJob(training=TRAINING.model_copy(update={"updates": 5}), metric="half_life")
+    job = MetricJob(training=TRAINING.model_copy(update={"updates": 5}), metric="half_life")
     data = sample(PROBLEM, [3], [])
     run = Run("3", [3], train(job.training, [3], [data], None))
     with pytest.raises(InputError, match="not half learned after 5 updates; do more"):

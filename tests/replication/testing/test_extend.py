@@ -107,7 +107,7 @@ def test_a_new_figure_is_two_files_and_a_new_claim_two(copy):
 
 
 def test_a_new_metric_is_two_files(copy):
-    edited = {f"{EXAMPLE}/study.py", f"{EXAMPLE}/measures.py"}
+    edited = {f"{EXAMPLE}/study.py", f"{EXAMPLE}/metrics.py"}
     assert copy.follow("A new metric") == edited
     table = pd.read_parquet(copy.folder / "results/example/metrics/replication/distance.parquet")
     assert list(table) == ["seed", "update", "distance"]

@@ -79,10 +79,15 @@ def test_a_name_with_another_meaning_is_refused(copy, name):
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("runs.py", "def train(", "def trian(", "runs.py: has no function train; it has trian"),
+        (
+            "training.py",
+            "def train(",
+            "def trian(",
+            "training.py: has no function train; it has trian",
+        ),
         ("figures/fig1.py", "def draw(", "def drwa(", "fig1.py: has no function draw; it has"),
         ("registry.yaml", "learning.last_over_first", "learning.last", "no function last; it has"),
-        ("runs.py", "def train(", "def train((", "runs.py, line 12: "),
+        ("training.py", "def train(", "def train((", "training.py, line 12: "),
         ("study.py", "import Random", "import Randon", "mypaper: cannot be imported: cannot"),
         (
             "config.yaml",

@@ -232,7 +232,7 @@ def test_what_fails_a_verification_is_printed_once(computed):
 
 
 def test_a_wrong_measure_fails_from_end_to_end(computed):
-    computed.edit(f"{SOURCE}/measures.py", "1 - weights.ravel()", "1 - weights.ravel() ** 2")
+    computed.edit(f"{SOURCE}/metrics.py", "1 - weights.ravel()", "1 - weights.ravel() ** 2")
     computed.run(f"results/{STUDY}/verdicts/C1.json")
     output = verify(computed, succeed=False)
     assert "results: verdict on C1: does not hold (" in output

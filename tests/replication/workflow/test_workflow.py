@@ -62,7 +62,7 @@ def edit(project: Template, path: str, old: str, new: str) -> None:
 def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
     """All at once."""
     for path, old, new in (
-        (f"{PACKAGE}/runs.py", "        residual = ", "        # a remark\n        residual = "),
+        (f"{PACKAGE}/training.py", "        residual", "        # a remark\n        residual"),
         (f"{PACKAGE}/study.py", '"half_life", ', '"half_life", "speed", '),
         (f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. "),
         (f"{ENGINE}/strict.py", "did you mean", "perhaps you mean"),
@@ -87,18 +87,18 @@ EDITS = {
         "example.data@",
     ),
     "training": (
-        f"{PACKAGE}/runs.py",
+        f"{PACKAGE}/training.py",
         "- job.learning_rate",
         "- 2 * job.learning_rate",
         TRAINS,
-        "example.runs@",
+        "example.training@",
     ),
     "metric": (
-        f"{PACKAGE}/measures.py",
+        f"{PACKAGE}/metrics.py",
         "1 - weights.ravel()",
         "2 - weights.ravel()",
         MEASURES,
-        "example.measures@",
+        "example.metrics@",
     ),
     "line of a figure": (
         f"{PACKAGE}/figures/fig1.py",
@@ -184,7 +184,8 @@ def test_an_edit_of_one_figure_reruns_no_other_whatever_its_time(finished_projec
 
 def test_what_was_made_anew_counts_whatever_its_time(finished_project: Template):
     runs = [f"{RUNS}/{seeds}.npz" for seeds in SEEDS]
-    edit(finished_project, f"{PACKAGE}/runs.py", "- job.learning_rate", "- 2 * job.learning_rate")
+    path, rate = f"{PACKAGE}/training.py", "job.learning_rate"
+    edit(finished_project, path, f"- {rate}", f"- 2 * {rate}")
     finished_project.run(*runs)
     make_old(*(finished_project.folder / path for path in runs))
     assert finished_project.planned(FIGURE2) == MEASURES

@@ -1,1 +1,1 @@
-"""What the claims of the registry are judged by."""
+"""Claims: functions that return the evidence by which a claim is judged."""

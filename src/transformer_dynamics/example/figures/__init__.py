@@ -1,1 +1,1 @@
-"""Settings, table and drawing of one figure per file."""
+"""Figures: settings, table and drawing of one figure per file."""

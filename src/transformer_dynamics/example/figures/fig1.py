@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.example.settings import MeasureJob
+from transformer_dynamics.example.settings import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,17 +19,17 @@ class Fig1(Figure):
     )  # fmt: skip
     published_columns: ClassVar[tuple[str, ...]] = ("variance", "update", "error_mean")
     drawing: Literal["fig1"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str
     """Name of the experiment that is drawn."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The errors of its runs."""
+        """Return the errors of its runs."""
         return [(self.experiment, "error")]
 
 
-def table(figure: Fig1, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Mean and standard deviation over seeds beside the theory, (1 - eta variance)^update."""
+def table(figure: Fig1, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return mean and deviation over seeds beside the theory, (1 - eta variance)^update."""
     errors = measured.table.groupby(["variance", "update"])["error"].agg(["mean", "std"])
     rows = errors.add_prefix("error_").reset_index()
     remaining = 1 - measured.job.training.learning_rate * rows["variance"]
@@ -37,7 +37,7 @@ def table(figure: Fig1, measured: Measured[MeasureJob]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig1, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
-    """One curve per direction with a band of one deviation; dashes: theory; circles: as printed."""
+    """Draw a curve and a band of one deviation per direction; dashes: theory; circles: print."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import curve_styles

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.example.settings import MeasureJob
+from transformer_dynamics.example.settings import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,17 +16,17 @@ class Fig2(Figure):
     title: ClassVar[str] = "Example, Figure 2: half-life of the error"
     columns: ClassVar[tuple[str, ...]] = ("seed", "variance", "half_life", "theory")
     drawing: Literal["fig2"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str
     """Name of the experiment that is drawn."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The half-lives of its runs."""
+        """Return the half-lives of its runs."""
         return [(self.experiment, "half_life")]
 
 
-def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Half-life of every seed beside the theory, ln 2 / -ln(1 - eta variance).
+def table(figure: Fig2, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return the half-life of every seed beside the theory, ln 2 / -ln(1 - eta variance).
 
     In this order however the seeds were cut into jobs.
     """
@@ -38,7 +38,7 @@ def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One point per seed and direction; dashes: theory."""
+    """Draw one point per seed and direction; dashes: theory."""
     import matplotlib.pyplot as plt
 
     drawing, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")

@@ -13,14 +13,12 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY
-from transformer_dynamics.scan_and_snap.metrics import attention
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
-from transformer_dynamics.scan_and_snap.theory.attention import (
+from transformer_dynamics.scan_and_snap.claims.examples import ONE_QUERY
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
+from transformer_dynamics.scan_and_snap.theory.attention import attention_weights
+from transformer_dynamics.scan_and_snap.theory.attention_flow import (
     AttentionFlow,
     attention_flow,
     growth_bounds,
@@ -29,8 +27,11 @@ from transformer_dynamics.scan_and_snap.theory.attention import (
 )
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
 from transformer_dynamics.scan_and_snap.theory.population import PopulationFlow, population_flow
-
-Floats = NDArray[np.float64]
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
+    Floats,
+    SequenceClasses,
+    sequence_classes,
+)
 
 VOCABULARY_SIZE = 1000
 """M of the data models within the assumptions; most tokens of it do not occur."""
@@ -89,49 +90,49 @@ class Flow(NamedTuple):
 @evidence
 def drive() -> Cases:
     """Smallest xi_n(t) for t > 0 over the largest (Theorem 1a)."""
-    for name, flow in within(BOTH):
+    for name, flow in flows_within(BOTH):
         yield name, _smallest_drive(flow)
 
 
 @evidence
 def distinct_tokens() -> Cases:
     """Smallest zdot_ml of a distinct token over the largest |zdot_ml|, Eq. 10 (Theorem 2a)."""
-    for name, flow in within([EQUATION_10]):
+    for name, flow in flows_within([EQUATION_10]):
         yield name, _smallest_rise(flow)
 
 
 @evidence
 def distinct_tokens_of_population() -> Cases:
     """Smallest zdot_ml of a distinct token over the largest |zdot_ml|, population flow."""
-    for name, flow in within([POPULATION]):
+    for name, flow in flows_within([POPULATION]):
         yield name, _smallest_rise(flow)
 
 
 @evidence
 def single_common_token() -> Cases:
     """Largest zdot_ml of the common token over the largest |zdot_ml|, Eq. 10 (Theorem 2b)."""
-    for name, flow in within([EQUATION_10], [SINGLE]):
+    for name, flow in flows_within([EQUATION_10], [SINGLE]):
         yield name, _largest_common_rise(flow)
 
 
 @evidence
 def single_common_token_of_population() -> Cases:
     """Largest zdot_ml of the common token over the largest |zdot_ml|, population flow."""
-    for name, flow in within([POPULATION], [SINGLE]):
+    for name, flow in flows_within([POPULATION], [SINGLE]):
         yield name, _largest_common_rise(flow)
 
 
 @evidence
 def common_tokens() -> Cases:
     """Largest zdot_ml of a common token over the largest |zdot_ml|, Eq. 10 (Corollary 2)."""
-    for name, flow in within([EQUATION_10], [SEVERAL]):
+    for name, flow in flows_within([EQUATION_10], [SEVERAL]):
         yield name, _largest_common_rise(flow)
 
 
 @evidence
 def common_tokens_of_population() -> Cases:
     """Largest zdot_ml of a common token over the largest |zdot_ml|, population flow."""
-    for name, flow in within([POPULATION], [SEVERAL]):
+    for name, flow in flows_within([POPULATION], [SEVERAL]):
         yield name, _largest_common_rise(flow)
 
 
@@ -141,14 +142,14 @@ def signs_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
 
     Each over its largest absolute value, where Assumption 2 fails and Y is hardly faster than Z.
     """
-    for name, flow in _elsewhere(mixtures, (*ELSEWHERE, SYN_SMALL, SYN_MEDIUM)):
+    for name, flow in _flows_elsewhere(mixtures, (*ELSEWHERE, SYN_SMALL, SYN_MEDIUM)):
         yield name, min(_smallest_drive(flow), _smallest_rise(flow), -_largest_common_rise(flow))
 
 
 @evidence
 def gain_identity() -> Cases:
     """Largest |r(t)/(r(0) chi(t)) - 1| of a pair of distinct tokens, Eq. 10 (Theorem 3)."""
-    for name, flow in within([EQUATION_10]):
+    for name, flow in flows_within([EQUATION_10]):
         gain, growth = _gain_and_growth(flow)
         yield name, np.abs(gain / growth - 1).max()
 
@@ -156,20 +157,20 @@ def gain_identity() -> Cases:
 @evidence
 def deviation_of_the_gain_of_population() -> Cases:
     """Distance of (r(t)/r(0) - 1)/(chi(t) - 1) from 1, at a fast Y over that at a slower one."""
-    yield from _with_a_faster_decoder(lambda flow: abs(_gain_over_growth(flow) - 1))
+    yield from _faster_decoder_ratios(lambda flow: abs(_gain_over_growth(flow) - 1))
 
 
 @evidence
 def gain_over_growth_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
     """(r(t)/r(0) - 1)/(chi(t) - 1) furthest from 1, population flow, slow Y or the paper's data."""
-    for name, flow in _without_one_assumption(mixtures):
+    for name, flow in _flows_without_one_assumption(mixtures):
         yield name, _gain_over_growth(flow)
 
 
 @evidence
 def dominant_token() -> Cases:
     """Smallest increment of z_ml0 and f_nl0 over the largest, Eq. 10 (Theorem 3)."""
-    for name, flow in within([EQUATION_10]):
+    for name, flow in flows_within([EQUATION_10]):
         for quantity, value in _smallest_increments(flow):
             yield f"{name}: {quantity}", value
 
@@ -177,7 +178,7 @@ def dominant_token() -> Cases:
 @evidence
 def dominant_token_of_population() -> Cases:
     """Smallest increment of z_ml0 and f_nl0 over the largest, population flow."""
-    for name, flow in within([POPULATION]):
+    for name, flow in flows_within([POPULATION]):
         for quantity, value in _smallest_increments(flow):
             yield f"{name}: {quantity}", value
 
@@ -185,7 +186,7 @@ def dominant_token_of_population() -> Cases:
 @evidence
 def growth_between_bounds() -> Cases:
     """Place of ln chi_l0 between the bounds (12), 0 at the lower, 1 at the upper, Eq. 10."""
-    for name, flow in within([EQUATION_10]):
+    for name, flow in flows_within([EQUATION_10]):
         place = _place_between_bounds(flow)
         yield f"{name}: lowest", place.min()
         yield f"{name}: highest", place.max()
@@ -193,15 +194,15 @@ def growth_between_bounds() -> Cases:
 
 @evidence
 def growth_outside_bounds_of_population() -> Cases:
-    """How far ln chi_l0 is outside the bounds (12), at a fast Y over that at a slower one."""
-    yield from _with_a_faster_decoder(lambda flow: abs(_furthest_out(flow) - 0.5) - 0.5)
+    """Distance of ln chi_l0 beyond the bounds (12), at a fast Y over that at a slower one."""
+    yield from _faster_decoder_ratios(lambda flow: abs(_furthest_place(flow) - 0.5) - 0.5)
 
 
 @evidence
 def growth_between_bounds_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
     """Place of ln chi_l0 between the bounds (12), slow Y or the paper's data, population flow."""
-    for name, flow in _without_one_assumption(mixtures):
-        yield name, _furthest_out(flow)
+    for name, flow in _flows_without_one_assumption(mixtures):
+        yield name, _furthest_place(flow)
 
 
 @evidence
@@ -210,14 +211,14 @@ def overtaking_order() -> Cases:
 
     It keeps (c_l/c_l0)(t) over (c_l/c_l0)(0), and loses what this is below 1 (Section 5).
     """
-    for name, flow in within(BOTH):
+    for name, flow in flows_within(BOTH):
         yield name, _smallest_advantage(flow)
 
 
 @evidence
 def common_mass() -> Cases:
     """Largest increment of the common tokens' part of c_n over the largest |increment|."""
-    for name, flow in within(BOTH):
+    for name, flow in flows_within(BOTH):
         yield name, _largest_rise_of_common_mass(flow)
 
 
@@ -228,7 +229,7 @@ def scanning_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
     Of the increments of z_ml0 and f_nl0, of the decrements of the common tokens' part of c_n, and
     of what a distinct token keeps beyond the next rarer one.
     """
-    for name, flow in _elsewhere(mixtures, (*ELSEWHERE, SYN_SMALL, SYN_MEDIUM)):
+    for name, flow in _flows_elsewhere(mixtures, (*ELSEWHERE, SYN_SMALL, SYN_MEDIUM)):
         margins = [float(value) for _, value in _smallest_increments(flow)]
         margins += [-_largest_rise_of_common_mass(flow), _smallest_advantage(flow)]
         yield name, min(margins)
@@ -237,7 +238,7 @@ def scanning_elsewhere(mixtures: dict[str, Mixture]) -> Cases:
 @evidence
 def moved_attention() -> Cases:
     """Largest total variation distance of c_n from its start within 1,000 t_0, population flow."""
-    for name, flow in within([POPULATION], ratios=(*SLOW, FAST[0])):
+    for name, flow in flows_within([POPULATION], ratios=(*SLOW, FAST[0])):
         yield name, np.abs(flow.shares - flow.shares[0]).sum(axis=-1).max() / 2
 
 
@@ -251,14 +252,14 @@ def initial_logits_as_prior() -> Cases:
     for position, name in enumerate(("rarest", "middle")):
         start = start_ahead(classes, position)
         for kind in BOTH:
-            end = _solve(classes, FAST[0], kind, SINCE_START[-1:], start).attention_logits[0]
-            c = _on_distinct(classes, attention(classes, np.array([start, end])))
+            end = _solve_flow(classes, FAST[0], kind, SINCE_START[-1:], start).attention_logits[0]
+            c = _distinct_shares(classes, attention_weights(classes, np.array([start, end])))
             lead = c[..., [position]] / np.delete(c, position, axis=-1)
             yield f"{name} token ahead, {kind}", (lead[1] / lead[0]).min()
 
 
 def start_ahead(classes: SequenceClasses, position: int) -> Floats:
-    """[L, M] Z(0) that lifts a distinct token of every class, the rarest is 0, above all others."""
+    """Return Z(0) [L, M] that lifts a distinct token of every class, the rarest is 0, above all."""
     z = np.zeros((len(classes.query_tokens), classes.vocabulary_size))
     own = classes.support[classes.distinct].reshape(len(classes.support), -1)
     z[classes.query, own[:, position]] = np.log(4)
@@ -266,14 +267,14 @@ def start_ahead(classes: SequenceClasses, position: int) -> Floats:
 
 
 def classes_within(name: str) -> SequenceClasses:
-    """The classes of a data model that satisfies Assumption 2."""
+    """Return the classes of a data model that satisfies Assumption 2."""
     return _classes(WITHIN[name].model_dump_json(), VOCABULARY_SIZE)
 
 
-def within(
+def flows_within(
     kinds: Iterable[Kind], names: Iterable[str] = WITHIN, ratios: Iterable[float] = FAST
 ) -> Iterator[tuple[str, Flow]]:
-    """Flows on the data models that satisfy Assumption 2, by name."""
+    """Yield flows on the data models that satisfy Assumption 2, by name."""
     for name in names:
         for kind in kinds:
             for ratio in ratios:
@@ -284,23 +285,25 @@ def within(
                 )
 
 
-def _with_a_faster_decoder(deviation: Callable[[Flow], float]) -> Cases:
-    """A deviation from the theory at the largest ratio over that at the smaller one, `FAST`.
+def _faster_decoder_ratios(deviation: Callable[[Flow], float]) -> Cases:
+    """Yield a deviation from the theory at the largest ratio over that at the smaller one, `FAST`.
 
     Along the population flow; 0 where there is none at either, and all of it is left where it
     appears at the larger ratio only.
     """
     slow, fast = FAST
     for name in WITHIN:
-        before, after = (max(0.0, deviation(flow)) for _, flow in within([POPULATION], [name]))
+        before, after = (
+            max(0.0, deviation(flow)) for _, flow in flows_within([POPULATION], [name])
+        )
         left = after / before if before else float(after > 0)
         yield f"{name}, eta_Y/eta_Z from {slow:g} to {fast:g}", left
 
 
-def _elsewhere(
+def _flows_elsewhere(
     mixtures: dict[str, Mixture], names: Iterable[str], ratios: Iterable[float] = SLOW
 ) -> Iterator[tuple[str, Flow]]:
-    """Population flows on data models that violate Assumption 2, by name."""
+    """Yield population flows on data models that violate Assumption 2, by name."""
     known = {
         **ELSEWHERE,
         SYN_SMALL: mixtures["syn_small"],
@@ -313,37 +316,35 @@ def _elsewhere(
             yield f"{name}, eta_Y/eta_Z {ratio:g}", flow
 
 
-def _without_one_assumption(mixtures: dict[str, Mixture]) -> Iterator[tuple[str, Flow]]:
-    """Population flows with a slow Y, and on the paper's own data, by name."""
-    yield from within([POPULATION], ratios=SLOW)
-    yield from _elsewhere(mixtures, (SYN_SMALL, SYN_MEDIUM), (*SLOW, FAST[0]))
+def _flows_without_one_assumption(mixtures: dict[str, Mixture]) -> Iterator[tuple[str, Flow]]:
+    """Yield population flows with a slow Y, and on the paper's own data, by name."""
+    yield from flows_within([POPULATION], ratios=SLOW)
+    yield from _flows_elsewhere(mixtures, (SYN_SMALL, SYN_MEDIUM), (*SLOW, FAST[0]))
 
 
 @cache
 def _flow(mixture: str, vocabulary_size: int, ratio: float, kind: Kind) -> Flow:
     classes = _classes(mixture, vocabulary_size)
-    found = _solve(classes, ratio, kind, SINCE_START)
-    rows = found.attention_logits[:, classes.query]
-    index = np.broadcast_to(classes.support, (len(rows), *classes.support.shape))
-    z = np.take_along_axis(rows, index, axis=2)
-    shares = attention(classes, found.attention_logits)
+    found = _solve_flow(classes, ratio, kind, SINCE_START)
+    z = classes.support_logits(found.attention_logits)
+    shares = attention_weights(classes, found.attention_logits)
     return Flow(classes, z, shares, found.drive, found.exponents)
 
 
 def _classes(mixture: str, vocabulary_size: int) -> SequenceClasses:
-    """The classes of a mixture, given as JSON, in a vocabulary with tokens that do not occur."""
+    """Return classes of a mixture, given as JSON, in a vocabulary with tokens that do not occur."""
     classes = sequence_classes(Mixture.model_validate_json(mixture))
     return replace(classes, vocabulary_size=vocabulary_size)
 
 
-def _solve(
+def _solve_flow(
     classes: SequenceClasses,
     ratio: float,
     kind: Kind,
     since_start: Floats,
     start: Floats | None = None,
 ) -> AttentionFlow | PopulationFlow:
-    """From Z(0), at times in units of t_0."""
+    """Solve a flow from Z(0), at times in units of t_0."""
     times = since_start * snapping_start(ETA_Y, classes.vocabulary_size, len(classes.support))
     solve = attention_flow if kind == EQUATION_10 else population_flow
     return solve(classes, ETA_Y, ETA_Y / ratio, times, start=start)
@@ -355,7 +356,7 @@ def _smallest_drive(flow: Flow) -> float:
 
 
 def _rates(flow: Flow) -> Floats:
-    """[T-1, K, S] increments of z_ml over the largest |increment| in the same interval."""
+    """Return [T-1, K, S] increments of z_ml over the largest |increment| in the same interval."""
     moves = np.diff(flow.logits, axis=0)
     return np.asarray(moves / np.abs(moves).max(axis=(1, 2), keepdims=True))
 
@@ -369,7 +370,7 @@ def _largest_common_rise(flow: Flow) -> float:
 
 
 def _gain_and_growth(flow: Flow) -> tuple[Floats, Floats]:
-    """[T-1, pairs] r(t)/r(0) and chi(t) of all pairs of distinct tokens of the first class."""
+    """Return r(t)/r(0) and chi(t) [T-1, pairs] of pairs of distinct tokens of the first class."""
     c, z = flow.shares[:, 0], flow.logits[:, 0]
     pairs = combinations(np.flatnonzero(flow.classes.distinct[0]), 2)
     low, high = np.array([*pairs]).T
@@ -379,45 +380,45 @@ def _gain_and_growth(flow: Flow) -> tuple[Floats, Floats]:
 
 def _gain_over_growth(flow: Flow) -> float:
     gain, growth = _gain_and_growth(flow)
-    return _furthest((gain - 1) / (growth - 1), 1)
+    return _furthest_value((gain - 1) / (growth - 1), 1)
 
 
-def _furthest(values: Floats, place: float) -> float:
+def _furthest_value(values: Floats, place: float) -> float:
     return float(values.ravel()[np.abs(values - place).argmax()])
 
 
-def _dominant(flow: Flow) -> tuple[Floats, Floats]:
-    """[T] z_ml0 and f_nl0 of the first class's most frequent distinct token."""
+def _dominant_token_path(flow: Flow) -> tuple[Floats, Floats]:
+    """Return [T] z_ml0 and f_nl0 of the first class's most frequent distinct token."""
     f = flow.shares[:, 0] / np.linalg.norm(flow.shares[:, 0], axis=-1, keepdims=True)
     return flow.logits[:, 0, -1], f[:, -1]
 
 
 def _smallest_increments(flow: Flow) -> Cases:
-    """Of z_ml0 and of f_nl0, over the largest."""
-    for quantity, values in zip("zf", _dominant(flow), strict=True):
+    """Return the smallest increment of z_ml0 and of f_nl0, over the largest."""
+    for quantity, values in zip("zf", _dominant_token_path(flow), strict=True):
         steps = np.diff(values)
         yield quantity, steps.min() / np.abs(steps).max()
 
 
 def _place_between_bounds(flow: Flow) -> Floats:
-    """[T-1] (ln chi_l0 - ln lower)/(ln upper - ln lower) for t > 0."""
-    z, f = _dominant(flow)
+    """Return [T-1] (ln chi_l0 - ln lower)/(ln upper - ln lower) for t > 0."""
+    z, f = _dominant_token_path(flow)
     lower, upper = (np.log(bound[1:]) for bound in growth_bounds(flow.exponents[:, 0], f[0]))
     return np.asarray((2 * z[1:] - lower) / (upper - lower))
 
 
-def _furthest_out(flow: Flow) -> float:
-    return _furthest(_place_between_bounds(flow), 0.5)
+def _furthest_place(flow: Flow) -> float:
+    return _furthest_value(_place_between_bounds(flow), 0.5)
 
 
-def _on_distinct(classes: SequenceClasses, shares: Floats) -> Floats:
-    """[T, K, S_d] c_n on the distinct tokens, the rarest first."""
+def _distinct_shares(classes: SequenceClasses, shares: Floats) -> Floats:
+    """Return [T, K, S_d] c_n on the distinct tokens, the rarest first."""
     return np.asarray(shares[:, classes.distinct].reshape(len(shares), len(classes.support), -1))
 
 
 def _smallest_advantage(flow: Flow) -> float:
-    """Least that a distinct token keeps beyond the next rarer one, over the largest loss so far."""
-    c = _on_distinct(flow.classes, flow.shares)
+    """Return the least that a distinct token keeps beyond the next rarer one, over the loss."""
+    c = _distinct_shares(flow.classes, flow.shares)
     share = c / c[..., -1:]
     kept = share[1:] / share[0]
     loss = 1 - kept.min(axis=-1, keepdims=True)

@@ -1,29 +1,29 @@
-"""How the classes are coupled: the decoder of Theorem 5, the gradient of Theorem 1, Lemma 4."""
+"""Coupling of the classes: the decoder of Theorem 5, the gradient of Theorem 1, Lemma 4."""
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY, OVERLAPPING, deviation
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.claims.examples import ONE_QUERY, OVERLAPPING, deviation
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
-from transformer_dynamics.scan_and_snap.theory.attention import lemma4_rate
+from transformer_dynamics.scan_and_snap.theory.attention_flow import lemma4_rate
 from transformer_dynamics.scan_and_snap.theory.coupling import (
-    back_propagated,
-    combine,
+    combine_features,
     correlations,
     drive,
     e_prime,
     example_features,
+    feature_gradient,
     features,
     theorem1_coefficients,
     theorem5_decoder,
 )
-from transformer_dynamics.scan_and_snap.theory.decoder import h_steps, prediction_error
-from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
-from transformer_dynamics.scan_and_snap.theory.predictions import q1
-from transformer_dynamics.scan_and_snap.theory.updates import simulate
+from transformer_dynamics.scan_and_snap.theory.decoder import h_steps, prediction_error, q1
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.theory.updates import frozen_flow, simulate_updates
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def modification() -> Cases:
         e = similar_correlations(num_classes, rho)
         change = np.sqrt(np.diagonal(e @ e_prime(e)).max())  # |F E' e_n|^2 = (E' (I+E) E')_nn
         largest = assumption_2(e, size).largest
-        yield f"lambda_1 = {largest:.3g}, {_name(num_classes, size)}", change / largest
+        yield f"lambda_1 = {largest:.3g}, {_sizes(num_classes, size)}", change / largest
 
 
 @evidence
@@ -48,7 +48,7 @@ def decoder() -> Cases:
     for num_classes, size in OVERLAPPING:
         f = example_features(size, num_classes)
         expected = theorem5_decoder(f, h_steps(ETA_Y, size, PASSES)[-1])
-        yield _name(num_classes, size), deviation(_modified_decoder(f), expected)
+        yield _sizes(num_classes, size), deviation(_modified_decoder(f), expected)
 
 
 @evidence
@@ -61,9 +61,9 @@ def back_propagated_gradient() -> Cases:
         f = example_features(size, num_classes)
         h = h_steps(ETA_Y, size, PASSES)[-1]
         gamma = float((size - 1) * h * prediction_error(h, size))
-        form = combine(f, theorem1_coefficients(correlations(f), size), gamma)
-        found = back_propagated(_modified_decoder(f), f)
-        yield _name(num_classes, size), deviation(form, found)
+        form = combine_features(f, theorem1_coefficients(correlations(f), size), gamma)
+        found = feature_gradient(_modified_decoder(f), f)
+        yield _sizes(num_classes, size), deviation(form, found)
 
 
 @evidence
@@ -74,21 +74,14 @@ def small_corrections() -> Cases:
         exact, prime, own = theorem1_coefficients(e, size), e_prime(e), q1(size)
         iota = np.abs(exact.iota - own * (1 - np.diagonal(prime))).max()
         beta = np.abs(exact.beta - own * prime)[~np.eye(num_classes, dtype=bool)].max()
-        yield f"{_name(num_classes, size)}: iota", size / 3 * iota
-        yield f"{_name(num_classes, size)}: beta", size / 3 * beta
+        yield f"{_sizes(num_classes, size)}: iota", size / 3 * iota
+        yield f"{_sizes(num_classes, size)}: beta", size / 3 * beta
 
 
 @evidence
 def diagonal_of_e_prime() -> Cases:
     """Largest E'_nn over the largest |E'_nn'| (Lemma 16)."""
-    cases = {
-        _name(num_classes, size): similar_correlations(num_classes, rho)
-        for num_classes, size, rho in ALLOWED
-    }
-    for num_classes, size in OVERLAPPING:
-        e = correlations(example_features(size, num_classes))
-        cases[f"{_name(num_classes, size)}, unequal"] = e
-    for name, e in cases.items():
+    for name, e, _ in _all_correlations():
         prime = e_prime(e)
         yield name, np.diagonal(prime).max() / np.abs(prime).max()
 
@@ -100,7 +93,7 @@ def small_correlations() -> Cases:
         e = similar_correlations(num_classes, rho)
         largest = assumption_2(e, size).largest
         gap = np.abs(e_prime(e) - e).max()
-        yield _name(num_classes, size), gap * (1 - largest) / largest**2
+        yield _sizes(num_classes, size), gap * (1 - largest) / largest**2
 
 
 @evidence
@@ -109,20 +102,13 @@ def drive_of_theorem_1() -> Cases:
     for num_classes, size, rho in ALLOWED:
         e = similar_correlations(num_classes, rho)
         xi = drive(e, theorem1_coefficients(e, size))
-        yield _name(num_classes, size), (xi / -np.diagonal(e_prime(e))).min()
+        yield _sizes(num_classes, size), (xi / -np.diagonal(e_prime(e))).min()
 
 
 @evidence
 def drive_under_original_update() -> Cases:
     """Smallest xi_n over the largest of all classes, for 0 < eta_Y t/K <= 100, under (7)."""
-    cases = {
-        _name(num_classes, size): (similar_correlations(num_classes, rho), size)
-        for num_classes, size, rho in ALLOWED
-    }
-    for num_classes, size in OVERLAPPING:
-        e = correlations(example_features(size, num_classes))
-        cases[f"{_name(num_classes, size)}, unequal"] = e, size
-    for name, (e, size) in cases.items():
+    for name, e, size in _all_correlations():
         times = len(e) * np.geomspace(0.01, 100, 60)
         xi = frozen_flow(e, size, 1.0, times, modified=False)
         yield name, (xi / xi.max(axis=1, keepdims=True)).min()
@@ -143,7 +129,7 @@ def attention_rate(mixtures: dict[str, Mixture]) -> Cases:
         size, h = classes.vocabulary_size, 0.02
         z = np.random.default_rng(0).normal(size=(len(classes.query_tokens), size))
         f = features(classes, z)
-        g = back_propagated(theorem5_decoder(f, h, classes.next_tokens), f, classes.next_tokens)
+        g = feature_gradient(theorem5_decoder(f, h, classes.next_tokens), f, classes.next_tokens)
         slope = np.zeros_like(z)
         np.add.at(slope, classes.query, (f * (g - f * (f * g).sum(axis=0))).T)
         gamma = float((size - 1) * h * prediction_error(h, size))
@@ -152,19 +138,28 @@ def attention_rate(mixtures: dict[str, Mixture]) -> Cases:
 
 
 def _modified_decoder(feature_columns: Floats) -> Floats:
-    """[M, M] Y after K x PASSES updates by (26), class after class."""
+    """Return [M, M] Y after K x PASSES updates by (26), class after class."""
     size, num_classes = feature_columns.shape
     order = np.arange(PASSES * num_classes) % num_classes
-    run = simulate(correlations(feature_columns), size, ETA_Y, order, modified=True)
+    run = simulate_updates(correlations(feature_columns), size, ETA_Y, order, modified=True)
     return np.asarray(feature_columns @ run[-1])
 
 
 def similar_correlations(num_classes: int, rho: float) -> Floats:
-    """[K, K] E with entries within a tenth of rho."""
+    """Return [K, K] E with entries within a tenth of rho."""
     e = np.triu(rho * np.random.default_rng(0).uniform(0.9, 1.1, (num_classes, num_classes)), 1)
     e += e.T
     return np.asarray(e)
 
 
-def _name(num_classes: int, size: int) -> str:
+def _all_correlations() -> Iterator[tuple[str, Floats, int]]:
+    """Yield name, E and M for which Assumption 2 holds, and others of unequal classes."""
+    for num_classes, size, rho in ALLOWED:
+        yield _sizes(num_classes, size), similar_correlations(num_classes, rho), size
+    for num_classes, size in OVERLAPPING:
+        e = correlations(example_features(size, num_classes))
+        yield f"{_sizes(num_classes, size)}, unequal", e, size
+
+
+def _sizes(num_classes: int, size: int) -> str:
     return f"K = {num_classes}, M = {size}"

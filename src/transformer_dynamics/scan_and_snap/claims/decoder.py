@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING, deviation
+from transformer_dynamics.scan_and_snap.claims.examples import OVERLAPPING, deviation
 from transformer_dynamics.scan_and_snap.theory.coupling import correlations, example_features
 from transformer_dynamics.scan_and_snap.theory.decoder import (
     gamma,
@@ -16,18 +16,16 @@ from transformer_dynamics.scan_and_snap.theory.decoder import (
     h_continuous,
     h_steps,
     h_time,
+    lemma5_logits,
+    lemma5_prediction,
     omega_1,
     prediction_error,
+    q1,
     scanning_end,
     snapping_start,
 )
 from transformer_dynamics.scan_and_snap.theory.integration import integrate
-from transformer_dynamics.scan_and_snap.theory.predictions import (
-    lemma5_logits,
-    lemma5_prediction,
-    q1,
-)
-from transformer_dynamics.scan_and_snap.theory.updates import logits, simulate
+from transformer_dynamics.scan_and_snap.theory.updates import logits, simulate_updates
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +46,7 @@ def decoupling() -> Cases:
     for num_classes, size in OVERLAPPING:
         e = correlations(example_features(size, num_classes))
         order = np.random.default_rng(0).integers(num_classes, size=400)
-        run = simulate(e, size, ETA_Y, order, modified=True)
+        run = simulate_updates(e, size, ETA_Y, order, modified=True)
         h = h_steps(ETA_Y, size, 400)[np.bincount(order, minlength=num_classes)]
         expected = np.array([lemma5_logits(h[n], size, n) for n in range(num_classes)])
         yield f"K = {num_classes}, M = {size}", deviation(logits(run[-1:], e)[0], expected)
@@ -58,7 +56,7 @@ def decoupling() -> Cases:
 def one_class() -> Cases:
     """Largest relative deviation of the simulated w_n and alpha_n from (31) and (32), one class."""
     for size, eta_y in ((4, 0.3), (100, 0.3), (100, 2.0), (1000, 1.0)):
-        run = simulate([[0.0]], size, eta_y, np.zeros(200, np.int64), modified=True)
+        run = simulate_updates([[0.0]], size, eta_y, np.zeros(200, np.int64), modified=True)
         found, h = logits(run, [[0.0]])[:, 0], h_steps(eta_y, size, 200)
         name = f"M = {size}, eta_Y = {eta_y:g}"
         yield f"{name}: w_n", deviation(found, lemma5_logits(h, size, 0))
@@ -129,28 +127,28 @@ def crossing() -> Cases:
 @evidence
 def early_gamma() -> Cases:
     """Gamma(t) over eta_Y t/K for t <= t_0' (Lemma 9)."""
-    for size, seen, gamma_t, _ in _around(*UNTIL_SCANNING_END):
+    for size, seen, gamma_t, _ in _curves_around(*UNTIL_SCANNING_END):
         yield from _extremes(size, gamma_t / seen)
 
 
 @evidence
 def early_h() -> Cases:
     """h(t/K) over eta_Y t/(M K) for t <= t_0' (Lemma 9)."""
-    for size, seen, _, h in _around(*UNTIL_SCANNING_END):
+    for size, seen, _, h in _curves_around(*UNTIL_SCANNING_END):
         yield from _extremes(size, size * h / seen)
 
 
 @evidence
 def late_gamma() -> Cases:
     """Gamma(t) over K ln(M eta_Y t/K)/(eta_Y t) for t_0 <= t <= 10^5 t_0 (Lemma 9)."""
-    for size, seen, gamma_t, _ in _around(*FROM_SNAPPING_START):
+    for size, seen, gamma_t, _ in _curves_around(*FROM_SNAPPING_START):
         yield from _extremes(size, gamma_t * seen / np.log(size * seen))
 
 
 @evidence
 def late_h() -> Cases:
     """h(t/K) over ln(M eta_Y t/K)/M for t_0 <= t <= 10^5 t_0 (Lemma 9)."""
-    for size, seen, _, h in _around(*FROM_SNAPPING_START):
+    for size, seen, _, h in _curves_around(*FROM_SNAPPING_START):
         yield from _extremes(size, size * h / np.log(size * seen))
 
 
@@ -174,27 +172,27 @@ def updates_to_error() -> Cases:
 
 
 def least_shift(eta_y: float, size: int, steps: int) -> Floats:
-    """[steps + 1] the c of every s <= steps with h(s + c) = h*(s)."""
+    """Return [steps + 1] the c of every s <= steps with h(s + c) = h*(s)."""
     return h_time(eta_y, size, h_steps(eta_y, size, steps)) - np.arange(steps + 1)
 
 
 def _slope_of_mh(size: int, eta_y: float, _time: float, mh: Floats) -> Floats:
-    """Time derivative of M h (44)."""
+    """Return the time derivative of M h (44)."""
     return np.asarray(size * eta_y / (size - 1 + np.exp(mh)))
 
 
 def _figure_8_gaps() -> Iterator[tuple[str, Floats]]:
-    """Name and M (h* - h)/eta_Y of each curve of Figure 8, for s up to 1000/eta_Y."""
+    """Yield name and M (h* - h)/eta_Y of each curve of Figure 8, for s up to 1000/eta_Y."""
     for size, eta_y in FIGURE_8:
         s = np.arange(int(1000 / eta_y) + 1)
         gap = h_steps(eta_y, size, s[-1]) - h_continuous(eta_y, size, s)
         yield f"M = {size}, eta_Y = {eta_y:g}", size / eta_y * gap
 
 
-def _around(
+def _curves_around(
     turn: Callable[[float, int, int], float], parts: Floats
 ) -> Iterator[tuple[int, Floats, Floats, Floats]]:
-    """M, eta_Y t/K, gamma(t) and h(t/K) at parts of a time of Lemma 9."""
+    """Yield M, eta_Y t/K, gamma(t) and h(t/K) at parts of a time of Lemma 9."""
     for size in SIZES:
         t = turn(ETA_Y, size, NUM_CLASSES) * parts
         h = h_continuous(ETA_Y, size, t / NUM_CLASSES)

@@ -1,4 +1,4 @@
-"""What the paper prints but does not hold (E1-E7, E9), and findings A and B.
+"""Printed statements that do not hold (E1-E7, E9), and findings A and B.
 
 Each value tells how far the printed statement is off; the registry says what holds instead.
 """
@@ -9,25 +9,23 @@ import numpy as np
 
 from replication.study.evidence import Cases, evidence
 from transformer_dynamics.scan_and_snap.claims.decoder import least_shift
-from transformer_dynamics.scan_and_snap.claims.evidence import OVERLAPPING
+from transformer_dynamics.scan_and_snap.claims.examples import OVERLAPPING
 from transformer_dynamics.scan_and_snap.claims.growth import FIGURE_3, FIGURE_3_END, integral
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
-from transformer_dynamics.scan_and_snap.theory.attention import lemma4_rate
+from transformer_dynamics.scan_and_snap.theory.attention_flow import lemma4_rate
 from transformer_dynamics.scan_and_snap.theory.coupling import (
-    back_propagated,
-    combine,
+    combine_features,
     correlations,
     drive,
     e_prime,
     example_features,
+    feature_gradient,
     initial_correlations,
     theorem1_coefficients,
     theorem5_decoder,
 )
 from transformer_dynamics.scan_and_snap.theory.decoder import gamma, scanning_end, snapping_start
-from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
 from transformer_dynamics.scan_and_snap.theory.growth import (
     Setting,
     exponent,
@@ -35,7 +33,12 @@ from transformer_dynamics.scan_and_snap.theory.growth import (
     phase_times,
     theorem4_drive,
 )
-from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations, remark_1
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
+from transformer_dynamics.scan_and_snap.theory.updates import (
+    equal_correlations,
+    frozen_flow,
+    remark_1,
+)
 
 SMALLEST = ((2, 1000, 0.08), (3, 10_000, 0.025), (5, 100_000, 0.008), (10, 1_000_000, 0.0025))
 """K, M and an f_n.f_n' just above sqrt(6/M), the least that Assumption 2 allows."""
@@ -74,16 +77,16 @@ def sign_in_beta() -> Cases:
     h = 0.01
     for num_classes, size in OVERLAPPING:
         f = example_features(size, num_classes)
-        exact = back_propagated(theorem5_decoder(f, h), f)
+        exact = feature_gradient(theorem5_decoder(f, h), f)
         strength = (size - 1) ** 2 * h / (size - 1 + np.exp(size * h))
         printed = theorem1_coefficients(correlations(f), size, printed=True)
-        error = np.linalg.norm(combine(f, printed, strength) - exact, axis=0).max()
+        error = np.linalg.norm(combine_features(f, printed, strength) - exact, axis=0).max()
         yield f"K = {num_classes}, M = {size}", error / np.linalg.norm(exact, axis=0).max()
 
 
 @evidence
 def slower_logits() -> Cases:
-    """How far w_nn lags behind (M-1) h* under the original update, over rho (M-1) h* (43)."""
+    """Lag of w_nn behind (M-1) h* under the original update, over rho (M-1) h* (43)."""
     for num_classes, size, rho in REMARK_1:
         run = remark_1(num_classes, size, rho, eta_y=0.1, passes=50)
         alone = run.scaled / (1 - rho)
@@ -92,7 +95,7 @@ def slower_logits() -> Cases:
 
 
 def common_token_speed(num_classes: int) -> float:
-    """-zdot_ml/(eta_Z xi_n) of the only common token of one query by (10).
+    """Return -zdot_ml/(eta_Z xi_n) of the only common token of one query by (10).
 
     Each of the K classes has f_nl = 0.1 on it and the rest on a token of its own.
     """
@@ -172,7 +175,7 @@ def modified_drive() -> Cases:
 def largest_eigenvalue(mixtures: dict[str, Mixture]) -> Cases:
     """K |lambda_1| of E = F^T F - I at Z = 0, for the mixtures of the paper's experiments."""
     for name, mixture in mixtures.items():
-        if mixture.in_released_code:
+        if mixture.is_released:
             classes = sequence_classes(mixture)
             check = assumption_2(initial_correlations(classes), classes.vocabulary_size)
             yield name, check.largest / check.largest_limit

@@ -6,20 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 from transformer_dynamics.scan_and_snap.theory.coupling import (
     correlations,
     features,
     theorem1_coefficients,
 )
-from transformer_dynamics.scan_and_snap.theory.local import (
+from transformer_dynamics.scan_and_snap.theory.extensions import (
     biased_classes,
     residual_correlations,
     residual_features,
     residual_rate,
 )
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
+    SequenceClasses,
+    sequence_classes,
+)
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +35,7 @@ COMMON_WEIGHTS = (0.2, 1.0, 3.0)
 @evidence
 def residual_correlation() -> Cases:
     """Largest |E_nn' - (f_n.f_n' + 1(psi(n) = psi(n')))/2|, E with the residual connection."""
-    for name, classes, f in _overlaps():
+    for name, classes, f in _overlapping_classes():
         found = correlations(residual_features(f, classes))
         expected = residual_correlations(correlations(f), classes.query)
         yield name, np.abs(found - expected).max()
@@ -41,8 +44,8 @@ def residual_correlation() -> Cases:
 @evidence
 def residual_beta() -> Cases:
     """beta_nn'/(f_n.f_n' + 1(psi(n) = psi(n'))) between queries over that within a query."""
-    for name, classes, f in _overlaps():
-        beta, within = _betas(f, classes)
+    for name, classes, f in _overlapping_classes():
+        beta, within = _residual_betas(f, classes)
         overlap = float(f[:, 0] @ f[:, 1])
         between = beta[~within & ~np.eye(len(beta), dtype=bool)]
         yield name, (between.mean() / overlap) / (beta[within].mean() / (1 + overlap))
@@ -51,16 +54,16 @@ def residual_beta() -> Cases:
 @evidence
 def largest_beta_between_queries() -> Cases:
     """Largest |beta_nn'| of classes of different queries over the smallest within a query."""
-    for name, classes, f in _overlaps():
-        beta, within = _betas(f, classes)
+    for name, classes, f in _overlapping_classes():
+        beta, within = _residual_betas(f, classes)
         yield name, np.abs(np.where(within, 0, beta)).max() / beta[within].min()
 
 
 @evidence
 def gradient_from_other_queries() -> Cases:
     """|sum beta_nn' f_n'| over n' of other queries, over that of n's own query, largest (9)."""
-    for name, classes, f in _overlaps():
-        beta, within = _betas(f, classes)
+    for name, classes, f in _overlapping_classes():
+        beta, within = _residual_betas(f, classes)
         columns = residual_features(f, classes)
         other, own = (
             np.linalg.norm(columns @ np.where(mask, beta, 0).T, axis=0)
@@ -89,7 +92,7 @@ def token_shared_across_queries() -> Cases:
 @evidence
 def positional_bias() -> Cases:
     """Largest difference of c_n with a bias z_0 and with P(l|n) exp(z_0), population flows."""
-    classes = _classes(2, 1.0)
+    classes = _mixture_classes(2, 1.0)
     size, times = classes.vocabulary_size, np.linspace(0, 100, 11)
     for seed in (1, 2):
         bias = np.random.default_rng(seed).normal(size=(2, size))
@@ -100,7 +103,7 @@ def positional_bias() -> Cases:
             yield f"bias {seed}, eta_Y/eta_Z = {ratio:g}", gap
 
 
-def _classes(num_last: int, weight: float) -> SequenceClasses:
+def _mixture_classes(num_last: int, weight: float) -> SequenceClasses:
     return sequence_classes(
         Mixture(
             num_last=num_last,
@@ -111,17 +114,19 @@ def _classes(num_last: int, weight: float) -> SequenceClasses:
     )
 
 
-def _overlaps() -> Iterator[tuple[str, SequenceClasses, Floats]]:
-    """Name, classes and F at Z = 0, with f_n.f_n' the same for all pairs."""
+def _overlapping_classes() -> Iterator[tuple[str, SequenceClasses, Floats]]:
+    """Yield name, classes and F at Z = 0, with f_n.f_n' the same for all pairs."""
     for num_last in QUERIES:
         for weight in COMMON_WEIGHTS:
-            classes = _classes(num_last, weight)
+            classes = _mixture_classes(num_last, weight)
             f = features(classes, np.zeros((num_last, classes.vocabulary_size)))
             yield f"{num_last} queries, f_n.f_n' = {f[:, 0] @ f[:, 1]:.2f}", classes, f
 
 
-def _betas(feature_columns: Floats, classes: SequenceClasses) -> tuple[Floats, NDArray[np.bool_]]:
-    """[K, K] beta_nn' with the residual connection, and which pairs n != n' share their query."""
+def _residual_betas(
+    feature_columns: Floats, classes: SequenceClasses
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return beta_nn' [K, K] with the residual connection, and the pairs that share their query."""
     e = correlations(residual_features(feature_columns, classes))
     beta = theorem1_coefficients(e, VOCABULARY_SIZE).beta
     within = classes.query[:, None] == classes.query

@@ -18,7 +18,7 @@ from transformer_dynamics.scan_and_snap.claims.attention_flow import (
     SINGLE,
     classes_within,
 )
-from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+from transformer_dynamics.scan_and_snap.theory.attention_flow import attention_flow
 from transformer_dynamics.scan_and_snap.theory.coupling import features
 from transformer_dynamics.scan_and_snap.theory.decoder import gamma, scanning_end
 from transformer_dynamics.scan_and_snap.theory.growth import (
@@ -45,7 +45,7 @@ FIGURE_9 = {(100, 10.0): (0.5, 1, 2, 4, 8), (10_000, 1.0): (0.5, 1, 2, 4, 8)}
 @evidence
 def cumulative() -> Cases:
     """|(eta_Z/eta_Y) K (M-1)^2 h^2/2 - int eta_Z gamma| over the latter (128)."""
-    for name, setting in _figure_3():
+    for name, setting in _figure_3_settings():
         sizes = setting.eta_y, setting.vocabulary_size, setting.num_classes
         for time in (FIGURE_3_END / 10, FIGURE_3_END):
             area = integral(partial(gamma, *sizes), time)
@@ -56,7 +56,7 @@ def cumulative() -> Cases:
 @evidence
 def branches() -> Cases:
     """exp(2 B_n) by (14) over that of (129), where they differ most: up to t_0', and from t_0."""
-    for name, setting in _figure_3(min(C0)):
+    for name, setting in _figure_3_settings(min(C0)):
         early, late = phase_times(setting)
         for phase, form, times in (
             ("while scanning", early_exponent, early * np.linspace(0, 1, 100)),
@@ -69,7 +69,7 @@ def branches() -> Cases:
 @evidence
 def scanning_pace() -> Cases:
     """Largest d ln chi/d ln t for t <= t_0', chi = exp(2 B_n)."""
-    for name, setting in _with_either_c0():
+    for name, setting in _settings_with_both_c0():
         log_t = np.log(phase_times(setting)[0]) + np.linspace(-5, 0, 501)
         slope = np.gradient(2 * exponent(setting, np.exp(log_t)), log_t)
         yield name, slope.max()
@@ -78,7 +78,7 @@ def scanning_pace() -> Cases:
 @evidence
 def snapping_pace() -> Cases:
     """Growth of chi = exp(2 B_n) from t_0 to 10^5 t_0 over that of ln(M eta_Y t/K)."""
-    for name, setting in _with_either_c0():
+    for name, setting in _settings_with_both_c0():
         times = phase_times(setting)[1] * np.array([1, 1e5])
         chi = growth_limit(setting, times)
         log = np.log(setting.vocabulary_size * setting.eta_y * times / setting.num_classes)
@@ -87,25 +87,28 @@ def snapping_pace() -> Cases:
 
 @evidence
 def transition_window() -> Cases:
-    """When d chi/dt has halved from its largest value, 0 standing for t_0' and 1 for t_0."""
-    for name, setting in _with_either_c0():
+    """Time at which d chi/dt has halved from its largest value, 0 standing for t_0', 1 for t_0."""
+    for name, setting in _settings_with_both_c0():
         early, late = phase_times(setting)
-        yield name, (_half_pace(setting) - early) / (late - early)
+        yield name, (_half_pace_time(setting) - early) / (late - early)
 
 
 @evidence
 def transition_time() -> Cases:
-    """When d chi/dt has halved, of a curve of Figure 3 over that of the next larger eta_Y."""
+    """Time at which d chi/dt has halved, of a curve of Figure 3 over that of the next eta_Y."""
     for c0 in C0:
-        for (slow, setting), (fast, other) in pairwise(_figure_3(c0)):
-            yield f"C_0 = {c0:g}, {slow} over {fast}", _half_pace(setting) / _half_pace(other)
+        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
+            yield (
+                f"C_0 = {c0:g}, {slow} over {fast}",
+                _half_pace_time(setting) / _half_pace_time(other),
+            )
 
 
 @evidence
 def final_growth() -> Cases:
     """Growth factor chi at t = 700 of a curve of Figure 3 over that of the next larger eta_Y."""
     for c0 in C0:
-        for (slow, setting), (fast, other) in pairwise(_figure_3(c0)):
+        for (slow, setting), (fast, other) in pairwise(_figure_3_settings(c0)):
             ratio = growth_limit(setting, FIGURE_3_END) / growth_limit(other, FIGURE_3_END)
             yield f"C_0 = {c0:g}, {slow} over {fast}", ratio
 
@@ -113,7 +116,7 @@ def final_growth() -> Cases:
 @evidence
 def late_growth() -> Cases:
     """Smallest B_n at eta_Y over that at 2 eta_Y, same eta_Z, for t from the later t_0."""
-    for name, setting in _with_either_c0():
+    for name, setting in _settings_with_both_c0():
         times = phase_times(setting)[1] * np.logspace(0, 5, 100)
         fast = setting._replace(eta_y=2 * setting.eta_y)
         ratio = exponent(setting, times) / exponent(fast, times)
@@ -123,7 +126,7 @@ def late_growth() -> Cases:
 @evidence
 def faster_rates() -> Cases:
     """Smallest B_n at twice both rates over that at the rates, at the same 0 < t <= 10^5 t_0."""
-    for name, setting in _with_either_c0():
+    for name, setting in _settings_with_both_c0():
         times = phase_times(setting)[1] * np.logspace(-3, 5, 200)
         both = setting._replace(eta_y=2 * setting.eta_y, eta_z=2 * setting.eta_z)
         ratio = exponent(both, times) / exponent(setting, times)
@@ -190,28 +193,28 @@ def growth_while_scanning() -> Cases:
             yield f"eta_Y/eta_Z {ratio:g}, after {part}", value
 
 
-def _figure_3(c0: float = 1.0) -> Iterator[tuple[str, Setting]]:
-    """Name and setting of each curve of Figure 3."""
+def _figure_3_settings(c0: float = 1.0) -> Iterator[tuple[str, Setting]]:
+    """Yield name and setting of each curve of Figure 3."""
     for eta_y in FIGURE_3_RATES:
         yield f"eta_Y = {eta_y:g}", FIGURE_3._replace(eta_y=eta_y, c0=c0)
 
 
-def _with_either_c0() -> Iterator[tuple[str, Setting]]:
-    """Name and setting of each curve of Figure 3, with both values of C_0."""
+def _settings_with_both_c0() -> Iterator[tuple[str, Setting]]:
+    """Yield name and setting of each curve of Figure 3, with both values of C_0."""
     for c0 in C0:
-        for name, setting in _figure_3(c0):
+        for name, setting in _figure_3_settings(c0):
             yield f"C_0 = {c0:g}, {name}", setting
 
 
 def integral(function: Callable[[float], ArrayLike], end: float) -> float:
-    """Integral of a function of time from 0 to `end`."""
+    """Return the integral of a function of time from 0 to `end`."""
     return float(
         quad(lambda t: float(np.asarray(function(t))), 0, end, epsabs=0, epsrel=1e-12, limit=500)[0]
     )
 
 
-def _half_pace(setting: Setting) -> float:
-    """Time after the fastest growth of chi at which d chi/dt has halved."""
+def _half_pace_time(setting: Setting) -> float:
+    """Return the time after the fastest growth of chi at which d chi/dt has halved."""
     times = np.linspace(0, phase_times(setting)[1], 100_001)
     pace = np.gradient(growth_limit(setting, times), times)
     fastest = pace.argmax()

@@ -8,19 +8,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.scan_and_snap.claims.evidence import ONE_QUERY, deviation
-from transformer_dynamics.scan_and_snap.literal import literal_loss
-from transformer_dynamics.scan_and_snap.model import Model, Parameters
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses, sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture, Sampling
-from transformer_dynamics.scan_and_snap.streams import Sequences, sample
+from transformer_dynamics.scan_and_snap.claims.examples import ONE_QUERY, deviation
+from transformer_dynamics.scan_and_snap.data.sequences import Sequences, draw_sequences
+from transformer_dynamics.scan_and_snap.settings.training import Mixture, Sampling
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
+    SequenceClasses,
+    sequence_classes,
+)
+from transformer_dynamics.scan_and_snap.training.literal import literal_loss
+from transformer_dynamics.scan_and_snap.training.model import Model, Parameters
 
 LENGTHS = (64, 512, 4096, 32768)
 SYN_SMALL, SYN_MEDIUM = "Syn-Small", "Syn-Medium, 3 queries"
 
 
-def cases(mixtures: dict[str, Mixture]) -> dict[str, Mixture]:
-    """Data models on which the statements are tried: two of the paper's, and one of one query."""
+def example_mixtures(mixtures: dict[str, Mixture]) -> dict[str, Mixture]:
+    """Return data models to try statements on: two of the paper's, and one of one query."""
     return {
         SYN_SMALL: mixtures["syn_small"],
         SYN_MEDIUM: mixtures["syn_medium_3"],
@@ -34,14 +37,14 @@ def gradient(mixtures: dict[str, Mixture]) -> Cases:
 
     Y and Z are random, a batch has 64 sequences of T = 128.
     """
-    for name, mixture in cases(mixtures).items():
-        drawn, classes = _draw(mixture, 1, 64, 128), sequence_classes(mixture)
+    for name, mixture in example_mixtures(mixtures).items():
+        drawn, classes = _draw_batches(mixture, 1, 64, 128), sequence_classes(mixture)
         y, z = _random_parameters(classes.vocabulary_size)
         y_slope, z_slope = _automatic_gradient(mixture, drawn, y, z)
         queries = torch.from_numpy(classes.query_tokens)
-        model = _model(classes)
+        model = _plain_model(classes)
         rows = slice(model.num_rows)
-        found = _zeros(model, classes)
+        found = _zero_parameters(model, classes)
         (batch,) = model.batches(drawn, torch.float64)
         model.gradient(Parameters(y[rows, None].clone(), z[None, queries].clone()), batch, found)
         yield f"{name}: Y", deviation(found.decoder[:, 0], y_slope[rows])
@@ -51,11 +54,11 @@ def gradient(mixtures: dict[str, Mixture]) -> Cases:
 @evidence
 def row_sums(mixtures: dict[str, Mixture]) -> Cases:
     """Largest |row sum| of Y and of Z over the largest entry, after 30 updates from zero."""
-    for name, mixture in cases(mixtures).items():
+    for name, mixture in example_mixtures(mixtures).items():
         classes = sequence_classes(mixture)
-        model = _model(classes)
-        parameters, slope = _zeros(model, classes), _zeros(model, classes)
-        for batch in model.batches(_draw(mixture, 30, 32, 128), torch.float64):
+        model = _plain_model(classes)
+        parameters, slope = _zero_parameters(model, classes), _zero_parameters(model, classes)
+        for batch in model.batches(_draw_batches(mixture, 30, 32, 128), torch.float64):
             model.gradient(parameters, batch, slope)
             for value, gradient in zip(parameters, slope, strict=True):
                 value.sub_(gradient)
@@ -66,9 +69,9 @@ def row_sums(mixtures: dict[str, Mixture]) -> Cases:
 @evidence
 def other_rows(mixtures: dict[str, Mixture]) -> Cases:
     """Largest |dJ/dz_m'| of a sequence over all m' that are not its query m (Eq. 4)."""
-    for name, mixture in cases(mixtures).items():
+    for name, mixture in example_mixtures(mixtures).items():
         classes = sequence_classes(mixture)
-        drawn = _draw(mixture, 1, 1, 128)
+        drawn = _draw_batches(mixture, 1, 1, 128)
         _, slope = _automatic_gradient(mixture, drawn, *_random_parameters(classes.vocabulary_size))
         slope[classes.query_tokens[classes.query[int(drawn.classes[0, 0])]]] = 0
         yield name, slope.abs().max()
@@ -77,11 +80,11 @@ def other_rows(mixtures: dict[str, Mixture]) -> Cases:
 @evidence
 def attention_limit(mixtures: dict[str, Mixture]) -> Cases:
     """Slope of ln E|X^T b_T - c_n|_1 against ln T between two lengths (Lemma 2), at random Z."""
-    known = cases(mixtures)
+    known = example_mixtures(mixtures)
     for name in (SYN_SMALL, SYN_MEDIUM):
         distances = [
             np.abs(attended - limit).sum(axis=-1).mean()
-            for attended, limit in (_attended(known[name], length) for length in LENGTHS)
+            for attended, limit in (_attention_and_limit(known[name], length) for length in LENGTHS)
         ]
         slopes = np.diff(np.log(distances)) / np.diff(np.log(LENGTHS))
         for (first, last), slope in zip(pairwise(LENGTHS), slopes, strict=True):
@@ -93,7 +96,7 @@ def frequency_bound(mixtures: dict[str, Mixture]) -> Cases:
     """Share of sequences beyond Lemma 18's bound of |q_l - P(l|m,n)|, over delta, worst token."""
     for length in LENGTHS[:3]:
         mixture = mixtures["syn_small"]
-        drawn = _draw(mixture, 40, 64, length)
+        drawn = _draw_batches(mixture, 40, 64, length)
         share = drawn.counts / (length - 1)
         deviation = np.abs(share - sequence_classes(mixture).probabilities[drawn.classes])
         for delta in (0.5, 0.1, 0.01):
@@ -102,24 +105,24 @@ def frequency_bound(mixtures: dict[str, Mixture]) -> Cases:
             yield f"T = {length}, delta = {delta:g}", beyond / delta
 
 
-def _draw(mixture: Mixture, steps: int, batch_size: int, length: int) -> Sequences:
+def _draw_batches(mixture: Mixture, steps: int, batch_size: int, length: int) -> Sequences:
     sampling = Sampling(
         stream="independent", steps=steps, batch_size=batch_size, sequence_length=length
     )
-    return sample(mixture, sampling, seed=1)
+    return draw_sequences(mixture, sampling, seed=1)
 
 
 def _random_parameters(size: int) -> tuple[Tensor, Tensor]:
-    """[M, M] Y and Z."""
+    """Return [M, M] Y and Z."""
     y, z = np.random.default_rng(1).normal(size=(2, size, size))
     return torch.from_numpy(y), torch.from_numpy(z)
 
 
-def _model(classes: SequenceClasses) -> Model:
+def _plain_model(classes: SequenceClasses) -> Model:
     return Model(classes, residual=False, query_among_keys=False, device=torch.device("cpu"))
 
 
-def _zeros(model: Model, classes: SequenceClasses) -> Parameters:
+def _zero_parameters(model: Model, classes: SequenceClasses) -> Parameters:
     size = classes.vocabulary_size
     return Parameters(
         torch.zeros(model.num_rows, 1, size, dtype=torch.float64),
@@ -130,7 +133,7 @@ def _zeros(model: Model, classes: SequenceClasses) -> Parameters:
 def _automatic_gradient(
     mixture: Mixture, drawn: Sequences, y: Tensor, z: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """[M, M] gradients of -J on the first batch, by Y and by Z."""
+    """Return [M, M] gradients of -J on the first batch, by Y and by Z."""
     classes = sequence_classes(mixture)
     tokens = [
         [*np.repeat(classes.support[n], count), classes.query_tokens[classes.query[n]]]
@@ -144,13 +147,15 @@ def _automatic_gradient(
     return by_y, by_z
 
 
-def _attended(mixture: Mixture, length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """[B, S] X^T b_T of some sequences on their support, and their limits c_n."""
+def _attention_and_limit(
+    mixture: Mixture, length: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return [B, S] X^T b_T of some sequences on their support, and their limits c_n."""
     classes = sequence_classes(mixture)
-    drawn = _draw(mixture, 10, 64, length)
+    drawn = _draw_batches(mixture, 10, 64, length)
     shape = len(classes.query_tokens), classes.vocabulary_size
     z = np.random.default_rng(2).normal(size=shape)
-    weights = np.exp(np.take_along_axis(z[classes.query], classes.support, axis=1))
+    weights = np.exp(classes.support_logits(z))
     n, counts = drawn.classes.ravel(), drawn.counts.reshape(-1, classes.support.shape[1])
     output, limit = counts * weights[n], (classes.probabilities * weights)[n]
     return output / output.sum(-1, keepdims=True), limit / limit.sum(-1, keepdims=True)

@@ -43,26 +43,29 @@ class Draws(NamedTuple):
         """ceil(N/K)."""
         return -(-self.updates // self.num_classes)
 
-    def beyond(self, deviation: NDArray[np.float64 | np.int64], bound: float) -> float:
-        """Probability of a deviation, one for each number, beyond a bound."""
+    def probability_beyond(self, deviation: NDArray[np.float64 | np.int64], bound: float) -> float:
+        """Return the probability of a deviation, one for each number, beyond a bound."""
         return float(self.probabilities[np.abs(deviation) > bound].sum())
 
 
 @evidence
 def number_of_draws() -> Cases:
     """P(|N_n - ceil(N/K)| > sqrt(N/2 ln(2/delta)) + 1) over delta (Lemma 10)."""
-    for draws, delta in _draws():
+    for draws, delta in _all_draws():
         bound = np.sqrt(draws.updates / 2 * np.log(2 / delta)) + 1
-        yield _name(draws, delta), draws.beyond(draws.counts - draws.mean, bound) / delta
+        yield (
+            _case_name(draws, delta),
+            draws.probability_beyond(draws.counts - draws.mean, bound) / delta,
+        )
 
 
 @evidence
 def progress() -> Cases:
     """P(|h(N_n) - h(Nbar)| > h(Nbar) Delta/Nbar) over delta (Lemma 11)."""
-    for draws, delta in _draws():
+    for draws, delta in _all_draws():
         h, mean = (h_continuous(ETA_Y, SIZE, at) for at in (draws.counts, draws.mean))
-        relative = _radius(draws, delta) / draws.mean
-        yield _name(draws, delta), draws.beyond(h / mean - 1, relative) / delta
+        relative = _delta_radius(draws, delta) / draws.mean
+        yield _case_name(draws, delta), draws.probability_beyond(h / mean - 1, relative) / delta
 
 
 @evidence
@@ -71,14 +74,14 @@ def error() -> Cases:
 
     sigma' = eta_Y Delta/3, or Delta/Nbar from N = 2 K (1 + omega_1) ln(M)/eta_Y on.
     """
-    for draws, delta in _draws():
+    for draws, delta in _all_draws():
         size, mean = (
             prediction_error(h_continuous(ETA_Y, SIZE, at), SIZE)
             for at in (draws.counts, draws.mean)
         )
         late = draws.mean >= 2 * (1 + omega_1(SIZE)) * np.log(SIZE) / ETA_Y
-        sigma = _radius(draws, delta) * (1 / draws.mean if late else ETA_Y / 3)
-        yield _name(draws, delta), draws.beyond(size / mean - 1, sigma) / delta
+        sigma = _delta_radius(draws, delta) * (1 / draws.mean if late else ETA_Y / 3)
+        yield _case_name(draws, delta), draws.probability_beyond(size / mean - 1, sigma) / delta
 
 
 @evidence
@@ -88,14 +91,17 @@ def decoder() -> Cases:
     w_n = (1 + theta_n) (M-1) h(Nbar) zeta_n after N_n updates (26). K times the probability of one
     class is at least that of any of them.
     """
-    for draws, delta in _draws():
+    for draws, delta in _all_draws():
         reached = h_steps(ETA_Y, SIZE, int(draws.counts[-1]))[draws.counts]
         theta = reached / h_continuous(ETA_Y, SIZE, draws.mean) - 1
         bound = draws.num_classes * np.sqrt(np.log(draws.num_classes / delta) / draws.updates)
-        yield _name(draws, delta), draws.num_classes * draws.beyond(theta, bound) / delta
+        yield (
+            _case_name(draws, delta),
+            draws.num_classes * draws.probability_beyond(theta, bound) / delta,
+        )
 
 
-def _draws() -> Iterator[tuple[Draws, float]]:
+def _all_draws() -> Iterator[tuple[Draws, float]]:
     for num_classes in (2, 10):
         for passes in (100, 1000):
             updates = passes * num_classes**2
@@ -106,10 +112,10 @@ def _draws() -> Iterator[tuple[Draws, float]]:
                 yield Draws(name, num_classes, updates, counts, drawn.pmf(counts)), delta
 
 
-def _name(draws: Draws, delta: float) -> str:
+def _case_name(draws: Draws, delta: float) -> str:
     return f"{draws.name}, delta = {delta:g}"
 
 
-def _radius(draws: Draws, delta: float) -> float:
-    """Delta = ceil(sqrt(N ln(1/delta))) of Appendix D.1."""
+def _delta_radius(draws: Draws, delta: float) -> float:
+    """Return Delta = ceil(sqrt(N ln(1/delta))) of Appendix D.1."""
     return float(np.ceil(np.sqrt(draws.updates * np.log(1 / delta))))

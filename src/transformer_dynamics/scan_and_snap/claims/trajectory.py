@@ -6,25 +6,26 @@ import numpy as np
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from transformer_dynamics.scan_and_snap.claims.arrays import (
-    Floats,
+from transformer_dynamics.scan_and_snap.claims.tables import (
+    RATES,
+    RATIO,
     Measured,
     Runs,
-    by_ratio,
-    evidence,
-    labelled,
-    runs,
+    evidence_rows,
+    label_cells,
+    read_runs,
 )
-from transformer_dynamics.scan_and_snap.measure_settings import Measures
+from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricSettings
 from transformer_dynamics.scan_and_snap.theory.decoder import snapping_start
-from transformer_dynamics.scan_and_snap.turning import turn
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats
 
 OF_THE_PAPER = "syn_"
-"""How the names of the paper's mixtures begin."""
+"""Beginning of the names of the paper's mixtures."""
 
 
-def time_to_an_error(loss: Measured, measures: Measures) -> pd.DataFrame:
-    """Updates until the loss is down to eps, in units of the bound K ln(M/eps)/(eps eta_Y).
+def time_to_an_error(loss: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return updates until the loss is down to eps, in units of the bound K ln(M/eps)/(eps eta_Y).
 
     The largest over all updates at which eps, the mean loss of the latest ones, is at most
     `small_error.largest`; at the end of training if it never is. Below it the loss -ln alpha_n is
@@ -34,7 +35,7 @@ def time_to_an_error(loss: Measured, measures: Measures) -> pd.DataFrame:
         UnmeasurableError: if training has too few updates for a mean.
     """
     (mixture,) = loss.job.mixtures.values()
-    small = measures.small_error
+    small = metrics.small_error
     if loss.job.sampling.steps < small.updates:
         raise UnmeasurableError(
             f"no mean loss of {small.updates} updates; train longer, or lower small_error > updates"
@@ -48,12 +49,12 @@ def time_to_an_error(loss: Measured, measures: Measures) -> pd.DataFrame:
             steps = np.log(mixture.vocabulary_size / eps) * mixture.num_classes
             bound = steps / (eta_z * ratio * eps)
             rows.append({"ratio": ratio, "seed": seed, "value": (eps.index / bound).max()})
-    return labelled(pd.DataFrame(rows), ratio="eta_Y/eta_Z")
+    return label_cells(pd.DataFrame(rows), **RATIO)
 
 
 def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
-    """z_ml of each distinct token after training from zero, mean over classes, highest ratio."""
-    found = runs(unnormalised)
+    """Return z_ml of each distinct token after training from zero, at the highest ratio."""
+    found = read_runs(unnormalised)
     z = _logits(found)[:, -1, -1, :, found.num_common :].mean(axis=1)
     weights = found.classes.probabilities[0, found.num_common :]
     names = [f"P(l|n) = {weight:.4f}" for weight in weights]
@@ -62,54 +63,55 @@ def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
 
 
 def fall_of_common_tokens(unnormalised: Measured) -> pd.DataFrame:
-    """Largest z_ml of any common token after training from zero."""
-    found = runs(unnormalised)
+    """Return the largest z_ml of any common token after training from zero."""
+    found = read_runs(unnormalised)
     z = _logits(found)[:, -1, :, :, : found.num_common]
-    return by_ratio(z.max(axis=(-2, -1)), found)
+    return evidence_rows(z.max(axis=(-2, -1)), found)
 
 
 def gain_over_growth(growth: Measured) -> pd.DataFrame:
-    """(r(t)/r(0) - 1)/(chi(t) - 1) at the end of training, first against middle distinct token.
+    """Return (r(t)/r(0) - 1)/(chi(t) - 1) after training, first against middle distinct token.
 
     It is 1 by (11), however little the attention has moved.
     """
-    start, end = _growth(growth, "min"), _growth(growth, "max")
+    start, end = _growth_at(growth, "min"), _growth_at(growth, "max")
     gain = end["relative_gain"] / start["relative_gain"] - 1
     ratio = gain / (end["growth_factor"] - 1)
-    return labelled(ratio.rename("value").reset_index(), ratio="eta_Y/eta_Z")
+    return label_cells(ratio.rename("value").reset_index(), **RATIO)
 
 
-def steps_of_the_dominant_share(attention: Measured, measures: Measures) -> pd.DataFrame:
-    """Smallest rise of the dominant token's share f_nl0 in equal parts of training.
+def steps_of_the_dominant_share(attention: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the smallest rise of the dominant token's share f_nl0 in equal parts of training.
 
     Mean over classes, over its whole rise. Below zero if it falls in one of them.
     """
-    found = runs(attention)
+    found = read_runs(attention)
     f = found.array[..., -1] / np.linalg.norm(found.array, axis=-1)
-    times = np.linspace(0, found.iterations[-1], measures.parts + 1)
+    times = np.linspace(0, found.iterations[-1], metrics.parts + 1)
     parts = [np.abs(np.array(found.iterations) - time).argmin() for time in times]
     steps = np.diff(f.mean(axis=-1)[:, parts], axis=1)
-    return by_ratio(steps.min(axis=1) / np.abs(steps.sum(axis=1)), found)
+    return evidence_rows(steps.min(axis=1) / np.abs(steps.sum(axis=1)), found)
 
 
 def steps_of_the_remaining_share(attention: Measured) -> pd.DataFrame:
-    """How much more every distinct token keeps of its attention than the next rarer one.
+    """Return how much more a distinct token keeps of its attention than the next rarer one.
 
     Kept is c_l/c_l0 at the end over that at the start, l0 the dominant token; mean over classes.
     """
-    found = runs(attention)
+    found = read_runs(attention)
     relative = found.distinct() / found.distinct()[..., -1:]
     kept = (relative[:, -1] / relative[:, 0]).mean(axis=-2)
     steps = np.diff(kept, axis=-1)
     tables = [
-        by_ratio(steps[..., rank], found).assign(rank=rank + 2) for rank in range(steps.shape[-1])
+        evidence_rows(steps[..., rank], found).assign(rank=rank + 2)
+        for rank in range(steps.shape[-1])
     ]
     table = pd.concat(tables, ignore_index=True)
     return table.assign(cell=table["cell"] + ", token " + table.pop("rank").astype(str))
 
 
-def growth_of_the_movement(attention: Measured, measures: Measures) -> pd.DataFrame:
-    """Exponent a of the motion per factor e of time after t_0, |dc_n/d ln t|_1 ~ t^a.
+def growth_of_the_movement(attention: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the exponent a of the motion per factor e of time after t_0, |dc_n/d ln t|_1 ~ t^a.
 
     Mean over classes, by least squares over all recorded intervals past t_0: 0 if attention moves
     logarithmically in time, 1 if it moves at a steady speed, below 0 if it comes to rest.
@@ -117,7 +119,7 @@ def growth_of_the_movement(attention: Measured, measures: Measures) -> pd.DataFr
     Raises:
         UnmeasurableError: if fewer than three records lie past t_0.
     """
-    found, starts = _past_the_transition(attention, measures)
+    found, starts = _runs_past_transition(attention, metrics)
     times = np.log(np.maximum(found.iterations, 1))
     change = np.abs(np.diff(found.array, axis=1)).sum(axis=-1).mean(axis=-1)
     exponents = []
@@ -125,38 +127,31 @@ def growth_of_the_movement(attention: Measured, measures: Measures) -> pd.DataFr
         steps = np.diff(times[start:])
         motion = np.log(change[:, start:, cell] / steps)
         exponents.append(np.polyfit(times[start:-1] + steps / 2, motion.T, 1)[0])
-    return _by_rates(np.stack(exponents, axis=1), found)
+    return evidence_rows(np.stack(exponents, axis=1), found, RATES)
 
 
-def motion_after_over_before(attention: Measured, measures: Measures) -> pd.DataFrame:
-    """|c_n(end) - c_n(t_0)|_1 over |c_n(t_0) - c_n(0)|_1, mean over classes."""
-    found, starts = _past_the_transition(attention, measures)
+def motion_after_over_before(attention: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return |c_n(end) - c_n(t_0)|_1 over |c_n(t_0) - c_n(0)|_1, mean over classes."""
+    found, starts = _runs_past_transition(attention, metrics)
     at_start = np.stack([found.array[:, start, cell] for cell, start in enumerate(starts)], axis=1)
     after, before = (
         np.abs(found.array[:, step] - at_start).sum(axis=-1).mean(axis=-1) for step in (-1, 0)
     )
-    return _by_rates(after / before, found)
+    return evidence_rows(after / before, found, RATES)
 
 
 def largest_share(attention: Measured) -> pd.DataFrame:
-    """Largest attention on one token at the end of training, mean over classes."""
-    found = runs(attention)
-    return _by_rates(found.array[:, -1].max(axis=-1).mean(axis=-1), found)
+    """Return the largest attention on one token at the end of training, mean over classes."""
+    found = read_runs(attention)
+    return evidence_rows(found.array[:, -1].max(axis=-1).mean(axis=-1), found, RATES)
 
 
-def change_of_common_mass(attention: Measured) -> pd.DataFrame:
-    """Attention on common tokens after training minus that before, mean over classes."""
-    found = runs(attention)
-    mass = found.array[..., : found.num_common].sum(axis=-1).mean(axis=-1)
-    return by_ratio(mass[:, -1] - mass[:, 0], found)
-
-
-def exponent_of_the_turn(growth: Measured, measures: Measures) -> pd.DataFrame:
-    """Exponent of the time at which dB_n/dt is largest as a power of eta_Y, for every mixture."""
-    table = _from_the_start(growth)
+def exponent_of_the_turn(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the power of eta_Y as which the time of the largest dB_n/dt goes, by mixture."""
+    table = _table_from_start(growth)
     exponents = table[table["quantity"] == "exponent"]
     turns = exponents.groupby(["mixture", "seed", "eta_z", "ratio"])[["iteration", "growth"]]
-    times = turns.apply(turn, measures.turn).rename("turn").reset_index()
+    times = turns.apply(turn_time, metrics.turn).rename("turn").reset_index()
     times = times.assign(eta_y=times["eta_z"] * times["ratio"])
     powers: pd.Series = times.groupby(["mixture", "seed"])[["eta_y", "turn"]].apply(
         lambda run: np.polyfit(np.log(run["eta_y"]), np.log(run["turn"]), 1)[0]
@@ -164,20 +159,20 @@ def exponent_of_the_turn(growth: Measured, measures: Measures) -> pd.DataFrame:
     return powers.rename("value").reset_index().rename(columns={"mixture": "cell"})
 
 
-def exponent_in_the_paper(growth: Measured, measures: Measures) -> pd.DataFrame:
-    """The exponent of the turn in the mixtures of the paper."""
-    table = exponent_of_the_turn(growth, measures)
+def exponent_in_the_paper(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the exponent of the turn in the mixtures of the paper."""
+    table = exponent_of_the_turn(growth, metrics)
     return table[table["cell"].str.startswith(OF_THE_PAPER)]
 
 
-def exponent_elsewhere(growth: Measured, measures: Measures) -> pd.DataFrame:
-    """The exponent of the turn in the mixtures that are ours."""
-    table = exponent_of_the_turn(growth, measures)
+def exponent_elsewhere(growth: Measured, metrics: MetricSettings) -> pd.DataFrame:
+    """Return the exponent of the turn in the mixtures that are ours."""
+    table = exponent_of_the_turn(growth, metrics)
     return table[~table["cell"].str.startswith(OF_THE_PAPER)]
 
 
 def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
-    """How the lead of the token with the larger initial attention grows, against its P(l|n).
+    """Return growth of the lead of the token with the larger initial attention, against its P(l|n).
 
     Of each two distinct tokens that are neighbours in P(l|n) and whose order the random start has
     reversed: ln c_{l|n} of the token that starts ahead minus that of the other one, at the end
@@ -186,7 +181,7 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     Raises:
         UnmeasurableError: if no seed has such a pair.
     """
-    found = runs(attention)
+    found = read_runs(attention)
     lead = -np.diff(np.log(found.distinct()), axis=-1)
     start, end = lead[:, 0], lead[:, -1]
     reversed_pairs = start > 0
@@ -197,25 +192,25 @@ def lead_of_the_initial_winner(attention: Measured) -> pd.DataFrame:
     if not some.any():
         raise UnmeasurableError("the random start reverses no pair of tokens; add seeds")
     seeds = [seed for seed, has_pairs in zip(found.seeds, some, strict=True) if has_pairs]
-    return labelled(evidence(growth[some], seeds, found.cells), ratio="eta_Y/eta_Z")
+    return evidence_rows(growth[some], found._replace(seeds=seeds))
 
 
-def _past_the_transition(attention: Measured, measures: Measures) -> tuple[Runs, list[int]]:
-    """The runs with t_0 of `least_t_0` or more, and the first record at or past it.
+def _runs_past_transition(attention: Measured, metrics: MetricSettings) -> tuple[Runs, list[int]]:
+    """Return the runs with t_0 of `least_t_0` or more, and the first record at or past it.
 
     Raises:
         UnmeasurableError: if there is no such cell, no record near t_0, or fewer than three past
             it.
     """
-    found = runs(attention)
+    found = read_runs(attention)
     (mixture,) = attention.job.mixtures.values()
     size, num_classes = mixture.vocabulary_size, mixture.num_classes
     rates = found.cells["eta_z"] * found.cells["ratio"]
     t_0 = np.array([snapping_start(eta_y, size, num_classes) for eta_y in rates])
-    late = t_0 >= measures.least_t_0
+    late = t_0 >= metrics.least_t_0
     if not late.any():
         raise UnmeasurableError(
-            f"t_0 is below {measures.least_t_0:g} updates at all rates; add lower ones"
+            f"t_0 is below {metrics.least_t_0:g} updates at all rates; add lower ones"
         )
     starts = np.searchsorted(found.iterations, t_0[late])
     for start, time in zip(starts, t_0[late], strict=True):
@@ -227,18 +222,13 @@ def _past_the_transition(attention: Measured, measures: Measures) -> tuple[Runs,
     return found._replace(array=array, cells=cells), starts.tolist()
 
 
-def _by_rates(values: Floats, of: Runs) -> pd.DataFrame:
-    """Evidence with a cell per pair of rates."""
-    return labelled(evidence(values, of.seeds, of.cells), eta_z="eta_Z", ratio="eta_Y/eta_Z")
-
-
 def _logits(found: Runs) -> Floats:
-    """z_ml from c~_{l|n} = P(l|n) exp(z_ml) (5)."""
+    """Return z_ml from c~_{l|n} = P(l|n) exp(z_ml) (5)."""
     return np.asarray(np.log(found.array) - np.log(found.classes.probabilities))
 
 
-def _from_the_start(growth: Measured) -> pd.DataFrame:
-    """The table of a `growth` that was measured from update 0.
+def _table_from_start(growth: Measured) -> pd.DataFrame:
+    """Return the table of a `growth` that was measured from update 0.
 
     Raises:
         UnmeasurableError: if it was not.
@@ -248,9 +238,9 @@ def _from_the_start(growth: Measured) -> pd.DataFrame:
     return growth.table
 
 
-def _growth(growth: Measured, update: Literal["min", "max"]) -> pd.DataFrame:
-    """At the first or the last recorded update, a row per cell and seed, a column per quantity."""
-    table = _from_the_start(growth)
+def _growth_at(growth: Measured, update: Literal["min", "max"]) -> pd.DataFrame:
+    """Return a row per cell and seed at the first or last record, a column per quantity."""
+    table = _table_from_start(growth)
     found: pd.DataFrame = table[table["iteration"] == table["iteration"].agg(update)].pivot(
         index=["eta_z", "ratio", "seed"], columns="quantity", values="growth"
     )

@@ -1,4 +1,4 @@
-"""What the explorer starts from: mixtures, training's numbers, and its first setting in numbers."""
+"""Start of the explorer: mixtures, training's numbers, and its first setting in numbers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,28 +8,24 @@ import numpy as np
 
 from replication.base.tables import read_csv
 from replication.study.seeds import batches, listed
-from transformer_dynamics.scan_and_snap.configuration import (
-    MOST_NUMBERS,
-    ExperimentSettings,
-    Settings,
-)
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
-from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
-from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-from transformer_dynamics.scan_and_snap.settings import Mixture
-from transformer_dynamics.scan_and_snap.study import FIGURES
+from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
+from transformer_dynamics.scan_and_snap.settings.experiments import ExperimentSettings
+from transformer_dynamics.scan_and_snap.settings.training import MOST_NUMBERS, Mixture
+from transformer_dynamics.scan_and_snap.study import FIGURES, Settings
 from transformer_dynamics.scan_and_snap.theory.decoder import scanning_end, snapping_start
 from transformer_dynamics.scan_and_snap.theory.population import population_flow
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
 STUDY = __package__.split(".")[1]
 STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8)
 """Values of a slider within a power of ten."""
 SHOWN_AFTER = 4
-"""Until when time runs at first, in units of t_0."""
+"""Least end of time at first, in units of t_0."""
 
 
 def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
-    """What `panel.html` is given.
+    """Return the values that `panel.html` shows.
 
     Args:
         settings: the study's section of the configuration.
@@ -50,14 +46,14 @@ def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
         for name, figure in settings.figures.items()
         if isinstance(figure, TheoryVsTraining)
         and figure.experiment in settings.experiments
-        and _is_as_the_flow(settings.experiments[figure.experiment])
+        and _is_gradient_flow(settings.experiments[figure.experiment])
     }
     experiment = next(iter([*compared.values(), *settings.experiments.values()]))
     eta_z, ratio = experiment.training.cells[0]
     name = next(iter([*(set(experiment.mixtures) & mixtures.keys()), *mixtures]))
     eta_y = eta_z * ratio
-    until = _until(eta_y, mixtures[name])
-    start = {"mixture": name, "eta_Y": _plain(eta_y), "eta_Z": eta_z, "until": until}
+    until = _end_time(eta_y, mixtures[name])
+    start = {"mixture": name, "eta_Y": _round_number(eta_y), "eta_Z": eta_z, "until": until}
     explored = {
         "study": STUDY,
         "command": f"snakemake {FIGURES}/explored.pdf --configfile explored.yaml",
@@ -73,28 +69,28 @@ def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
             for figure, of in compared.items()
             if figure in tables
             for name in of.mixtures
-            for cell in _training(tables[figure])
+            for cell in _training_exponents(tables[figure])
         ],
     }
     return {"explored": explored, **_stages(mixtures[name], eta_y, eta_z, until)}
 
 
-def _is_as_the_flow(experiment: ExperimentSettings) -> bool:
-    """Whether it trains what the population flow is the limit of, on one mixture."""
+def _is_gradient_flow(experiment: ExperimentSettings) -> bool:
+    """Tell if the population flow is the limit of its training, on one mixture."""
     training = experiment.training
     departs = training.momentum or training.residual or training.query_among_keys
     is_plain = training.optimizer == "sgd" and training.initialization == "zero" and not departs
     return is_plain and len(experiment.mixtures) == 1
 
 
-def _training(table: Path) -> list[dict[str, Any]]:
-    """B_n(t) of training, mean and standard deviation over seeds, by rates."""
+def _training_exponents(table: Path) -> list[dict[str, Any]]:
+    """Return B_n(t) of training, mean and standard deviation over seeds, by rates."""
     rows = read_csv(table, ("eta_y", "eta_z", "source", "quantity", "t"))
     rows = rows[(rows["source"] == "training") & (rows["quantity"] == "exponent")]
     return [
         {
-            "eta_Y": _plain(found["eta_y"].iloc[0]),
-            "eta_Z": _plain(found["eta_z"].iloc[0]),
+            "eta_Y": _round_number(found["eta_y"].iloc[0]),
+            "eta_Z": _round_number(found["eta_z"].iloc[0]),
             "exponent": found[["t", "value_mean", "value_std"]].round(5).fillna(0).values.tolist(),
         }
         for _, found in rows.groupby(["eta_y", "eta_z"])
@@ -126,14 +122,14 @@ def _stages(mixture: Mixture, eta_y: float, eta_z: float, until: float) -> dict[
     return {"stages": stages, "tokens": distinct.tolist()}
 
 
-def _until(eta_y: float, mixture: Mixture) -> float:
-    """The first value of a slider that lets time run long enough."""
+def _end_time(eta_y: float, mixture: Mixture) -> float:
+    """Return the first value of a slider that lets time run long enough."""
     start = snapping_start(eta_y, mixture.vocabulary_size, mixture.num_classes)
     tens = 10.0 ** np.floor(np.log10(SHOWN_AFTER * start))
     values = tens * np.array([*STEPS, 10])
-    return _plain(values[values >= SHOWN_AFTER * start][0])
+    return _round_number(values[values >= SHOWN_AFTER * start][0])
 
 
-def _plain(value: float) -> float:
-    """Without what the last bits add: 0.6 for 3 x 0.2."""
+def _round_number(value: float) -> float:
+    """Drop what the last bits add: 0.6 for 3 x 0.2."""
     return float(f"{value:.12g}")

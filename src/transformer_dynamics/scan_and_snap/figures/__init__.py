@@ -1,1 +1,5 @@
-"""Drawings: each is a pure function from a figure's table to a matplotlib figure."""
+"""Figures: settings, table and drawing of one figure per file.
+
+`table` turns metrics or theory into the numbers that are drawn, `draw` those into a drawing.
+`elements.py` has what several of them need.
+"""

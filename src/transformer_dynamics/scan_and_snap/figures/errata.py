@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.base import legend_below
+from transformer_dynamics.scan_and_snap.figures.elements import draw_legend_below, draw_panels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,24 +22,24 @@ class Errata(Figure):
     title: ClassVar[str] = "Scan and Snap: errata, as printed and what holds instead"
     columns: ClassVar[tuple[str, ...]] = ("claim", "curve", "x", "y")
     drawing: Literal["errata"]
-    """Which drawing."""
+    """Name of the drawing."""
 
 
 class Panel(NamedTuple):
-    """What one erratum shows."""
+    """The curves of one erratum, and the labels of their axes."""
 
     curves: "Callable[[], Curves]"
     """Name, x and y of each curve."""
     quantity: str
-    """What is drawn."""
+    """Quantity on the axis of y, for the title."""
     against: str
     """Label of the axis of x."""
     scale: str = "linear"
-    """Of this axis."""
+    """Scale of this axis."""
 
 
 def table(figure: Errata) -> "pd.DataFrame":
-    """Both curves of every erratum."""
+    """Return both curves of every erratum."""
     import numpy as np
     import pandas as pd
 
@@ -52,7 +52,7 @@ def table(figure: Errata) -> "pd.DataFrame":
 
 
 def _sign_of_e_prime() -> "Curves":
-    """E'_12 of two classes with f_1.f_2 = rho: rho/(1-rho^2) by Lemma 14."""
+    """Return E'_12 of two classes with f_1.f_2 = rho: rho/(1-rho^2) by Lemma 14."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.coupling import e_prime
@@ -64,7 +64,7 @@ def _sign_of_e_prime() -> "Curves":
 
 
 def _late_speed() -> "Curves":
-    """Gamma over its form, where it is largest for t >= t_0, by M; K = 10, eta_Y = 1."""
+    """Return gamma over its form, where it is largest for t >= t_0, by M; K = 10, eta_Y = 1."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.decoder import gamma, snapping_start
@@ -80,7 +80,7 @@ def _late_speed() -> "Curves":
 
 
 def _sign_in_beta() -> "Curves":
-    """beta_12 of two classes with f_1.f_2 = rho among 34 tokens."""
+    """Return beta_12 of two classes with f_1.f_2 = rho among 34 tokens."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.coupling import theorem1_coefficients
@@ -96,7 +96,7 @@ def _sign_in_beta() -> "Curves":
 
 
 def _slower_logits() -> "Curves":
-    """w_nn over (M-1) h* after 50 passes of the original update; K = 4, M = 1,000, eta_Y = 0.1."""
+    """Return w_nn/((M-1) h*) after 50 passes of the original update; K = 4, M = 1,000."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.updates import remark_1
@@ -109,7 +109,7 @@ def _slower_logits() -> "Curves":
 
 
 def _speed_of_the_common_token() -> "Curves":
-    """-zdot_ml/(eta_Z xi_n) of the only common token, by K."""
+    """Return -zdot_ml/(eta_Z xi_n) of the only common token, by K."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.claims.errata import common_token_speed
@@ -120,7 +120,7 @@ def _speed_of_the_common_token() -> "Curves":
 
 
 def _integral_of_the_drive() -> "Curves":
-    """B_n(t) in the setting of Figure 3 at eta_Y = 1, C_0 = 0.00625."""
+    """Return B_n(t) in the setting of Figure 3 at eta_Y = 1, C_0 = 0.00625."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.growth import Setting, exponent
@@ -132,7 +132,7 @@ def _integral_of_the_drive() -> "Curves":
 
 
 def _inverted_ratio() -> "Curves":
-    """B(t_0), and (131) for it with nu = eta_Z/eta_Y; M = 100, K = C_0 = 1."""
+    """Return B(t_0), and (131) for it with nu = eta_Z/eta_Y; M = 100, K = C_0 = 1."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.growth import (
@@ -150,7 +150,7 @@ def _inverted_ratio() -> "Curves":
 
 
 def _lasting_shift() -> "Curves":
-    """The least c with h(s + c) = h*(s), M = 1,000 and eta_Y = 1; as printed it stands still."""
+    """Return least c with h(s + c) = h*(s), M = 1,000 and eta_Y = 1; as printed it stands still."""
     import numpy as np
 
     from transformer_dynamics.scan_and_snap.theory.decoder import h_steps, h_time
@@ -175,17 +175,15 @@ PANELS = {
 
 
 def draw(figure: Errata, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per erratum: dashed as printed, solid what holds."""
-    import matplotlib.pyplot as plt
+    """Draw one panel per erratum: dashed as printed, solid what holds."""
+    from replication.figures.style import CATEGORIES
 
-    from replication.figures.style import CATEGORIES, WIDTH
-
-    drawing, panels = plt.subplots(2, 4, figsize=(WIDTH, 3.3), layout="constrained")
+    drawing, panels = draw_panels(2, 4, 3.3)
     styles = {HOLDS: ("-", CATEGORIES[0]), PRINTED: ("--", CATEGORIES[1])}
     for axes, (claim, panel) in zip(panels.flat, PANELS.items(), strict=True):
         for name, (line, colour) in styles.items():
             rows = table[(table["claim"] == claim) & (table["curve"] == name)]
             axes.plot(rows["x"], rows["y"], line, color=colour, label=name)
         axes.set(xscale=panel.scale, xlabel=panel.against, title=f"{claim}: {panel.quantity}")
-    legend_below(drawing)
+    draw_legend_below(drawing)
     return drawing

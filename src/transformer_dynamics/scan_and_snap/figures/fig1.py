@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.base import token_bars
-from transformer_dynamics.scan_and_snap.settings import Mixture
+from transformer_dynamics.scan_and_snap.figures.elements import draw_token_bars
+from transformer_dynamics.scan_and_snap.settings.training import Mixture
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,19 +25,19 @@ class Fig1(Figure):
     )  # fmt: skip
     uses: ClassVar[tuple[str, ...]] = ("mixtures",)
     drawing: Literal["fig1"]
-    """Which drawing."""
+    """Name of the drawing."""
     mixture: str
     """Name of the mixture whose first classes are drawn."""
     num_classes: int = Field(default=4, ge=2, le=8)
-    """How many of its classes are drawn."""
+    """Number of its classes that are drawn."""
 
 
 def table(figure: Fig1, mixtures: dict[str, Mixture]) -> "pd.DataFrame":
-    """P(l|m,n) of the first sequence classes on all contextual tokens of theirs."""
+    """Return P(l|m,n) of the first sequence classes on all contextual tokens of theirs."""
     import numpy as np
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+    from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
     classes = sequence_classes(mixtures[figure.mixture])
     tokens = np.arange(classes.support[: figure.num_classes].max() + 1)
@@ -61,7 +61,7 @@ def table(figure: Fig1, mixtures: dict[str, Mixture]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left the model, right a strip for P(l|m,n) of each class, by query."""
+    """Draw the model, and beside it a strip for P(l|m,n) of each class, by query."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
@@ -69,13 +69,13 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     strips = table["sequence_class"].nunique()
     drawing = plt.figure(figsize=(WIDTH, 0.8 + 0.66 * strips), layout="constrained")
     parts = drawing.subfigures(1, 2, squeeze=False, width_ratios=[1, 1.25])[0]
-    _model(parts[0].subplots())
-    _strips(parts[1], table)
+    _draw_model(parts[0].subplots())
+    _draw_strips(parts[1], table)
     return drawing
 
 
-def _model(axes: "Axes") -> None:
-    """The forward pass of Eqs. 1-2, bottom to top."""
+def _draw_model(axes: "Axes") -> None:
+    """Draw the forward pass of Eqs. 1-2, bottom to top."""
     axes.set(xlim=(0, 10), ylim=(-1.9, 7.6), title="(a) One-layer transformer")
     axes.set_axis_off()
     frame = {"boxstyle": "round,pad=0.4", "facecolor": "white", "edgecolor": "black"}
@@ -103,13 +103,13 @@ def _model(axes: "Axes") -> None:
     axes.legend(loc="lower left", frameon=False, borderpad=0)
 
 
-def _strips(part: "SubFigure", table: "pd.DataFrame") -> None:
+def _draw_strips(part: "SubFigure", table: "pd.DataFrame") -> None:
     strips = table["sequence_class"].nunique()
     panels = part.subplots(strips, 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, (n, rows) in zip(panels, table.groupby("sequence_class"), strict=True):
         for kind in ("common", "distinct"):
             bars = rows[rows["kind"] == kind]
-            token_bars(axes, kind, bars["token"], bars["probability"], label=f"{kind} tokens")
+            draw_token_bars(axes, kind, bars["token"], bars["probability"], label=f"{kind} tokens")
         query, token, following = rows[["query", "query_token", "next_token"]].iloc[0]
         axes.set_title(
             f"query $m_{query}$ (token {token}), next token $n_{n}$ (token {following})",

@@ -1,20 +1,21 @@
 """Figure 2: the four stages of training, seen on the unnormalised attention of an actual run."""
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from replication.base.errors import InputError
-from replication.base.strict import distinct
+from replication.base.strict import Counts
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.base import (
+from transformer_dynamics.scan_and_snap.figures.elements import (
     TOKEN_STYLES,
-    OfRuns,
-    SequenceClass,
-    legend_below,
-    token_bars,
+    RunsFigure,
+    draw_legend_below,
+    draw_panels,
+    draw_token_bars,
+    select_rows,
 )
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,10 +28,10 @@ STAGES = (
     "(c) Winners-\ntake-all",
     "(d) Attention\nfrozen",
 )
-"""As the paper calls them."""
+"""The paper's names of the stages."""
 
 
-class Fig2(OfRuns):
+class Fig2(RunsFigure):
     """Unnormalised attention of a run at the times that the theory singles out."""
 
     metric: ClassVar[Metric] = "unnormalised_attention"
@@ -40,18 +41,17 @@ class Fig2(OfRuns):
         "unnormalised_attention",
     )  # fmt: skip
     drawing: Literal["fig2"]
-    """Which drawing."""
+    """Name of the drawing."""
     seed: int
     """The seed that is drawn."""
-    sequence_classes: Annotated[list[SequenceClass], Field(min_length=1), AfterValidator(distinct)]
+    sequence_classes: Counts
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
     frozen_after: float = Field(default=4, gt=1)
     """Time of the last stage, in units of t_0."""
 
 
-def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """The four stages at 0, t_0' = K ln M/eta_Y, t_0 and a multiple of t_0 (Lemma 9)."""
-    from transformer_dynamics.scan_and_snap.tables import drawn
+def table(figure: Fig2, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return the four stages at 0, t_0' = K ln M/eta_Y, t_0 and a multiple of t_0 (Lemma 9)."""
     from transformer_dynamics.scan_and_snap.theory.decoder import scanning_end, snapping_start
 
     (mixture,) = measured.job.mixtures.values()
@@ -71,7 +71,7 @@ def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
             f"experiment '{figure.experiment}' must record {', '.join(map(str, absent))} (times of"
             " the theory, in updates); set its training.recorded or sampling.steps"
         )
-    rows = drawn(measured.table, figure.seed, list(stages), figure.sequence_classes)
+    rows = select_rows(measured.table, figure.seed, list(stages), figure.sequence_classes)
     rows = rows[(rows["eta_z"] == eta_z) & (rows["ratio"] == ratio)]
     rows = rows[rows["unnormalised_attention"] > 0].assign(stage=rows["iteration"].map(stages))
     rows = rows.sort_values(["sequence_class", "stage", "token"], ignore_index=True)
@@ -81,58 +81,48 @@ def table(figure: Fig2, measured: Measured[MeasureJob]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One column per stage, at 0, t_0', t_0 and a multiple of t_0; dashes show the first."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
+    """Draw one column per stage, at 0, t_0', t_0 and a multiple of t_0; dashes show the first."""
     times = ("$t=0$", "$t=t_0'$", "$t=t_0$", f"$t={figure.frozen_after:g}\\,t_0$")
     classes = table["sequence_class"].unique()
-    drawing, panels = plt.subplots(
-        len(classes),
-        len(STAGES),
-        figsize=(WIDTH, 0.9 + 1.1 * len(classes)),
-        sharex="row",
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
+    drawing, panels = draw_panels(
+        len(classes), len(STAGES), 0.9 + 1.1 * len(classes), sharex="row", sharey=True
     )
     for row, n in zip(panels, classes, strict=True):
         of_class = table[table["sequence_class"] == n]
         for stage, axes in enumerate(row):
-            _panel(axes, of_class[of_class["stage"] == stage])
+            _draw_panel(axes, of_class[of_class["stage"] == stage])
         row[0].set_ylabel(rf"class $(m,n_{n})$" "\n" rf"$\tilde{{c}}_{{l|n_{n}}}$")
     updates = table.groupby("stage")["iteration"].first()
     for axes, name, time, update in zip(panels[0], STAGES, times, updates, strict=True):
         axes.set_title(f"{name}\n{time}, update {update}", fontsize="small")
     for axes in panels[-1]:
         axes.set_xlabel("Token #")
-    legend_below(drawing, columns=3)
+    draw_legend_below(drawing, columns=3)
     return drawing
 
 
-def _panel(axes: "Axes", rows: "pd.DataFrame") -> None:
-    """Bars of one class at one stage, side by side and hollow below the start, its outline."""
+def _draw_panel(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Draw bars of one class at one stage, side by side and hollow below the start, its outline."""
     heights, start = rows["unnormalised_attention"], rows["start"]
     positions = range(len(rows))
     for kind in TOKEN_STYLES:
         for filled, where in {True: "at or above", False: "below"}.items():
             shown = heights.where((rows["kind"] == kind) & ((heights >= start) == filled))
             label = f"{kind}, {where} start"
-            token_bars(axes, kind, positions, shown, label, filled=filled)
+            draw_token_bars(axes, kind, positions, shown, label, filled=filled)
     edges = [position - 0.5 for position in (*positions, len(rows))]
     steps = [*start, start.iloc[-1]]
     axes.step(edges, steps, "--", where="post", color="black", linewidth=0.8, label="start")
     tokens = list(rows["token"])
     for place in positions[1:]:
         if tokens[place] > tokens[place - 1] + 1:
-            _break(axes, place - 0.5)
+            _draw_break(axes, place - 0.5)
     labels = list(positions)[::5]
     axes.set_xticks(labels, [str(rows["token"].iloc[i]) for i in labels])
 
 
-def _break(axes: "Axes", place: float) -> None:
-    """Two strokes through the axis, where it leaves out tokens."""
+def _draw_break(axes: "Axes", place: float) -> None:
+    """Draw two strokes through the axis, where it leaves out tokens."""
     axes.text(
         place, 0, "//", fontsize=7, ha="center", va="center", transform=axes.get_xaxis_transform(),
     )  # fmt: skip

@@ -2,15 +2,16 @@
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+from replication.base.strict import Count
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.base import SequenceClass
-from transformer_dynamics.scan_and_snap.figures.heatmaps import (
+from transformer_dynamics.scan_and_snap.figures.elements import draw_panels
+from transformer_dynamics.scan_and_snap.figures.fig4 import (
     HeatMaps,
-    attention,
-    heatmap,
+    attention_rows,
+    draw_heatmap,
     name_groups,
 )
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,32 +26,26 @@ class Fig5(HeatMaps):
         "seed", "learning_rate", "sequence_class", "iteration", "token", "group", "attention",
     )  # fmt: skip
     drawing: Literal["fig5"]
-    """Which drawing."""
-    sequence_class: SequenceClass
+    """Name of the drawing."""
+    sequence_class: Count
     """Sequence class n = 1, 2, ... that is drawn, on its own support."""
 
 
-def table(figure: Fig5, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Only the class's own support is drawn, where attention is not zero."""
-    rows = attention(figure, measured, [figure.sequence_class])
+def table(figure: Fig5, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return attention on the class's own support, where it is not zero."""
+    rows = attention_rows(figure, measured, [figure.sequence_class])
     rows = rows[rows["attention"] > 0].rename(columns={"eta_z": "learning_rate"})
     columns = list(figure.columns)
     return rows[columns].sort_values(columns[:-2], ignore_index=True)
 
 
 def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per learning rate."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
+    """Draw one panel per learning rate."""
     rates = table["learning_rate"].unique()
-    drawing, panels = plt.subplots(
-        1, len(rates), figsize=(WIDTH, 2.1), sharey=True, squeeze=False, layout="constrained"
-    )
+    drawing, panels = draw_panels(1, len(rates), 2.1, sharey=True)
     for axes, rate in zip(panels[0], rates, strict=True):
         rows = table[table["learning_rate"] == rate]
-        image = heatmap(axes, rows, table["attention"].max())
+        image = draw_heatmap(axes, rows, table["attention"].max())
         name_groups(axes, rows)
         axes.set(title=rf"$\eta_Y=\eta_Z={rate:g}$", xlabel="Token #")
     panels[0, 0].set_ylabel(f"$c_{figure.sequence_class}$")

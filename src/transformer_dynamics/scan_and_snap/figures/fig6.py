@@ -3,50 +3,52 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, dodged, legend_below
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+from transformer_dynamics.scan_and_snap.figures.elements import (
+    CELL,
+    SweepFigure,
+    draw_dodged_points,
+    draw_legend_below,
+    draw_panels,
+    final_mean_and_std,
+)
+from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-KEY = ("num_last", "eta_z", "ratio")
 
-
-class Fig6(OfSweep):
+class Fig6(SweepFigure):
     """Mean entropy of the attention on distinct tokens against eta_Y / eta_Z."""
 
     metric: ClassVar[Metric] = "entropy"
-    published_columns: ClassVar[tuple[str, ...]] = (*KEY, "entropy_mean", "entropy_std")
+    published_columns: ClassVar[tuple[str, ...]] = (*CELL, "entropy_mean", "entropy_std")
     title: ClassVar[str] = "Scan and Snap, Figure 6: entropy of attention on distinct tokens"
     columns: ClassVar[tuple[str, ...]] = (
-        *KEY, "entropy_mean", "entropy_std", "n_seeds", "stream", "entropy_even",
+        *CELL, "entropy_mean", "entropy_std", "n_seeds", "stream", "entropy_even",
         "entropy_without_attention",
     )  # fmt: skip
     drawing: Literal["fig6"]
-    """Which drawing."""
+    """Name of the drawing."""
 
 
-def table(figure: Fig6, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Mean and standard deviation over seeds after the last update, and what to compare them with.
+def table(figure: Fig6, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return mean and standard deviation over seeds after the last update, and two references.
 
     `entropy_even` is the logarithm of the number of distinct tokens, the largest entropy;
     `entropy_without_attention` is that of P(l|n), from which training starts at z = 0.
     """
-    from transformer_dynamics.scan_and_snap.tables import mean_and_std
-
-    final = measured.table.query("iteration == iteration.max()")
-    found = mean_and_std(final, CELL, measured.job)
+    found = final_mean_and_std(measured, CELL)
     return found.merge(_untrained(measured.job), on="num_last", how="left", validate="many_to_one")
 
 
-def _untrained(job: MeasureJob) -> "pd.DataFrame":
+def _untrained(job: MetricJob) -> "pd.DataFrame":
     import numpy as np
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.metrics import entropy_on_distinct
-    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
+    from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
+    from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
     rows = []
     for mixture in job.mixtures.values():
@@ -58,24 +60,18 @@ def _untrained(job: MeasureJob) -> "pd.DataFrame":
 
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" = None) -> "Drawing":
-    """One panel per number of query tokens, one curve per eta_Z.
+    """Draw one panel per number of query tokens, one curve per eta_Z.
 
     Error bars are the standard deviation over seeds, as in the paper; open circles are published
     means.
     """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
     sizes = table["num_last"].unique()
     rows, columns = -(-len(sizes) // 2), min(len(sizes), 2)
-    drawing, grid = plt.subplots(
-        rows, columns, figsize=(WIDTH, 0.5 + 2.1 * rows), squeeze=False, layout="constrained"
-    )
+    drawing, grid = draw_panels(rows, columns, 0.5 + 2.1 * rows)
     for axes, num_last in zip(grid.flat, sizes, strict=False):
         shown = table[table["num_last"] == num_last]
-        beside = None if published is None else shown[list(KEY)].merge(published, on=list(KEY))
-        _panel(axes, shown, beside)
+        beside = None if published is None else shown[CELL].merge(published, on=CELL)
+        _draw_panel(axes, shown, beside)
         axes.set(
             xlabel=r"$\eta_Y / \eta_Z$",
             ylabel=r"Average entropy of $c_n$ (nats)",
@@ -85,11 +81,11 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: "pd.DataFrame | None" =
         axes.tick_params(labelbottom=True, labelleft=True)
     for axes in grid.flat[len(sizes) :]:
         axes.set_axis_off()
-    legend_below(drawing, 4)
+    draw_legend_below(drawing, 4)
     return drawing
 
 
-def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None") -> None:
+def _draw_panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None") -> None:
     from replication.figures.style import curve_styles
 
     axes.axhline(
@@ -104,7 +100,7 @@ def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None"
     places = [(index, len(styles)) for index in range(len(styles))]
     for (eta_z, (colour, line, _)), place in zip(styles, places, strict=True):
         rows = table[table["eta_z"] == eta_z]
-        dodged(
+        draw_dodged_points(
             axes, rows["ratio"], rows["entropy_mean"], rows["entropy_std"], place, color=colour,
             marker="o", markersize=1.2, linestyle=line, linewidth=1, elinewidth=0.8, capsize=2,
             label=rf"$\eta_Z={eta_z:g}$",
@@ -112,7 +108,7 @@ def _panel(axes: "Axes", table: "pd.DataFrame", published: "pd.DataFrame | None"
     if published is not None:
         for (eta_z, _), place in zip(styles, places, strict=True):
             rows = published[published["eta_z"] == eta_z]
-            dodged(
+            draw_dodged_points(
                 axes, rows["ratio"], rows["entropy_mean"], None, place, color="black",
                 marker="o", markersize=2.6, markerfacecolor="none", markeredgewidth=0.5,
                 linestyle="none", label="published mean", zorder=5,

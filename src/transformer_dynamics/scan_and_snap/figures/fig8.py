@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.base.strict import Strict
+from replication.base.strict import Positives, Strict
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.base import Size, legend_below
-from transformer_dynamics.scan_and_snap.settings import PositiveList
+from transformer_dynamics.scan_and_snap.figures.elements import Size, draw_legend_below, draw_panels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +25,7 @@ class Fig8Panel(Strict):
 
     vocabulary_size: Size
     """M."""
-    eta_y: PositiveList
+    eta_y: Positives
     """Learning rates of Y, a curve each."""
     last_step: int = Field(ge=1, le=100_000)
     """Number of updates."""
@@ -40,13 +39,13 @@ class Fig8(Figure):
         "panel", "eta_y", "t", "h_step", "h_continuous", "scaled_gap", "scaled_gap_limit",
     )  # fmt: skip
     drawing: Literal["fig8"]
-    """Which drawing."""
+    """Name of the drawing."""
     panels: list[Fig8Panel] = Field(min_length=1)
     """Panels from left to right."""
 
 
 def table(figure: Fig8) -> "pd.DataFrame":
-    """h*(s) by (33), constant between updates, and h(s) by (45), at s = 0, 1/4, 1/2, ...
+    """Return h*(s) by (33), constant between updates, and h(s) by (45), at s = 0, 1/4, 1/2, ...
 
     At whole updates, too, their gap in units of eta_Y/M, which Lemma 7 bounds.
     """
@@ -76,35 +75,30 @@ def table(figure: Fig8) -> "pd.DataFrame":
 
 
 def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One column per vocabulary size: broad pale steps h* with h in them; below, their gap."""
-    import matplotlib.pyplot as plt
+    """Draw one column per vocabulary size: broad pale steps h* with h in them; below, their gap."""
+    from replication.figures.style import curve_styles
 
-    from replication.figures.style import WIDTH, curve_styles
-
-    drawing, panels = plt.subplots(
-        2, len(figure.panels), figsize=(WIDTH, 4.2), sharex="col", squeeze=False,
-        height_ratios=[1.6, 1], layout="constrained",
-    )  # fmt: skip
+    drawing, panels = draw_panels(2, len(figure.panels), 4.2, sharex="col", height_ratios=[1.6, 1])
     styles = dict(curve_styles(sorted(table["eta_y"].unique())))
     for index, (panel, column) in enumerate(zip(figure.panels, panels.T, strict=True), start=1):
         of_panel = table[table["panel"] == index]
         for eta_y in panel.eta_y:
             rows = of_panel[of_panel["eta_y"] == eta_y]
-            _curve(column, rows, styles[eta_y].colour, rf"$\eta_Y={eta_y:g}$")
+            _draw_curve(column, rows, styles[eta_y].colour, rf"$\eta_Y={eta_y:g}$")
         column[0].set(xlim=(0, panel.last_step), ylim=(0, None))
         column[0].set_title(f"$M={panel.vocabulary_size}$, $K=1$")
         limit = of_panel["scaled_gap_limit"]
         column[1].plot(of_panel["t"], limit, "--", color="black", linewidth=0.8, label="bound")
-        column[1].set(xlabel="Time $t$ (updates)", yscale="log", ylim=_gaps(table))
+        column[1].set(xlabel="Time $t$ (updates)", yscale="log", ylim=_gap_limits(table))
     panels[0, 0].set_ylabel("$h^*(t)$ and $h(t)$")
     panels[1, 0].set_ylabel(r"$(h^*-h)\,M/\eta_Y$")
     for label, style in {"updates $h^*$": UPDATES, "continuous $h$": CONTINUOUS}.items():
         panels[1, 0].plot([], [], color="0.3", label=label, **style)
-    legend_below(drawing, columns=5)
+    draw_legend_below(drawing, columns=5)
     return drawing
 
 
-def _curve(column: "Sequence[Axes]", rows: "pd.DataFrame", colour: object, label: str) -> None:
+def _draw_curve(column: "Sequence[Axes]", rows: "pd.DataFrame", colour: object, label: str) -> None:
     above, below = column
     above.step(rows["t"], rows["h_step"], where="post", color=colour, **UPDATES)
     above.plot(rows["t"], rows["h_continuous"], color=colour, label=label, **CONTINUOUS)
@@ -113,6 +107,6 @@ def _curve(column: "Sequence[Axes]", rows: "pd.DataFrame", colour: object, label
     below.plot(gap["t"], gap["scaled_gap"], color=colour)
 
 
-def _gaps(table: "pd.DataFrame") -> tuple[float, float]:
-    """What the axis of gaps shows: all that is not much smaller than the largest, and the limit."""
+def _gap_limits(table: "pd.DataFrame") -> tuple[float, float]:
+    """Return limits that show gaps not much smaller than the largest, and the bound."""
     return table["scaled_gap"].max() / 30, table["scaled_gap_limit"].max() * 1.5

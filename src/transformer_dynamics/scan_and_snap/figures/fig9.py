@@ -4,16 +4,20 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from replication.base.strict import Strict
+from replication.base.strict import Positive, Positives, Strict
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap.figures.base import Points, Size, legend_below
-from transformer_dynamics.scan_and_snap.figures.phases import (
+from transformer_dynamics.scan_and_snap.figures.elements import (
+    Points,
+    Size,
+    draw_legend_below,
+    draw_panels,
+)
+from transformer_dynamics.scan_and_snap.figures.fig3 import (
     SNAPPING_START,
-    curve,
+    curve_table,
     draw_curve,
     name_marks,
 )
-from transformer_dynamics.scan_and_snap.settings import Positive, PositiveList
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +31,7 @@ class Fig9Panel(Strict):
     """M."""
     nu: Positive
     """eta_Y / eta_Z, the same for all curves."""
-    eta_z: PositiveList
+    eta_z: Positives
     """Learning rates of Z, a curve each."""
     last_time: Positive
     """End of the time axis, in updates."""
@@ -39,7 +43,7 @@ class Fig9(Figure):
     title: ClassVar[str] = "Scan and Snap, Figure 9: B_n at a fixed ratio of rates"
     columns: ClassVar[tuple[str, ...]] = ("panel", "eta_y", "eta_z", "t", "mark", "growth_bound")
     drawing: Literal["fig9"]
-    """Which drawing."""
+    """Name of the drawing."""
     num_classes: int = Field(ge=1, le=10**9)
     """K, which the paper does not state."""
     c0: Positive
@@ -51,7 +55,7 @@ class Fig9(Figure):
 
 
 def table(figure: Fig9) -> "pd.DataFrame":
-    """B_n(t) as printed (129), which for C_0 = 1 is also the corrected form."""
+    """Return B_n(t) as printed (129), which for C_0 = 1 is also the corrected form."""
     from functools import partial
 
     import pandas as pd
@@ -63,21 +67,19 @@ def table(figure: Fig9) -> "pd.DataFrame":
         for eta_z in panel.eta_z:
             eta_y = panel.nu * eta_z
             setting = Setting(eta_y, eta_z, panel.vocabulary_size, figure.num_classes, figure.c0)
-            values = curve(setting, panel.last_time, figure.points, partial(exponent, printed=True))
+            values = curve_table(
+                setting, panel.last_time, figure.points, partial(exponent, printed=True)
+            )
             values = values.rename(columns={"value": "growth_bound"})
             tables.append(values.assign(panel=index, eta_y=eta_y, eta_z=eta_z))
     return pd.concat(tables, ignore_index=True)[list(figure.columns)]
 
 
 def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per ratio, one curve per eta_Z; a dashed line joins the dots at t_0."""
-    import matplotlib.pyplot as plt
+    """Draw one panel per ratio, one curve per eta_Z; a dashed line joins the dots at t_0."""
+    from replication.figures.style import curve_styles
 
-    from replication.figures.style import WIDTH, curve_styles
-
-    drawing, row = plt.subplots(
-        1, len(figure.panels), figsize=(WIDTH, 2.6), squeeze=False, layout="constrained"
-    )
+    drawing, row = draw_panels(1, len(figure.panels), 2.6)
     styles = curve_styles(sorted(table["eta_z"].unique()))
     for index, (axes, panel) in enumerate(zip(row[0], figure.panels, strict=True), start=1):
         of_panel = table[table["panel"] == index]
@@ -95,5 +97,5 @@ def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawin
         )
     row[0, 0].set_ylabel("$B_n(t)$")
     name_marks(row[0, 0])
-    legend_below(drawing, columns=4)
+    draw_legend_below(drawing, columns=4)
     return drawing

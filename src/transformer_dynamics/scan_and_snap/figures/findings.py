@@ -1,14 +1,20 @@
-"""Findings A, B and C: where the paper's premises do not hold."""
+"""Findings A, B and C: premises of the paper that do not hold."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.base.strict import Count, Positive
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns, Size, dodged
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
-from transformer_dynamics.scan_and_snap.settings import Positive
+from transformer_dynamics.scan_and_snap.figures.elements import (
+    RunsFigure,
+    Size,
+    draw_dodged_points,
+    draw_panels,
+    mean_and_std,
+)
+from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +27,8 @@ UPDATES = {"true (7)": False, "modified (26)": True}
 EIGENVALUE, LIMIT = r"$|\lambda_1(E)|$", "limit $1/K$"
 
 
-class Findings(OfRuns):
-    """Where the paper's premises do not hold: findings A, B and C."""
+class Findings(RunsFigure):
+    """Premises of the paper that do not hold: findings A, B and C."""
 
     metric: ClassVar[Metric] = "entropy"
     title: ClassVar[str] = "Scan and Snap: findings A, B and C"
@@ -30,7 +36,7 @@ class Findings(OfRuns):
         "panel", "curve", "parameter", "x", "y", "y_std", "n_seeds",
     )  # fmt: skip
     drawing: Literal["findings"]
-    """Which drawing."""
+    """Name of the drawing."""
     num_classes: int = Field(ge=2, le=1000)
     """K of finding A."""
     vocabulary_size: Size
@@ -43,12 +49,12 @@ class Findings(OfRuns):
     """Numbers of query tokens of finding B, two next tokens each."""
     eta_z: Positive
     """Learning rate of Z of the runs shown for finding C."""
-    first_update: int = Field(default=100, ge=1)
-    """Where finding C begins: the paper's number of updates."""
+    first_update: Count = 100
+    """Update at which finding C begins: the paper's number of updates."""
 
 
-def table(figure: Findings, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Findings A, B and C as curves.
+def table(figure: Findings, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return findings A, B and C as curves.
 
     Args:
         figure: the figure's settings.
@@ -61,19 +67,18 @@ def table(figure: Findings, measured: Measured[MeasureJob]) -> "pd.DataFrame":
     import pandas as pd
 
     tables = [
-        *_modified_dynamics(figure),
-        _assumption_2(figure, measured.job),
-        _length(figure, measured),
+        *_update_curves(figure),
+        _eigenvalue_curves(figure, measured.job),
+        _length_curves(figure, measured),
     ]
     return pd.concat(tables, ignore_index=True)[list(figure.columns)]
 
 
-def _modified_dynamics(figure: Findings) -> Iterator["pd.DataFrame"]:
-    """A: xi_n of the true (7) and the modified (26) decoder, against eta_Y t/K."""
+def _update_curves(figure: Findings) -> Iterator["pd.DataFrame"]:
+    """Return A: xi_n of the true (7) and the modified (26) decoder, against eta_Y t/K."""
     import numpy as np
 
-    from transformer_dynamics.scan_and_snap.theory.frozen import frozen_flow
-    from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations
+    from transformer_dynamics.scan_and_snap.theory.updates import equal_correlations, frozen_flow
 
     x = np.linspace(0, figure.passes, 251)
     for rho in figure.correlations:
@@ -84,13 +89,13 @@ def _modified_dynamics(figure: Findings) -> Iterator["pd.DataFrame"]:
             yield _curve("A", name, x, xi[:, 0], parameter=rho)
 
 
-def _assumption_2(figure: Findings, job: MeasureJob) -> "pd.DataFrame":
-    """B: largest eigenvalue of E at Z = 0 against its limit 1/K, for the paper's own mixtures."""
+def _eigenvalue_curves(figure: Findings, job: MetricJob) -> "pd.DataFrame":
+    """Return B: largest eigenvalue of E at Z = 0 and its limit 1/K, for the paper's mixtures."""
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
     from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2
     from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
+    from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
     (mixture,) = job.mixtures.values()
     checks = []
@@ -103,11 +108,9 @@ def _assumption_2(figure: Findings, job: MeasureJob) -> "pd.DataFrame":
     return pd.concat([largest, limit])
 
 
-def _length(figure: Findings, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """C: entropy on distinct tokens against the number of updates."""
+def _length_curves(figure: Findings, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return C: entropy on distinct tokens against the number of updates."""
     import pandas as pd
-
-    from transformer_dynamics.scan_and_snap.tables import mean_and_std
 
     metrics = measured.table
     chosen = metrics[metrics["eta_z"] == figure.eta_z]
@@ -137,22 +140,20 @@ def _curve(
 def draw(
     figure: Findings, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
-    """Left A, middle B, right C; bars of C are standard deviations over seeds."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
-    drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.9), layout="constrained")
+    """Draw A, B and C from left to right; bars of C are standard deviations over seeds."""
+    drawing, [row] = draw_panels(1, 3, 2.9)
     titles = ("A: decoder update", "B: Assumption 2", "C: training length")
-    for axes, panel, title, show in zip(row, "ABC", titles, (_a, _b, _c), strict=True):
+    for axes, panel, title, show in zip(
+        row, "ABC", titles, (_draw_updates, _draw_assumption_2, _draw_length), strict=True
+    ):
         show(axes, table[table["panel"] == panel], figure)
         axes.set_title(title)
         axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.25))
     return drawing
 
 
-def _a(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
-    """Colours are correlations, dashes the modified update."""
+def _draw_updates(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
+    """Draw finding A; colours are correlations, dashes the modified update."""
     from replication.figures.style import curve_styles
 
     for rho, style in curve_styles(sorted(table["parameter"].unique())):
@@ -168,7 +169,7 @@ def _a(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
     )
 
 
-def _b(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
+def _draw_assumption_2(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
     from replication.figures.style import category_styles
 
     for name, style in category_styles((EIGENVALUE, LIMIT)):
@@ -180,13 +181,13 @@ def _b(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
     axes.set(xlabel="number of classes $K$", ylabel="eigenvalue of $E$ at $Z=0$", yscale="log")
 
 
-def _c(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
+def _draw_length(axes: "Axes", table: "pd.DataFrame", figure: Findings) -> None:
     from replication.figures.style import curve_styles
 
     styles = curve_styles(sorted(table["parameter"].unique()))
     for index, (ratio, style) in enumerate(styles):
         rows = table[table["parameter"] == ratio]
-        dodged(
+        draw_dodged_points(
             axes, rows["x"], rows["y"], rows["y_std"], (index, len(styles)), apart=0.8,
             color=style.colour, linestyle=style.line, marker=style.marker, markersize=3,
             linewidth=0.8, label=rf"$\eta_Y/\eta_Z={ratio:g}$",

@@ -1,10 +1,14 @@
-"""When the growth of distinct tokens turns in training, against the theory's times."""
+"""The time at which the growth of distinct tokens turns in training, against the theory's."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Measures, Metric
+from transformer_dynamics.scan_and_snap.figures.elements import (
+    RunsFigure,
+    draw_legend_below,
+    draw_panels,
+)
+from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob, MetricSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,11 +17,11 @@ if TYPE_CHECKING:
 PREDICTIONS = {"gamma_peak": r"peak of $\gamma(t)$", "scanning_end": "$t_0'$"}
 MIXTURE = ["num_last", "num_classes", "vocabulary_size"]
 POWERS = {"as_power_1": -1.0, "as_power_075": -0.75}
-"""Of eta_Y, as which the turn would go from its time at the smallest eta_Y on."""
+"""Powers of eta_Y as which the turn would go from its time at the smallest eta_Y on."""
 
 
-class PhaseTransition(OfRuns):
-    """When the growth of distinct tokens turns in training, against the theory's times."""
+class PhaseTransition(RunsFigure):
+    """The time at which the growth of distinct tokens turns, against the theory's times."""
 
     metric: ClassVar[Metric] = "growth"
     title: ClassVar[str] = "Scan and Snap: phase transition in training"
@@ -25,33 +29,33 @@ class PhaseTransition(OfRuns):
         "num_last", "num_classes", "vocabulary_size", "eta_y", "eta_z", "gamma_peak",
         "scanning_end", "turn_mean", "turn_std", "n_seeds", *POWERS,
     )  # fmt: skip
-    uses: ClassVar[tuple[str, ...]] = ("measures",)
+    uses: ClassVar[tuple[str, ...]] = ("metrics",)
     drawing: Literal["phase_transition"]
     """One marker per mixture."""
 
 
 def table(
-    figure: PhaseTransition, measured: Measured[MeasureJob], measures: Measures
+    figure: PhaseTransition, measured: Measured[MetricJob], metrics: MetricSettings
 ) -> "pd.DataFrame":
-    """When dB_n/dt = eta_Z xi_n is largest in training, against eta_Y, gamma's peak and t_0'.
+    """Return time at which dB_n/dt = eta_Z xi_n is largest, against eta_Y, gamma's peak and t_0'.
 
     Args:
         figure: its columns.
         measured: the `growth` metric of the training runs.
-        measures: how the turn is found.
+        metrics: how the turn is found.
 
     Returns:
         The figure's columns; times in updates.
     """
     import pandas as pd
 
+    from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
     from transformer_dynamics.scan_and_snap.theory.decoder import gamma_peak, scanning_end
-    from transformer_dynamics.scan_and_snap.turning import turn
 
     job = measured.job
     exponents = measured.table.query("quantity == 'exponent'")
     keys = ["mixture", "eta_z", "ratio", "seed"]
-    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(turn, measures.turn)
+    turns = exponents.groupby(keys)[["iteration", "growth"]].apply(turn_time, metrics.turn)
     turns = turns.rename("turn")
     cells = turns.groupby(keys[:3]).agg(["mean", "std", "count"]).reset_index()
     rows = []
@@ -71,15 +75,13 @@ def table(
 
 
 def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Left against eta_Y, with lines of two powers; then against gamma's peak and t_0'.
+    """Draw the turn against eta_Y, with lines of two powers, gamma's peak and t_0'.
 
     One line per K and M, bars are deviations; the dashed diagonals are equality.
     """
-    import matplotlib.pyplot as plt
+    from replication.figures.style import category_styles
 
-    from replication.figures.style import WIDTH, category_styles
-
-    drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.7), sharey=True, layout="constrained")
+    drawing, [row] = draw_panels(1, 3, 2.7, sharey=True)
     mixtures = table.groupby(MIXTURE)
     for (mixture, rows), (_, style) in zip(mixtures, category_styles(mixtures.groups), strict=True):
         for axes, column in zip(row, ["eta_y", *PREDICTIONS], strict=True):
@@ -105,5 +107,5 @@ def draw(figure: PhaseTransition, table: "pd.DataFrame", published: None = None)
     row[0].set_xticks([], minor=True)
     row[0].set_box_aspect(1)
     row[0].set_ylabel("measured: time of\n" r"the largest $\mathrm{d}B_n/\mathrm{d}t$")
-    legend_below(drawing, columns=3)
+    draw_legend_below(drawing, columns=3)
     return drawing

@@ -6,8 +6,15 @@ Both show the same numbers; what is a column of panels in one is a curve in the 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.base import CELL, OfSweep, dodged, legend_below
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+from transformer_dynamics.scan_and_snap.figures.elements import (
+    CELL,
+    SweepFigure,
+    draw_dodged_points,
+    draw_legend_below,
+    draw_panels,
+    final_mean_and_std,
+)
+from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,13 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 SYMBOLS = {"eta_z": r"$\eta_Z$", "ratio": r"$\eta_Y/\eta_Z$"}
-
-
 LAYOUTS = {"fig11": ("eta_z", "ratio"), "fig12": ("ratio", "eta_z")}
-"""What differs from column to column, and from curve to curve."""
+"""Column of the table that differs from panel to panel, and from curve to curve."""
 
 
-class Recall(OfSweep):
+class Recall(SweepFigure):
     """Recall of distinct tokens against the attention threshold, a row per mixture."""
 
     metric: ClassVar[Metric] = "recall"
@@ -31,46 +36,33 @@ class Recall(OfSweep):
         "even_attention",
     )  # fmt: skip
     drawing: Literal["fig11", "fig12"]
-    """Which drawing: columns are eta_Z and curves ratios, or the other way about."""
+    """Name of the drawing: columns are eta_Z and curves ratios, or the other way about."""
 
 
-def table(figure: Recall, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Mean and standard deviation over seeds after the last update.
+def table(figure: Recall, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return mean and standard deviation over seeds after the last update.
 
     `even_attention` is 1/M, what each token has where all have the same.
     """
-    from transformer_dynamics.scan_and_snap.tables import mean_and_std
-
-    final = measured.table.query("iteration == iteration.max()")
-    found = mean_and_std(final, [*CELL, "threshold"], measured.job)
+    found = final_mean_and_std(measured, [*CELL, "threshold"])
     sizes = {mix.num_last: mix.vocabulary_size for mix in measured.job.mixtures.values()}
     return found.assign(even_attention=1 / found["num_last"].map(sizes))
 
 
 def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One row of panels per number of query tokens.
+    """Draw one row of panels per number of query tokens.
 
     Lines are means over seeds; the bars at their ends are one standard deviation over seeds.
     """
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
     across, _ = LAYOUTS[figure.drawing]
     rows, columns = table["num_last"].unique(), table[across].unique()
-    drawing, panels = plt.subplots(
-        len(rows),
-        len(columns),
-        figsize=(WIDTH, 0.7 + 1.2 * len(rows)),
-        sharex="row",
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
+    drawing, panels = draw_panels(
+        len(rows), len(columns), 0.7 + 1.2 * len(rows), sharex="row", sharey=True
     )
     for num_last, line_of_panels in zip(rows, panels, strict=True):
         for value, axes in zip(columns, line_of_panels, strict=True):
             part = table[(table["num_last"] == num_last) & (table[across] == value)]
-            _panel(axes, part, figure)
+            _draw_panel(axes, part, figure)
         line_of_panels[0].set_ylabel("Recall")
         line_of_panels[-1].text(
             1.06, 0.5, f"#last/next\ntokens = {num_last}/{num_last * figure.next_tokens_per_query}",
@@ -80,11 +72,11 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
         axes.set_title(f"{SYMBOLS[across]} = {value:g}")
     for axes in panels[-1]:
         axes.set_xlabel("Threshold ($10^{-3}$)")
-    legend_below(drawing)
+    draw_legend_below(drawing)
     return drawing
 
 
-def _panel(axes: "Axes", table: "pd.DataFrame", figure: Recall) -> None:
+def _draw_panel(axes: "Axes", table: "pd.DataFrame", figure: Recall) -> None:
     from replication.figures.style import curve_styles
 
     _, curves = LAYOUTS[figure.drawing]
@@ -99,7 +91,7 @@ def _panel(axes: "Axes", table: "pd.DataFrame", figure: Recall) -> None:
             label=f"{SYMBOLS[curves]} = {curve:g}",
         )  # fmt: skip
         ends = drawn.iloc[[0, -1]]
-        dodged(
+        draw_dodged_points(
             axes, ends["threshold"], ends["recall_mean"], ends["recall_std"],
             (index, len(styles)), color=colour, linestyle="none", elinewidth=0.7,
         )  # fmt: skip

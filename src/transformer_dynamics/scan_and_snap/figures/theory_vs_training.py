@@ -3,17 +3,21 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Measured
-from transformer_dynamics.scan_and_snap.figures.base import OfRuns, legend_below
-from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
+from transformer_dynamics.scan_and_snap.figures.elements import (
+    RunsFigure,
+    draw_legend_below,
+    draw_panels,
+    mean_and_std,
+)
+from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from transformer_dynamics.scan_and_snap.metrics import Floats
-    from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
     from transformer_dynamics.scan_and_snap.theory.growth import Setting
+    from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats, SequenceClasses
 
 QUANTITIES = {
     "exponent": "$B_n(t)$",
@@ -24,12 +28,12 @@ PREDICTIONS = (
     "population flow", "population flow, modified", "Eq. 10, sampled", "Eq. 10", "Theorem 4",
 )  # fmt: skip
 LEAST_SHOWN = 0.01
-"""Of B_n, whose axis is logarithmic: less is below the noise of sampling."""
+"""Least B_n on its logarithmic axis: less is below the noise of sampling."""
 POINTS = 14
-"""Of training that are shown, at most, about evenly spaced on the logarithmic axis."""
+"""Most points of training that are shown, about evenly spaced on the logarithmic axis."""
 
 
-class TheoryVsTraining(OfRuns):
+class TheoryVsTraining(RunsFigure):
     """B_n(t), relative gain and growth factor: theory, population flow and training."""
 
     metric: ClassVar[Metric] = "growth"
@@ -41,8 +45,8 @@ class TheoryVsTraining(OfRuns):
     """One column per ratio."""
 
 
-def table(figure: TheoryVsTraining, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Exponent B_n(t), relative gain and growth factor of every cell, from every source.
+def table(figure: TheoryVsTraining, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return the exponent B_n(t), relative gain and growth factor of every cell, from every source.
 
     Args:
         figure: its columns.
@@ -54,9 +58,8 @@ def table(figure: TheoryVsTraining, measured: Measured[MeasureJob]) -> "pd.DataF
     import numpy as np
     import pandas as pd
 
-    from transformer_dynamics.scan_and_snap.metrics import GROWTH
-    from transformer_dynamics.scan_and_snap.sequence_classes import sequence_classes
-    from transformer_dynamics.scan_and_snap.tables import mean_and_std
+    from transformer_dynamics.scan_and_snap.metrics.growth import GROWTH
+    from transformer_dynamics.scan_and_snap.theory.sequence_classes import sequence_classes
 
     job = measured.job
     (mixture,) = job.mixtures.values()
@@ -69,7 +72,7 @@ def table(figure: TheoryVsTraining, measured: Measured[MeasureJob]) -> "pd.DataF
     )
     tables = [runs.assign(eta_y=runs["eta_z"] * runs["ratio"], source="training")]
     for eta_z, ratio in job.training.cells:
-        for source, values in _theory(classes, eta_z * ratio, eta_z, times).items():
+        for source, values in _theory_values(classes, eta_z * ratio, eta_z, times).items():
             drawn = {
                 "eta_y": eta_z * ratio,
                 "eta_z": eta_z,
@@ -85,14 +88,14 @@ def table(figure: TheoryVsTraining, measured: Measured[MeasureJob]) -> "pd.DataF
     return table.sort_values(columns[:5], ignore_index=True)
 
 
-def _theory(
+def _theory_values(
     classes: "SequenceClasses", eta_y: float, eta_z: float, times: "Floats"
 ) -> "dict[str, Floats]":
-    """[T, 3] values of `GROWTH` from both population flows, (10) and Theorem 4."""
+    """Return [T, 3] values of `GROWTH` from both population flows, (10) and Theorem 4."""
     import numpy as np
 
-    from transformer_dynamics.scan_and_snap.metrics import GROWTH, growth
-    from transformer_dynamics.scan_and_snap.theory.attention import attention_flow
+    from transformer_dynamics.scan_and_snap.metrics.growth import GROWTH, growth
+    from transformer_dynamics.scan_and_snap.theory.attention_flow import attention_flow
     from transformer_dynamics.scan_and_snap.theory.growth import exponent
     from transformer_dynamics.scan_and_snap.theory.population import population_flow
 
@@ -104,13 +107,13 @@ def _theory(
         "Eq. 10, sampled": attention_flow(*given, sampled=True).attention_logits,
     }
     closed = np.full((len(times), len(GROWTH)), np.nan)
-    closed[:, 0] = exponent(_theorem4(classes, eta_y, eta_z), times)
+    closed[:, 0] = exponent(_theorem4_setting(classes, eta_y, eta_z), times)
     values = {name: growth(classes, z) for name, z in logits.items()}
     return values | {"Theorem 4": closed}
 
 
-def _theorem4(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Setting":
-    """C_0 = rho_0^4/K, rho_0 from f_n.f_n' = exp(2 z_ml)/rho_0^2 (13) at z = 0."""
+def _theorem4_setting(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Setting":
+    """Return C_0 = rho_0^4/K, rho_0 from f_n.f_n' = exp(2 z_ml)/rho_0^2 (13) at z = 0."""
     from transformer_dynamics.scan_and_snap.theory.coupling import initial_correlations
     from transformer_dynamics.scan_and_snap.theory.growth import Setting
 
@@ -121,21 +124,17 @@ def _theorem4(classes: "SequenceClasses", eta_y: float, eta_z: float) -> "Settin
 
 
 def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One row per quantity, one column per pair of rates; bars are standard deviations."""
-    import matplotlib.pyplot as plt
+    """Draw one row per quantity, one column per pair of rates; bars are standard deviations."""
     from matplotlib.ticker import LogLocator
 
-    from replication.figures.style import WIDTH
-
     cells = table[["eta_y", "eta_z"]].drop_duplicates().to_numpy()
-    drawing, panels = plt.subplots(
-        len(QUANTITIES), len(cells), figsize=(WIDTH, 0.7 + 1.5 * len(QUANTITIES)), sharex=True,
-        sharey="row", squeeze=False, layout="constrained",
-    )  # fmt: skip
+    drawing, panels = draw_panels(
+        len(QUANTITIES), len(cells), 0.7 + 1.5 * len(QUANTITIES), sharex=True, sharey="row"
+    )
     for (quantity, label), row in zip(QUANTITIES.items(), panels, strict=True):
         for (eta_y, eta_z), axes in zip(cells, row, strict=True):
             chosen = (table["eta_y"] == eta_y) & (table["eta_z"] == eta_z)
-            _panel(axes, table[chosen & (table["quantity"] == quantity) & (table["t"] > 0)])
+            _draw_panel(axes, table[chosen & (table["quantity"] == quantity) & (table["t"] > 0)])
         row[0].set_ylabel(label)
     for axes, (eta_y, eta_z) in zip(panels[0], cells, strict=True):
         axes.set_title(rf"$\eta_Y={eta_y:g}$, $\eta_Z={eta_z:g}$")
@@ -146,11 +145,11 @@ def draw(figure: TheoryVsTraining, table: "pd.DataFrame", published: None = None
         axes.yaxis.set_minor_formatter("")
     for axes in panels[-1]:
         axes.set_xlabel("Time $t$ (updates)")
-    legend_below(drawing, columns=3)
+    draw_legend_below(drawing, columns=3)
     return drawing
 
 
-def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
+def _draw_panel(axes: "Axes", table: "pd.DataFrame") -> None:
     from replication.figures.style import category_styles
 
     for source, style in category_styles(PREDICTIONS):
@@ -158,7 +157,7 @@ def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
         axes.plot(
             rows["t"], rows["value_mean"], color=style.colour, linestyle=style.line, label=source
         )
-    runs = _thinned(table[table["source"] == "training"])
+    runs = _thin_rows(table[table["source"] == "training"])
     axes.errorbar(
         runs["t"], runs["value_mean"], runs["value_std"], fmt="o", color="black", markersize=2.5,
         elinewidth=0.8, label="training", zorder=3,
@@ -166,8 +165,8 @@ def _panel(axes: "Axes", table: "pd.DataFrame") -> None:
     axes.set(xscale="log", yscale="log")
 
 
-def _thinned(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """The rows whose times are closest to evenly spaced ones, on a logarithmic axis."""
+def _thin_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows whose times are closest to evenly spaced ones, on a logarithmic axis."""
     import numpy as np
 
     wanted = np.geomspace(rows["t"].min(), rows["t"].max(), POINTS)

@@ -1,4 +1,4 @@
-"""What the theory assumes of its parameters, and whether it holds.
+"""Assumptions of the theory on its parameters, and a check of each.
 
 Parameters for which the formulas mean nothing are refused with the assumption's name. Assumption 2
 is different: the formulas are exact without it and only its estimates need it, so it is reported.
@@ -128,7 +128,7 @@ class Assumption2:
 
     @property
     def holds(self) -> bool:
-        """Whether both eigenvalue limits hold; M >> K^2 has no threshold."""
+        """True if both eigenvalue limits hold; M >> K^2 has no threshold."""
         return self.largest < self.largest_limit and self.smallest >= self.smallest_limit
 
 

@@ -1,4 +1,4 @@
-"""How the classes are coupled: F, E, E' and the back-propagated gradient of Theorem 1.
+"""Coupling of the classes: F, E, E' and the back-propagated gradient of Theorem 1.
 
     c_n ~ P(l|n) exp(z_ml),   f_n = c_n/|c_n|_2,   F = [f_1 .. f_K],   E = F^T F - I
     E' = I - (I+E)^{-1},      F^dagger = (I - E') F^T                             (Lemma 14)
@@ -6,6 +6,10 @@
     xi_n = gamma sum_{n'!=n} beta_nn' f_n.f_n'                                      (Theorem 1a)
 
 The appendix prints E' and the last term of beta with the opposite sign; `printed=True` gives those.
+
+In the functions `feature_columns` [M, K] is F, `correlation` [K, K] is E, `attention_logits`
+[..., L, M] has rows z_m of Z, and `next_tokens` [K] are those of the classes, 0..K-1 by default. An
+E that no independent columns have, K > M and M < 2 raise `InputError`, see `assumptions`.
 """
 
 from typing import NamedTuple
@@ -15,20 +19,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from replication.base.errors import InputError
-from transformer_dynamics.scan_and_snap.metrics import attention
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
 from transformer_dynamics.scan_and_snap.theory.assumptions import (
     require_classes,
     require_correlations,
 )
-from transformer_dynamics.scan_and_snap.theory.predictions import q0, q1
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from transformer_dynamics.scan_and_snap.theory.attention import attention_weights
+from transformer_dynamics.scan_and_snap.theory.decoder import q0, q1
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats, SequenceClasses
 
 
 def example_features(vocabulary_size: int = 200, num_classes: int = 6) -> Floats:
-    """[M, K] unequal, overlapping f_n >= 0 with |f_n|_2 = 1, the same on every call."""
+    """Return [M, K] unequal, overlapping f_n >= 0 with |f_n|_2 = 1, the same on every call."""
     rng = np.random.default_rng(0)
     weights = rng.uniform(0, 1, (vocabulary_size, num_classes)) ** 4
     weights *= rng.uniform(0, 1, weights.shape) < 0.5
@@ -36,16 +37,8 @@ def example_features(vocabulary_size: int = 200, num_classes: int = 6) -> Floats
 
 
 def features(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
-    """F, the normalised attention outputs f_n = c_n/|c_n|_2 in the limit of long sequences.
-
-    Args:
-        classes: the K sequence classes.
-        attention_logits: [..., L, M] rows z_m of Z.
-
-    Returns:
-        [..., M, K] F; columns have 2-norm 1 and no negative entry.
-    """
-    c = attention(classes, attention_logits)
+    """Return [..., M, K] F, the f_n = c_n/|c_n|_2 >= 0 in the limit of long sequences."""
+    c = attention_weights(classes, attention_logits)
     f = c / np.linalg.norm(c, axis=-1, keepdims=True)
     columns = np.zeros((*f.shape[:-1], classes.vocabulary_size))
     np.put_along_axis(columns, np.broadcast_to(classes.support, f.shape), f, axis=-1)
@@ -53,17 +46,7 @@ def features(classes: SequenceClasses, attention_logits: ArrayLike) -> Floats:
 
 
 def correlations(feature_columns: ArrayLike) -> Floats:
-    """E = F^T F - I with a zero diagonal.
-
-    Args:
-        feature_columns: [M, K] F.
-
-    Returns:
-        [K, K] E.
-
-    Raises:
-        InputError: if K > M, where the columns cannot be independent.
-    """
+    """Return [K, K] E = F^T F - I with a zero diagonal."""
     f = np.asarray(feature_columns, dtype=np.float64)
     require_classes(f.shape[1], f.shape[0])
     e = f.T @ f
@@ -72,20 +55,13 @@ def correlations(feature_columns: ArrayLike) -> Floats:
 
 
 def initial_correlations(classes: SequenceClasses) -> Floats:
-    """E at Z = 0, where c_n is P(.|m,n).
-
-    Args:
-        classes: the K sequence classes.
-
-    Returns:
-        [K, K] E = F^T F - I.
-    """
+    """Return [K, K] E at Z = 0, where c_n is P(.|m,n)."""
     start = np.zeros((len(classes.query_tokens), classes.vocabulary_size))
     return correlations(features(classes, start))
 
 
 def e_prime(correlation: ArrayLike, *, printed: bool = False) -> Floats:
-    """E' = I - (I+E)^{-1} (Lemma 14), or (I+E)^{-1} - I as App. D.1 prints it.
+    """Return E' = I - (I+E)^{-1} (Lemma 14), or (I+E)^{-1} - I as App. D.1 prints it.
 
     Args:
         correlation: [K, K] E.
@@ -93,9 +69,6 @@ def e_prime(correlation: ArrayLike, *, printed: bool = False) -> Floats:
 
     Returns:
         [K, K] E', symmetric.
-
-    Raises:
-        InputError: for an E that is not symmetric or has an eigenvalue <= -1.
     """
     e = require_correlations(correlation)
     inverse = np.linalg.solve(np.eye(len(e)) + e, e)  # (I+E)^{-1} E = I - (I+E)^{-1}
@@ -115,7 +88,7 @@ class Coefficients(NamedTuple):
 def theorem1_coefficients(
     correlation: ArrayLike, vocabulary_size: int, *, printed: bool = False
 ) -> Coefficients:
-    """Coefficients of Theorem 1 for classes seen equally often (theta = sigma = 0).
+    """Return coefficients of Theorem 1 for classes seen equally often (theta = sigma = 0).
 
         iota_n   = q1 (1 - E'_nn) - q0 sum_{k!=n} E'_kn                      (87)
         beta_nn' = q1 E'_nn' - q0 (1 - sum_{k!=n} E'_kn')
@@ -127,9 +100,6 @@ def theorem1_coefficients(
 
     Returns:
         iota and beta.
-
-    Raises:
-        InputError: for an impossible E, K > M or M < 2.
     """
     prime = e_prime(correlation)
     require_classes(len(prime), vocabulary_size)
@@ -143,28 +113,16 @@ def theorem1_coefficients(
     return Coefficients(iota=iota, beta=beta)
 
 
-def combine(feature_columns: ArrayLike, coefficients: Coefficients, gamma: float) -> Floats:
-    """g_n = gamma (iota_n f_n - sum_{n'!=n} beta_nn' f_n') (9).
-
-    Args:
-        feature_columns: [M, K] F.
-        coefficients: iota and beta.
-        gamma: gamma(t).
-
-    Returns:
-        [M, K] g_n as columns.
-    """
+def combine_features(
+    feature_columns: ArrayLike, coefficients: Coefficients, gamma: float
+) -> Floats:
+    """Return [M, K] g_n = gamma (iota_n f_n - sum_{n'!=n} beta_nn' f_n') as columns (9)."""
     f = np.asarray(feature_columns, dtype=np.float64)
     return np.asarray(gamma * (f * coefficients.iota - f @ coefficients.beta.T))
 
 
 def drive(correlation: ArrayLike, coefficients: Coefficients, gamma: ArrayLike = 1) -> Floats:
-    """xi_n = gamma sum_{n'!=n} beta_nn' f_n.f_n', which drives the attention (Theorem 1a).
-
-    Args:
-        correlation: [K, K] E.
-        coefficients: iota and beta.
-        gamma: [...] gamma(t); with 1 the result is xi_n/gamma.
+    """Return xi_n = gamma sum_{n'!=n} beta_nn' f_n.f_n', which drives the attention (Theorem 1a).
 
     Returns:
         [..., K] xi_n.
@@ -177,19 +135,7 @@ def drive(correlation: ArrayLike, coefficients: Coefficients, gamma: ArrayLike =
 def theorem5_decoder(
     feature_columns: ArrayLike, h: float, next_tokens: ArrayLike | None = None
 ) -> Floats:
-    """Y = F (I - E') W with w_n = (M-1) h zeta_n, every class seen equally often (70).
-
-    Args:
-        feature_columns: [M, K] F.
-        h: h(t/K).
-        next_tokens: [K] next token of each class; 0..K-1 by default.
-
-    Returns:
-        [M, M] Y.
-
-    Raises:
-        InputError: if the columns of F are not independent, or K > M.
-    """
+    """Return Y = F (I - E') W with w_n = (M-1) h zeta_n, every class seen equally often (70)."""
     f = np.asarray(feature_columns, dtype=np.float64)
     size, num_classes = f.shape
     rows = size * _one_hot(next_tokens, num_classes, size) - 1
@@ -197,19 +143,10 @@ def theorem5_decoder(
     return np.asarray(h * (f - f @ prime) @ rows)
 
 
-def back_propagated(
+def feature_gradient(
     decoder: ArrayLike, feature_columns: ArrayLike, next_tokens: ArrayLike | None = None
 ) -> Floats:
-    """g_n = Y (x_{T+1} - alpha_n) of any decoder, alpha_n = softmax(Y^T f_n).
-
-    Args:
-        decoder: [M, M] Y.
-        feature_columns: [M, K] F.
-        next_tokens: [K] next token of each class; 0..K-1 by default.
-
-    Returns:
-        [M, K] g_n as columns.
-    """
+    """Return [M, K] g_n = Y (x_{T+1} - alpha_n) of any decoder, alpha_n = softmax(Y^T f_n)."""
     y = np.asarray(decoder, dtype=np.float64)
     f = np.asarray(feature_columns, dtype=np.float64)
     alpha = softmax(y.T @ f, axis=0)
@@ -217,26 +154,20 @@ def back_propagated(
     return np.asarray(y @ (target.T - alpha))
 
 
-def drive_on_distinct(back: ArrayLike, feature_columns: ArrayLike, distinct: ArrayLike) -> Floats:
-    """xi_n as the distinct tokens feel it, for any g_n.
+def drive_on_distinct(
+    gradient: ArrayLike, feature_columns: ArrayLike, distinct: ArrayLike
+) -> Floats:
+    """Return xi_n as the distinct tokens feel it, for any g_n.
 
     The attention logit of token l moves at f_nl (g_nl - f_nl f_n.g_n) (Lemma 1); over the distinct
     tokens, on which g_n ~ f_n if F stands still, this is f_nl^2 xi_n (98) with
 
         xi_n = sum_l f_nl g_nl / sum_l f_nl^2 - f_n.g_n.
 
-    Args:
-        back: [..., M, K] g_n as columns.
-        feature_columns: [..., M, K] F.
-        distinct: [M, K] whether l is a distinct token of n.
-
     Returns:
         [..., K] xi_n.
-
-    Raises:
-        InputError: if a class has no distinct token.
     """
-    g, f = np.asarray(back, dtype=np.float64), np.asarray(feature_columns, dtype=np.float64)
+    g, f = np.asarray(gradient, dtype=np.float64), np.asarray(feature_columns, dtype=np.float64)
     mask = np.asarray(distinct, dtype=np.bool_)
     if not mask.any(axis=0).all():
         raise InputError("every class needs a distinct token (Theorem 2a) to measure xi_n on it")
@@ -246,13 +177,13 @@ def drive_on_distinct(back: ArrayLike, feature_columns: ArrayLike, distinct: Arr
 
 
 def distinct_columns(classes: SequenceClasses) -> NDArray[np.bool_]:
-    """[M, K] whether token l is a distinct token of class n."""
+    """Return [M, K] true where token l is a distinct token of class n."""
     columns = np.zeros((len(classes.support), classes.vocabulary_size), dtype=np.bool_)
     np.put_along_axis(columns, classes.support, classes.distinct, axis=1)
     return columns.T
 
 
 def _one_hot(next_tokens: ArrayLike | None, num_classes: int, size: int) -> Floats:
-    """[K, M] e_n of each class."""
+    """Return [K, M] e_n of each class."""
     ids = np.arange(num_classes) if next_tokens is None else np.asarray(next_tokens)
     return np.asarray(np.eye(size)[ids])

@@ -6,6 +6,13 @@ classes a class is seen t/K times. With x = M h:
 
     exp(x) + (M-1) x = M eta_Y s + 1                                            (45)
     gamma(t) = (M-1)^2 h(t/K) / ((M-1) + exp(M h(t/K)))                         (85)
+
+A class's prediction follows from it (Lemma 5, Corollary 1):
+
+    alpha_n = softmax(w_n),    e_n - alpha_n = (M-1)/((M-1) + exp(M h)) zeta_n
+
+In the functions `eta_y` is eta_Y, `vocabulary_size` M, `num_classes` K, and `times` and `h` may
+have any shape. Values for which a formula means nothing raise `InputError`, see `assumptions`.
 """
 
 import numpy as np
@@ -23,24 +30,13 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import (
 Floats = NDArray[np.float64]
 
 SMALL = 1e-8
+"""M eta_Y s below which the logarithms of `h_continuous` cancel."""
 GAP_LIMIT = 2.0
-"""Of (h* - h) M/eta_Y, by Lemma 7."""
+"""Upper bound of (h* - h) M/eta_Y, by Lemma 7."""
 
 
 def h_steps(eta_y: float, vocabulary_size: int, steps: int) -> Floats:
-    """h*(s) of the discrete updates, recursion (33).
-
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        steps: number of updates of the class.
-
-    Returns:
-        [steps + 1] h*(0) = 0, h*(1), ...
-
-    Raises:
-        InputError: for M < 2, eta_Y <= 0 or a negative number of steps.
-    """
+    """Return [steps + 1] h*(0) = 0, h*(1), ... of the discrete updates, recursion (33)."""
     require_vocabulary(vocabulary_size)
     require_rate(eta_Y=eta_y)
     if steps < 0:
@@ -52,23 +48,15 @@ def h_steps(eta_y: float, vocabulary_size: int, steps: int) -> Floats:
 
 
 def h_continuous(eta_y: float, vocabulary_size: int, times: ArrayLike) -> Floats:
-    """h(s) of the continuous dynamics (44), by the exact solution of (45).
+    """Return h(s) of the continuous dynamics (44), by the exact solution of (45).
 
     With c = (M eta_Y s + 1)/(M-1), (45) is solved by x = ln(M-1) + ln omega(c - ln(M-1)) where
     omega(z) = W(e^z) is Wright's omega, which cannot overflow. Where M eta_Y s < 1e-8
     these logarithms cancel and x = eta_Y s takes their place. One Newton step on
     expm1(x) + (M-1) x = M eta_Y s then gives all digits of h.
 
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        times: [...] s >= 0, in updates of the class.
-
     Returns:
         [...] h(s).
-
-    Raises:
-        InputError: for M < 2, eta_Y <= 0 or negative times.
     """
     require_vocabulary(vocabulary_size)
     require_rate(eta_Y=eta_y)
@@ -81,19 +69,7 @@ def h_continuous(eta_y: float, vocabulary_size: int, times: ArrayLike) -> Floats
 
 
 def h_time(eta_y: float, vocabulary_size: int, h: ArrayLike) -> Floats:
-    """The time s at which h(s) has a given value, (45) read backwards.
-
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        h: [...] values >= 0.
-
-    Returns:
-        [...] s, in updates of the class.
-
-    Raises:
-        InputError: for M < 2 or eta_Y <= 0.
-    """
+    """Return the time s at which h(s) has a given value, in updates of the class, by (45)."""
     require_vocabulary(vocabulary_size)
     require_rate(eta_Y=eta_y)
     x = vocabulary_size * np.asarray(h, dtype=np.float64)
@@ -103,69 +79,30 @@ def h_time(eta_y: float, vocabulary_size: int, h: ArrayLike) -> Floats:
 
 
 def prediction_error(h: ArrayLike, vocabulary_size: int) -> Floats:
-    """(M-1)/((M-1) + exp(M h)): the length of x_{T+1} - alpha_n along zeta_n (Lemma 5).
-
-    Args:
-        h: [...] h or h*.
-        vocabulary_size: M.
-
-    Returns:
-        [...] in (0, (M-1)/M], 1 - alpha_nn.
-
-    Raises:
-        InputError: for M < 2.
-    """
+    """Return 1 - alpha_nn = (M-1)/((M-1) + exp(M h)), x_{T+1} - alpha_n along zeta_n (Lemma 5)."""
     require_vocabulary(vocabulary_size)
     x = vocabulary_size * np.asarray(h, dtype=np.float64)
     return np.asarray(expit(np.log(vocabulary_size - 1) - x))
 
 
 def gamma(eta_y: float, vocabulary_size: int, num_classes: int, times: ArrayLike) -> Floats:
-    """The size of the back-propagated gradient in Theorem 1, gamma at time t (85).
-
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        num_classes: K.
-        times: [...] t >= 0, in updates; the argument of h is t/K, not rounded up.
-
-    Returns:
-        [...] gamma(t) >= 0.
-
-    Raises:
-        InputError: for K > M, M < 2, eta_Y <= 0 or negative times.
-    """
+    """Return gamma >= 0 at time t, the size of the back-propagated gradient in Theorem 1 (85)."""
     require_classes(num_classes, vocabulary_size)
     h = h_continuous(eta_y, vocabulary_size, require_times(times) / num_classes)
     return np.asarray((vocabulary_size - 1) * h * prediction_error(h, vocabulary_size))
 
 
 def gamma_peak(eta_y: float, vocabulary_size: int, num_classes: int) -> float:
-    """When gamma is largest: M h = 1 + W((M-1)/e), from (x-1) exp(x) = M-1.
-
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        num_classes: K.
-
-    Returns:
-        t = K s, in updates, with (45) at this h.
-
-    Raises:
-        InputError: for K > M, M < 2 or eta_Y <= 0.
-    """
+    """Return the t = K s at which gamma is largest: M h = 1 + W((M-1)/e), by (x-1) exp(x) = M-1."""
     require_classes(num_classes, vocabulary_size)
     w = float(lambertw((vocabulary_size - 1) / np.e).real)
     return float(num_classes * h_time(eta_y, vocabulary_size, (1 + w) / vocabulary_size))
 
 
 def omega_1(vocabulary_size: int) -> float:
-    """omega_1 of Lemma 8: exp(M h) = (M-1) M h at its upper root M h = (1 + omega_1) ln M.
+    """Return omega_1 of Lemma 8: exp(M h) = (M-1) M h at its upper root M h = (1 + omega_1) ln M.
 
     From there on the exponential of (45) dominates.
-
-    Args:
-        vocabulary_size: M.
 
     Returns:
         omega_1 = -W_{-1}(-1/(M-1))/ln M - 1.
@@ -183,36 +120,44 @@ def omega_1(vocabulary_size: int) -> float:
 
 
 def scanning_end(eta_y: float, vocabulary_size: int, num_classes: int) -> float:
-    """t0' = K ln M / eta_Y, until which gamma ~ eta_Y t/K (Lemma 9).
-
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        num_classes: K.
-
-    Returns:
-        t0', in updates.
-
-    Raises:
-        InputError: for K > M, M < 2 or eta_Y <= 0.
-    """
+    """Return t0' = K ln M / eta_Y, in updates, until which gamma ~ eta_Y t/K (Lemma 9)."""
     require_classes(num_classes, vocabulary_size)
     require_rate(eta_Y=eta_y)
     return float(num_classes * np.log(vocabulary_size) / eta_y)
 
 
 def snapping_start(eta_y: float, vocabulary_size: int, num_classes: int) -> float:
-    """t0 = 2 (1 + omega_1) K ln M / eta_Y, from which h ~ ln(M eta_Y t/K)/M (Lemma 9).
-
-    Args:
-        eta_y: learning rate of Y.
-        vocabulary_size: M.
-        num_classes: K.
-
-    Returns:
-        t0, in updates.
-
-    Raises:
-        InputError: for K > M, M < 4 or eta_Y <= 0.
-    """
+    """Return t0 = 2 (1 + omega_1) K ln M / eta_Y, from which h ~ ln(M eta_Y t/K)/M (Lemma 9)."""
     return 2 * (1 + omega_1(vocabulary_size)) * scanning_end(eta_y, vocabulary_size, num_classes)
+
+
+def zeta(vocabulary_size: int, tokens: ArrayLike) -> Floats:
+    """Return [..., M] zeta_n = M/(M-1) (e_n - 1/M 1), along which class n's prediction moves."""
+    require_vocabulary(vocabulary_size)
+    one_hot = np.eye(vocabulary_size)[np.asarray(tokens)]
+    return np.asarray((vocabulary_size * one_hot - 1) / (vocabulary_size - 1))
+
+
+def q1(vocabulary_size: int) -> float:
+    """Return zeta_n^T zeta_n = 1 + 1/(M-1)."""
+    require_vocabulary(vocabulary_size)
+    return 1 + 1 / (vocabulary_size - 1)
+
+
+def q0(vocabulary_size: int) -> float:
+    """Return zeta_n^T zeta_n' = -M/(M-1)^2 for n != n'."""
+    require_vocabulary(vocabulary_size)
+    return -vocabulary_size / (vocabulary_size - 1) ** 2
+
+
+def lemma5_logits(h: ArrayLike, vocabulary_size: int, token: int) -> Floats:
+    """Return [..., M] w_n = (M-1) h zeta_n (31), a class's logits under the modified update."""
+    size = np.asarray(h, dtype=np.float64)[..., None]
+    return np.asarray((vocabulary_size - 1) * size * zeta(vocabulary_size, token))
+
+
+def lemma5_prediction(h: ArrayLike, vocabulary_size: int, token: int) -> Floats:
+    """Return [..., M] alpha_n = softmax(w_n) = e_n - (M-1)/((M-1) + exp(M h)) zeta_n (32)."""
+    rest = prediction_error(h, vocabulary_size)[..., None] / (vocabulary_size - 1)
+    own = np.arange(vocabulary_size) == token
+    return np.asarray(np.where(own, 1 - (vocabulary_size - 1) * rest, rest))

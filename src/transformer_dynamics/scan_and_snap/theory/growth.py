@@ -7,6 +7,9 @@ With one common token and normalisers ~ rho_0 (13), xi_n = gamma/(C_0 + 4 Gamma)
     printed:                         1/4 ln(C_0 + 4 Gamma)                       (124), (129)
 
 The printed form differs by the constant 1/4 ln C_0 and does not start at 0 unless C_0 = 1.
+
+In the functions `setting` has rates, sizes and C_0, and `times` [...] are t, in updates. What the
+theory does not cover raises `InputError`, see `Setting.check`.
 """
 
 from typing import NamedTuple
@@ -31,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 class Setting(NamedTuple):
-    """What Theorem 4's closed forms depend on."""
+    """Rates, sizes and the constant of Theorem 4's closed forms."""
 
     eta_y: float
     """Learning rate of Y."""
@@ -50,11 +53,7 @@ class Setting(NamedTuple):
         return self.eta_y / self.eta_z
 
     def check(self) -> None:
-        """Refuse settings that the theory does not cover.
-
-        Raises:
-            InputError: for rates <= 0, K > M, M < 2 or C_0 <= 0.
-        """
+        """Refuse rates <= 0, K > M, M < 2 and C_0 <= 0."""
         require_rate(eta_Y=self.eta_y, eta_Z=self.eta_z)
         require_classes(self.num_classes, self.vocabulary_size)
         if not 0 < self.c0 < np.inf:
@@ -62,18 +61,7 @@ class Setting(NamedTuple):
 
 
 def cumulative_gamma(setting: Setting, times: ArrayLike) -> Floats:
-    """Gamma(t) = eta_Z int_0^t gamma (128).
-
-    Args:
-        setting: rates and sizes.
-        times: [...] t, in updates.
-
-    Returns:
-        [...] Gamma(t).
-
-    Raises:
-        InputError: for settings that the theory does not cover, or negative times.
-    """
+    """Return Gamma(t) = eta_Z int_0^t gamma (128)."""
     setting.check()
     size, num_classes = setting.vocabulary_size, setting.num_classes
     h = h_continuous(setting.eta_y, size, require_times(times) / num_classes)
@@ -81,18 +69,12 @@ def cumulative_gamma(setting: Setting, times: ArrayLike) -> Floats:
 
 
 def exponent(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Floats:
-    """B_n(t) of Theorem 4.
+    """Return B_n(t) of Theorem 4.
 
     Args:
         setting: rates, sizes and C_0.
         times: [...] t, in updates.
         printed: whether to return (129) as printed instead of the integral from 0.
-
-    Returns:
-        [...] B_n(t).
-
-    Raises:
-        InputError: for settings that the theory does not cover, or negative times.
     """
     grown = 4 * cumulative_gamma(setting, times)
     if printed:
@@ -101,51 +83,24 @@ def exponent(setting: Setting, times: ArrayLike, *, printed: bool = False) -> Fl
 
 
 def theorem4_drive(setting: Setting, times: ArrayLike) -> Floats:
-    """xi_n(t) = gamma/(C_0 + 4 Gamma) (123).
-
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t, in updates.
-
-    Returns:
-        [...] xi_n(t).
-
-    Raises:
-        InputError: for settings that the theory does not cover, or negative times.
-    """
+    """Return xi_n(t) = gamma/(C_0 + 4 Gamma) (123)."""
     grown = setting.c0 + 4 * cumulative_gamma(setting, times)
     strength = gamma(setting.eta_y, setting.vocabulary_size, setting.num_classes, times)
     return np.asarray(strength / grown)
 
 
 def growth_limit(setting: Setting, times: ArrayLike) -> Floats:
-    """exp(2 B_n(t)), the upper bound of every growth factor chi_l(t) (12), which Fig. 3 plots.
-
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t, in updates.
-
-    Returns:
-        [...] exp(2 B_n(t)).
-
-    Raises:
-        InputError: for settings that the theory does not cover, or negative times.
-    """
+    """Return exp(2 B_n(t)), the upper bound of all growth factors chi_l(t) (12) of Fig. 3."""
     return np.asarray(np.exp(2 * exponent(setting, times)))
 
 
 def early_exponent(setting: Setting, times: ArrayLike) -> Floats:
-    """B_n(t) = 1/4 ln(C_0 + 2 (M-1)^2/(K M^2) eta_Y eta_Z t^2), (14) for t < t0', as printed.
+    """Return B_n(t) by (14) for t < t0', as printed.
 
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t, in updates.
+    It is 1/4 ln(C_0 + 2 (M-1)^2/(K M^2) eta_Y eta_Z t^2).
 
     Returns:
         [...] B_n(t).
-
-    Raises:
-        InputError: for settings that the theory does not cover, or negative times.
     """
     setting.check()
     t = require_times(times)
@@ -154,11 +109,9 @@ def early_exponent(setting: Setting, times: ArrayLike) -> Floats:
 
 
 def late_exponent(setting: Setting, times: ArrayLike) -> Floats:
-    """B_n(t) = 1/4 ln(C_0 + 2K (M-1)^2/M^2 (eta_Z/eta_Y) ln^2(M eta_Y t/K)), (14) for t >= t0.
+    """Return B_n(t) by (14) for t >= t0.
 
-    Args:
-        setting: rates, sizes and C_0.
-        times: [...] t > 0, in updates.
+    It is 1/4 ln(C_0 + 2K (M-1)^2/M^2 (eta_Z/eta_Y) ln^2(M eta_Y t/K)).
 
     Returns:
         [...] B_n(t), as printed.
@@ -179,17 +132,7 @@ def late_exponent(setting: Setting, times: ArrayLike) -> Floats:
 
 
 def phase_times(setting: Setting) -> tuple[float, float]:
-    """t0' and t0 of a setting.
-
-    Args:
-        setting: rates and sizes.
-
-    Returns:
-        End of scanning and start of snapping, in updates.
-
-    Raises:
-        InputError: for settings that the theory does not cover, or M < 4 (Lemma 8).
-    """
+    """Return t0' and t0 of a setting, end of scanning and start of snapping, in updates."""
     setting.check()
     sizes = (setting.eta_y, setting.vocabulary_size, setting.num_classes)
     return scanning_end(*sizes), snapping_start(*sizes)

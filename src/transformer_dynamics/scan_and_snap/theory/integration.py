@@ -12,7 +12,7 @@ from transformer_dynamics.scan_and_snap.theory.assumptions import require_times
 Floats = NDArray[np.float64]
 
 
-def ascending(times: ArrayLike) -> Floats:
+def require_ascending_times(times: ArrayLike) -> Floats:
     """Refuse output times of a flow that are not ascending.
 
     Args:

@@ -13,22 +13,22 @@ with equal columns of Y keep equal columns, so one column stands for all of them
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from transformer_dynamics.scan_and_snap.metrics import attention
-from transformer_dynamics.scan_and_snap.sequence_classes import SequenceClasses
 from transformer_dynamics.scan_and_snap.theory.assumptions import require_classes, require_rate
+from transformer_dynamics.scan_and_snap.theory.attention import attention_weights
 from transformer_dynamics.scan_and_snap.theory.coupling import (
     correlations,
     distinct_columns,
     drive_on_distinct,
     e_prime,
 )
-from transformer_dynamics.scan_and_snap.theory.integration import ascending, integrate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from transformer_dynamics.scan_and_snap.theory.integration import (
+    integrate,
+    require_ascending_times,
+)
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import Floats, Ints, SequenceClasses
 
 
 class PopulationFlow(NamedTuple):
@@ -43,12 +43,12 @@ class PopulationFlow(NamedTuple):
     drive: Floats
     """[T, K] xi_n(t) as the distinct tokens feel it; NaN for a class without them."""
     columns: Ints
-    """[M] which column of `decoder_columns` each token has."""
+    """[M] index of each token's column in `decoder_columns`."""
     decoder_columns: Floats
     """[T, M, G] the different columns of Y."""
 
     def decoder(self, index: int) -> Floats:
-        """[M, M] Y at one of the times."""
+        """Return [M, M] Y at one of the times."""
         return np.asarray(self.decoder_columns[index][:, self.columns])
 
 
@@ -81,7 +81,7 @@ class _System:
         self.splits = np.cumsum([np.prod(s) for s in self.shapes])[:-1]
 
     def split(self, state: Floats) -> list[Floats]:
-        """B_n [..., K], Y on contextual tokens [..., C, G] and Z on them [..., L, C]."""
+        """Return B_n [..., K], Y on contextual tokens [..., C, G] and Z on them [..., L, C]."""
         parts = np.split(state, self.splits, axis=-1)
         return [
             part.reshape(*state.shape[:-1], *shape)
@@ -89,26 +89,26 @@ class _System:
         ]
 
     def features(self, z: Floats) -> Floats:
-        """[C, K] F on the contextual tokens."""
+        """Return [C, K] F on the contextual tokens."""
         weights = self.log_probability + z[self.classes.query].T
         c = np.exp(weights - weights.max(axis=0))
         return np.asarray(c / np.linalg.norm(c, axis=0))
 
     def predictions(self, f: Floats, y: Floats) -> Floats:
-        """[G, K] alpha_n of one token of each column."""
+        """Return [G, K] alpha_n of one token of each column."""
         scores = y.T @ f
         return np.asarray(np.exp(scores - logsumexp(scores, axis=0, b=self.copies[:, None])))
 
-    def back_propagated(self, alpha: Floats, y: Floats) -> Floats:
-        """[C, K] g_n as columns."""
+    def feature_gradient(self, alpha: Floats, y: Floats) -> Floats:
+        """Return [C, K] g_n as columns."""
         return np.asarray(y @ (self.target - alpha * self.copies[:, None]))
 
     def slope(self, _time: float, state: Floats) -> Floats:
-        """Time derivative of the state."""
+        """Return the time derivative of the state."""
         _, y, z = self.split(state)
         f = self.features(z)
         alpha = self.predictions(f, y)
-        g = self.back_propagated(alpha, y)
+        g = self.feature_gradient(alpha, y)
         eta_y, eta_z = self.rates
         direction = f - f @ e_prime(correlations(f)) if self.modified else f
         toward = eta_z * f * (g - f * (f * g).sum(axis=0))
@@ -120,7 +120,7 @@ class _System:
         )
 
     def drive(self, g: Floats, f: Floats) -> Floats:
-        """[K] xi_n, NaN for a class without distinct tokens."""
+        """Return [K] xi_n, NaN for a class without distinct tokens."""
         has = self.distinct.any(axis=0)
         xi = np.full(self.num_classes, np.nan)
         if has.any():
@@ -159,7 +159,7 @@ def population_flow(
         InputError: for rates <= 0, K > M, negative or descending times, or, if `modified`, for
             classes whose F has dependent columns.
     """
-    t = ascending(times)
+    t = require_ascending_times(times)
     size = classes.vocabulary_size
     require_rate(eta_Y=eta_y, eta_Z=eta_z)
     require_classes(len(classes.support), size)
@@ -177,17 +177,17 @@ def population_flow(
     states = integrate(system.slope, np.concatenate(initial), t, tolerance)
     exponents, decoders, z = system.split(states)
     full = np.tile(logits, (len(states), 1, 1))
-    full[:, :, : system.tokens] = z
+    full[:, :, :tokens] = z
     decoder = np.tile(system.start, (len(states), 1, 1))
-    decoder[:, : system.tokens] = decoders
+    decoder[:, :tokens] = decoders
     drives = []
     for y_now, z_now in zip(decoders, z, strict=True):
         f = system.features(z_now)
-        drives.append(system.drive(system.back_propagated(system.predictions(f, y_now), y_now), f))
+        drives.append(system.drive(system.feature_gradient(system.predictions(f, y_now), y_now), f))
     drive = np.array(drives)
     return PopulationFlow(
         attention_logits=full,
-        attention=attention(system.classes, full),
+        attention=attention_weights(classes, full),
         exponents=np.where(np.isnan(drive), np.nan, exponents),
         drive=drive,
         columns=system.columns,

@@ -1,1 +1,4 @@
-"""Measures of the claims about training on text."""
+"""Claims: functions that return the evidence by which a claim is judged.
+
+`registry.yaml` names them. They read metrics; none trains.
+"""

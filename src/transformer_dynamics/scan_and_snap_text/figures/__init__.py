@@ -1,1 +1,4 @@
-"""The drawings of training on text."""
+"""Figures: settings, table and drawing of one figure per file.
+
+`table` turns metrics into the numbers that are drawn, `draw` those into a drawing.
+"""

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from replication.base.strict import Name
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap_text.settings import Name, Names
+from transformer_dynamics.scan_and_snap_text.settings.training import Names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,19 +32,19 @@ class Fig10(Figure):
         "uniform_entropy",
     )  # fmt: skip
     drawing: Literal["fig10"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiments: Names
     """Names of the experiments that are drawn."""
     panels: Annotated[dict[Name, str], Field(min_length=1)]
     """Corpora that have panels, and their title; of one without runs the caption says so."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The trained models of each experiment on the validation text."""
+        """Return the trained models of each experiment on the validation text."""
         return [(name, "validation") for name in self.experiments]
 
 
 def table(figure: Fig10, *measured: "Measured[Any]") -> "pd.DataFrame":
-    """One row per trained model, with mean and standard deviation (n - 1) over its seeds.
+    """Return one row per trained model, with mean and standard deviation (n - 1) over its seeds.
 
     `uniform_entropy` is that of uniform causal attention, the mean of ln i over the T positions i
     of a chunk.
@@ -71,7 +72,7 @@ def table(figure: Fig10, *measured: "Measured[Any]") -> "pd.DataFrame":
 
 
 def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One row of panels per corpus: entropy of attention, and perplexity.
+    """Draw one row of panels per corpus: entropy of attention, and perplexity.
 
     Seeds are points; error bars are one standard deviation over seeds, as in the paper.
     """
@@ -87,9 +88,9 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
     for row, corpus in zip(grid, shown, strict=True):
         rows = table[table["corpus"] == corpus]
         for axes, (column, label) in zip(row, PANELS.items(), strict=True):
-            _panel(axes, rows, column)
+            _draw_panel(axes, rows, column)
             axes.set(xlabel=r"Learning rate $\eta$", ylabel=label)
-        row[0].set_title(f"{figure.panels[corpus]} ({_run(rows)})", loc="left")
+        row[0].set_title(f"{figure.panels[corpus]} ({_seeds_and_epochs(rows)})", loc="left")
         row[0].axhline(
             rows["uniform_entropy"].iloc[0], color="black", linestyle=":", label="uniform attention"
         )
@@ -100,7 +101,7 @@ def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawi
     return drawing
 
 
-def _panel(axes: "Axes", rows: "pd.DataFrame", column: str) -> None:
+def _draw_panel(axes: "Axes", rows: "pd.DataFrame", column: str) -> None:
     from replication.figures.style import CATEGORIES
 
     means = rows.drop_duplicates("learning_rate")
@@ -115,7 +116,7 @@ def _panel(axes: "Axes", rows: "pd.DataFrame", column: str) -> None:
     axes.set_xticks(means["learning_rate"])
 
 
-def _run(rows: "pd.DataFrame") -> str:
-    """How many seeds and epochs stand behind a panel."""
+def _seeds_and_epochs(rows: "pd.DataFrame") -> str:
+    """Number of seeds and epochs behind a panel, in words."""
     seeds, epochs = rows["seed"].nunique(), rows["epochs"].max()
     return f"{seeds} seed{'s' if seeds > 1 else ''}, {epochs:.3g} epoch{'s' if epochs > 1 else ''}"

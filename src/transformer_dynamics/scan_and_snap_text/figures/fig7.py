@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap_text.settings import Names, Updates
+from transformer_dynamics.scan_and_snap_text.settings.training import Names, Updates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ class Fig7(Figure):
     )  # fmt: skip
     picture: ClassVar[str] = "png"
     drawing: Literal["fig7"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiments: Names
     """Names of the experiments that are drawn."""
     seed: int | Literal["typical"]
@@ -40,15 +40,15 @@ class Fig7(Figure):
     iterations: Annotated[Updates, Field(min_length=1)]
     """Numbers of updates that are drawn."""
     words: int = Field(default=2, ge=0)
-    """How many of the longest stripes of each map have their word written beside them."""
+    """Number of the longest stripes of each map that have their word written beside them."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The maps of each experiment, and by which its seeds are chosen."""
+        """Return the maps of each experiment, and the dynamics by which its seeds are chosen."""
         return [(name, metric) for name in self.experiments for metric in ("maps", "dynamics")]
 
 
 def table(figure: Fig7, *measured: "Measured[Any]") -> "pd.DataFrame":
-    """One row per model, update, query and key.
+    """Return one row per model, update, query and key.
 
     `stripe` is the number of queries that spend more than half of their attention on the key.
     """
@@ -88,7 +88,7 @@ def typical_seeds(dynamics: "pd.DataFrame", update: int) -> dict[str, int]:
 
 
 def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One row of panels per number of layers, one column per number of updates.
+    """Draw one row of panels per number of layers, one column per number of updates.
 
     All panels share one colour scale, that of the square root. Rows of a panel are queries, columns
     keys; what the causal mask hides is grey.
@@ -111,7 +111,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     for row, layers in zip(panels, depths, strict=True):
         for axes, iteration in zip(row, updates, strict=True):
             rows = table[(table["layers"] == layers) & (table["iteration"] == iteration)]
-            _map(axes, rows)
+            _draw_map(axes, rows)
             _name_stripes(axes, rows, figure.words)
         row[0].set_ylabel(f"{layers} layer{'s' if layers > 1 else ''}\nquery position")
     for axes, iteration in zip(panels[0], updates, strict=True):
@@ -125,7 +125,7 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     return drawing
 
 
-def _map(axes: "Axes", rows: "pd.DataFrame") -> None:
+def _draw_map(axes: "Axes", rows: "pd.DataFrame") -> None:
     import matplotlib as mpl
     from matplotlib.colors import PowerNorm
 

@@ -1,9 +1,9 @@
-"""What the lowest layer's attention is spent on along training on WikiText."""
+"""Keys that the lowest layer attends to along training on WikiText."""
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study.contract import Figure
-from transformer_dynamics.scan_and_snap_text.settings import Names
+from transformer_dynamics.scan_and_snap_text.settings.training import Names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,26 +26,26 @@ KEY = ("corpus", "model", "learning_rate", "seed", "iteration")
 
 
 class WikitextDynamics(Figure):
-    """What attention is spent on along training."""
+    """Keys that the lowest layer attends to along training."""
 
     title: ClassVar[str] = "Scan and Snap: what attention is spent on along training on WikiText"
     columns: ClassVar[tuple[str, ...]] = (
         *KEY, "entropy", *PANELS, *(f"{column}_mean" for column in PANELS),
     )  # fmt: skip
     drawing: Literal["wikitext_dynamics", "wikitext_switches"]
-    """Which drawing: of whole models, or of models that lack a part beside a whole one."""
+    """Name of the drawing: of whole models, or of models that lack a part beside a whole one."""
     experiments: Names
     """Names of the experiments that are drawn."""
     models: Names
     """Names of their models that are drawn, the order of the curves."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The dynamics of each experiment."""
+        """Return the dynamics of each experiment."""
         return [(name, "dynamics") for name in self.experiments]
 
 
 def table(figure: WikitextDynamics, *measured: "Measured[Any]") -> "pd.DataFrame":
-    """One row per run and update that all models reached, with means over seeds."""
+    """Return one row per run and update that all models reached, with means over seeds."""
     import pandas as pd
 
     rows = pd.concat([item.table for item in measured], ignore_index=True)
@@ -61,14 +61,14 @@ def table(figure: WikitextDynamics, *measured: "Measured[Any]") -> "pd.DataFrame
 
 
 def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One panel per quantity; of each model a thin line per seed and a thick one for their mean."""
+    """Draw a panel per quantity, and per model a thin line per seed, a thick one for the mean."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
 
     drawing, grid = plt.subplots(3, 3, figsize=(WIDTH, 5), sharex=True, layout="constrained")
     for axes, (column, (label, uniform)) in zip(grid.flat, PANELS.items(), strict=False):
-        _panel(axes, table, column)
+        _draw_panel(axes, table, column)
         if uniform is not None:
             axes.axhline(uniform, color="black", linestyle=":", linewidth=0.8, label="uniform")
         axes.set_title(label, fontsize="small")
@@ -83,7 +83,7 @@ def draw(figure: WikitextDynamics, table: "pd.DataFrame", published: None = None
     return drawing
 
 
-def _panel(axes: "Axes", table: "pd.DataFrame", column: str) -> None:
+def _draw_panel(axes: "Axes", table: "pd.DataFrame", column: str) -> None:
     from replication.figures.style import category_styles
 
     for model, (colour, line, _) in category_styles(table["model"].unique()):

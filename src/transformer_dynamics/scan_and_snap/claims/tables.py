@@ -1,0 +1,111 @@
+"""Arrays from the metrics of training runs, and evidence from arrays."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from replication.study import contract as study
+from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
+from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
+    Floats,
+    SequenceClasses,
+    sequence_classes,
+)
+
+Measured = study.Measured[MetricJob]
+"""One metric of an experiment, and the job that made it."""
+RATIO = {"ratio": "eta_Y/eta_Z"}
+RATES = {"eta_z": "eta_Z", **RATIO}
+"""Columns of a table and their names in that of a cell."""
+
+
+class Runs(NamedTuple):
+    """Values on the support of every sequence class, of the runs of one mixture."""
+
+    array: Floats
+    """[seed, iteration, cell, K, S]."""
+    cells: pd.DataFrame
+    """eta_z and ratio of each cell."""
+    seeds: list[int]
+    """Ascending."""
+    iterations: list[int]
+    """Numbers of updates, ascending."""
+    classes: SequenceClasses
+    """The mixture's."""
+    num_common: int
+    """The first tokens of every support are common."""
+
+    def distinct(self) -> Floats:
+        """Return [seed, iteration, cell, K, distinct tokens], the rarest token first."""
+        return self.array[..., self.num_common :]
+
+
+def read_runs(measured: Measured) -> Runs:
+    """Return the runs of an experiment with one mixture, from a table by class and token."""
+    (mixture,) = measured.job.mixtures.values()
+    keys = ["seed", "iteration", "eta_z", "ratio", "sequence_class", "token"]
+    table = measured.table.sort_values(keys)
+    sizes = [table[key].nunique() for key in ("seed", "iteration", "sequence_class", "token")]
+    cells = table[["eta_z", "ratio"]].drop_duplicates(ignore_index=True)
+    shape = (*sizes[:2], len(cells), *sizes[2:])
+    values = table[measured.job.metric].to_numpy(np.float64).reshape(shape)
+    classes = sequence_classes(mixture)
+    return Runs(
+        array=classes.take_support(values),
+        cells=cells,
+        seeds=sorted(table["seed"].unique().tolist()),
+        iterations=sorted(table["iteration"].unique().tolist()),
+        classes=classes,
+        num_common=len(mixture.common_weights),
+    )
+
+
+def entropy(probabilities: Floats) -> Floats:
+    """Return the Shannon entropy along the last axis, in nats; the values need not sum to 1."""
+    p = probabilities / probabilities.sum(axis=-1, keepdims=True)
+    return np.asarray(-np.where(p > 0, p * np.log(np.where(p > 0, p, 1)), 0).sum(axis=-1))
+
+
+def evidence_rows(values: ArrayLike, found: Runs, names: Mapping[str, str] = RATIO) -> pd.DataFrame:
+    """Return one row per seed and cell.
+
+    Args:
+        values: [seed, cell].
+        found: runs that the values are of.
+        names: columns by which cells are named, as in `label_cells`.
+    """
+    table = pd.DataFrame(np.asarray(values), index=found.seeds).melt(ignore_index=False)
+    table = table.rename_axis("seed").reset_index()
+    cells = found.cells.loc[table.pop("variable")].reset_index(drop=True)
+    return label_cells(cells.join(table), **names)
+
+
+def label_cells(table: pd.DataFrame, **names: str) -> pd.DataFrame:
+    """Name each row's cell by some of its columns.
+
+    Args:
+        table: evidence without the column `cell`.
+        names: what each column is called in the name.
+    """
+    parts = [name + " " + table[column].map("{:g}".format) for column, name in names.items()]
+    return table.assign(cell=[", ".join(row) for row in zip(*parts, strict=True)])
+
+
+def last_rows(measured: Measured) -> pd.DataFrame:
+    """Return the rows of the last recorded update."""
+    return measured.table.query("iteration == iteration.max()")
+
+
+def change_with_ratio(table: pd.DataFrame, **names: str) -> pd.DataFrame:
+    """Return the value at the highest ratio minus that at the lowest, of every cell and seed.
+
+    Args:
+        table: columns eta_z, ratio, seed, value and those that are named.
+        names: as in `label_cells`, besides eta_z.
+    """
+    ordered = table.sort_values("ratio").groupby([*names, "eta_z", "seed"])["value"]
+    change = (ordered.last() - ordered.first()).reset_index()
+    return label_cells(change, **names, eta_z="eta_Z")

@@ -1,0 +1,145 @@
+"""Settings, rows of tables and parts of drawings that several figures have."""
+
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from replication.study.contract import Figure, Measured
+from transformer_dynamics.scan_and_snap.settings.metrics import Metric, MetricJob
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+    from numpy.typing import ArrayLike
+
+Points = Annotated[int, Field(ge=2, le=100_000)]
+Size = Annotated[int, Field(ge=4, le=10**9)]
+CELL = ["num_last", "eta_z", "ratio"]
+"""Columns that tell the values of one seed of a sweep apart."""
+TOKEN_STYLES = {"common": ("#e69f00", "//////"), "distinct": ("#0072b2", "")}
+"""Kind of token to colour and hatch of its bars."""
+
+
+class RunsFigure(Figure):
+    """A figure that shows one metric of an experiment."""
+
+    metric: ClassVar[Metric]
+    experiment: str
+    """Name of the experiment that is drawn."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Return the one table."""
+        return [(self.experiment, self.metric)]
+
+
+class SweepFigure(RunsFigure):
+    """A figure with panels by the number of query tokens."""
+
+    next_tokens_per_query: int = Field(default=2, ge=1)
+    """Next tokens per query of every mixture of the experiment, for the titles of the panels."""
+
+
+def select_rows(
+    metrics: "pd.DataFrame", seed: int, iterations: list[int], classes: list[int]
+) -> "pd.DataFrame":
+    """Return the rows of one seed, some updates and some sequence classes."""
+    return metrics.query(
+        "seed == @seed and iteration in @iterations and sequence_class in @classes"
+    )
+
+
+def mean_and_std(metrics: "pd.DataFrame", keys: list[str], job: MetricJob) -> "pd.DataFrame":
+    """Return mean and sample standard deviation (n - 1) over seeds, empty with one seed.
+
+    Args:
+        metrics: one row per seed and value.
+        keys: columns that tell the values of one seed apart.
+        job: the job that made the metrics.
+    """
+    named = {
+        f"{job.metric}_mean": (job.metric, "mean"),
+        f"{job.metric}_std": (job.metric, "std"),
+        "n_seeds": ("seed", "nunique"),
+    }
+    return metrics.groupby(keys, as_index=False).agg(**named).assign(stream=job.sampling.stream)
+
+
+def final_mean_and_std(measured: Measured[MetricJob], keys: list[str]) -> "pd.DataFrame":
+    """Return mean and standard deviation over seeds after the last update; see `mean_and_std`."""
+    return mean_and_std(measured.table.query("iteration == iteration.max()"), keys, measured.job)
+
+
+def draw_panels(rows: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
+    """Make a drawing of full width with an array of panels.
+
+    Args:
+        rows: number of rows of panels.
+        columns: number of columns of panels.
+        height: of the drawing, in inches.
+        options: as `subplots` takes them.
+    """
+    import matplotlib.pyplot as plt
+
+    from replication.figures.style import WIDTH
+
+    size = (WIDTH, height)
+    return plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
+
+
+def draw_token_bars(
+    axes: "Axes",
+    kind: str,
+    at: "ArrayLike",
+    heights: "ArrayLike",
+    label: str,
+    *,
+    filled: bool = True,
+) -> None:
+    """Draw bars of common or distinct tokens, filled or only framed."""
+    colour, hatch = TOKEN_STYLES[kind]
+    face, edge = (colour, "black") if filled else ("white", colour)
+    axes.bar(at, heights, color=face, edgecolor=edge, hatch=hatch, linewidth=0.3, label=label)
+
+
+def draw_dodged_points(
+    axes: "Axes", x: "ArrayLike", mean: "ArrayLike", std: "ArrayLike | None",
+    place: tuple[int, int], apart: float = 2, **style: Any,
+) -> None:  # fmt: skip
+    """Draw points with bars, moved aside on paper, so that those of several curves can be seen.
+
+    The data stay what they are.
+
+    Args:
+        axes: where to draw.
+        x: [N] where the points belong.
+        mean: [N] the points.
+        std: [N] half the lengths of the bars; NaN where there is none, None for points only.
+        place: which of how many curves it is.
+        apart: how far it is to the next, in points on paper; on a logarithmic axis a factor.
+        style: as `errorbar` takes it.
+    """
+    import numpy as np
+    from matplotlib.transforms import ScaledTranslation
+
+    index, count = place
+    points = apart * (index - (count - 1) / 2)
+    aside = ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
+    axes.errorbar(x, mean, std, transform=axes.transData + aside, **style)
+    # What is moved does not count for the limits.
+    middle = np.asarray(mean, np.float64)
+    spread = np.nan_to_num(np.zeros_like(middle) if std is None else np.asarray(std, np.float64))
+    for end in (middle - spread, middle + spread):
+        axes.update_datalim(np.column_stack([x, end]))
+    axes.margins(x=0.1)
+
+
+def draw_legend_below(drawing: "Drawing", columns: int | None = None) -> None:
+    """Draw one legend for all panels, with every label once, in so many columns or one row."""
+    entries = (zip(*axes.get_legend_handles_labels(), strict=True) for axes in drawing.axes)
+    named = {label: handle for handle, label in chain.from_iterable(entries)}
+    drawing.legend(
+        list(named.values()), list(named), loc="outside lower center",
+        ncols=columns or len(named), frameon=False,
+    )  # fmt: skip

@@ -1,0 +1,4 @@
+"""Metrics: tables of what the training runs are measured by.
+
+`tables.py` is the program; the other files compute single metrics from attention and words.
+"""
