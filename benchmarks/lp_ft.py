@@ -28,10 +28,10 @@ from transformer_dynamics.encoders.model import build, tensors
 from transformer_dynamics.encoders.pretrained import read
 from transformer_dynamics.encoders.settings import EncoderChoice
 from transformer_dynamics.encoders.tokens import Tokens
-from transformer_dynamics.lp_ft import feature_kernel
-from transformer_dynamics.lp_ft.classifier import Classifier
-from transformer_dynamics.lp_ft.run_settings import Optimiser
-from transformer_dynamics.lp_ft.training import begun
+from transformer_dynamics.lp_ft.settings.runs import Optimiser, Updates
+from transformer_dynamics.lp_ft.training import feature_kernel
+from transformer_dynamics.lp_ft.training.classifier import Classifier
+from transformer_dynamics.lp_ft.training.loop import initial_state
 
 MINILM = {
     "vocab_size": 30_522, "hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12,
@@ -44,6 +44,11 @@ LENGTHS = (24, 96)
 """Of texts, the longest of CB being cut."""
 BATCH = 16
 RATE = 1e-4
+STEPS = Updates(
+    dropout=None, weight_decay=0, betas=[0.9, 0.999], epsilon=1e-8, momentum=0, warm_up=0,
+    decay="linear",
+)  # fmt: skip
+"""Of AdamW as PyTorch has it by default, without weight decay."""
 FETCHED = Path("results/datasets/minilm")
 """Where the workflow puts the encoder."""
 UPDATES = 2
@@ -129,15 +134,16 @@ def kernels(model: nn.Module, train: int, test: int, rounds: int = ROUNDS) -> Co
     random = torch.Generator().manual_seed(1)
     heads = [random_head(CLASSES, width, random).weight.double() for _ in range(2)]
     # The rows of a probe sum to zero.
-    directions, _ = feature_kernel.span([heads[0], heads[1] - heads[1].mean(dim=0)])
+    centred = heads[1] - heads[1].mean(dim=0)
+    directions, _ = feature_kernel.orthonormal_directions([heads[0], centred])
     given = texts(train + test, _lengths(model), _words(model))
-    plan = feature_kernel.Plan(directions, train)
+    plan = feature_kernel.KernelPlan(directions, train)
     return compared(
         f"kernel of {train} training and {test} other texts, {len(directions)} directions",
         (
             "rows of Jacobians",
             lambda: kernel_by_rows(exact, given, directions, train),
-            lambda: feature_kernel.kernels(exact, given, plan).whole,
+            lambda: feature_kernel.feature_kernels(exact, given, plan).whole,
         ),
         1e-9,
         rounds,
@@ -150,7 +156,7 @@ def updates(model: nn.Module, batch: int = BATCH, rounds: int = ROUNDS) -> Compa
     labels = torch.from_numpy(given.labels)
     head = random_head(CLASSES, _width(model), torch.Generator().manual_seed(1))
     ours, plain = (Classifier(deepcopy(model), head).eval() for _ in range(2))
-    state = begun(ours, Optimiser(kind="adamw", rate=RATE))
+    state = initial_state(ours, Optimiser(kind="adamw", rate=RATE), STEPS)
     literal = torch.optim.AdamW(plain.parameters(), lr=RATE, weight_decay=0.0)
 
     def losses(trained: Classifier, steps: torch.optim.Optimizer, *, padded: bool) -> list[float]:

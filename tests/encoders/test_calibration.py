@@ -7,6 +7,8 @@ from scipy.optimize import minimize_scalar
 from replication.base.errors import InputError
 from transformer_dynamics.encoders import calibration
 
+BINS = 15
+
 
 def drawn(n=300, classes=3, scale=3.0, seed=0):
     rng = np.random.default_rng(seed)
@@ -20,7 +22,7 @@ def _softmax(row):
     return weights / weights.sum()
 
 
-def literal_errors(logits, labels, bins=15):
+def literal_errors(logits, labels, bins=BINS):
     """ECE and MCE by a loop over bins (lo, hi]."""
     probabilities = np.array([_softmax(row) for row in logits])
     confidence, right = probabilities.max(1), probabilities.argmax(1) == labels
@@ -36,7 +38,7 @@ def literal_errors(logits, labels, bins=15):
 @pytest.mark.parametrize("classes", [2, 3, 20])
 def test_errors_are_the_literal_sums(classes):
     logits, labels = drawn(classes=classes)
-    bins = calibration.equal_width(logits, labels)
+    bins = calibration.equal_width(logits, labels, BINS)
     ece, mce = literal_errors(logits, labels)
     assert bins.ece == pytest.approx(ece, rel=1e-12)
     assert bins.mce == pytest.approx(mce, rel=1e-12)
@@ -53,14 +55,14 @@ def test_a_confidence_at_an_edge_belongs_to_the_bin_below():
 
 
 def test_certain_predictions_are_in_the_last_bin():
-    bins = calibration.equal_width(np.array([[1e3, 0.0]] * 4), np.array([0, 0, 0, 1]))
+    bins = calibration.equal_width(np.array([[1e3, 0.0]] * 4), np.array([0, 0, 0, 1]), BINS)
     assert bins.number.tolist() == [4]
     assert bins.ece == bins.mce == pytest.approx(0.25)
 
 
 def test_bins_of_equal_mass():
     logits, labels = drawn(n=152)
-    bins = calibration.equal_mass(logits, labels)
+    bins = calibration.equal_mass(logits, labels, BINS)
     assert set(bins.number) == {10, 11}
     assert (np.diff(bins.confidence) > 0).all()
     probabilities = np.sort([_softmax(row).max() for row in logits])
@@ -69,7 +71,7 @@ def test_bins_of_equal_mass():
 
 def test_the_debiased_error_takes_off_what_resampling_adds():
     logits, labels = drawn(seed=1)
-    bins = calibration.equal_mass(logits, labels)
+    bins = calibration.equal_mass(logits, labels, BINS)
     rng = np.random.default_rng(0)
     deviation = np.sqrt(bins.accuracy * (1 - bins.accuracy) / bins.number)
     resampled = bins.accuracy + deviation * rng.normal(size=(200_000, len(bins.number)))
@@ -85,7 +87,7 @@ def test_of_calibrated_predictions_the_debiased_error_is_smaller():
         logits, _ = drawn(seed=seed)
         rng = np.random.default_rng(100 + seed)
         labels = np.array([rng.choice(3, p=_softmax(row)) for row in logits])
-        bins = calibration.equal_mass(logits, labels)
+        bins = calibration.equal_mass(logits, labels, BINS)
         found.append((bins.ece, bins.debiased_ece))
     plain, debiased = np.mean(found, axis=0)
     assert debiased / plain == pytest.approx(2 - np.sqrt(2), abs=0.06)
@@ -114,11 +116,11 @@ def test_a_longer_head_only_rescales_the_temperature(factor):
     plain, scaled = (calibration.temperature(t * logits, labels) for t in (1.0, factor))
     assert scaled == pytest.approx(factor * plain, rel=1e-9)
     after = [
-        calibration.equal_width(t * logits / temperature, labels)
+        calibration.equal_width(t * logits / temperature, labels, BINS)
         for t, temperature in ((1.0, plain), (factor, scaled))
     ]
     assert after[0].ece == pytest.approx(after[1].ece, abs=1e-9)
-    before = [calibration.equal_width(t * logits, labels) for t in (1.0, factor)]
+    before = [calibration.equal_width(t * logits, labels, BINS) for t in (1.0, factor)]
     assert abs(before[0].ece - before[1].ece) > 0.05
     predicted = [calibration.confidences(t * logits, labels)[1] for t in (1.0, factor)]
     assert (predicted[0] == predicted[1]).all()
@@ -134,7 +136,7 @@ def test_without_an_inner_minimum_the_temperature_is_at_an_end():
 def test_what_has_no_calibration_is_refused():
     empty = np.empty((0, 2)), np.empty(0, dtype=np.int64)
     with pytest.raises(InputError, match="at least one sample"):
-        calibration.equal_width(*empty)
+        calibration.equal_width(*empty, BINS)
     with pytest.raises(InputError, match="finite logits"):
         calibration.temperature(*empty)
     with pytest.raises(InputError, match="finite logits"):

@@ -157,7 +157,7 @@ def test_the_ft_ratio_of_an_encoder_needs_no_kernel(tiny):
     head = Head(*(x.double() for x in random_head(3, 8, torch.Generator().manual_seed(1))))
     head = head.with_norm(3.0)
     labels = torch.tensor([0, 1, 2])
-    terms = ft_ratio.by_products(phi, body, head, tokens, labels)
+    terms = ft_ratio.terms_by_products(phi, body, head, tokens, labels)
 
     named = list(body)
     jacobian = torch.autograd.functional.jacobian(

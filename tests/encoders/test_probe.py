@@ -8,6 +8,8 @@ from replication.base.errors import InputError
 from transformer_dynamics.encoders import probe as probing
 from transformer_dynamics.encoders.probe import probe
 
+TOLERANCE = 1e-6
+
 
 def drawn(n=60, width=5, classes=3, spread=1.0, shift=0.0, seed=0):
     rng = np.random.default_rng(seed)
@@ -57,10 +59,10 @@ def test_with_a_small_strength_the_bias_is_the_optimum(strength):
     """V is almost 0 then, and b that of the classes alone."""
     features = np.random.default_rng(0).normal(size=(40, 5))
     labels = np.repeat([0, 1], [30, 10])
-    found = probe(features, labels, 2, strength)
+    found = probe(features, labels, 2, strength, TOLERANCE)
     predicted = np.exp(found.logits(features))
     error = predicted / predicted.sum(axis=1, keepdims=True) - np.eye(2)[labels]
-    assert np.abs(error.sum(axis=0)).max() <= 1.01 * probing.TOLERANCE / probing.SMALL
+    assert np.abs(error.sum(axis=0)).max() <= 1.01 * TOLERANCE / probing.SMALL
     assert found.bias[1] - found.bias[0] == pytest.approx(np.log(1 / 3), abs=20 * strength + 1e-4)
 
 
@@ -68,11 +70,11 @@ def test_with_a_small_strength_the_bias_is_the_optimum(strength):
 def test_the_stored_gradient_is_that_of_autograd(strength):
     """Also where features have a large common part, as collapsed ones have, and n < h."""
     features, labels = drawn(n=40, width=60, spread=0.3, shift=2.0)
-    found = probe(features, labels, 3, strength)
+    found = probe(features, labels, 3, strength, TOLERANCE)
     weight, bias = (torch.from_numpy(x.copy()).requires_grad_() for x in found[:2])
     objective(weight, bias, features, labels, strength).backward()
     largest = max(float(weight.grad.abs().max()), float(bias.grad.abs().max()))
-    assert largest <= 1.01e-6
+    assert largest <= 1.01 * TOLERANCE
     assert abs(largest - found.gradient) < 1e-9
     assert abs(found.bias.sum()) < 1e-10
 
@@ -91,22 +93,22 @@ def test_conditions_of_the_optimum():
 
 def test_separable_classes():
     features, labels = np.diag([5.0, 5.0, 5.0]), np.array([0, 1, 2])
-    found = probe(features, labels, 3, 100.0)
-    assert found.gradient <= probing.TOLERANCE
+    found = probe(features, labels, 3, 100.0, TOLERANCE)
+    assert found.gradient <= TOLERANCE
     assert (found.logits(features).argmax(1) == labels).all()
 
 
 def test_selection_prefers_the_stronger_of_equal_penalties():
     train, validation = drawn(n=60), drawn(n=30, seed=1)
     strengths = [100.0, 0.01, 1.0]
-    probes = {s: probe(*train, 3, s) for s in strengths}
+    probes = {s: probe(*train, 3, s, TOLERANCE) for s in strengths}
     scores = {
         s: np.mean(p.logits(validation[0]).argmax(1) == validation[1]) for s, p in probes.items()
     }
     best = min(s for s in strengths if scores[s] == max(scores.values()))
-    assert probing.select(train, validation, 3, strengths).strength == best
+    assert probing.select(train, validation, 3, strengths, TOLERANCE).strength == best
     easy = (np.diag([9.0, 9.0, 9.0]), np.array([0, 1, 2]))
-    assert probing.select(easy, easy, 3, strengths).strength == 0.01
+    assert probing.select(easy, easy, 3, strengths, TOLERANCE).strength == 0.01
 
 
 def test_what_no_probe_can_use_is_refused():
@@ -116,11 +118,11 @@ def test_what_no_probe_can_use_is_refused():
         (features[:0], "0 samples only 0"),
     ):
         with pytest.raises(InputError, match=f"needs finite features, but of {number} have"):
-            probe(wrong, labels[: len(wrong)], 3, 1.0)
+            probe(wrong, labels[: len(wrong)], 3, 1.0, TOLERANCE)
     for strength in (0.0, -1.0, np.nan):
         with pytest.raises(InputError, match=f"needs C_reg > 0, but it is {strength:g};"):
-            probe(features, labels, 3, strength)
+            probe(features, labels, 3, strength, TOLERANCE)
     with pytest.raises(InputError, match="class 3 has none"):
-        probe(features, labels, 4, 1.0)
+        probe(features, labels, 4, 1.0, TOLERANCE)
     with pytest.raises(InputError, match="has a gradient of"):
         probe(features, labels, 3, 1.0, tolerance=1e-30)

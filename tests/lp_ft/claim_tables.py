@@ -52,7 +52,8 @@ def trained(*rows, spread=0.02):
 
 def of_set(name, *rows, spread=0.02):
     """The same of kernels or heads of one set, whose job says which."""
-    job = SimpleNamespace(runs=SimpleNamespace(texts=SimpleNamespace(name=name)))
+    runs = SimpleNamespace(texts=SimpleNamespace(name=name))
+    job = SimpleNamespace(runs=runs, rank_tolerance=1e-3, long_probe=2.0)
     table = trained(*rows, spread=spread).table.drop(columns=list(ARM))
     return Measured(table, job)
 

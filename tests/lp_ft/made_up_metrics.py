@@ -11,16 +11,18 @@ import numpy as np
 import pandas as pd
 
 from replication.study.contract import Measured
-from transformer_dynamics.lp_ft.measure_settings import PlaneJob
+from transformer_dynamics.lp_ft.settings.metrics import TsneMetricJob
 
 CLASSES = ("entailment", "contradiction", "neutral")
-SETS = {"cb": 3, "trec6": 6, "cr": 2}
+SETS = {"cb": 3, "trec6": 6, "cr": 2, "sst2": 2, "cola": 2}
 """Classes by set."""
-OTHERS = {"cr": ["sst2_sentences"]}
+OTHERS = {"cr": ["sst2_sentences"], "sst2": ["cr"]}
 METHODS = ("lp", "ft", "lora", "lp_ft", "lp_lora")
 SEEDS = range(1, 6)
-SAMPLES = {"cb": 56, "trec6": 500, "cr": 1000, "sst2_sentences": 1821}
-PROBE_NORM = {"cb": 7.3, "trec6": 16.0, "cr": 11.0}
+SAMPLES = {
+    "cb": 56, "trec6": 500, "cr": 1000, "sst2": 872, "cola": 1043, "sst2_sentences": 1821,
+}  # fmt: skip
+PROBE_NORM = {"cb": 7.3, "trec6": 16.0, "cr": 11.0, "sst2": 9.0, "cola": 6.0}
 MOVED = {"ft": 9.0, "lora": 6.0, "lp_ft": 3.0, "lp_lora": 2.2}
 RIGHT = {"lp": 0.78, "ft": 0.86, "lora": 0.84, "lp_ft": 0.87, "lp_lora": 0.85}
 
@@ -31,7 +33,8 @@ def noise(*names):
 
 def measured(rows, name=None):
     """A metric, whose job says which set it is of, if it is of one."""
-    job = SimpleNamespace(runs=SimpleNamespace(texts=SimpleNamespace(name=name)))
+    runs = SimpleNamespace(texts=SimpleNamespace(name=name))
+    job = SimpleNamespace(runs=runs, rank_tolerance=1e-3, long_probe=2.0)
     return Measured(pd.DataFrame(rows), job if name else None)
 
 
@@ -261,6 +264,7 @@ def norm(given):
         random = np.random.default_rng(run["seed"]).normal(0, 0.1, len(step))
         accuracy = np.clip(0.4 + 0.5 * share + (0 if is_lp else random), 0, 1)
         values = {"step": step, "norm": start + gained * share, "loss": 1.5 - share}
+        values |= {"bias_norm": 0.01 * share, "logit_norm": 1 + share}
         if not is_lp:
             accuracy[-1] = np.nan
         values |= {"accuracy": accuracy, "falling": 0.9 if is_lp else np.nan}
@@ -290,7 +294,7 @@ def tsne(given):
             x, y = 24 * np.cos(2 * label), 24 * np.sin(2 * label)
             rows.append((method, 1, "head", label, CLASSES[label], x, y))
     names = ["method", "seed", "kind", "label", "class_name", "x", "y"]
-    job = PlaneJob(runs={}, sets=["cb"], texts="cb", perplexity=5)
+    job = TsneMetricJob(runs={}, sets=["cb"], texts="cb", perplexity=5)
     return Measured(pd.DataFrame(rows, columns=names), job)
 
 

@@ -11,17 +11,24 @@ from transformer_dynamics.encoders.settings import (
     TextChoice,
     TextJob,
 )
-from transformer_dynamics.lp_ft import runs
-from transformer_dynamics.lp_ft.run_settings import (
+from transformer_dynamics.lp_ft.settings.runs import (
     Adapters,
     Optimiser,
     ProbeChoice,
     RunJob,
     Schedule,
     Tuning,
+    Updates,
 )
+from transformer_dynamics.lp_ft.training import runs
 
-PROBE = ProbeChoice(strengths=[0.1, 1.0], steps=40, points=6)
+PROBE = ProbeChoice(strengths=[0.1, 1.0], steps=40, points=6, tolerance=1e-6)
+UPDATES = Updates(
+    dropout=None, weight_decay=0, betas=[0.9, 0.999], epsilon=1e-8, momentum=0, warm_up=0,
+    decay="linear",
+)  # fmt: skip
+DEVIATION = 0.02
+"""Of the random head."""
 ADAPTERS = Adapters(rank=3, alpha=6)
 METHODS = ("lp", "ft", "lora", "lp_ft", "lp_lora")
 
@@ -39,7 +46,14 @@ class NoCheckpoint:
 def tuning(schedule=None, **changes):
     rate = {"kind": "adamw", "rate": 3e-2} | changes.pop("optimiser", {})
     chosen = Schedule(**({"epochs": 2, "batch_size": 8} | (schedule or {})))
-    return Tuning(optimiser=Optimiser(**rate), schedule=chosen, adapters=ADAPTERS, **changes)
+    updates = UPDATES.model_copy(update=changes.pop("updates", {}))
+    return Tuning(
+        optimiser=Optimiser(**rate),
+        schedule=chosen,
+        updates=updates,
+        adapters=ADAPTERS,
+        **changes,
+    )
 
 
 def job(method, name="trec6", others=(), **changes):
@@ -48,6 +62,7 @@ def job(method, name="trec6", others=(), **changes):
         texts=TextChoice(name=name, length=12, train=20, validation=10),
         others=list(others),
         method=method,
+        head_deviation=DEVIATION,
         probe=PROBE,
         tuning=None if method == "lp" else tuning(**changes),
         device="cpu",

@@ -171,6 +171,10 @@ def test_spectra():
     for claim in ("B5e", "L12b"):
         with pytest.raises(UnmeasurableError, match="no kernel of LoRA"):
             verdict(claim, without(spectra(1.1), method="lora"))
+    # With another tolerance other values count: down to a tenth they are 11, and the mean is .05.
+    rough = spectra(1.1)
+    rough.job.rank_tolerance = 0.099
+    assert means("B5e", rough)["CR: LoRA"] == pytest.approx(0.05, rel=1e-6)
     # What a figure does not draw has no say.
     table = spectra(1.1).table
     hidden = table["value"].where(table["index"] != 13, 0.5)

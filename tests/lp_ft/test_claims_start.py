@@ -83,6 +83,8 @@ def test_what_is_said_of_long_heads_is_judged_where_the_probe_is_long():
         assert verdict(claim, *tables) == "replicated"
         with pytest.raises(UnmeasurableError, match="no probe is 2 times as long"):
             verdict(claim, *tables[1:])
+    tables[2].job.long_probe = 1.4
+    assert [*means("B1d", *tables)][2:] == ["CR, all samples", "CR, a subset"]
     assert len(means("L10b", *tables)) == 6
     assert means("B1j", *tables) == {
         f"CB, {part}": pytest.approx(0.55, abs=1e-6) for part in ("all samples", "a subset")

@@ -10,7 +10,7 @@ from claim_tables import CLAIMS, STUDY, measured_by, verdict
 from transformer_dynamics.encoders.calibration import equal_width, temperature
 from transformer_dynamics.lp_ft.claims import adapters, head_norm, tangent_kernel
 from transformer_dynamics.lp_ft.claims import temperature as scaling
-from transformer_dynamics.lp_ft.claims.tangent_kernel import case
+from transformer_dynamics.lp_ft.claims.tangent_kernel import draw_case
 from transformer_dynamics.lp_ft.theory import head_norm as eq_3
 from transformer_dynamics.lp_ft.theory import kernel, lora
 
@@ -21,7 +21,7 @@ def worst(number):
 
 
 def test_the_kernel_as_a_whole_is_that_of_autograd():
-    network, train, _, others = case("transformer")
+    network, train, _, others = draw_case("transformer")
     found = tangent_kernel.literal_kernel(network, others, train)
     named = {**network.body, "V": network.head.weight, "b": network.head.bias}
 
@@ -38,14 +38,14 @@ def test_the_kernel_as_a_whole_is_that_of_autograd():
 def test_prop_4_1_holds_and_needs_both_parts_and_the_bias(monkeypatch):
     monkeypatch.setattr(tangent_kernel, "NETWORKS", ("perceptron",))
     assert verdict("L1") == "verified"
-    parts = kernel.parts
+    parts = kernel.kernel_parts
     for mutated in (
         lambda *given: (parts(*given)[0], 0 * parts(*given)[1]),
         lambda *given: (
             parts(*given)[0] - torch.eye(3, dtype=torch.float64), parts(*given)[1]
         ),
     ):  # fmt: skip
-        monkeypatch.setattr(kernel, "parts", mutated)
+        monkeypatch.setattr(kernel, "kernel_parts", mutated)
         assert verdict("L1") == "does not hold"
 
 
@@ -54,10 +54,12 @@ def test_orders(monkeypatch):
     monkeypatch.setattr(tangent_kernel, "NETWORKS", ("perceptron",))
     assert verdict("L2a") == verdict("L2b") == "verified"
     assert verdict("L3") == "verified"
-    effective = kernel.ft_effective
+    effective = kernel.ft_effective_kernel
     # F with one head only, as if ||V|| entered (1) linearly.
     monkeypatch.setattr(
-        kernel, "ft_effective", lambda inner, weight: effective(inner, weight) / weight.norm()
+        kernel,
+        "ft_effective_kernel",
+        lambda inner, weight: effective(inner, weight) / weight.norm(),
     )
     assert verdict("L2a") == verdict("L2b") == "does not hold"
 
@@ -93,7 +95,7 @@ def test_rows_that_want_to_grow(monkeypatch):
     assert verdict("L4a") == "verified"
     assert verdict("E3a") == "verified"
     assert verdict("E3") == "does not hold"
-    given = head_norm.probing((3, 8, 60), 1.0, 0)
+    given = head_norm.draw_probing((3, 8, 60), 1.0, 0)
     path = eq_3.probing_path(*given, head_norm.ETA, 60)
     found = measured_by("L4a").set_index("cell")["value"]
     assert found["C = 3, means 1 apart"] == float((path < 0).double().mean())
@@ -103,7 +105,7 @@ def test_rows_that_want_to_grow(monkeypatch):
 
 @pytest.mark.parametrize("name", [*adapters.ADAPTED])
 def test_expectation_over_adapters_is_that_of_many_draws(name):
-    found = case(name)
+    found = draw_case(name)
     jacobian = adapters.adapted_jacobian(name, found)
     rank, alpha, deviation, draws = 2, 4.0, 0.3, 600
     exact = adapters.expected_kernel(jacobian, deviation, rank, alpha)
@@ -156,7 +158,7 @@ def test_bounds_of_adapters(monkeypatch):
     assert verdict("E2") == "verified"
     assert worst("E4") > 0.1
     # The bound as it is proved, printed: nothing is wrong with it.
-    monkeypatch.setattr(lora.Bound, "printed", lora.Bound.corrected)
+    monkeypatch.setattr(lora.Bound, "printed_bound", lora.Bound.corrected_bound)
     assert verdict("E1a") == "verified"
 
 
@@ -176,8 +178,8 @@ def test_the_bias_of_a_ratio_of_norms(monkeypatch):
 def test_scaling_of_heads(monkeypatch):
     for claim in ("L21", "B9a", "B9b", "B9c"):
         assert verdict(claim) == "verified"
-    logits, labels = scaling.predictions(3, 60)
-    errors = [equal_width(t * logits, labels).ece for t in scaling.FACTORS]
+    logits, labels = scaling.draw_predictions(3, 60)
+    errors = [equal_width(t * logits, labels, scaling.BINS).ece for t in scaling.FACTORS]
     found = measured_by("B9c").set_index("cell")["value"]
     assert found["C = 3"] == max(errors) - min(errors)
     assert 0.4 < np.mean(logits.argmax(1) == labels) < 0.9

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from transformer_dynamics.lp_ft import figures
-from transformer_dynamics.lp_ft.figures.labels import METHODS, SETS
 from transformer_dynamics.lp_ft.figures.run_tables import QUANTITIES
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, SET_LABELS
 
 FOLDER = Path(figures.__file__).parent.parent / "published"
 NAMES = sorted(path.stem for path in FOLDER.glob("table*.csv"))
@@ -41,8 +41,8 @@ def test_columns_and_keys(name):
     assert [*rows] == ["table", "set", "method", "quantity", "value", "deviation"]
     assert not rows.duplicated(["table", "set", "method", "quantity"]).any()
     assert np.isfinite(rows["value"]).all()
-    assert {*rows["method"]} <= {*METHODS}
-    assert {*rows["set"]} <= {*SETS}
+    assert {*rows["method"]} <= {*METHOD_LABELS}
+    assert {*rows["set"]} <= {*SET_LABELS}
     number = int(name.removeprefix("table"))
     assert {*rows["table"]} == ({2, 9} if number == 2 else {number})
     if number != 2:

@@ -24,17 +24,17 @@ from transformer_dynamics.lp_ft.figures import (
     table2,
     tuning,
 )
-from transformer_dynamics.lp_ft.figures.labels import CLASSES, METHODS, class_names
 from transformer_dynamics.lp_ft.figures.typesetting import (
     NOTHING,
     Cell,
     Entry,
     Row,
-    order_of,
-    part,
-    rounded,
-    written,
+    format_number,
+    make_part,
+    rank_values,
+    round_number,
 )
+from transformer_dynamics.lp_ft.settings.labels import CLASS_LABELS, METHOD_LABELS, class_labels
 
 PLUS = "\N{THIN SPACE}\N{PLUS-MINUS SIGN}\N{THIN SPACE}"
 
@@ -52,24 +52,24 @@ def one(found, column="value", **cells):
 
 
 def test_numbers_are_written_with_their_deviations():
-    assert written(84.64, 2.4, digits=1) == f"84.6{PLUS}2.4"
-    assert written(84.64, digits=2) == "84.64"
-    assert written(0.97412, 0.0091) == f"0.974{PLUS}0.009"
-    assert written(4873.1) == "4,870"
-    assert written(2.26e-4, 1e-5) == "0.000226"
-    assert written(7.25e6) == "7.25\N{MULTIPLICATION SIGN}10\N{SUPERSCRIPT SIX}"
-    assert written(math.nan, 3.0) == NOTHING
-    assert written(0.0) == "0.00"
+    assert format_number(84.64, 2.4, digits=1) == f"84.6{PLUS}2.4"
+    assert format_number(84.64, digits=2) == "84.64"
+    assert format_number(0.97412, 0.0091) == f"0.974{PLUS}0.009"
+    assert format_number(4873.1) == "4,870"
+    assert format_number(2.26e-4, 1e-5) == "0.000226"
+    assert format_number(7.25e6) == "7.25\N{MULTIPLICATION SIGN}10\N{SUPERSCRIPT SIX}"
+    assert format_number(math.nan, 3.0) == NOTHING
+    assert format_number(0.0) == "0.00"
 
 
 def test_order_is_from_lowest_to_highest():
-    assert order_of(pd.Series([5.0, -1.0, 2.0])).tolist() == [1, 0, 0.5]
-    assert order_of(pd.Series([1.0, 1.0])).tolist() == [0.5, 0.5]
-    assert order_of(pd.Series([2.0, np.nan])).isna().all()
-    assert order_of(pd.Series([3.0, np.nan, 4.0])).dropna().tolist() == [0, 1]
-    assert rounded(21.62) == rounded(21.64) != rounded(21.66)
-    assert rounded(93.62, 1) == rounded(93.64, 1) != rounded(93.62, 2)
-    assert math.isnan(rounded(math.nan))
+    assert rank_values(pd.Series([5.0, -1.0, 2.0])).tolist() == [1, 0, 0.5]
+    assert rank_values(pd.Series([1.0, 1.0])).tolist() == [0.5, 0.5]
+    assert rank_values(pd.Series([2.0, np.nan])).isna().all()
+    assert rank_values(pd.Series([3.0, np.nan, 4.0])).dropna().tolist() == [0, 1]
+    assert round_number(21.62) == round_number(21.64) != round_number(21.66)
+    assert round_number(93.62, 1) == round_number(93.64, 1) != round_number(93.62, 2)
+    assert math.isnan(round_number(math.nan))
 
 
 def test_a_part_has_a_cell_for_every_column():
@@ -78,7 +78,7 @@ def test_a_part_has_a_cell_for_every_column():
         Entry(("RTE",), "a", Cell("3", 0.0)),
         Entry(("CB",), "a", Cell("1", 0.0)),
     ]
-    found = part("title", entries, ["a", "b"])
+    found = make_part("title", entries, ["a", "b"])
     assert [row.labels for row in found.rows] == [("CB",), ("RTE",)]
     assert found.rows[0] == Row(("CB",), [Cell("1", 0.0), Cell("2", 1.0)])
     assert [cell.text for cell in found.rows[1].cells] == ["3", NOTHING]
@@ -108,9 +108,12 @@ def test_means_leave_out_runs_that_diverged():
 @pytest.mark.parametrize(
     ("splits", "expected"),
     [
-        ("own", [("cb", "cb"), ("trec6", "trec6"), ("cr", "cr")]),
-        ("all", [("cb", "cb"), ("trec6", "trec6"), ("cr", "cr"), ("cr", "sst2_sentences")]),
-        ("shifted", [("cr", "cr"), ("cr", "sst2_sentences")]),
+        ("own", [(name, name) for name in made.SETS]),
+        (
+            "all",
+            [(name, each) for name in made.SETS for each in (name, *made.OTHERS.get(name, []))],
+        ),
+        ("shifted", [("cr", "cr"), ("cr", "sst2_sentences"), ("sst2", "sst2"), ("sst2", "cr")]),
     ],
 )
 def test_which_test_sets_are_shown(splits, expected):
@@ -123,7 +126,18 @@ def test_which_test_sets_are_shown(splits, expected):
 def test_a_head_has_one_norm_for_all_test_sets():
     metric = made.features(made.RUNS["main"])
     found = run_tables.table(figure(splits="shifted"), metric)
-    assert {*found.loc[found["quantity"] == "norm", "set"]} == {"cr"}
+    norms = found[found["quantity"] == "norm"]
+    assert {*zip(norms["set"], norms["trained_on"], strict=True)} == {
+        ("cr", "cr"), ("sst2", "sst2"),
+    }  # fmt: skip
+
+
+def test_some_sets_are_shown():
+    metric = made.features(made.RUNS["main"])
+    found = run_tables.table(figure(trained_on=["cr", "cb"], splits="all"), metric)
+    assert {*found["trained_on"]} == {"cb", "cr"}
+    with pytest.raises(InputError, match="trained_on: main has no runs of rte"):
+        run_tables.table(figure(trained_on=["cb", "rte"]), metric)
 
 
 def test_accuracy_is_in_percent_and_that_of_cola_is_a_correlation():
@@ -303,19 +317,19 @@ def test_a_map_is_symmetric_and_has_all_blocks():
 
 
 def test_classes_are_called_as_their_texts_have_them(tmp_path):
-    for name in {*CLASSES} & {*LABELS}:
+    for name in {*CLASS_LABELS} & {*LABELS}:
         folder = write_texts(tmp_path / name, name)
         read = texts.read(name, [f"{folder}/{file}" for file in TEXT_FILES[name]])
-        assert read.train.classes == CLASSES[name]
-    assert class_names("subj", [1, 0]) == ["class 1", "class 0"]
+        assert read.train.classes == CLASS_LABELS[name]
+    assert class_labels("subj", [1, 0]) == ["class 1", "class 0"]
 
 
 def test_every_method_has_a_look_of_its_own():
-    from transformer_dynamics.lp_ft.figures.labels import style
+    from transformer_dynamics.lp_ft.figures.styles import method_style
 
-    looks = [style(method) for method in METHODS]
-    assert len({look.colour for look in looks}) == len(METHODS)
-    assert len({look.marker for look in looks}) == len(METHODS)
+    looks = [method_style(method) for method in METHOD_LABELS]
+    assert len({look.colour for look in looks}) == len(METHOD_LABELS)
+    assert len({look.marker for look in looks}) == len(METHOD_LABELS)
 
 
 def test_runs_that_a_figure_does_not_tell_apart_are_refused():

@@ -13,8 +13,8 @@ from made_up import encoder
 from replication.base.errors import InputError
 from transformer_dynamics.encoders import model as models
 from transformer_dynamics.encoders.tokens import Tokens
-from transformer_dynamics.lp_ft import feature_kernel, gradients, grams
 from transformer_dynamics.lp_ft.theory import lora
+from transformer_dynamics.lp_ft.training import classifier, feature_kernel, gradients, grams
 
 TRAIN = 4
 # Several tokens occur twice in a text and in several texts; lengths differ.
@@ -69,7 +69,7 @@ def close(found, exact, tolerance=1e-10):
 
 def drawn(model, rank, number=2):
     random = np.random.default_rng(5)
-    names = gradients.adapted(model)
+    names = classifier.adapted_layers(model)
     return [
         {name: torch.from_numpy(random.normal(size=(rank, 8))) for name in names}
         for _ in range(number)
@@ -79,14 +79,14 @@ def drawn(model, rank, number=2):
 @pytest.mark.parametrize("kind", ["bert", "mpnet", "roberta"])
 def test_the_kernel_of_all_parameters_is_that_of_autograd(kind):
     model, given = built(kind), texts()
-    directions, coefficients = feature_kernel.span(heads())
+    directions, coefficients = feature_kernel.orthonormal_directions(heads())
     assert len(directions) == 5
-    plan = feature_kernel.Plan(directions, TRAIN)
-    found = feature_kernel.kernels(model, given, plan)
+    plan = feature_kernel.KernelPlan(directions, TRAIN)
+    found = feature_kernel.feature_kernels(model, given, plan)
     flat = jacobian(model, given)
     assert close(found.whole, dense(flat, directions))
     for weight, coefficient in zip(heads(), coefficients, strict=True):
-        effective = feature_kernel.ft_effective(found.whole, coefficient)
+        effective = feature_kernel.ft_effective_kernel(found.whole, coefficient)
         assert effective.shape == (5, TRAIN, 3, 3)
         assert close(effective, dense(flat, weight))
     train = found.whole[:TRAIN]
@@ -96,13 +96,17 @@ def test_the_kernel_of_all_parameters_is_that_of_autograd(kind):
 @pytest.mark.parametrize("room", [1, 10**4])
 def test_little_room_changes_nothing_but_the_number_of_passes(room):
     model, given = built(), texts()
-    directions, _ = feature_kernel.span(heads())
-    whole = feature_kernel.kernels(model, given, feature_kernel.Plan(directions, TRAIN))
-    plan = feature_kernel.Plan(directions, TRAIN, room=room)
-    groups = list(feature_kernel._groups(model, int(given.lengths.sum()), plan))
+    directions, _ = feature_kernel.orthonormal_directions(heads())
+    whole = feature_kernel.feature_kernels(
+        model, given, feature_kernel.KernelPlan(directions, TRAIN)
+    )
+    plan = feature_kernel.KernelPlan(directions, TRAIN, room=room)
+    groups = list(feature_kernel._module_groups(model, int(given.lengths.sum()), plan))
     assert len(groups) > 5
-    assert sorted(name for group in groups for name in group) == sorted(gradients.parametric(model))
-    assert close(feature_kernel.kernels(model, given, plan).whole, whole.whole, 1e-12)
+    assert sorted(name for group in groups for name in group) == sorted(
+        gradients.parametric_modules(model)
+    )
+    assert close(feature_kernel.feature_kernels(model, given, plan).whole, whole.whole, 1e-12)
 
 
 @pytest.mark.parametrize("kind", ["bert", "mpnet"])
@@ -110,12 +114,12 @@ def test_the_kernel_of_adapters_is_that_of_a_literal_adapted_model(kind):
     """W + (alpha/r) B A, differentiated by A and B at B = 0."""
     rank, alpha = 3, 7.0
     model, given = built(kind), texts()
-    directions, _ = feature_kernel.span(heads())
-    names = gradients.adapted(model)
+    directions, _ = feature_kernel.orthonormal_directions(heads())
+    names = classifier.adapted_layers(model)
     assert len(names) == 4
     projections = drawn(model, rank)
-    plan = feature_kernel.Plan(directions, TRAIN, projections, names, alpha)
-    found = feature_kernel.kernels(model, given, plan)
+    plan = feature_kernel.KernelPlan(directions, TRAIN, projections, names, alpha)
+    found = feature_kernel.feature_kernels(model, given, plan)
     body = {name: tensor.detach() for name, tensor in model.named_parameters()}
     matrices = [f"{name}.weight" for name in names]
     for draw, a in enumerate(projections):
@@ -141,16 +145,16 @@ def test_the_mean_over_projections_is_a_multiple_of_the_adapted_kernel():
     """E_A F^LoRA = sigma^2 r (alpha/r)^2 F of the adapted matrices."""
     rank, alpha, draws = 4, 4.0, 400
     model, given = built(), texts()
-    names = gradients.adapted(model)
+    names = classifier.adapted_layers(model)
     random = np.random.default_rng(0)
     deviation = lora.kaiming_deviation(8)
     projections = [
         {name: torch.from_numpy(random.normal(0, deviation, (rank, 8))) for name in names}
         for _ in range(draws)
     ]
-    directions, _ = feature_kernel.span(heads())
-    plan = feature_kernel.Plan(directions, TRAIN, projections, names, alpha)
-    found = feature_kernel.kernels(model, given, plan)
+    directions, _ = feature_kernel.orthonormal_directions(heads())
+    plan = feature_kernel.KernelPlan(directions, TRAIN, projections, names, alpha)
+    found = feature_kernel.feature_kernels(model, given, plan)
     expected = lora.expected_scalar(deviation, rank, alpha)
     assert lora.scalar_factor(found.adapters.mean(dim=0), found.adapted) == pytest.approx(
         expected, rel=0.1
@@ -174,7 +178,7 @@ def test_both_ways_of_a_matrix_agree():
     for room in (1, 10**6):
         gram = torch.zeros_like(exact)
         grams.add_matrix(gram, found, room)
-        assert close(grams.completed(gram), exact, 1e-12)
+        assert close(grams.complete_gram(gram), exact, 1e-12)
 
 
 def test_products_are_complete_beyond_one_block(monkeypatch):
@@ -182,7 +186,7 @@ def test_products_are_complete_beyond_one_block(monkeypatch):
     rows = torch.randn(9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     gram = torch.zeros(9, 5, dtype=torch.float64)
     grams.add_product(gram, rows)
-    assert close(grams.completed(gram), rows @ rows[:5].T, 1e-13)
+    assert close(grams.complete_gram(gram), rows @ rows[:5].T, 1e-13)
 
 
 def test_a_resumed_kernel_has_the_same_bits():
@@ -200,32 +204,39 @@ def test_a_resumed_kernel_has_the_same_bits():
             self.arrays.append({name: value.copy() for name, value in arrays.items()})
 
     model, given, kept = built(), texts(), Kept()
-    directions, _ = feature_kernel.span(heads())
-    names = gradients.adapted(model)
-    plan = feature_kernel.Plan(directions, TRAIN, drawn(model, 2, 1), names, room=10**4)
-    whole = feature_kernel.kernels(model, given, plan, kept)
+    directions, _ = feature_kernel.orthonormal_directions(heads())
+    names = classifier.adapted_layers(model)
+    plan = feature_kernel.KernelPlan(directions, TRAIN, drawn(model, 2, 1), names, room=10**4)
+    whole = feature_kernel.feature_kernels(model, given, plan, kept)
     written = len(kept.arrays)
-    again = feature_kernel.kernels(model, given, plan, kept)
+    again = feature_kernel.feature_kernels(model, given, plan, kept)
     assert len(kept.arrays) == 2 * written - 3
     assert all(torch.equal(a, b) for a, b in zip(whole, again, strict=True))
 
 
 def test_directions_span_heads():
     weights = heads()
-    directions, coefficients = feature_kernel.span(weights)
+    directions, coefficients = feature_kernel.orthonormal_directions(weights)
     assert close(directions @ directions.T, torch.eye(5).double(), 1e-14)
     for weight, coefficient in zip(weights, coefficients, strict=True):
         assert close(coefficient @ directions, weight, 1e-13)
     # A binary probe (-w/2, w/2) has one direction.
-    assert len(feature_kernel.span([weights[0][:1] * torch.tensor([[-1.0], [1.0]])])[0]) == 1
+    assert (
+        len(
+            feature_kernel.orthonormal_directions([weights[0][:1] * torch.tensor([[-1.0], [1.0]])])[
+                0
+            ]
+        )
+        == 1
+    )
 
 
 def test_parameters_are_left_as_they_were():
     model, given = built(), texts()
     next(model.parameters()).requires_grad_(False)
     before = [tensor.requires_grad for tensor in model.parameters()]
-    directions, _ = feature_kernel.span(heads())
-    feature_kernel.kernels(model, given, feature_kernel.Plan(directions, TRAIN))
+    directions, _ = feature_kernel.orthonormal_directions(heads())
+    feature_kernel.feature_kernels(model, given, feature_kernel.KernelPlan(directions, TRAIN))
     assert [tensor.requires_grad for tensor in model.parameters()] == before
     assert not any(module._forward_hooks for module in model.modules())
 
@@ -233,4 +244,4 @@ def test_parameters_are_left_as_they_were():
 def test_what_is_not_known_is_refused():
     model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Conv1d(1, 1, 1))
     with pytest.raises(InputError, match="the encoder's 1 is a Conv1d"):
-        gradients.parametric(model)
+        gradients.parametric_modules(model)

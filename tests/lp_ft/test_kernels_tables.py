@@ -16,39 +16,41 @@ from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.encoders.probe import probe
 from transformer_dynamics.encoders.settings import TextChoice
 from transformer_dynamics.encoders.tokens import Tokens
-from transformer_dynamics.lp_ft import head_control, kernels, products
-from transformer_dynamics.lp_ft.kernel_settings import (
-    HeadControlJob,
-    KernelJob,
-    MeasureHeadControl,
-    MeasureKernels,
-    RegressionJob,
-)
-from transformer_dynamics.lp_ft.measures import (
+from transformer_dynamics.lp_ft.metrics.start import (
     adapters,
+    fingerprint,
     ft_ratio,
     kernel_blocks,
-    kernel_fingerprint,
     kernel_matrices,
     kernel_regression,
     kernel_sizes,
     kernel_spectra,
 )
-from transformer_dynamics.lp_ft.measures import head_control as head_control_table
-from transformer_dynamics.lp_ft.run_settings import Adapters
+from transformer_dynamics.lp_ft.metrics.start import head_control as head_control_table
+from transformer_dynamics.lp_ft.settings.metrics import (
+    HeadMetricJob,
+    RegressionMetricJob,
+    SpectrumMetricJob,
+)
+from transformer_dynamics.lp_ft.settings.runs import Adapters
+from transformer_dynamics.lp_ft.settings.start import HeadControlJob, KernelJob
 from transformer_dynamics.lp_ft.theory import ft_ratio as theory
 from transformer_dynamics.lp_ft.theory import lora
+from transformer_dynamics.lp_ft.training import classifier, head_control, kernels, linear_step
 
 N, M, C = 12, 6, 3
 START = {
     "encoder": "minilm",
     "texts": TextChoice(name="cb", length=12),
+    "head_deviation": 0.02,
     "strengths": [1.0],
+    "tolerance": 1e-6,
     "samples": N,
     "device": "cpu",
 }
-JOB = MeasureKernels(
-    runs=KernelJob(test_samples=M, adapters=Adapters(rank=2, alpha=4), draws=3, **START)
+JOB = SpectrumMetricJob(
+    runs=KernelJob(test_samples=M, adapters=Adapters(rank=2, alpha=4), draws=3, **START),
+    rank_tolerance=1e-3,
 )
 
 
@@ -77,8 +79,8 @@ def given():
 @pytest.fixture(scope="module")
 def run(given):
     model, texts, features, heads = given
-    drawn = kernels.drawn(model, JOB.runs.adapters, 3, 7)
-    made = kernels.of_samples(
+    drawn = classifier.draw_projections(model, JOB.runs.adapters, 3, 7)
+    made = kernels.kernel_arrays(
         model, (texts, features.numpy(), N), heads, (drawn, JOB.runs.adapters.alpha, 10**5)
     )
     return Run("7", [7], {name: np.asarray(values)[None] for name, values in made.items()})
@@ -91,21 +93,21 @@ def test_products_give_the_terms_of_the_explicit_kernel(given, run):
     table = ft_ratio.measure(JOB, [run], []).set_index("method")
     for method, head in zip(("ft", "lp_ft"), heads, strict=True):
         for size in (3, 50):
-            step = products.step(model, own, features[:N], head, np.arange(N), size)
+            step = linear_step.linear_step(model, own, features[:N], head, np.arange(N), size)
             row = table.loc[method]
             assert step.terms.ratio == pytest.approx(row.ft_ratio, rel=1e-9)
             assert float(step.terms.f.norm(dim=1).mean()) == pytest.approx(row.f_term, rel=1e-9)
             assert float(step.terms.p.norm(dim=1).mean()) == pytest.approx(row.p_term, rel=1e-7)
             assert float(step.errors.norm(dim=1).mean()) == pytest.approx(row.error, rel=1e-9)
     at = np.array([4, 0, 2])
-    part = products.step(model, own, features[:N], heads[1], at, 2)
+    part = linear_step.linear_step(model, own, features[:N], heads[1], at, 2)
     for few, whole in zip((*part.terms, part.features), (*step.terms, step.features), strict=True):
         assert torch.allclose(few, whole[at], rtol=1e-9, atol=1e-12)
     expected = theory.optimal_p_term(heads[1], features[:N], 10.0)
     assert (step.terms.p - expected).abs().max() < 1e-6
     body = {name: tensor.detach() for name, tensor in model.named_parameters()}
     tokens, lengths, seconds = models.tensors(own)
-    exact = theory.by_products(
+    exact = theory.terms_by_products(
         models.feature_map(model, lengths, seconds), body, heads[1], tokens,
         torch.from_numpy(own.labels),
     )  # fmt: skip
@@ -115,7 +117,7 @@ def test_products_give_the_terms_of_the_explicit_kernel(given, run):
 def test_a_small_real_step_moves_features_as_told(given):
     model, texts, features, heads = given
     own = texts.take(np.arange(N))
-    step = products.step(model, own, features[:N], heads[0], np.arange(N), 5)
+    step = linear_step.linear_step(model, own, features[:N], heads[0], np.arange(N), 5)
     body = {n: t.detach().requires_grad_() for n, t in model.named_parameters()}
     tokens, lengths, seconds = models.tensors(own)
     phi = models.feature_map(model, lengths, seconds)
@@ -130,7 +132,7 @@ def test_a_small_real_step_moves_features_as_told(given):
 
 
 def test_kernels_are_symmetric_and_positive(run):
-    (start,) = kernel_matrices.starts([run])
+    (start,) = kernel_matrices.read_kernels([run])
     assert [(k.method, k.name) for k in start.kernels][:3] == [
         ("all", "P"),
         ("ft", "F"),
@@ -156,12 +158,22 @@ def test_ranks_stay_below_their_caps(run):
     assert table.cap["lp_ft", "F"] == N * (C - 1)
     assert table.cap["ft", "F"] == N * C
     assert table.rank_float64["lp_ft", "NTK"] >= table.rank_float64["lp_ft", "F"]
-    (start,) = kernel_matrices.starts([run])
+    (start,) = kernel_matrices.read_kernels([run])
     blocks = start.kernels[0].blocks[:N]
     assert table.frobenius["all", "P"] == pytest.approx(np.sqrt((blocks**2).sum()), rel=1e-12)
     assert table.diagonal["all", "P"] == pytest.approx(
         C * np.mean([blocks[i, i, 0, 0] for i in range(N)]), rel=1e-12
     )
+
+
+def test_fewer_singular_values_count_with_a_larger_tolerance(run):
+    fine, rough = (
+        kernel_sizes.measure(JOB.model_copy(update={"rank_tolerance": share}), [run], [])
+        for share in (1e-3, 0.5)
+    )
+    assert (rough.rank_coarse < fine.rank_coarse).any()
+    rest = [name for name in fine if name != "rank_coarse"]
+    assert rough[rest].equals(fine[rest])
 
 
 def test_spectra_and_blocks(run):
@@ -170,7 +182,7 @@ def test_spectra_and_blocks(run):
     for key, part in spectra.groupby(["method", "kernel"]):
         assert part["index"].tolist() == list(range(1, N * C + 1))
         assert part.value.iloc[0] == 1
-        assert (part.value > 1e-3).sum() == sizes.rank_coarse[key]
+        assert (part.value > JOB.rank_tolerance).sum() == sizes.rank_coarse[key]
     blocks = kernel_blocks.measure(JOB, [run], [])
     assert len(blocks) == 5 * N * N
     assert blocks[blocks.i == 0].class_i.eq(0).all()
@@ -182,7 +194,7 @@ def test_spectra_and_blocks(run):
 def test_adapters_beside_the_kernel(run):
     table = adapters.measure(JOB, [run], [])
     assert len(table) == 2 * 2 * 3
-    (start,) = kernel_matrices.starts([run])
+    (start,) = kernel_matrices.read_kernels([run])
     f = {k.method: torch.from_numpy(k.blocks[:N]) for k in start.kernels if k.name == "F"}
     first = table[(table.draw == 0) & (table.parameters == "all")].set_index("method")
     for adapted, full in (("lora", "ft"), ("lp_lora", "lp_ft")):
@@ -194,7 +206,7 @@ def test_adapters_beside_the_kernel(run):
 
 
 def test_regression_of_kernels(run):
-    job = RegressionJob(runs=JOB.runs, strengths=[0.01, 100.0], folds=3)
+    job = RegressionMetricJob(runs=JOB.runs, strengths=[0.01, 100.0], folds=3)
     table = kernel_regression.measure(job, [run], [])
     assert len(table) == 9 * 2
     assert table.logit.between(0, 1).all()
@@ -203,7 +215,7 @@ def test_regression_of_kernels(run):
 
 
 def test_fingerprints(run):
-    table = kernel_fingerprint.measure(JOB, [run], [])
+    table = fingerprint.measure(JOB, [run], [])
     assert table.seed.tolist() == [7]
     assert table.norm[0] == pytest.approx(np.linalg.norm(run.arrays["whole"]))
 
@@ -228,14 +240,18 @@ def test_programs_make_what_tables_read():
     assert all(np.array_equal(made[name], again[name]) for name in made)
     job = HeadControlJob(**(START | {"samples": 5}))
     steps = head_control.train(job, [1], data, None)
-    table = head_control_table.measure(MeasureHeadControl(runs=job), [Run("1", [1], steps)], [])
+    table = head_control_table.measure(
+        HeadMetricJob(runs=job, long_probe=2), [Run("1", [1], steps)], []
+    )
     assert len(table) == 8
     norms = table.groupby("norm").head_norm
     assert norms.max().to_numpy() == pytest.approx(norms.min().to_numpy(), rel=1e-12)
     exact = ft_ratio.measure(JOB, [Run("1", [1], made)], []).set_index("method")
     job = HeadControlJob(**START)
     steps = head_control.train(job, [1], data, None)
-    table = head_control_table.measure(MeasureHeadControl(runs=job), [Run("1", [1], steps)], [])
+    table = head_control_table.measure(
+        HeadMetricJob(runs=job, long_probe=2), [Run("1", [1], steps)], []
+    )
     own = table[(table.direction == table.norm) & (table.samples == "subset")]
     ratios = own.set_index("direction").ft_ratio
     assert ratios["random"] == pytest.approx(exact.ft_ratio["ft"], rel=1e-3)

@@ -31,10 +31,10 @@ def test_where_all_angles_are_right_every_row_grows():
     labels = torch.arange(12) % 3
     centred = torch.eye(3, dtype=torch.float64) - 1 / 3
     features = centred[labels] * (1 + normal(12, 1, seed=3).abs())
-    holds = head_norm.must_be_negative(centred, features, labels)
+    holds = head_norm.sufficient_condition(centred, features, labels)
     assert holds.tolist() == [True] * 3
     assert bool((head_norm.norm_gradient(centred, features, labels) < 0).all())
-    assert not head_norm.must_be_negative(-centred, features, labels).any()
+    assert not head_norm.sufficient_condition(-centred, features, labels).any()
 
 
 def test_along_probing_most_rows_want_to_grow():

@@ -28,7 +28,7 @@ def test_the_corrected_bound_holds(rank, uniform):
     for epsilon in (0.3, 2 / 3):
         for other in (first, second):
             bound = Bound(rank, epsilon, length=10.0, deviation=0.7)
-            above = np.mean(lora.deviations(bound, first, other, draws) > bound.corrected)
+            above = np.mean(lora.deviations(bound, first, other, draws) > bound.corrected_bound)
             assert above <= bound.failure
 
 
@@ -38,8 +38,8 @@ def test_the_printed_bound_fails_where_sigma_squared_r_c_is_above_one():
     draws = Projections(400, np.random.default_rng(1))
     found = lora.deviations(bound, first, first, draws)
     assert bound.failure < 0.5
-    assert np.mean(found > bound.printed) > 0.9 > bound.failure
-    assert np.mean(found > bound.corrected) <= bound.failure
+    assert np.mean(found > bound.printed_bound) > 0.9 > bound.failure
+    assert np.mean(found > bound.corrected_bound) <= bound.failure
 
 
 def test_the_statement_is_void_at_the_papers_rank():
@@ -73,7 +73,7 @@ NAMES = ("query", "value")
 
 
 def adapters():
-    network = networks.transformer(11, 5, 8, 3, random())
+    network = networks.transformer_network(11, 5, 8, 3, random())
     tokens = torch.randint(0, 11, (4, 5), generator=random(3))
     jacobian = kernel.feature_jacobian(network.map, network.body, tokens)
     return network, tokens, {name: jacobian[name] for name in NAMES}
@@ -115,9 +115,9 @@ def test_in_expectation_adapters_give_a_multiple_of_full_fine_tuning():
             for row in rows
         ]
     ).mean(0)
-    flat = kernel.flattened(jacobian)
-    full = kernel.ft_effective(kernel.feature_kernel(flat, flat), network.head.weight)
-    adapted = kernel.ft_effective(found, network.head.weight)
+    flat = kernel.flatten_jacobian(jacobian)
+    full = kernel.ft_effective_kernel(kernel.feature_kernel(flat, flat), network.head.weight)
+    adapted = kernel.ft_effective_kernel(found, network.head.weight)
     scalar = lora.expected_scalar(deviation, 1, alpha)
     assert (adapted - scalar * full).abs().max() <= 1e-12 * adapted.abs().max()
     assert lora.scalar_factor(adapted, full) == pytest.approx(scalar, rel=1e-12)
@@ -130,7 +130,7 @@ def test_the_factor_of_drawn_adapters_is_unbiased():
     deviation = lora.kaiming_deviation(8)
     projections = Projections(draws, np.random.default_rng(5), uniform=True)
     drawn = {name: torch.from_numpy(projections.draw(rank, 8, deviation)) for name in NAMES}
-    flat = kernel.flattened(jacobian)
+    flat = kernel.flatten_jacobian(jacobian)
     full = kernel.feature_kernel(flat, flat)
     factors = np.array(
         [

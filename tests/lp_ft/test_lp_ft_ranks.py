@@ -13,7 +13,7 @@ def random(seed=0):
 
 
 def setting(classes, weight=None):
-    network = networks.perceptron(5, 12, classes, random())
+    network = networks.perceptron_network(5, 12, classes, random())
     if weight is not None:
         network = network._replace(head=Head(weight, network.head.bias))
     inputs = torch.randn((6, 5), generator=random(2), dtype=torch.float64)
@@ -33,7 +33,9 @@ def heads():
 def test_a_probe_caps_the_rank_of_f(name):
     classes, weight, cap = heads()[name]
     network, inputs = setting(classes, weight)
-    p, f = (kernel.matrix(part).numpy() for part in kernel.parts(network, inputs, inputs))
+    p, f = (
+        kernel.kernel_matrix(part).numpy() for part in kernel.kernel_parts(network, inputs, inputs)
+    )
     assert ranks.f_rank_cap(weight.numpy(), 6) == cap
     assert ranks.numerical_rank(f, 1e-10) == cap
     assert ranks.numerical_rank(p, 1e-12) == ranks.p_rank(network.features(inputs).numpy(), classes)

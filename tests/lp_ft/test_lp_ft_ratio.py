@@ -16,16 +16,16 @@ def setting(name):
     labels = torch.arange(12) % 3
     if name == "transformer":
         tokens = torch.randint(0, 11, (12, 5), generator=random(3))
-        return networks.transformer(11, 5, 8, 3, random()), tokens, labels
+        return networks.transformer_network(11, 5, 8, 3, random()), tokens, labels
     inputs = torch.randn((12, 5), generator=random(2), dtype=torch.float64)
-    return networks.perceptron(5, 6, 3, random()), inputs, labels
+    return networks.perceptron_network(5, 6, 3, random()), inputs, labels
 
 
 @pytest.mark.parametrize("name", ["perceptron", "transformer"])
 def test_products_give_what_kernels_give(name):
     network, inputs, labels = setting(name)
-    slow = ft_ratio.by_kernel(network, inputs, labels)
-    fast = ft_ratio.by_products(network.map, network.body, network.head, inputs, labels)
+    slow = ft_ratio.terms_by_kernel(network, inputs, labels)
+    fast = ft_ratio.terms_by_products(network.map, network.body, network.head, inputs, labels)
     for exact, found in zip(slow, fast, strict=True):
         assert (found - exact).abs().max() <= 1e-10 * exact.abs().max()
     assert fast.ratio == pytest.approx(slow.ratio, rel=1e-10)
@@ -57,18 +57,18 @@ def probe(features, labels, strength):
 def test_at_the_optimum_of_the_probe_the_p_term_is_v_phi_over_c(strength):
     network, inputs, labels = setting("perceptron")
     network = network._replace(head=probe(network.features(inputs), labels, strength))
-    terms = ft_ratio.by_kernel(network, inputs, labels)
+    terms = ft_ratio.terms_by_kernel(network, inputs, labels)
     expected = ft_ratio.optimal_p_term(network.head, network.features(inputs), strength)
     assert (terms.p - expected).abs().max() <= 1e-9 * expected.abs().max()
-    delta = updates.errors(network.logits(inputs), labels)
+    delta = updates.prediction_errors(network.logits(inputs), labels)
     assert delta.sum(0).abs().max() < 1e-9
 
 
 def test_on_other_samples_the_p_term_is_not_small():
     network, inputs, labels = setting("perceptron")
     network = network._replace(head=probe(network.features(inputs), labels, 10.0))
-    whole = ft_ratio.by_kernel(network, inputs, labels)
-    half = ft_ratio.by_kernel(network, inputs[:6], labels[:6])
+    whole = ft_ratio.terms_by_kernel(network, inputs, labels)
+    half = ft_ratio.terms_by_kernel(network, inputs[:6], labels[:6])
     assert half.p.norm(dim=1).mean() > 2 * whole.p.norm(dim=1).mean()
 
 
@@ -76,7 +76,7 @@ def test_a_longer_head_raises_the_ratio():
     """F grows with the square of the head's length and P does not; so does the ratio, to 1."""
     network, inputs, labels = setting("perceptron")
     ratios = [
-        ft_ratio.by_kernel(
+        ft_ratio.terms_by_kernel(
             network._replace(head=network.head.with_norm(norm)), inputs, labels
         ).ratio
         for norm in (0.1, 1.0, 30.0)

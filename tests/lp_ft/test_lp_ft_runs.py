@@ -13,11 +13,11 @@ from transformer_dynamics.encoders.model import build, frozen_features, tensors
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.probe import probe
 from transformer_dynamics.encoders.words import keep_words, renumbered, words_of
-from transformer_dynamics.lp_ft import training
-from transformer_dynamics.lp_ft.classifier import Adapted, Classifier, adapt
-from transformer_dynamics.lp_ft.head_start import probed_head, started
-from transformer_dynamics.lp_ft.run_settings import Schedule
-from transformer_dynamics.lp_ft.sets import sets
+from transformer_dynamics.lp_ft.data.samples import draw_samples
+from transformer_dynamics.lp_ft.settings.runs import Schedule
+from transformer_dynamics.lp_ft.training import loop
+from transformer_dynamics.lp_ft.training.classifier import AdaptedLinear, Classifier, add_adapters
+from transformer_dynamics.lp_ft.training.starts import probe_head, starting_head
 
 pytestmark = pytest.mark.numerical
 
@@ -39,10 +39,10 @@ def pretrained(folder, dropout=0.1):
 
 
 def classifier(folder, chosen, seed=1, dropout=0.1):
-    found = sets(chosen.texts, chosen.others, seed, data_of(folder, chosen)[:-1])
+    found = draw_samples(chosen.texts, chosen.others, seed, data_of(folder, chosen)[:-1])
     body = build(pretrained(folder, dropout))
-    if chosen.is_adapted:
-        adapt(body, chosen.tuning.adapters, seed)
+    if chosen.has_adapters:
+        add_adapters(body, chosen.tuning.adapters, seed)
     return Classifier(body, drawn_head(found.classes, 8, seed)), found
 
 
@@ -66,7 +66,7 @@ def test_another_seed_has_other_samples_and_another_head(folder, all_methods):
 
 def test_batches_are_an_order_of_the_samples_anew_in_every_epoch():
     schedule = Schedule(epochs=2, batch_size=8)
-    epochs = [[training.batch_of(schedule, 1, 3 * e + s, 20) for s in range(3)] for e in (0, 1)]
+    epochs = [[loop.batch_places(schedule, 1, 3 * e + s, 20) for s in range(3)] for e in (0, 1)]
     for epoch in epochs:
         assert [len(batch) for batch in epoch] == [8, 8, 4]
         assert sorted(np.concatenate(epoch)) == list(range(20))
@@ -74,11 +74,11 @@ def test_batches_are_an_order_of_the_samples_anew_in_every_epoch():
 
 
 def test_probing_starts_fine_tuning(folder, all_methods):
-    found = sets(job("lp").texts, [], 1, data_of(folder, job("lp")))
+    found = draw_samples(job("lp").texts, [], 1, data_of(folder, job("lp")))
     lp, train, validation = all_methods["lp"], found.train, found.validation
     scores = []
     for strength in PROBE.strengths:
-        best = probe(train.features, train.labels, 6, strength)
+        best = probe(train.features, train.labels, 6, strength, PROBE.tolerance)
         right = best.logits(validation.features).argmax(1) == validation.labels
         scores.append((right.mean(), -strength, best))
     best = max(scores, key=lambda each: each[:2])[2]
@@ -121,14 +121,14 @@ def test_steps_are_those_of_pytorch_on_the_whole_model(folder, method, kind, cli
         words = words_of([*parts], 0)
         keep_words(model.encoder, words)
         parts = tuple(renumbered(part, words) for part in parts)
-    state = training.begun(model, chosen.tuning.optimiser)
-    for _ in training.train(chosen.tuning, 1, *parts, state):
+    state = loop.initial_state(model, chosen.tuning.optimiser, chosen.tuning.updates)
+    for _ in loop.train_steps(chosen.tuning, 1, *parts, state):
         pass
     trained = [p for p in literal.parameters() if p.requires_grad]
     kinds = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
     steps = kinds[kind](trained, lr=1.0, weight_decay=0.0, foreach=False)
     for step in range(5):
-        batch = found.train.tokens.take(training.batch_of(chosen.tuning.schedule, 1, step, 20))
+        batch = found.train.tokens.take(loop.batch_places(chosen.tuning.schedule, 1, step, 20))
         logs = torch.log_softmax(literal(*tensors(batch)), dim=1)
         loss = -logs[torch.arange(len(batch.labels)), torch.from_numpy(batch.labels)].mean()
         steps.zero_grad()
@@ -140,8 +140,8 @@ def test_steps_are_those_of_pytorch_on_the_whole_model(folder, method, kind, cli
         steps.param_groups[0]["lr"] = 1e-2 * (5 - step) / 5
         steps.step()
         assert state.losses[step] == pytest.approx(loss.item(), rel=1e-4)
-    for name, value in literal.trained.items():
-        own = model.trained[name]
+    for name, value in literal.trained_parameters.items():
+        own = model.trained_parameters[name]
         expected = value[torch.from_numpy(words)] if own.shape != value.shape else value
         # Where a gradient is rounding, Adam's step is of either sign, as large as the rate.
         close = torch.isclose(own, expected, rtol=1e-3, atol=1e-4)
@@ -152,11 +152,11 @@ def test_steps_are_those_of_pytorch_on_the_whole_model(folder, method, kind, cli
 def test_adapters_are_low_rank_matrices_beside_frozen_ones(folder):
     chosen = job("lora")
     model, found = classifier(folder, chosen)
-    names = [name for name, part in model.named_modules() if isinstance(part, Adapted)]
+    names = [name for name, part in model.named_modules() if isinstance(part, AdaptedLinear)]
     assert len(names) == 4
     assert all(name.endswith((".query", ".value")) for name in names)
     adapted = {f"encoder.{n.removeprefix('encoder.')}.{m}" for n in names for m in "ab"}
-    assert {*model.trained} == {"weight", "bias"} | adapted
+    assert {*model.trained_parameters} == {"weight", "bias"} | adapted
     dense = build(pretrained(folder))
     with torch.no_grad():
         for name in names:
@@ -177,28 +177,28 @@ def test_frozen_parameters_stay(folder):
     chosen = job("lora")
     model, found = classifier(folder, chosen)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    state = training.begun(model, chosen.tuning.optimiser)
-    for _ in training.train(chosen.tuning, 1, found.train.tokens, found.validation.tokens, state):
+    state = loop.initial_state(model, chosen.tuning.optimiser, chosen.tuning.updates)
+    for _ in loop.train_steps(chosen.tuning, 1, found.train.tokens, found.validation.tokens, state):
         pass
     changed = {n for n, value in model.state_dict().items() if not torch.equal(value, before[n])}
-    assert changed == {*model.trained}
+    assert changed == {*model.trained_parameters}
 
 
 @pytest.mark.parametrize("kept", ["best", "last"])
 def test_the_first_of_the_best_epochs_is_kept(folder, kept):
     chosen = job("ft", schedule={"epochs": 5, "kept": kept})
     model, found = classifier(folder, chosen)
-    state = training.begun(model, chosen.tuning.optimiser)
+    state = loop.initial_state(model, chosen.tuning.optimiser, chosen.tuning.updates)
     ends = []
-    for _ in training.train(chosen.tuning, 1, found.train.tokens, found.validation.tokens, state):
+    for _ in loop.train_steps(chosen.tuning, 1, found.train.tokens, found.validation.tokens, state):
         if state.step in state.evaluated:
-            ends.append({n: v.detach().clone() for n, v in model.trained.items()})
+            ends.append({n: v.detach().clone() for n, v in model.trained_parameters.items()})
     assert state.evaluated == [3, 6, 9, 12, 15]
-    _, logits = training.outputs(model, found.validation.tokens)
+    _, logits = loop.model_outputs(model, found.validation.tokens)
     assert state.scores[-1] == np.mean(logits.argmax(1) == found.validation.labels)
     expected = 4 if kept == "last" else state.scores.index(max(state.scores))
-    assert training.restore(state, chosen.tuning.schedule) == expected
-    assert all(torch.equal(v, ends[expected][n]) for n, v in model.trained.items())
+    assert loop.restore_kept_epoch(state, chosen.tuning.schedule) == expected
+    assert all(torch.equal(v, ends[expected][n]) for n, v in model.trained_parameters.items())
 
 
 class Interrupted(Exception):
@@ -224,9 +224,12 @@ class Kept:
 
 
 @pytest.mark.parametrize("after", [1, 3, 4])
-@pytest.mark.parametrize(("method", "kind"), [("lp_ft", "adamw"), ("lora", "adamw"), ("ft", "sgd")])
-def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, method, kind, after):
-    chosen = job(method, optimiser={"kind": kind})
+@pytest.mark.parametrize(
+    ("method", "kind", "momentum"),
+    [("lp_ft", "adamw", 0), ("lora", "adamw", 0), ("ft", "sgd", 0), ("ft", "sgd", 0.9)],
+)
+def test_an_interrupted_run_goes_on_to_the_same_bytes(folder, method, kind, momentum, after):
+    chosen = job(method, optimiser={"kind": kind}, updates={"momentum": momentum})
     checkpoint = Kept(after)
     with pytest.raises(Interrupted):
         trained(folder, chosen, checkpoint=checkpoint)
@@ -243,7 +246,7 @@ def test_heads_are_scaled_as_a_whole(direction, norm):
     drawn = drawn_head(3, 8, 1)
     probed = Head(torch.arange(24.0).reshape(3, 8), torch.tensor([1.0, 2.0, -3.0]))
     heads = {"random": drawn, "probe": probed}
-    found = started(drawn, probed, direction, norm, 10.0)
+    found = starting_head(drawn, probed, direction, norm, 10.0)
     own = heads[direction]
     assert found.norm == pytest.approx(10 * heads[direction if norm == "own" else norm].norm)
     x = torch.randn(5, 8, generator=torch.Generator().manual_seed(1))
@@ -270,32 +273,34 @@ def test_sets_out_of_distribution_are_looked_at(folder):
 def test_a_training_text_out_of_distribution_is_refused(folder):
     chosen = job("lp", "cr", ["sst2_sentences"])
     tokens, features, foreign, far = data_of(folder, chosen)
-    seen = sets(chosen.texts, chosen.others, 1, [tokens, features, foreign, far]).train.places
+    seen = draw_samples(
+        chosen.texts, chosen.others, 1, [tokens, features, foreign, far]
+    ).train.places
     shared = np.where(np.arange(12) == 5, tokens["train_digests"][seen[0]], 0)
     spoilt = foreign | {"test_digests": shared}
     with pytest.raises(InputError, match="cr and sst2_sentences: 1 texts"):
-        sets(chosen.texts, chosen.others, 1, [tokens, features, spoilt, far])
+        draw_samples(chosen.texts, chosen.others, 1, [tokens, features, spoilt, far])
 
 
 def test_another_set_has_the_same_classes(folder):
     chosen = job("lp", "cr", ["trec6"])
     with pytest.raises(InputError, match=r"trec6: has the classes .* take it out of `others`"):
-        sets(chosen.texts, chosen.others, 1, data_of(folder, chosen))
+        draw_samples(chosen.texts, chosen.others, 1, data_of(folder, chosen))
 
 
 def test_an_epoch_that_is_not_finite_is_not_kept(folder, monkeypatch):
-    known, factors = training.outputs, chain([np.nan], repeat(1.0))
+    known, factors = loop.model_outputs, chain([np.nan], repeat(1.0))
     monkeypatch.setattr(
-        training, "outputs", lambda *given: (known(*given)[0], next(factors) * known(*given)[1])
+        loop, "model_outputs", lambda *given: (known(*given)[0], next(factors) * known(*given)[1])
     )
     found = trained(folder, job("ft"))
-    assert found["scores"][0][0] == training.LOST
+    assert found["scores"][0][0] == loop.DIVERGED
     assert found["chosen"] == [1]
 
 
 def test_the_probe_as_a_head():
     random = np.random.default_rng(0)
     labels = np.arange(30) % 3
-    best = probe(random.normal(size=(30, 8)), labels, 3)
-    assert probed_head(best).norm == pytest.approx(np.linalg.norm(best.weight), rel=1e-6)
+    best = probe(random.normal(size=(30, 8)), labels, 3, 1.0, PROBE.tolerance)
+    assert probe_head(best).norm == pytest.approx(np.linalg.norm(best.weight), rel=1e-6)
     assert tuning().schedule.total(20) == 6

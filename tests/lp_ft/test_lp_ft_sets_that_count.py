@@ -11,8 +11,8 @@ from replication.judge.judgement import Judged, judge
 from replication.plan.configuration import merged
 from replication.study.registry import Bounds
 from transformer_dynamics.encoders.settings import TextNumbers
-from transformer_dynamics.lp_ft.claims.contrasts import FEW
-from transformer_dynamics.lp_ft.figures.labels import SETS, called
+from transformer_dynamics.lp_ft.claims.contrasts import SMALL_TEST_SETS
+from transformer_dynamics.lp_ft.settings.labels import SET_LABELS, set_label
 from transformer_dynamics.lp_ft.study import PUBLISHED
 
 VALIDATION, TESTED = 100, 500
@@ -44,14 +44,19 @@ def validation(name, numbers):
 def test_the_rule_names_the_sets(overlay):
     sets = configured(overlay)
     small = {
-        called(name)
+        set_label(name)
         for name, numbers in sets.items()
         if validation(name, numbers) < VALIDATION or TEST[name] < TESTED
     }
     assert small <= {*ROBUSTNESS}
-    assert {called(name) for name in sets} & {*ROBUSTNESS} == small
+    assert {set_label(name) for name in sets} & {*ROBUSTNESS} == small
     if overlay == "full":
-        assert small == {"CB", "RTE", "MRPC"} == {*ROBUSTNESS} == {called(name) for name in FEW}
+        assert (
+            small
+            == {"CB", "RTE", "MRPC"}
+            == {*ROBUSTNESS}
+            == {set_label(name) for name in SMALL_TEST_SETS}
+        )
 
 
 def test_sizes_of_tests_are_those_of_the_reference():
@@ -68,7 +73,7 @@ def test_the_texts_stand_in_no_other_cell():
     evidence = pd.read_csv(path, dtype={"cell": str, "claim": str})
     over_seeds = evidence[evidence["seed"].notna()]
     for text in ROBUSTNESS:
-        assert [name for name in SETS.values() if text in name] == [text]
+        assert [name for name in SET_LABELS.values() if text in name] == [text]
         named = {cell for cell in over_seeds["cell"] if text in cell}
         assert all(cell == text or cell.startswith((f"{text}:", f"{text},")) for cell in named)
     assert {each.cells for each in REGISTRY.robustness} == {"CB", "RTE", "MRPC"}

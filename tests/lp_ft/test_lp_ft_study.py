@@ -14,8 +14,8 @@ from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
 from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
 from transformer_dynamics.lp_ft import study
-from transformer_dynamics.lp_ft.grid_settings import arms
-from transformer_dynamics.lp_ft.run_settings import Method, Schedule
+from transformer_dynamics.lp_ft.settings.grids import run_jobs
+from transformer_dynamics.lp_ft.settings.runs import Method, Schedule
 
 FOLDER = Path(study.__file__).parent
 OVERLAYS = ("minimum", "full", "paper_scale")
@@ -35,15 +35,15 @@ def test_the_default_runs():
     found = study.experiments(settings(), Computation())
     number = {name: len(each.runs) for name, each in found.items()}
     assert number == {
-        "main": 3 * 5 * 5,
-        "tuning": 3 * 4 * 2,
-        "equal_rate": 2 * 2 * 2 * 5,
-        "scale": 4 * 2 * 5,
-        "scale_ood": 4 * 2 * 5,
-        "scale_sgd": 3 * 2 * 2 * 5,
-        "head_length": 2 * 2 * 2 * 5,
-        **dict.fromkeys(["kernels_cb", "kernels_cr"], 5),
-        **dict.fromkeys(["head_control_cb", "head_control_trec6", "head_control_cr"], 5),
+        "main": 5 * 5 * 11,
+        "tuning": 5 * 4 * 2,
+        "equal_rate": 2 * 2 * 2 * 6,
+        "scale": 4 * 2 * 6,
+        "scale_ood": 4 * 2 * 6,
+        "scale_sgd": 3 * 2 * 2 * 6,
+        "head_length": 2 * 2 * 2 * 6,
+        **dict.fromkeys(["kernels_cb", "kernels_cr"], 11),
+        **dict.fromkeys(["head_control_cb", "head_control_trec6", "head_control_cr"], 11),
     }
     assert {seed for job in found["tuning"].runs.values() for seed in job.seeds} == {101}
     for each in found.values():
@@ -53,9 +53,12 @@ def test_the_default_runs():
 
 def test_the_tuning_seed_is_not_judged():
     given = settings()
-    own = {name for name, grid in given.experiments.items() if grid.seeds is not None}
-    assert own == {"tuning"}
-    assert 101 not in range(given.seeds.first, given.seeds.first + given.seeds.count)
+    judged = [grid.seeds for name, grid in given.experiments.items() if name != "tuning"]
+    for seeds in {each and (each.first, each.count) for each in judged}:
+        first, count = seeds or (given.seeds.first, given.seeds.count)
+        # Seeds 1 to 5 planned the others.
+        assert first == 6
+        assert 101 not in range(first, first + count)
 
 
 def test_chosen_rates_are_among_those_that_were_tried():
@@ -69,10 +72,11 @@ def test_chosen_rates_are_among_those_that_were_tried():
 def test_a_run_reads_its_sets_and_the_encoder_last():
     runs = study.experiments(settings(), Computation())["main"].runs
     sets = ("tokens-cr", "features-cr", "tokens-sst2_sentences", "features-sst2_sentences")
-    assert runs["cr-lp-1"].reads == sets
-    assert runs["cr-lp_lora-5"].reads == (*sets, "encoder")
-    assert runs["cb-ft-1"].settings.tuning.schedule.total(225) == 90
-    assert runs["trec6-ft-1"].settings.tuning.schedule.total(1000) == 189
+    assert runs["cr-lp-6"].reads == sets
+    assert runs["cr-lp_lora-16"].reads == (*sets, "encoder")
+    assert runs["cb-ft-6"].settings.tuning.schedule.total(225) == 90
+    assert runs["trec6-ft-6"].settings.tuning.schedule.total(1000) == 189
+    assert runs["sst2-ft-6"].settings.tuning.schedule.total(1000) == 189
 
 
 def test_experiments_at_the_start_read_their_set_and_the_encoder_last():
@@ -82,9 +86,9 @@ def test_experiments_at_the_start_read_their_set_and_the_encoder_last():
         assert {job.reads for job in each.runs.values()} == {
             ("tokens-cr", "features-cr", "encoder")
         }
-        assert {seed for job in each.runs.values() for seed in job.seeds} == {1, 2, 3, 4, 5}
+        assert {seed for job in each.runs.values() for seed in job.seeds} == {*range(6, 17)}
     kernels, heads = (
-        found[f"{kind}_cr"].runs["1"].settings for kind in ("kernels", "head_control")
+        found[f"{kind}_cr"].runs["6"].settings for kind in ("kernels", "head_control")
     )
     assert (kernels.samples, kernels.draws, heads.samples) == (60, 20, 112)
     assert kernels.strengths == heads.strengths == settings().probe.strengths
@@ -181,12 +185,12 @@ def test_what_the_papers_scale_would_cost():
 
 def test_names_of_runs_say_in_what_they_differ():
     given = settings()
-    shared = given.shared(Computation())
-    assert next(iter(arms(given.experiments["equal_rate"], shared))) == "cb-ft-rate3e-05"
-    assert "trec6-lp_ft-x0.1" in arms(given.experiments["scale"], shared)
-    sgd = arms(given.experiments["scale_sgd"], shared)
+    shared = given.shared_settings(Computation())
+    assert next(iter(run_jobs(given.experiments["equal_rate"], shared))) == "cb-ft-rate3e-05"
+    assert "trec6-lp_ft-x0.1" in run_jobs(given.experiments["scale"], shared)
+    sgd = run_jobs(given.experiments["scale_sgd"], shared)
     assert {"trec6-ft-rate0.001-x10-unclipped", "trec6-ft-rate0.001-x10-clip1"} <= {*sgd}
-    length = arms(given.experiments["head_length"], shared)
+    length = run_jobs(given.experiments["head_length"], shared)
     assert {name: job.tuning.norm for name, job in length.items()}["cr-ft-probe"] == "probe"
 
 
@@ -209,6 +213,21 @@ def test_names_of_runs_say_in_what_they_differ():
         ({"figures": {"table1": {"methods": []}}}, "table1 > methods"),
         ({"figures": {"fig8": {"methods": ["ft", "ft"]}}}, "fig8 > methods: every value"),
         ({"probe": {"points": 2}}, "probe > points"),
+        ({"probe": {"tolerance": 0}}, "probe > tolerance: .* greater than 0"),
+        ({"training": {"head_deviation": 0}}, "training > head_deviation: .* greater than 0"),
+        ({"training": {"dropout": 1}}, "training > dropout: .* less than 1"),
+        ({"training": {"weight_decay": -1}}, "training > weight_decay: .* equal to 0"),
+        ({"training": {"betas": [0.9]}}, "training > betas"),
+        ({"training": {"betas": [0.9, 1]}}, "training > betas > 1: .* less than 1"),
+        ({"training": {"epsilon": 0}}, "training > epsilon: .* greater than 0"),
+        ({"training": {"momentum": 1}}, "training > momentum: .* less than 1"),
+        ({"training": {"warm_up": 1}}, "training > warm_up: .* less than 1"),
+        ({"training": {"decay": "cosine"}}, "training > decay: .*'linear' or 'constant'"),
+        ({"metrics": {"ridge": 0}}, "metrics > ridge: .* greater than 0"),
+        ({"metrics": {"bins": 0}}, "metrics > bins: .* equal to 1"),
+        ({"metrics": {"resamples": 0}}, "metrics > resamples: .* equal to 1"),
+        ({"metrics": {"rank_tolerance": 1}}, "metrics > rank_tolerance: .* less than 1"),
+        ({"metrics": {"long_probe": 1}}, "metrics > long_probe: .* greater than 1"),
         ({"kernels": {"texts": ["cb", "rte"]}}, "kernels > texts: unknown key 'rte'"),
         ({"head_control": {"texts": ["cb", "cb"]}}, "head_control > texts: every value"),
         ({"experiments": {"kernels_cr": {"texts": {"cr": {"steps": 3}}, "methods": ["ft"]}}},

@@ -7,8 +7,8 @@ from small_runs import data_of, job, trained
 
 from replication.base.errors import InputError
 from replication.study.contract import Run
-from transformer_dynamics.lp_ft.measure_settings import PlaneJob
-from transformer_dynamics.lp_ft.measures import tsne
+from transformer_dynamics.lp_ft.metrics.runs import tsne
+from transformer_dynamics.lp_ft.settings.metrics import TsneMetricJob
 
 METHODS = ("lp", "ft", "lp_lora")
 
@@ -56,7 +56,7 @@ def divergence(p, places):
 
 def test_a_plane_is_a_minimum_of_the_divergence():
     points, labels = clusters()
-    places = tsne.plane(points, 10.0)
+    places = tsne.embed_in_plane(points, 10.0)
     p = neighbours(points, 10.0)
     loss, gradient = divergence(p, places)
     axes = np.linalg.svd(points - points.mean(0), full_matrices=False)
@@ -67,7 +67,7 @@ def test_a_plane_is_a_minimum_of_the_divergence():
     nearest = (squared(places) + 1e9 * np.eye(len(places))).argmin(1)
     assert np.mean(labels[nearest] == labels) > 0.9
     assert places.dtype == np.float64
-    assert tsne.plane(points, 10.0).tobytes() == places.tobytes()
+    assert tsne.embed_in_plane(points, 10.0).tobytes() == places.tobytes()
 
 
 def test_where_points_are_in_space_does_not_matter():
@@ -76,7 +76,8 @@ def test_where_points_are_in_space_does_not_matter():
     turned, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 6)))
     p = neighbours(points, 10.0)
     depths = [
-        divergence(p, tsne.plane(given, 10.0))[0] for given in (points, 3.0 + points @ turned)
+        divergence(p, tsne.embed_in_plane(given, 10.0))[0]
+        for given in (points, 3.0 + points @ turned)
     ]
     assert depths[0] == pytest.approx(depths[1], rel=0.05)
 
@@ -84,15 +85,15 @@ def test_where_points_are_in_space_does_not_matter():
 def test_what_has_no_plane():
     points, _ = clusters(number=3)
     with pytest.raises(InputError, match="perplexity: 9 is not below the number of points, 9"):
-        tsne.plane(points, 9.0)
-    assert np.isnan(tsne.plane(points * np.nan, 4.0)).all()
+        tsne.embed_in_plane(points, 9.0)
+    assert np.isnan(tsne.embed_in_plane(points * np.nan, 4.0)).all()
 
 
 @pytest.mark.numerical
 def test_samples_and_rows_of_the_head_of_the_first_seed(tmp_path):
     made = {f"trec6-{method}": job(method) for method in METHODS}
     made["cr-lp"] = job("lp", "cr")
-    plane = PlaneJob(runs=made, sets=["trec6", "cr"], texts="trec6", perplexity=8)
+    plane = TsneMetricJob(runs=made, sets=["trec6", "cr"], texts="trec6", perplexity=8)
     runs = [
         Run(f"{name}-{seed}", [seed], trained(tmp_path, each, seed))
         for seed in (2, 1)
@@ -109,5 +110,5 @@ def test_samples_and_rows_of_the_head_of_the_first_seed(tmp_path):
         assert own["class_name"].tolist() == names[own["label"]].tolist()
         run = next(each for each in runs if each.name == f"trec6-{method}-1")
         points = np.concatenate([run.arrays["test_features"][0], run.arrays["weight"][0]])
-        places = tsne.plane(points.astype(float), 8.0)
+        places = tsne.embed_in_plane(points.astype(float), 8.0)
         assert own[["x", "y"]].to_numpy().tobytes() == places.tobytes()

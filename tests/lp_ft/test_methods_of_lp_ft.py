@@ -1,46 +1,30 @@
 """Methods tell of every setting, and the numbers in them are those of the code."""
 
-from types import SimpleNamespace
-
 import pytest
-import torch
 import yaml
 from claim_tables import REGISTRY, STUDY
-from torch import nn
 
 from replication.documents.methods import table_of, untold
 from replication.plan.configuration import configure
-from transformer_dynamics.encoders import calibration, head, probe, texts
-from transformer_dynamics.lp_ft import classifier, feature_statistics, training
+from transformer_dynamics.encoders import calibration, texts
 from transformer_dynamics.lp_ft.claims import (
     adapters,
     contrasts,
     head_norm,
-    kernels,
     scale,
-    start,
     tangent_kernel,
     temperature,
 )
-from transformer_dynamics.lp_ft.figures import spectra
-from transformer_dynamics.lp_ft.figures.labels import called
-from transformer_dynamics.lp_ft.measures import calibration as errors
-from transformer_dynamics.lp_ft.measures import kernel_sizes, tsne
-from transformer_dynamics.lp_ft.run_settings import Optimiser
+from transformer_dynamics.lp_ft.metrics.runs import tsne
+from transformer_dynamics.lp_ft.settings import start
+from transformer_dynamics.lp_ft.settings.labels import set_label
+from transformer_dynamics.lp_ft.training import classifier
 
 
 def listed(numbers):
     """Numbers as a text lists them."""
     *first, last = [f"{number:g}" for number in numbers]
     return f"{', '.join(first)} and {last}"
-
-
-def optimiser(kind):
-    """Settings that PyTorch's optimiser has in a run."""
-    encoder = nn.Linear(2, 2)
-    encoder.config = SimpleNamespace(hidden_dropout_prob=0.1)
-    model = classifier.Classifier(encoder, head.Head(torch.ones(2, 2), torch.zeros(2)))
-    return training.begun(model, Optimiser(kind=kind, rate=1e-3)).optimiser.defaults
 
 
 @pytest.mark.parametrize("overlay", [None, "minimum", "full", "paper_scale"])
@@ -56,26 +40,15 @@ def test_every_setting_is_told(overlay):
 
 def phrases():
     """Parts of texts with the numbers of the code in them."""
-    adam, sgd = optimiser("adamw"), optimiser("sgd")
     classes, widths, samples = zip(*head_norm.SIZES, strict=True)
-    yield f"standard deviation {head.STANDARD_DEVIATION:g}, and b = 0"
     yield f"of CR {texts.HELD_OUT['cr']:,} texts"
-    yield f"is at most {probe.TOLERANCE:g}."
-    assert adam["weight_decay"] == sgd["weight_decay"] == sgd["momentum"] == 0
-    yield f"no weight decay, betas of {listed(adam['betas'])} and an epsilon of {adam['eps']:g}"
-    assert classifier.ADAPTED == ("query", "value", "attn.q", "attn.v")
+    assert classifier.ADAPTED_LAYERS == ("query", "value", "attn.q", "attn.v")
     yield "every matrix of queries and of values"
-    assert scale.COMMON == ("shortest", "middle", "longest")
+    assert scale.COMMON_NORMS == ("shortest", "middle", "longest")
     yield "at the least, the middle and the largest ln norm that both curves have"
-    yield f"tr((S_W + {feature_statistics.RIDGE:g} (tr S_W/h) Id)^-1 S_B)"
-    yield f"{calibration.BINS} bins (lower, upper]"
-    yield f"{errors.RESAMPLES} bootstrap samples"
     yield f"|ln T| at most {calibration.LARGEST_LOG:g}."
     yield f"standard deviation of {tsne.SPREAD:g}"
-    yield f"that of F is at least {kernels.SEEN:g}"
-    yield f"the first {spectra.FIRST} indices and every {spectra.EVERY}th of the others"
-    yield f"above {kernel_sizes.COARSE:g} of the largest"
-    yield f"at least {start.LONG:g} times as long"
+    yield f"the first {start.FIRST_INDICES} indices and every {start.INDEX_STEP}th of the others"
     yield (
         f"{tangent_kernel.SAMPLES} training samples, {tangent_kernel.OTHERS} other ones and"
         f" {tangent_kernel.CLASSES} classes"
@@ -92,7 +65,7 @@ def phrases():
     yield f"means over {len(head_norm.DRAWS)} draws"
     sizes = [number for number, _ in temperature.SIZES]
     yield f"of {listed(sizes)} classes, times {listed(temperature.FACTORS)}."
-    small = sorted(map(called, contrasts.FEW))
+    small = sorted(map(set_label, contrasts.SMALL_TEST_SETS))
     yield f"500 test samples; {', '.join((small[0], small[2]))} and {small[1]} are shown beside"
 
 
@@ -105,7 +78,7 @@ def test_numbers_in_texts_are_those_of_the_code():
 def test_networks_of_the_theory_are_as_told():
     (told,) = (each.text for each in REGISTRY.methods if "three random networks" in each.text)
     linear, perceptron, transformer = (
-        tangent_kernel.case(name).network.body for name in tangent_kernel.NETWORKS
+        tangent_kernel.draw_case(name).network.body for name in tangent_kernel.NETWORKS
     )
     width, inputs = linear["B"].shape
     assert f"a linear map of {inputs} inputs to {width} features" in told

@@ -1,4 +1,4 @@
-"""How good predictions are where classes are not equally frequent."""
+"""Quality of predictions where classes are not equally frequent."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,10 +1,10 @@
-"""How far confidence is from accuracy, and the temperature that brings them together.
+"""Distance of confidence from accuracy, and the temperature that brings them together.
 
 Confidence is the largest probability. With bins b of n_b of the n samples,
 
     ECE = sum_b (n_b/n) |conf_b - acc_b|,   MCE = max_b |conf_b - acc_b|
 
-over 15 bins (lo, hi] of equal width, or of (almost) equal numbers of samples. ECE of finite samples
+over bins (lo, hi] of equal width, or of (almost) equal numbers of samples. ECE of finite samples
 is too large: |conf - acc| of a calibrated bin has a positive mean. The debiased ECE takes off what
 resampling adds once more (A. Kumar, P. Liang, T. Ma: Verified Uncertainty Calibration, 2019):
 
@@ -21,10 +21,8 @@ from scipy.stats import norm
 
 from replication.base.errors import InputError
 
-BINS = 15
-"""Their number in the paper."""
 LARGEST_LOG = 8.0
-"""Of |ln T|: beyond it a temperature changes no probability that is looked at."""
+"""Largest |ln T|: beyond it a temperature changes no probability that is looked at."""
 Floats = NDArray[np.float64]
 
 
@@ -88,7 +86,7 @@ def confidences(logits: Floats, labels: NDArray[np.integer]) -> tuple[Floats, ND
     return np.exp(log_softmax(values, axis=1).max(axis=1)), values.argmax(axis=1) == labels
 
 
-def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int = BINS) -> Bins:
+def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
     """Bins (i/B, (i+1)/B].
 
     Args:
@@ -101,7 +99,7 @@ def equal_width(logits: Floats, labels: NDArray[np.integer], bins: int = BINS) -
     return _binned(logits, labels, np.searchsorted(edges, confidence, side="left"))
 
 
-def equal_mass(logits: Floats, labels: NDArray[np.integer], bins: int = BINS) -> Bins:
+def equal_mass(logits: Floats, labels: NDArray[np.integer], bins: int) -> Bins:
     """Bins of n/B samples each, up to one, in the order of confidence.
 
     Args:

@@ -1,4 +1,4 @@
-"""What it costs to train an encoder."""
+"""Cost of training an encoder."""
 
 from transformer_dynamics.encoders.settings import EncoderName
 

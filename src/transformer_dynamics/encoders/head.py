@@ -8,7 +8,7 @@ from torch import Tensor
 from replication.base.random_streams import generator
 
 STANDARD_DEVIATION = 0.02
-"""Of the entries of a random V if none is given, as of every linear layer of BERT and RoBERTa."""
+"""Default deviation of the entries of a random V, that of linear layers of BERT and RoBERTa."""
 
 
 class Head(NamedTuple):

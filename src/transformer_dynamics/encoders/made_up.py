@@ -17,14 +17,21 @@ SIZES = {
     "max_position_embeddings": 40, "type_vocab_size": 2, "hidden_dropout_prob": 0.1,
     "attention_probs_dropout_prob": 0.1,
 }  # fmt: skip
-TEXTS = {"cb": (40, 12), "trec6": (60, 24), "cr": (100, 0), "sst2_sentences": (60, 12)}
+TEXTS = {
+    "cb": (40, 12), "trec6": (60, 24), "cr": (100, 0), "sst2_sentences": (60, 12),
+    "sst2": (60, 12), "cola": (60, 12),
+}  # fmt: skip
 """Sets that can be made, with their numbers of training and test samples; CR holds its own out."""
 LABELS: dict[str, Sequence[str]] = {
     "cb": ("entailment", "contradiction", "neutral"),
     "trec6": tuple("012345"),
     "cr": ("0", "1"),
     "sst2_sentences": ("0", "1"),
+    "sst2": ("0", "1"),
+    "cola": ("0", "1"),
 }
+HEADERS = {"sst2": "sentence\tlabel\n"}
+"""First line of files that have one."""
 
 
 def write_encoder(folder: Path) -> str:
@@ -83,12 +90,18 @@ def write_texts(folder: Path, name: TextName) -> str:
             label = index % len(labels)
             rest = random.choice(WORDS, random.integers(4, 8))
             lines.append(_line(name, labels[label], [WORDS[label], *rest]))
-        (folder / file).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        whole = HEADERS.get(name, "") + "".join(f"{line}\n" for line in lines)
+        (folder / file).write_text(whole, encoding="utf-8")
     return str(folder)
 
 
 def _line(name: TextName, label: str, words: Sequence[str]) -> str:
+    text = " ".join(words)
+    if name == "sst2":
+        return f"{text}\t{label}"
+    if name == "cola":
+        return f"made-up\t{label}\t\t{text}"
     if name != "cb":
-        return f"{label} {' '.join(words)}"
+        return f"{label} {text}"
     both = {"premise": " ".join(words[:2]), "hypothesis": " ".join(words[2:])}
     return json.dumps({"label": label} | both)

@@ -21,9 +21,9 @@ from transformer_dynamics.encoders.tokens import Tokens
 KINDS = ("bert", "mpnet", "roberta")
 """Types of encoders that are known to have what is used here."""
 TYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
-"""Of numbers in a file of weights."""
+"""Types of numbers in a file of weights."""
 BESIDE = ("pooler.", "lm_head.", "cls.")
-"""How names of tensors begin that a file may have beside the encoder's."""
+"""Beginnings of names of tensors that a file may have beside the encoder's."""
 
 
 def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
@@ -134,7 +134,7 @@ def _check_tensors(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) ->
 
 
 def _wrong(name: str, wanted: Tensor | None, found: Tensor | None) -> str | None:
-    """What is wrong with a tensor, if anything."""
+    """Say what is wrong with a tensor, if anything."""
     if found is None:
         return f"lacks {name}, which config.json asks for"
     if wanted is None:
@@ -252,7 +252,7 @@ def packed(lengths: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def _first_position(model: nn.Module) -> int:
-    """Of the table of positions, the row of a text's first token."""
+    """Return the row of a text's first token in the table of positions."""
     padding: int | None = model.embeddings.position_embeddings.padding_idx  # type: ignore[union-attr, assignment]
     return 0 if padding is None else padding + 1
 

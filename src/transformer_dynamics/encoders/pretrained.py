@@ -72,7 +72,7 @@ def read(name: EncoderName, paths: Sequence[str | Path]) -> Pretrained:
 
 
 def _named(name: str, reader: Callable[[bytes], T], content: bytes) -> T:
-    """What a reader finds in a file, which is named where it raises ValueError."""
+    """Return what a reader finds in a file, and name the file if it raises ValueError."""
     try:
         return reader(content)
     except ValueError as error:

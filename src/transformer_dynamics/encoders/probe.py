@@ -19,12 +19,10 @@ from scipy.special import softmax
 from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
-TOLERANCE = 1e-6
-"""Of the largest entry of the gradient; with C_reg above 1, of that divided by C_reg."""
 SMALL = 0.01
 """C_reg below which the tolerance is as small as the gradient in b, which has C_reg as a factor."""
 MOST_STEPS = 200
-"""Of Newton's method; about ten are usual."""
+"""Largest number of steps of Newton's method; about ten are usual."""
 
 
 class Probe(NamedTuple):
@@ -48,8 +46,8 @@ def probe(
     features: NDArray[np.floating],
     labels: NDArray[np.integer],
     classes: int,
-    strength: float = 1.0,
-    tolerance: float = TOLERANCE,
+    strength: float,
+    tolerance: float,
 ) -> Probe:
     """The optimal head.
 
@@ -58,7 +56,8 @@ def probe(
         labels: [n] y_i.
         classes: C, all of them with a sample.
         strength: C_reg.
-        tolerance: where to stop, in units of `Probe.gradient`, with C_reg of `SMALL` or more.
+        tolerance: where to stop: the largest entry of the gradient, with C_reg above 1 that divided
+            by C_reg; smaller with C_reg below `SMALL`.
 
     Raises:
         InputError: for features that are not finite, C_reg <= 0, a class without a sample, or if
@@ -122,6 +121,7 @@ def select(
     validation: tuple[NDArray[np.floating], NDArray[np.integer]],
     classes: int,
     strengths: Iterable[float],
+    tolerance: float,
 ) -> Probe:
     """The probe with the highest validation accuracy; of equal ones that of the strongest penalty.
 
@@ -130,10 +130,11 @@ def select(
         validation: features [m, h] and labels [m].
         classes: C.
         strengths: C_reg to choose from.
+        tolerance: of each, see `probe`.
 
     Raises:
         InputError: if a probe fails.
     """
-    probes = [probe(*train, classes, strength) for strength in sorted(strengths)]
+    probes = [probe(*train, classes, strength, tolerance) for strength in sorted(strengths)]
     features, labels = validation
     return max(probes, key=lambda each: np.mean(each.logits(features).argmax(axis=1) == labels))

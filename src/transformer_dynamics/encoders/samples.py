@@ -1,4 +1,4 @@
-"""What a run is trained, validated and tested on, and that it has seen none of the last."""
+"""Samples that a run is trained, validated and tested on; it sees none of the last."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
@@ -37,11 +37,11 @@ class Samples(NamedTuple, Generic[K]):
     """Three sets without common texts."""
 
     train: K
-    """What is trained on."""
+    """Samples that are trained on."""
     validation: K
-    """What settings are chosen on."""
+    """Samples that settings are chosen on."""
     test: K
-    """What is reported; it is the same for all seeds."""
+    """Samples that are reported; they are the same for all seeds."""
 
 
 def samples(splits: SplitsOf[K], choice: TextChoice, seed: int) -> Samples[K]:

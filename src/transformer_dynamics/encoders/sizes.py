@@ -1,4 +1,4 @@
-"""What `config.json` says of an encoder's network; nothing else of it is used."""
+"""Sizes of an encoder's network in `config.json`; nothing else of it is used."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

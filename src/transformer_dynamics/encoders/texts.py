@@ -366,4 +366,4 @@ READERS: dict[TextName, Callable[[list[Path]], Splits]] = {
     "banking77": _banking77,
     "clinc150": _clinc150,
 }
-"""From the files of a set, in the order of `TEXT_FILES`."""
+"""Readers of the files of a set, which are in the order of `TEXT_FILES`."""

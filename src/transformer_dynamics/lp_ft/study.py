@@ -1,4 +1,4 @@
-"""Linear probing then fine-tuning: what is computed, and how."""
+"""Linear probing then fine-tuning: the study's settings and jobs."""
 
 from pathlib import Path
 from random import Random
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
-from replication.base.strict import REMOVABLE, Name, unknown_key
+from replication.base.strict import REMOVABLE, Name, Strict, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
 from replication.study.seeds import Seeds, listed
@@ -19,54 +19,63 @@ from transformer_dynamics.encoders.settings import (
     TextName,
     TextNumbers,
 )
-from transformer_dynamics.lp_ft.figures.labels import ENCODERS, METHODS, SETS
-from transformer_dynamics.lp_ft.grid_settings import Grid, Rate, Shared, arms
-from transformer_dynamics.lp_ft.kernel_experiments import (
-    head_control_experiment,
-    kernel_experiment,
+from transformer_dynamics.lp_ft.settings.grids import Grid, Rate, SharedSettings, run_jobs
+from transformer_dynamics.lp_ft.settings.labels import ENCODER_LABELS, METHOD_LABELS, SET_LABELS
+from transformer_dynamics.lp_ft.settings.metrics import (
+    CalibrationMetricJob,
+    FeatureMetricJob,
+    HeadMetricJob,
+    KernelMetricJob,
+    MetricJob,
+    Metrics,
+    RegressionMetricJob,
+    SpectrumMetricJob,
+    StartFingerprintJob,
+    TsneMetricJob,
 )
-from transformer_dynamics.lp_ft.kernel_settings import (
+from transformer_dynamics.lp_ft.settings.runs import Adapters, Method, ProbeChoice, RunJob, Training
+from transformer_dynamics.lp_ft.settings.start import (
     HeadControl,
     HeadControlJob,
     KernelJob,
     Kernels,
+    StartJob,
 )
-from transformer_dynamics.lp_ft.measure_settings import MeasureJob, PlaneJob
-from transformer_dynamics.lp_ft.run_settings import Adapters, Method, ProbeChoice, RunJob
 
-NAMES = {**SETS, **METHODS, **ENCODERS, "pretrained": "pre-trained"}
+NAMES = {**SET_LABELS, **METHOD_LABELS, **ENCODER_LABELS, "pretrained": "pre-trained"}
 ENCODER = "encoder"
 """Name of the data that have its parameters."""
-METRICS = (
-    "features", "accuracy", "calibration", "head_rows", "norm", "validation", "delta",
-    "fingerprint",
-)  # fmt: skip
-"""Of every experiment with trained runs."""
+METRICS = ("accuracy", "head_rows", "norm", "validation", "delta", "fingerprint")
+"""Metrics of every experiment with trained runs, besides those with settings of their own."""
 DATA = "transformer_dynamics.encoders.data"
 GAPS = ("*",)
-"""Arrays of runs: what a fine-tuning that diverged leaves is counted by metrics."""
+"""Arrays of runs that may be not finite: metrics count runs that diverged."""
 PUBLISHED: dict[TextName, int] = {
     "cb": 250, "rte": 2490, "cola": 8551, "sst2": 67349, "mrpc": 3668, "trec6": 5452, "cr": 2775,
     "sst2_sentences": 6920, "sst5": 8544, "subj": 9000, "banking77": 10003, "clinc150": 15000,
 }  # fmt: skip
-"""Training samples that there are, about."""
+"""Number of published training samples, about."""
 
 
 class Settings(StudySettings):
-    """Linear probing then fine-tuning of pretrained encoders, and what the kernel says of it."""
+    """Linear probing then fine-tuning of pretrained encoders, and its kernel."""
 
     encoder: EncoderChoice
-    """What is fine-tuned."""
+    """Encoder that is fine-tuned."""
     sets: Annotated[dict[TextName, TextNumbers], REMOVABLE]
-    """What is drawn of each set."""
+    """Samples that are drawn of each set."""
     probe: ProbeChoice
     """Linear probing."""
     adapters: Adapters
     """LoRA."""
+    training: Training
+    """Random head, and steps of all methods but LP."""
+    metrics: Metrics
+    """Numbers of metrics of runs, kernels and heads."""
     rates: dict[TextName, dict[Method, Rate]]
-    """What was chosen, on validation samples of a seed that is not judged."""
+    """Rates chosen by set and method, on validation samples of a seed that is not judged."""
     seeds: Seeds
-    """Of all experiments that do not have their own."""
+    """Seeds of all experiments that do not have their own."""
     experiments: Annotated[dict[Name, Grid], REMOVABLE]
     """Trained runs by name; `null` in an overlay removes an experiment."""
     kernels: Kernels
@@ -74,7 +83,7 @@ class Settings(StudySettings):
     head_control: HeadControl
     """FT ratios of heads with either direction and either norm."""
     figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
-    """The figures by name: `figures/lp_ft/<name>.pdf`."""
+    """Figures by name: `figures/lp_ft/<name>.pdf`."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -110,17 +119,18 @@ class Settings(StudySettings):
                 raise ValueError(f"{where}: two {what} have the same first six digits")
 
     def choice(self, name: TextName) -> TextChoice:
-        """A set with its files."""
+        """Return the samples to draw of a set, with its files."""
         return TextChoice(name=name, **self.sets[name].model_dump())
 
-    def shared(self, computation: Computation) -> Shared:
-        """What the runs of all experiments share; where files are does not matter to them."""
-        return Shared(
+    def shared_settings(self, computation: Computation) -> SharedSettings:
+        """Return what runs of all experiments share; folders of files do not matter to them."""
+        return SharedSettings(
             encoder=self.encoder.name,
             texts={
                 name: self.choice(name).model_copy(update={"folder": None}) for name in self.sets
             },
             rates=self.rates,
+            training=self.training,
             probe=self.probe,
             adapters=self.adapters,
             device=computation.device,
@@ -128,17 +138,17 @@ class Settings(StudySettings):
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
-    """The experiments with trained runs, and those at the start of fine-tuning."""
-    shared = settings.shared(computation)
+    """Return the experiments with trained runs, and those at the start of fine-tuning."""
+    shared = settings.shared_settings(computation)
     trained = {
-        name: _trained(settings, grid, arms(grid, shared))
+        name: _training_experiment(settings, grid, run_jobs(grid, shared))
         for name, grid in settings.experiments.items()
     }
-    return trained | _at_start(settings, shared)
+    return trained | _start_experiments(settings, shared)
 
 
-def operations(job: RunJob) -> float:
-    """Floating-point operations of fine-tuning, from the multiplications of its matrix products."""
+def count_operations(job: RunJob) -> float:
+    """Count the floating-point operations of fine-tuning, those of its matrix products."""
     if job.tuning is None:
         return 0.0
     texts, schedule = job.texts, job.tuning.schedule
@@ -148,101 +158,128 @@ def operations(job: RunJob) -> float:
     )
 
 
-def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
+def _training_experiment(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
     seeds = listed(settings.seeds if grid.seeds is None else grid.seeds)
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
-    measured = MeasureJob(runs=jobs, sets=sets)
-    metrics: dict[str, MeasureJob] = dict.fromkeys(METRICS, measured)
+    plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics
+    metrics: dict[str, MetricJob] = {
+        "features": FeatureMetricJob(**dict(plain), ridge=numbers.ridge),
+        "calibration": CalibrationMetricJob(
+            **dict(plain), bins=numbers.bins, resamples=numbers.resamples
+        ),
+        **dict.fromkeys(METRICS, plain),
+    }
     if grid.tsne:
-        metrics["tsne"] = PlaneJob(**dict(measured), **dict(grid.tsne))
+        metrics["tsne"] = TsneMetricJob(**dict(plain), **dict(grid.tsne))
     return Experiment(
-        data=data(settings, sets),
+        data=data_jobs(settings, sets),
         runs={
-            f"{arm}-{seed}": Job(
-                "runs",
-                job,
-                (seed,),
-                reads(job),
-                memory=2500,
-                minutes=1440,
-                gaps=GAPS,
-                operations=operations(job),
+            f"{name}-{seed}": Job(
+                "training.runs", job, (seed,), run_data_names(job), memory=2500, minutes=1440,
+                gaps=GAPS, operations=count_operations(job),
             )
-            for arm, job in jobs.items()
+            for name, job in jobs.items()
             for seed in seeds
         },
         metrics={
-            metric: Job(f"measures.{metric}", given, reads=of_sets(sets), minutes=120)
-            for metric, given in metrics.items()
+            metric: Job(f"metrics.runs.{metric}", job, reads=set_data_names(sets), minutes=120)
+            for metric, job in metrics.items()
         },
-    )
+    )  # fmt: skip
 
 
-def _at_start(settings: Settings, shared: Shared) -> dict[str, Experiment]:
-    """Kernels, and heads by direction and norm, set by set."""
-    seeds = listed(settings.seeds)
+def _start_experiments(settings: Settings, shared: SharedSettings) -> dict[str, Experiment]:
+    """Return experiments with kernels, and with heads by direction and norm, set by set."""
+    kernels, control, numbers = settings.kernels, settings.head_control, settings.metrics
 
     def start(name: TextName) -> dict[str, Any]:
         return {
             "encoder": shared.encoder,
             "texts": shared.texts[name],
+            "head_deviation": shared.training.head_deviation,
             "strengths": shared.probe.strengths,
+            "tolerance": shared.probe.tolerance,
             "device": shared.device,
         }
 
-    kernels, control = settings.kernels, settings.head_control
+    def experiment(name: TextName, program: str, job: StartJob, memory: int, minutes: int,
+                   metrics: dict[str, Strict]) -> Experiment:  # fmt: skip
+        data = data_jobs(settings, [name])
+        return Experiment(
+            data=data,
+            runs={
+                str(seed): Job(program, job, (seed,), tuple(data), memory=memory, minutes=minutes)
+                for seed in listed(settings.seeds)
+            },
+            metrics={
+                metric: Job(
+                    f"metrics.start.{metric}", job, minutes=240 if "regression" in metric else 30
+                )
+                for metric, job in metrics.items()
+            },
+        )
+
     found = {}
     for name in kernels.texts:
         job = KernelJob(
-            **start(name),
-            samples=kernels.samples,
-            test_samples=kernels.test_samples,
-            adapters=shared.adapters,
-            draws=kernels.draws,
-        )
-        own = data(settings, [name])
-        found[f"kernels_{name}"] = kernel_experiment(job, kernels.regression, seeds, own)
+            **start(name), samples=kernels.samples, test_samples=kernels.test_samples,
+            adapters=shared.adapters, draws=kernels.draws,
+        )  # fmt: skip
+        plain = KernelMetricJob(runs=job)
+        spectra = SpectrumMetricJob(runs=job, rank_tolerance=numbers.rank_tolerance)
+        # Gradients, their sums for every drawn A, and what PyTorch and the encoder take.
+        memory = 2 * job.megabytes + 2000
+        found[f"kernels_{name}"] = experiment(
+            name, "training.kernels", job, memory, 600, {
+                "kernel_sizes": spectra,
+                "kernel_spectra": spectra,
+                "kernel_blocks": plain,
+                "ft_ratio": plain,
+                "adapters": plain,
+                "kernel_regression": RegressionMetricJob(runs=job, **dict(kernels.regression)),
+                "fingerprint": StartFingerprintJob(runs=job),
+            },
+        )  # fmt: skip
     for name in control.texts:
         heads = HeadControlJob(**start(name), samples=control.samples)
-        own = data(settings, [name])
-        found[f"head_control_{name}"] = head_control_experiment(heads, seeds, own)
+        found[f"head_control_{name}"] = experiment(
+            name, "training.head_control", heads, 3000, 240, {
+                "head_control": HeadMetricJob(runs=heads, long_probe=numbers.long_probe),
+                "fingerprint": StartFingerprintJob(runs=heads),
+            },
+        )  # fmt: skip
     return found
 
 
-def data(settings: Settings, sets: list[TextName]) -> dict[str, Job]:
-    """Tokens and features of some sets, and the encoder last, as runs read them.
-
-    Args:
-        settings: the study's.
-        sets: names of the sets.
-    """
-    encoder, made = settings.encoder, {}
+def data_jobs(settings: Settings, sets: list[TextName]) -> dict[str, Job]:
+    """Return tokens and features of some sets, and the encoder last, as runs read them."""
+    encoder, jobs = settings.encoder, {}
     for name in sets:
         choice = settings.choice(name)
         job = TextJob(encoder=encoder.name, texts=name, length=choice.length)
         files = (*encoder.sources, *choice.sources)
         for kind in ("tokens", "features"):
-            made[f"{kind}-{name}"] = Job(
+            jobs[f"{kind}-{name}"] = Job(
                 f"{DATA}.{kind}", job, reads=files, memory=2500, minutes=240
             )
     whole = EncoderJob(encoder=encoder.name)
-    return made | {ENCODER: Job(f"{DATA}.encoder", whole, reads=encoder.sources)}
+    return jobs | {ENCODER: Job(f"{DATA}.encoder", whole, reads=encoder.sources)}
 
 
-def of_sets(sets: list[TextName]) -> tuple[str, ...]:
-    """Names of the data of some sets: tokens and features of each in turn."""
+def set_data_names(sets: list[TextName]) -> tuple[str, ...]:
+    """Return the names of the data of some sets: tokens and features of each in turn."""
     return tuple(f"{kind}-{name}" for name in sets for kind in ("tokens", "features"))
 
 
-def reads(job: RunJob) -> tuple[str, ...]:
-    """Names of the data that a run reads."""
-    return (*of_sets(job.sets), *((ENCODER,) if job.tuning else ()))
+def run_data_names(job: RunJob) -> tuple[str, ...]:
+    """Return the names of the data that a run reads."""
+    return (*set_data_names(job.sets), *((ENCODER,) if job.tuning else ()))
 
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
-    """One of the seeds of every experiment, and one of the values in each list of trained runs."""
+    """Leave one seed of every experiment, and one value in each list of trained runs."""
 
-    def one(grid: Grid) -> dict[str, Any]:
+    def reduce_grid(grid: Grid) -> dict[str, Any]:
         # The set of `tsne` must stay.
         texts = grid.tsne.texts if grid.tsne else random.choice([*grid.texts])
         own = {} if grid.seeds is None else {"seeds": [random.choice(listed(grid.seeds))]}
@@ -256,12 +293,12 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
     return {
         "seeds": [random.choice(listed(settings.seeds))],
-        "experiments": {name: one(grid) for name, grid in settings.experiments.items()},
+        "experiments": {name: reduce_grid(grid) for name, grid in settings.experiments.items()},
     }
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
-    """A few steps of an untrained encoder of width 8 on made-up texts, two seeds."""
+    """Take a few steps of an untrained encoder of width 8 on made-up texts, two seeds."""
     from transformer_dynamics.encoders.made_up import write_encoder, write_texts
 
     numbers = {"length": 12, "train": 20, "validation": 8}

@@ -1,4 +1,4 @@
-"""In Appendix A.2.3 the head is in the derivatives of the features and is then applied again."""
+"""The head of Appendix A.2.3 is in the derivatives of the features and is then applied again."""
 
 import numpy as np
 

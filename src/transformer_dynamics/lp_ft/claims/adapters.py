@@ -9,7 +9,7 @@ from torch import Tensor
 
 from replication.base.random_streams import generator
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.lp_ft.claims.tangent_kernel import Case, case
+from transformer_dynamics.lp_ft.claims.tangent_kernel import Case, draw_case
 from transformer_dynamics.lp_ft.theory import kernel, lora
 from transformer_dynamics.lp_ft.theory.lora import Bound, Projections
 from transformer_dynamics.lp_ft.theory.networks import Network
@@ -21,19 +21,21 @@ ADAPTED = {
 }
 """Names of the adapted matrices of each network."""
 HYPERPARAMETERS = ((1, 2.0), (2, 2.0), (4, 2.0), (4, 8.0))
-"""r and alpha."""
+"""Pairs of r and alpha."""
 DEVIATION = 0.3
-"""sigma."""
+"""Standard deviation sigma of entries of A."""
 RANKS = (2, 4, 8, 16, 32, 64, 128, 256)
+"""Ranks r with which Prop. 4.4 is tried."""
 GAPS = (0.3, 2 / 3)
-"""e of Prop. 4.4."""
+"""Values of e of Prop. 4.4."""
 DRAWS = 500
-"""Of A, for the share of them that is beyond a bound."""
+"""Number of draws of A, for the share of them that is beyond a bound."""
 MEAN_DRAWS = 4000
-"""Of A, for a mean square."""
+"""Number of draws of A, for a mean square."""
 WIDTH, LENGTH = 16, 10.0
-"""d and c of the inputs with which Prop. 4.4 is tried."""
+"""Number d and length c of the inputs with which Prop. 4.4 is tried."""
 PAPERS_RANK = 8
+"""Rank r of the paper's runs."""
 HEAVY = 2.1
 """Degrees of freedom of Student's t whose variance is finite and whose fourth moment is not."""
 
@@ -41,16 +43,10 @@ HEAVY = 2.1
 def expected_kernel(
     jacobian: Mapping[str, Tensor], deviation: float, rank: int, alpha: float
 ) -> Tensor:
-    """E_A Theta^phi of the adapters at B = 0, exactly.
+    """Compute E_A Theta^phi of the adapters at B = 0, exactly; J is as in `lora.adapted_kernel`.
 
     Rows of A are rows of sigma sqrt(d) Id, r neighbours at a time and all places equally likely, so
     that every row has mean square sigma^2 Id. The kernel is a sum over rows of A.
-
-    Args:
-        jacobian: by name of an adapted matrix, [n, h, d_out, d_in] dphi(x)/dW.
-        deviation: sigma.
-        rank: r.
-        alpha: scale of the adapters.
     """
     total = torch.zeros(())
     for name, own in jacobian.items():
@@ -64,16 +60,16 @@ def expected_kernel(
 
 
 def adapted_jacobian(name: str, found: Case) -> dict[str, Tensor]:
-    """J of the adapted matrices of a network, of its training inputs."""
+    """Compute J of the adapted matrices of a network, of its training inputs."""
     network = found.network
     whole = kernel.feature_jacobian(network.map, network.body, found.train)
     return {matrix: whole[matrix] for matrix in ADAPTED[name]}
 
 
 def full_kernel(network: Network, jacobian: Mapping[str, Tensor]) -> Tensor:
-    """F^FT of some matrices."""
-    flat = kernel.flattened(jacobian)
-    return kernel.ft_effective(kernel.feature_kernel(flat, flat), network.head.weight)
+    """Return F^FT of some matrices."""
+    flat = kernel.flatten_jacobian(jacobian)
+    return kernel.ft_effective_kernel(kernel.feature_kernel(flat, flat), network.head.weight)
 
 
 @evidence
@@ -90,12 +86,12 @@ def expectation_in_any_network() -> Cases:
 
 def _expectations(names: list[str]) -> Cases:
     for name in names:
-        found = case(name)
+        found = draw_case(name)
         jacobian = adapted_jacobian(name, found)
         full = full_kernel(found.network, jacobian)
         for rank, alpha in HYPERPARAMETERS:
             mean = expected_kernel(jacobian, DEVIATION, rank, alpha)
-            adapted = kernel.ft_effective(mean, found.network.head.weight)
+            adapted = kernel.ft_effective_kernel(mean, found.network.head.weight)
             expected = lora.expected_scalar(DEVIATION, rank, alpha) * full
             error = (adapted - expected).abs().max() / expected.abs().max()
             yield f"{name}, r = {rank}, alpha = {alpha:g}", error
@@ -104,7 +100,7 @@ def _expectations(names: list[str]) -> Cases:
 @evidence
 def scalar_by_hyperparameters() -> Cases:
     """Factor by which E_A F^LoRA changes with a hyperparameter, over the one that is expected."""
-    found = case("linear map")
+    found = draw_case("linear map")
     jacobian = adapted_jacobian("linear map", found)
     changes = (
         ("twice alpha", (DEVIATION, 2, 4.0), 4),
@@ -139,7 +135,7 @@ def corrected_bound() -> Cases:
         for rank in RANKS:
             for gap in GAPS:
                 bound = Bound(rank, gap, LENGTH, DEVIATION)
-                share = np.mean(_deviations(bound, uniform) > bound.corrected)
+                share = np.mean(_deviations(bound, uniform) > bound.corrected_bound)
                 yield f"{entries}, r = {rank}, e = {gap:.2g}", share / bound.failure
 
 
@@ -148,7 +144,7 @@ def printed_bound() -> Cases:
     """Share of A beyond the printed bound over the probability that Prop. 4.4 allows, sigma = 1."""
     for rank in RANKS:
         bound = Bound(rank, 2 / 3, LENGTH)
-        share = np.mean(_deviations(bound, uniform=False) > bound.printed)
+        share = np.mean(_deviations(bound, uniform=False) > bound.printed_bound)
         yield f"r = {rank}, c = {LENGTH:g}", share / bound.failure
 
 
@@ -169,7 +165,7 @@ def heavy_tails() -> Cases:
     }
     for name, drawn in laws.items():
         lengths = np.sum((drawn @ x) ** 2, axis=1)
-        share = np.mean(np.abs(lengths - bound.rank) > bound.corrected)
+        share = np.mean(np.abs(lengths - bound.rank) > bound.corrected_bound)
         yield name, share / bound.failure
 
 
@@ -197,24 +193,24 @@ def head_applied_twice() -> Cases:
 
     K is the kernel of adapters; A.2.3 has V in the derivatives already, and F applies it again.
     """
-    found = case("linear map")
+    found = draw_case("linear map")
     width = found.network.features(found.train).shape[-1]
     random = generator(0, "a square head")
     weight = torch.from_numpy(random.normal(size=(width, width)) / np.sqrt(width))
     inner = expected_kernel(adapted_jacobian("linear map", found), DEVIATION, 2, 2.0)
-    once = kernel.ft_effective(inner, weight)
-    twice = kernel.ft_effective(once, weight)
+    once = kernel.ft_effective_kernel(inner, weight)
+    twice = kernel.ft_effective_kernel(once, weight)
     yield f"C = h = {width}", (twice - once).norm() / once.norm()
 
 
 def _inputs(length: float) -> NDArray[np.float64]:
-    """Two inputs [2, d] of this length."""
+    """Draw two inputs [2, d] of this length."""
     x = generator(0, "inputs of Prop. 4.4").normal(size=(2, WIDTH))
     return np.asarray(length * x / np.linalg.norm(x, axis=1, keepdims=True))
 
 
 def _deviations(bound: Bound, uniform: bool) -> NDArray[np.float64]:
-    """Of the inner product of A x with itself and with that of another input, for drawn A."""
+    """Draw A; return deviations of <A x, A x> and <A x, A x'> from their means."""
     first, second = _inputs(bound.length)
     random = generator(bound.rank, "projections")
     drawn = Projections(DRAWS, random, uniform)

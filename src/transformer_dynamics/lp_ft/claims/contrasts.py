@@ -1,4 +1,4 @@
-"""What claims on trained runs say of every single seed: differences between methods that share it.
+"""Contrasts of a seed: differences between methods that share it.
 
 A seed draws samples, random head, batches and dropout for all methods, so that differences are
 taken by seed.
@@ -14,39 +14,42 @@ from pandas.api.typing import DataFrameGroupBy
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import METHODS, RUN, called
-from transformer_dynamics.lp_ft.kernel_settings import (
-    MeasureHeadControl,
-    MeasureKernels,
-    RegressionJob,
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, RUN_COLUMNS, set_label
+from transformer_dynamics.lp_ft.settings.metrics import (
+    HeadMetricJob,
+    KernelMetricJob,
+    MetricJob,
+    RegressionMetricJob,
+    SpectrumMetricJob,
 )
-from transformer_dynamics.lp_ft.measure_settings import MeasureJob
-from transformer_dynamics.lp_ft.run_settings import Method
+from transformer_dynamics.lp_ft.settings.runs import Method
 
-Trained: TypeAlias = Measured[MeasureJob]
+RunMetric: TypeAlias = Measured[MetricJob]
 """A metric of trained runs."""
-Kernels: TypeAlias = Measured[MeasureKernels] | Measured[RegressionJob]
+KernelMetric: TypeAlias = Measured[KernelMetricJob] | Measured[RegressionMetricJob]
 """A metric of explicit kernels of one set."""
-Heads: TypeAlias = Measured[MeasureHeadControl]
+SpectrumMetric: TypeAlias = Measured[SpectrumMetricJob]
+"""A metric of the singular values of kernels of one set."""
+HeadMetric: TypeAlias = Measured[HeadMetricJob]
 """The metric of heads by direction and norm of one set."""
-Seeds: TypeAlias = "pd.Series[float]"
+SeedValues: TypeAlias = "pd.Series[float]"
 """A value by seed."""
 
-FEW: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
+SMALL_TEST_SETS: frozenset[TextName] = frozenset({"cb", "rte", "mrpc"})
 """Sets with fewer than 500 test samples (56, 277, 408), on which an accuracy or a calibration error
 is known to several points only: claims on these are shown and not judged there."""
 TEST = "test"
 """The split that is of the set itself; others are out of distribution."""
 
 
-def place(texts: str, split: str = TEST) -> str:
-    """What was trained on, and tested on if that is another set: `CR to SST-2 sentences`."""
-    own = called(texts)
-    return own if split == TEST else f"{own} to {called(split)}"
+def place_label(texts: str, split: str = TEST) -> str:
+    """Name the set of a run, and the test set if it is another one: `CR to SST-2 sentences`."""
+    own = set_label(texts)
+    return own if split == TEST else f"{own} to {set_label(split)}"
 
 
-def by_place(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Rows of every set, and of every split of it, if they have one.
+def group_by_place(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows of every set, and of every split of it if they have one, with its name.
 
     Raises:
         UnmeasurableError: if there is no row.
@@ -55,17 +58,17 @@ def by_place(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         raise UnmeasurableError("there are no runs of this kind")
     keys = [name for name in ("texts", "split") if name in rows]
     for key, own in rows.groupby(keys, sort=False):
-        yield place(*map(str, key)), own
+        yield place_label(*map(str, key)), own
 
 
-def of_methods(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
-    """[seed, method] of one set.
+def pivot_methods(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
+    """Pivot one set to [seed, method].
 
     Raises:
         UnmeasurableError: if a method is missing, or lacks a seed of another one.
     """
     kept = rows[rows["method"].isin(methods)]
-    if missing := [METHODS[name] for name in methods if name not in {*kept["method"]}]:
+    if missing := [METHOD_LABELS[name] for name in methods if name not in {*kept["method"]}]:
         raise UnmeasurableError(f"there is no {' and no '.join(missing)}")
     if len({*kept.groupby("method")["seed"].agg(frozenset)}) > 1:
         raise UnmeasurableError("methods that are compared have different seeds")
@@ -74,53 +77,44 @@ def of_methods(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd
     return kept.pivot(index="seed", columns="method", values=column)
 
 
-def differences(
+def method_differences(
     rows: pd.DataFrame, column: str, pairs: Sequence[tuple[Method, Method]]
 ) -> pd.DataFrame:
-    """The first method of a pair minus the second, in every place.
+    """Subtract the second method of a pair from the first, in every place; NaN stays NaN.
 
     Args:
         rows: of one run per place, method and seed.
-        column: what is compared; NaN of a run that diverged stays NaN.
+        column: name of what is compared.
         pairs: of methods.
-
-    Returns:
-        Evidence, see `evidence`.
 
     Raises:
         UnmeasurableError: if there is nothing to compare.
     """
     cells = {}
-    for name, own in by_place(rows):
+    for name, own in group_by_place(rows):
         for first, second in pairs:
-            wide = of_methods(own, column, (first, second))
-            cells[f"{name}: {METHODS[first]} minus {METHODS[second]}"] = wide[first] - wide[second]
-    return evidence(cells)
+            wide = pivot_methods(own, column, (first, second))
+            cells[f"{name}: {METHOD_LABELS[first]} minus {METHOD_LABELS[second]}"] = (
+                wide[first] - wide[second]
+            )
+    return seed_evidence(cells)
 
 
-def values(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
-    """A column itself, in every place and of every method.
-
-    Args:
-        rows: of one run per place, method and seed.
-        column: which.
-        methods: whose.
-
-    Returns:
-        Evidence, see `evidence`.
+def method_values(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
+    """Return evidence of a column itself, in every place and of every method.
 
     Raises:
         UnmeasurableError: if a method is missing.
     """
     cells = {}
-    for name, own in by_place(rows):
-        wide = of_methods(own, column, methods)
-        cells.update({f"{name}: {METHODS[method]}": wide[method] for method in methods})
-    return evidence(cells)
+    for name, own in group_by_place(rows):
+        wide = pivot_methods(own, column, methods)
+        cells.update({f"{name}: {METHOD_LABELS[method]}": wide[method] for method in methods})
+    return seed_evidence(cells)
 
 
-def evidence(cells: Mapping[str, Seeds]) -> pd.DataFrame:
-    """Columns cell, seed, value.
+def seed_evidence(cells: Mapping[str, SeedValues]) -> pd.DataFrame:
+    """Make evidence of cells: columns cell, seed, value.
 
     Raises:
         UnmeasurableError: if there is no cell.
@@ -139,36 +133,40 @@ def evidence(cells: Mapping[str, Seeds]) -> pd.DataFrame:
 def check_equal_rates(rows: pd.DataFrame) -> None:
     """Refuse a comparison that learning rates, or batches, might decide.
 
-    Args:
-        rows: of methods that are compared, in every place.
-
     Raises:
         UnmeasurableError: names the first place where they differ.
     """
-    for name, own in by_place(rows):
+    for name, own in group_by_place(rows):
         for column, told in (("rate", "rates"), ("batch_size", "sizes of batches")):
             if len({*own[column]}) > 1:
                 raise UnmeasurableError(f"{name} has methods with different {told}")
 
 
-def runs_of(rows: pd.DataFrame) -> "DataFrameGroupBy[Any, Any]":
-    """The rows of every run; a method can have several of a seed, of other rates, say."""
-    return rows.groupby([name for name in RUN if name in rows], sort=False)
+def group_by_run(rows: pd.DataFrame) -> "DataFrameGroupBy[Any, Any]":
+    """Group rows by run; a method can have several of a seed, of other rates, say."""
+    return rows.groupby([name for name in RUN_COLUMNS if name in rows], sort=False)
 
 
-def ln(numbers: Seeds) -> Seeds:
-    """Natural logarithms by seed; NaN of a run that diverged stays NaN."""
+def ln(numbers: SeedValues) -> SeedValues:
+    """Return natural logarithms by seed; NaN of a run that diverged stays NaN."""
     return pd.Series(np.log(numbers.to_numpy(np.float64)), numbers.index)
 
 
-def told_apart(rows: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
-    """The rows with these values."""
+def rows_where(rows: pd.DataFrame, **wanted: Any) -> pd.DataFrame:
+    """Return the rows with these values."""
     for column, value in wanted.items():
         rows = rows[rows[column] == value]
     return rows
 
 
-def of_sets(measured: Iterable[Kernels | Heads]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The table of every set, with the set's name."""
+def tables_by_set(
+    measured: Iterable[KernelMetric | SpectrumMetric | HeadMetric],
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the name and the table of every set."""
     for each in measured:
-        yield place(each.job.runs.texts.name), each.table
+        yield metric_set_label(each), each.table
+
+
+def metric_set_label(measured: KernelMetric | SpectrumMetric | HeadMetric) -> str:
+    """Return the name of the set of one metric."""
+    return place_label(measured.job.runs.texts.name)

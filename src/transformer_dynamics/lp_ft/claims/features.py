@@ -1,54 +1,54 @@
-"""How far features move, and what becomes of their classes (Tables 1, 11 and 12)."""
+"""Change of features, and the scatter of classes in them (Tables 1, 11 and 12)."""
 
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import (
     TEST,
-    Seeds,
-    Trained,
-    by_place,
+    RunMetric,
+    SeedValues,
     check_equal_rates,
-    differences,
-    evidence,
+    group_by_place,
     ln,
-    of_methods,
-    told_apart,
+    method_differences,
+    pivot_methods,
+    rows_where,
+    seed_evidence,
 )
 
 OWN_HEADS = {"random": "the random head", "probe": "the probe"}
-"""Whose norm a head has, in names of cells."""
+"""Heads that give a norm or a direction, in names of cells."""
 
 
-def less_change(features: Trained) -> pd.DataFrame:
+def less_change(features: RunMetric) -> pd.DataFrame:
     """Log of Diff(F) of FT over that of LP-FT, on every test set."""
-    return differences(_with_logarithms(features), "ln_difference", [("ft", "lp_ft")])
+    return method_differences(_with_logarithms(features), "ln_difference", [("ft", "lp_ft")])
 
 
-def less_change_of_adapters(features: Trained) -> pd.DataFrame:
+def less_change_of_adapters(features: RunMetric) -> pd.DataFrame:
     """Log of Diff(F) of LoRA over that of LP-LoRA, on every test set."""
-    return differences(_with_logarithms(features), "ln_difference", [("lora", "lp_lora")])
+    return method_differences(_with_logarithms(features), "ln_difference", [("lora", "lp_lora")])
 
 
-def less_change_at_equal_rates(features: Trained) -> pd.DataFrame:
+def less_change_at_equal_rates(features: RunMetric) -> pd.DataFrame:
     """Log of Diff(F) of FT over that of LP-FT, at every rate that both were trained with."""
     rows = _with_logarithms(features)
     cells = {}
-    for name, own in by_place(rows):
+    for name, own in group_by_place(rows):
         for rate, equal in own.groupby("rate"):
-            wide = of_methods(equal, "ln_difference", ("ft", "lp_ft"))
+            wide = pivot_methods(equal, "ln_difference", ("ft", "lp_ft"))
             cells[f"{name}: rate {rate:g}"] = wide["ft"] - wide["lp_ft"]
-    return evidence(cells)
+    return seed_evidence(cells)
 
 
-def less_change_by_direction(features: Trained) -> pd.DataFrame:
+def less_change_by_direction(features: RunMetric) -> pd.DataFrame:
     """Log of Diff(F) from the random direction over that from the probe's, at either norm.
 
     At equal rates, as directions are those of two methods, each of which may have its own.
     """
     check_equal_rates(_with_logarithms(features))
     found = _by_direction_and_norm(features)
-    return evidence(
+    return seed_evidence(
         {
             f"{name}: norm of {told}": found[name, "ft", norm] - found[name, "lp_ft", norm]
             for name in dict.fromkeys(key[0] for key in found)
@@ -57,11 +57,11 @@ def less_change_by_direction(features: Trained) -> pd.DataFrame:
     )
 
 
-def less_change_by_norm(features: Trained) -> pd.DataFrame:
+def less_change_by_norm(features: RunMetric) -> pd.DataFrame:
     """Log of Diff(F) from the random norm over that from the probe's, in either direction."""
     found = _by_direction_and_norm(features)
     directions = {"ft": OWN_HEADS["random"], "lp_ft": OWN_HEADS["probe"]}
-    return evidence(
+    return seed_evidence(
         {
             f"{name}: direction of {told}": found[name, method, "random"]
             - found[name, method, "probe"]
@@ -71,71 +71,71 @@ def less_change_by_norm(features: Trained) -> pd.DataFrame:
     )
 
 
-def higher_similarity(features: Trained) -> pd.DataFrame:
+def higher_similarity(features: RunMetric) -> pd.DataFrame:
     """CS(F) of LP-FT minus that of FT, on the test samples."""
-    rows = told_apart(features.table, split=TEST)
-    return differences(rows, "cosine_similarity", [("lp_ft", "ft")])
+    rows = rows_where(features.table, split=TEST)
+    return method_differences(rows, "cosine_similarity", [("lp_ft", "ft")])
 
 
-def higher_similarity_of_adapters(features: Trained) -> pd.DataFrame:
+def higher_similarity_of_adapters(features: RunMetric) -> pd.DataFrame:
     """CS(F) of LP-LoRA minus that of LoRA, on the test samples."""
-    rows = told_apart(features.table, split=TEST)
-    return differences(rows, "cosine_similarity", [("lp_lora", "lora")])
+    rows = rows_where(features.table, split=TEST)
+    return method_differences(rows, "cosine_similarity", [("lp_lora", "lora")])
 
 
-def kept_similarity(features: Trained) -> pd.DataFrame:
-    """How much further CS(F) goes from that of the untrained features in FT than in LP-FT.
+def kept_similarity(features: RunMetric) -> pd.DataFrame:
+    """Distance of CS(F) from that of the untrained features, of FT minus that of LP-FT.
 
     Rows of LP have the untrained features.
     """
     cells = {}
-    for name, own in by_place(told_apart(features.table, split=TEST)):
-        wide = of_methods(own, "cosine_similarity", ("lp", "ft", "lp_ft"))
+    for name, own in group_by_place(rows_where(features.table, split=TEST)):
+        wide = pivot_methods(own, "cosine_similarity", ("lp", "ft", "lp_ft"))
         cells[name] = (wide["ft"] - wide["lp"]).abs() - (wide["lp_ft"] - wide["lp"]).abs()
-    return evidence(cells)
+    return seed_evidence(cells)
 
 
-def lower_discriminant_ratio(features: Trained) -> pd.DataFrame:
+def lower_discriminant_ratio(features: RunMetric) -> pd.DataFrame:
     """Log of FDR(F) of FT over that of LP-FT, on test samples of the set itself.
 
     Only where there are enough samples for the scatter within classes to be regular.
     """
-    rows = _measurable(told_apart(features.table, split=TEST))
-    return differences(rows, "ln_discriminant_ratio", [("ft", "lp_ft")])
+    rows = _rows_above_noise(rows_where(features.table, split=TEST))
+    return method_differences(rows, "ln_discriminant_ratio", [("ft", "lp_ft")])
 
 
-def lower_discriminant_ratio_of_adapters(features: Trained) -> pd.DataFrame:
+def lower_discriminant_ratio_of_adapters(features: RunMetric) -> pd.DataFrame:
     """Log of FDR(F) of LoRA over that of LP-LoRA, where there are enough samples."""
-    rows = _measurable(told_apart(features.table, split=TEST))
-    return differences(rows, "ln_discriminant_ratio", [("lora", "lp_lora")])
+    rows = _rows_above_noise(rows_where(features.table, split=TEST))
+    return method_differences(rows, "ln_discriminant_ratio", [("lora", "lp_lora")])
 
 
-def higher_discriminant_ratio_elsewhere(features: Trained) -> pd.DataFrame:
+def higher_discriminant_ratio_elsewhere(features: RunMetric) -> pd.DataFrame:
     """Log of FDR(F) of LP-FT over that of FT, on test samples out of distribution."""
     rows = features.table
-    rows = _measurable(rows[rows["split"] != TEST])
-    return differences(rows, "ln_discriminant_ratio", [("lp_ft", "ft")])
+    rows = _rows_above_noise(rows[rows["split"] != TEST])
+    return method_differences(rows, "ln_discriminant_ratio", [("lp_ft", "ft")])
 
 
-def _with_logarithms(features: Trained) -> pd.DataFrame:
+def _with_logarithms(features: RunMetric) -> pd.DataFrame:
     rows = features.table[features.table["method"] != "lp"]
     return rows.assign(ln_difference=ln(rows["difference"]))
 
 
-def _measurable(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with n > h + C + 1 samples, of which noise has a finite FDR."""
+def _rows_above_noise(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with n > h + C + 1 samples, of which noise has a finite FDR."""
     kept = rows[rows["noise_floor"].notna()]
     if kept.empty:
         raise UnmeasurableError("no test set has more samples than features have coordinates")
     return kept.assign(ln_discriminant_ratio=ln(kept["discriminant_ratio"]))
 
 
-def _by_direction_and_norm(features: Trained) -> dict[tuple[str, str, str], Seeds]:
-    """Log of Diff(F) by seed of every place, method (which gives the direction) and norm."""
+def _by_direction_and_norm(features: RunMetric) -> dict[tuple[str, str, str], SeedValues]:
+    """Return the log of Diff(F) by place, method (which gives the direction) and norm."""
     rows = _with_logarithms(features)
     found = {}
-    for name, own in by_place(rows):
+    for name, own in group_by_place(rows):
         for norm in OWN_HEADS:
-            wide = of_methods(told_apart(own, norm_of=norm), "ln_difference", ("ft", "lp_ft"))
+            wide = pivot_methods(rows_where(own, norm_of=norm), "ln_difference", ("ft", "lp_ft"))
             found.update({(name, method, norm): wide[method] for method in ("ft", "lp_ft")})
     return found

@@ -1,4 +1,4 @@
-"""Eq. (3), which says which rows of a head want to become longer (Sec. 4.4)."""
+"""Eq. (3), which says that rows of a head want to become longer (Sec. 4.4)."""
 
 from typing import NamedTuple
 
@@ -10,14 +10,15 @@ from replication.study.evidence import Cases, evidence
 from transformer_dynamics.lp_ft.theory.head_norm import norm_gradient, probing_path
 
 SIZES = ((2, 8, 40), (3, 8, 60), (6, 32, 240))
-"""C, h and N of made-up features."""
+"""Sizes C, h and N of made-up features."""
 SEPARATIONS = (0.5, 1.0, 2.0)
 """Standard deviation of the means of classes, over that of a sample around them."""
 DRAWS = range(2)
+"""Draws of features and heads."""
 DEVIATION = 0.02
-"""Of the entries of a random head."""
+"""Standard deviation of the entries of a random head."""
 ETA, STEPS = 1e-3, 300
-"""Of gradient descent on the summed loss."""
+"""Rate and number of steps of gradient descent on the summed loss."""
 
 
 class Probing(NamedTuple):
@@ -31,14 +32,8 @@ class Probing(NamedTuple):
     """[N] y_i."""
 
 
-def probing(size: tuple[int, int, int], separation: float, draw: int) -> Probing:
-    """Gaussian features around Gaussian means of classes.
-
-    Args:
-        size: C, h and N.
-        separation: of the means.
-        draw: which draw.
-    """
+def draw_probing(size: tuple[int, int, int], separation: float, draw: int) -> Probing:
+    """Draw Gaussian features around Gaussian means of classes, of one of `SIZES`."""
     classes, width, number = size
     random = generator(draw, f"features of {classes} classes at {separation:g}")
 
@@ -52,7 +47,7 @@ def probing(size: tuple[int, int, int], separation: float, draw: int) -> Probing
 
 
 def literal_gradient(given: Probing) -> Tensor:
-    """[C] dL/d||v_k|| by autograd, rows being length times direction."""
+    """Return [C] dL/d||v_k|| by autograd, rows being length times direction."""
     lengths = given.weight.norm(dim=1)
     directions = given.weight / lengths[:, None]
 
@@ -65,33 +60,35 @@ def literal_gradient(given: Probing) -> Tensor:
 
 
 @evidence
-def by_class() -> Cases:
+def error_by_class() -> Cases:
     """Largest deviation of (3) for one class from autograd's derivative, over the largest."""
     for size in SIZES:
-        given = probing(size, 1.0, 0)
+        given = draw_probing(size, 1.0, 0)
         exact = literal_gradient(given)
         error = (norm_gradient(*given) - exact).abs().max() / exact.abs().max()
         yield f"C = {size[0]}", error
 
 
 @evidence
-def as_printed() -> Cases:
+def error_as_printed() -> Cases:
     """The same with the sum over classes on the right of (3), as it is printed."""
     for size in SIZES:
-        given = probing(size, 1.0, 0)
+        given = draw_probing(size, 1.0, 0)
         exact = literal_gradient(given)
         error = (norm_gradient(*given).sum() - exact).abs().max() / exact.abs().max()
         yield f"C = {size[0]}", error
 
 
 @evidence
-def share_that_grows() -> Cases:
+def growing_share() -> Cases:
     """Share of negative dL/d||v_k|| over classes and steps of linear probing, mean over draws."""
     for size in SIZES:
         for separation in SEPARATIONS:
             shares = [
                 float(
-                    (probing_path(*probing(size, separation, draw), ETA, STEPS) < 0).double().mean()
+                    (probing_path(*draw_probing(size, separation, draw), ETA, STEPS) < 0)
+                    .double()
+                    .mean()
                 )
                 for draw in DRAWS
             ]

@@ -7,96 +7,99 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from transformer_dynamics.lp_ft.claims.contrasts import (
-    Kernels,
-    Seeds,
-    evidence,
+    KernelMetric,
+    SeedValues,
+    SpectrumMetric,
     ln,
-    of_methods,
-    of_sets,
-    told_apart,
+    metric_set_label,
+    pivot_methods,
+    rows_where,
+    seed_evidence,
+    tables_by_set,
 )
-from transformer_dynamics.lp_ft.figures.labels import METHODS, PRETRAINED
-from transformer_dynamics.lp_ft.figures.spectra import is_drawn
-from transformer_dynamics.lp_ft.run_settings import Method
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, PRETRAINED
+from transformer_dynamics.lp_ft.settings.runs import Method
+from transformer_dynamics.lp_ft.settings.start import drawn_mask
 
 ADAPTED: dict[Method, Method] = {"lora": "ft", "lp_lora": "lp_ft"}
 """Methods with adapters, and those whose head they share."""
-TUNED: tuple[Method, ...] = ("ft", "lora", "lp_ft", "lp_lora")
-SEEN = 1e-3
-"""Singular values, over the largest, that a figure tells apart."""
+TUNED_METHODS: tuple[Method, ...] = ("ft", "lora", "lp_ft", "lp_lora")
 SMALLEST = 1e-16
 """Resolution of a singular value over the largest."""
 
 
-def larger_ratio(*ratios: Kernels) -> pd.DataFrame:
+def larger_ratio(*ratios: KernelMetric) -> pd.DataFrame:
     """FT ratio of LP-FT minus that of FT."""
     cells = {}
-    for name, table in of_sets(ratios):
-        wide = of_methods(table, "ft_ratio", ("lp_ft", "ft"))
+    for name, table in tables_by_set(ratios):
+        wide = pivot_methods(table, "ft_ratio", ("lp_ft", "ft"))
         cells[name] = wide["lp_ft"] - wide["ft"]
-    return evidence(cells)
+    return seed_evidence(cells)
 
 
-def higher_rank(*sizes: Kernels) -> pd.DataFrame:
+def higher_rank(*sizes: KernelMetric) -> pd.DataFrame:
     """Rank over the largest that it can have, of F of LP-FT minus that of P.
 
-    Singular values count from 1e-3 of the largest on.
+    Singular values count from `metrics > rank_tolerance` of the largest on.
     """
     cells = {}
-    for name, table in of_sets(sizes):
+    for name, table in tables_by_set(sizes):
         share = table.assign(share=table["rank_coarse"] / table["cap"])
-        cells[name] = _of(share, "lp_ft", "F", "share") - _of(share, "all", "P", "share")
-    return evidence(cells)
+        cells[name] = _kernel_values(share, "lp_ft", "F", "share") - _kernel_values(
+            share, "all", "P", "share"
+        )
+    return seed_evidence(cells)
 
 
-def higher_accuracy_of_logits(*regressions: Kernels) -> pd.DataFrame:
+def higher_accuracy_of_logits(*regressions: KernelMetric) -> pd.DataFrame:
     """Share of right pairs of a test sample and a class, of F of LP-FT minus that of P."""
-    return _accuracy(regressions, "logit")
+    return _accuracy_differences(regressions, "logit")
 
 
-def higher_accuracy(*regressions: Kernels) -> pd.DataFrame:
+def higher_accuracy(*regressions: KernelMetric) -> pd.DataFrame:
     """Share of test samples whose class is right, of F of LP-FT minus that of P."""
-    return _accuracy(regressions, "argmax")
+    return _accuracy_differences(regressions, "argmax")
 
 
-def similarity_of_adapters(*measured: Kernels) -> pd.DataFrame:
+def similarity_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
     """Cosine of F^LoRA and F, mean over the drawn A."""
     cells = {}
-    for name, table in of_sets(measured):
-        rows = told_apart(table, parameters="all")
+    for name, table in tables_by_set(measured):
+        rows = rows_where(table, parameters="all")
         for method in ADAPTED:
-            own = told_apart(rows, method=method)
-            cells[f"{name}: {METHODS[method]}"] = own.groupby("seed")["cosine"].mean()
-    return evidence(cells)
+            own = rows_where(rows, method=method)
+            cells[f"{name}: {METHOD_LABELS[method]}"] = own.groupby("seed")["cosine"].mean()
+    return seed_evidence(cells)
 
 
-def scalar_of_adapters(*measured: Kernels) -> pd.DataFrame:
+def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
     """<F^LoRA, F>/<F, F> of the adapted matrices over sigma^2 r (alpha/r)^2, mean over A."""
     cells = {}
-    for name, table in of_sets(measured):
-        rows = told_apart(table, parameters="adapted")
+    for name, table in tables_by_set(measured):
+        rows = rows_where(table, parameters="adapted")
         for method in ADAPTED:
-            own = told_apart(rows, method=method)
+            own = rows_where(rows, method=method)
             ratio = own["scalar"] / own["expected"]
-            cells[f"{name}: {METHODS[method]}"] = ratio.groupby(own["seed"]).mean()
-    return evidence(cells)
+            cells[f"{name}: {METHOD_LABELS[method]}"] = ratio.groupby(own["seed"]).mean()
+    return seed_evidence(cells)
 
 
-def distance_of_spectra(*spectra: Kernels) -> pd.DataFrame:
+def distance_of_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
     """Mean |log10| of the ratio of singular values of F^LoRA and F, each over its largest.
 
-    Over the indices at which that of F is visible.
+    Over the indices at which that of F counts.
     """
     cells = {}
-    for name, table in of_sets(spectra):
-        rows = told_apart(table, kernel="F")
+    for each in spectra:
+        rows = rows_where(each.table, kernel="F")
         for method, other in ADAPTED.items():
-            cells[f"{name}: {METHODS[method]}"] = _distance(rows, method, other)
-    return evidence(cells)
+            distance = _spectrum_distance(rows, method, other, each.job.rank_tolerance)
+            cells[f"{metric_set_label(each)}: {METHOD_LABELS[method]}"] = distance
+    return seed_evidence(cells)
 
 
-def _distance(rows: pd.DataFrame, method: str, other: str) -> Seeds:
-    """Mean |log10| of the ratio of a method's singular values to another's, where these are seen.
+def _spectrum_distance(rows: pd.DataFrame, method: str, other: str, least: float) -> SeedValues:
+    """Mean |log10| of the ratio of a method's singular values to another's, where these count.
 
     Raises:
         UnmeasurableError: if one of them is not there.
@@ -105,100 +108,108 @@ def _distance(rows: pd.DataFrame, method: str, other: str) -> Seeds:
     for seed, own in rows.groupby("seed"):
         wide = own.pivot(index="index", columns="method", values="value")
         if not {method, other} <= {*wide}:
-            raise UnmeasurableError(f"there is no kernel of {METHODS[method]}")
-        seen = wide[wide[other] >= SEEN].clip(lower=SMALLEST)
+            raise UnmeasurableError(f"there is no kernel of {METHOD_LABELS[method]}")
+        seen = wide[wide[other] >= least].clip(lower=SMALLEST)
         found[seed] = float(ln(seen[method] / seen[other]).abs().mean() / log(10))
     return pd.Series(found, dtype=float)
 
 
-def nearer_than_p(*measured: Any) -> pd.DataFrame:
+def smaller_angle_than_p(*measured: Any) -> pd.DataFrame:
     """Log of the part of F that no multiple of P gives over that no multiple of F^LoRA gives.
 
     These are sines of the angles between matrices: with F^LoRA by the mean cosine over draws of A,
     with P by the norms of P, of F and of their sum.
 
     Args:
-        measured: `Kernels` of adapters, and sizes of kernels; sets that have both are taken.
+        measured: `KernelMetric` of adapters, and sizes of kernels; sets that have both are taken.
     """
-    sizes = dict(of_sets(each for each in measured if "frobenius" in each.table))
+    sizes = dict(tables_by_set(each for each in measured if "frobenius" in each.table))
     cells = {}
-    for name, table in of_sets(each for each in measured if "cosine" in each.table):
+    for name, table in tables_by_set(each for each in measured if "cosine" in each.table):
         if name not in sizes:
             continue
-        rows = told_apart(table, parameters="all")
+        rows = rows_where(table, parameters="all")
         for method, other in ADAPTED.items():
-            own = told_apart(rows, method=method)
+            own = rows_where(rows, method=method)
             cosine = own["cosine"].groupby(own["seed"]).mean()
             p, f, both = (
-                _of(sizes[name], *which, "frobenius")
+                _kernel_values(sizes[name], *which, "frobenius")
                 for which in (("all", "P"), (other, "F"), (other, "NTK"))
             )
             control = (both**2 - p**2 - f**2) / (2 * p * f)
-            cells[f"{name}: {METHODS[method]}"] = ln(_sine(control) / _sine(cosine))
-    return evidence(cells)
+            cells[f"{name}: {METHOD_LABELS[method]}"] = ln(_sine(control) / _sine(cosine))
+    return seed_evidence(cells)
 
 
-def _sine(cosine: Seeds) -> Seeds:
+def _sine(cosine: SeedValues) -> SeedValues:
     return (1 - cosine**2).clip(lower=0) ** 0.5
 
 
-def nearer_spectra(*spectra: Kernels) -> pd.DataFrame:
+def nearer_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
     """Log of the distance of the singular values of P to those of F over that of F^LoRA.
 
     Distances are those of `distance_of_spectra`, at the indices that Figures 2 and 7 draw.
     """
     cells = {}
-    for name, table in of_sets(spectra):
-        rows = table[is_drawn(table["index"])]
-        p = told_apart(rows, kernel="P").assign(method=PRETRAINED)
-        rows = pd.concat([told_apart(rows, kernel="F"), p])
+    for measured in spectra:
+        rows = measured.table[drawn_mask(measured.table["index"])]
+        least = measured.job.rank_tolerance
+        p = rows_where(rows, kernel="P").assign(method=PRETRAINED)
+        rows = pd.concat([rows_where(rows, kernel="F"), p])
         for method, other in ADAPTED.items():
-            far, near = (_distance(rows, each, other) for each in (PRETRAINED, method))
-            cells[f"{name}: {METHODS[method]}"] = ln(far / near)
-    return evidence(cells)
+            far, near = (
+                _spectrum_distance(rows, each, other, least) for each in (PRETRAINED, method)
+            )
+            cells[f"{metric_set_label(measured)}: {METHOD_LABELS[method]}"] = ln(far / near)
+    return seed_evidence(cells)
 
 
-def place_of_the_sum(*sizes: Kernels) -> pd.DataFrame:
-    """Where the rank of P + F of LP-FT lies: 0 is the rank of P, 1 that of F.
+def place_of_the_sum(*sizes: KernelMetric) -> pd.DataFrame:
+    """Place of the rank of P + F of LP-FT: 0 is the rank of P, 1 that of F.
 
-    Singular values count from 1e-3 of the largest on. NaN if both have the same rank.
+    Singular values count from `metrics > rank_tolerance` of the largest on. NaN if both have the
+    same rank.
     """
     cells = {}
-    for name, table in of_sets(sizes):
+    for name, table in tables_by_set(sizes):
         p, f, both = (
-            _of(table, *which, "rank_coarse").astype(float)
+            _kernel_values(table, *which, "rank_coarse").astype(float)
             for which in (("all", "P"), ("lp_ft", "F"), ("lp_ft", "NTK"))
         )
         cells[name] = (both - p) / (f - p).where(f != p)
-    return evidence(cells)
+    return seed_evidence(cells)
 
 
-def larger_diagonal(*sizes: Kernels) -> pd.DataFrame:
+def larger_diagonal(*sizes: KernelMetric) -> pd.DataFrame:
     """Log of the mean trace norm of blocks (x, x) over that of others, of F minus that of P."""
     cells = {}
-    for name, table in of_sets(sizes):
+    for name, table in tables_by_set(sizes):
         ratio = table.assign(ratio=ln(table["diagonal"] / table["off_diagonal"]))
-        p = _of(ratio, "all", "P", "ratio")
-        for method in TUNED:
-            cells[f"{name}: {METHODS[method]}"] = _of(ratio, method, "F", "ratio") - p
-    return evidence(cells)
+        p = _kernel_values(ratio, "all", "P", "ratio")
+        for method in TUNED_METHODS:
+            cells[f"{name}: {METHOD_LABELS[method]}"] = (
+                _kernel_values(ratio, method, "F", "ratio") - p
+            )
+    return seed_evidence(cells)
 
 
-def _accuracy(regressions: tuple[Kernels, ...], column: str) -> pd.DataFrame:
+def _accuracy_differences(regressions: tuple[KernelMetric, ...], column: str) -> pd.DataFrame:
     cells = {}
-    for name, table in of_sets(regressions):
-        rows = told_apart(table, split="test")
-        cells[name] = _of(rows, "lp_ft", "F", column) - _of(rows, "all", "P", column)
-    return evidence(cells)
+    for name, table in tables_by_set(regressions):
+        rows = rows_where(table, split="test")
+        cells[name] = _kernel_values(rows, "lp_ft", "F", column) - _kernel_values(
+            rows, "all", "P", column
+        )
+    return seed_evidence(cells)
 
 
-def _of(table: pd.DataFrame, method: str, kernel: str, column: str) -> Seeds:
-    """A column of one kernel by seed.
+def _kernel_values(table: pd.DataFrame, method: str, kernel: str, column: str) -> SeedValues:
+    """Return a column of one kernel by seed.
 
     Raises:
         UnmeasurableError: if it is not there.
     """
-    rows = told_apart(table, method=method, kernel=kernel)
+    rows = rows_where(table, method=method, kernel=kernel)
     if rows.empty:
         raise UnmeasurableError(f"there is no kernel {kernel} of {method}")
     return rows.set_index("seed")[column]

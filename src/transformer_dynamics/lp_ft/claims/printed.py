@@ -1,4 +1,4 @@
-"""What the paper prints in its tables, held against itself and against the theory."""
+"""Printed tables, held against each other and against the theory."""
 
 from collections.abc import Iterator
 from math import log
@@ -6,22 +6,22 @@ from math import log
 import pandas as pd
 
 from replication.study.evidence import Cases, evidence
-from transformer_dynamics.lp_ft.figures.labels import METHODS, SETS
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, SET_LABELS
 from transformer_dynamics.lp_ft.theory.ft_ratio import ratio_of_adapters, ratio_of_norms
 
 KERNEL_SAMPLES = {("cb", "train"): 225, ("cb", "test"): 56} | {
     (name, "train"): 250 for name in ("rte", "boolq", "wic")
 }
-"""N of the kernels of Tables 2 and 9, where it is known: NC is 675 and 500, and the test set of CB
-has 56 samples."""
+"""Samples N of the kernels of Tables 2 and 9, if known: NC is 675 and 500, and the test set
+of CB has 56 samples."""
 KERNEL_CLASSES = {"cb": 3, "rte": 2, "boolq": 2, "wic": 2}
-"""C."""
+"""Number of classes C by set."""
 MAJORITY = {"sst2": (444, 872), "mrpc": (279, 408), "wsc": (66, 104)}
 """Samples of the commonest class, and all samples, of the published validation sets."""
 CB_IN_TABLE_7 = 57
 """Test samples of CB."""
 SEEDS = 5
-"""Over which Table 8 takes means."""
+"""Number of seeds of the means of Table 8."""
 STARTS = {
     "lp": "pretrained",
     "ft": "pretrained",
@@ -29,48 +29,51 @@ STARTS = {
     "lp_ft": "lp",
     "lp_lora": "lp",
 }
-"""By method, where its head begins."""
+"""Row of the start of each method's head, by method."""
 
 
-def rounding(samples: int) -> float:
-    """By how much a percentage with two decimals can miss a whole number of samples."""
+def rounding_error(samples: int) -> float:
+    """Return by how many samples a percentage with two decimals can miss a whole number."""
     return samples * 0.005 / 100
 
 
 @evidence
 def ratios_of_norms(printed: pd.DataFrame) -> Cases:
     """FN(F)/(FN(P) + FN(F)) minus the FT ratio, both as printed, of FT and LP-FT."""
-    for name, found in _by_set(printed):
+    for name, found in _group_by_set(printed):
         for method in ("ft", "lp_ft"):
             norms = ratio_of_norms(found["pretrained", "p_frobenius"], found[method, "f_frobenius"])
-            yield f"{SETS[name]}, {METHODS[method]}", norms - found[method, "ft_ratio"]
+            yield f"{SET_LABELS[name]}, {METHOD_LABELS[method]}", norms - found[method, "ft_ratio"]
 
 
 @evidence
 def ratios_of_adapters(printed: pd.DataFrame) -> Cases:
     """Logarithm of FT ratios of adapters, from full ones and FN(F), over the printed ones."""
-    for name, found in _by_set(printed):
+    for name, found in _group_by_set(printed):
         for method, other in (("lora", "ft"), ("lp_lora", "lp_ft")):
             scalar = found[method, "f_frobenius"] / found[other, "f_frobenius"]
             expected = ratio_of_adapters(found[other, "ft_ratio"], scalar)
-            yield f"{SETS[name]}, {METHODS[method]}", log(expected / found[method, "ft_ratio"])
+            yield (
+                f"{SET_LABELS[name]}, {METHOD_LABELS[method]}",
+                log(expected / found[method, "ft_ratio"]),
+            )
 
 
 @evidence
 def ratio_of_norms_with_adapters(printed: pd.DataFrame) -> Cases:
     """Printed FT ratio minus FN(F)/(FN(P) + FN(F)), of LP-LoRA."""
-    for name, found in _by_set(printed):
+    for name, found in _group_by_set(printed):
         norms = ratio_of_norms(found["pretrained", "p_frobenius"], found["lp_lora", "f_frobenius"])
-        yield SETS[name], found["lp_lora", "ft_ratio"] - norms
+        yield SET_LABELS[name], found["lp_lora", "ft_ratio"] - norms
 
 
 @evidence
 def lowest_rank_of_the_sum(printed: pd.DataFrame) -> Cases:
     """Rank of P + F minus that of F, as printed: of each set the lowest of all methods."""
-    for name, found in _by_set(printed):
+    for name, found in _group_by_set(printed):
         methods = {method for method, quantity in found if quantity == "ntk_rank"}
         yield (
-            SETS[name],
+            SET_LABELS[name],
             min(found[each, "ntk_rank"] - found[each, "f_rank"] for each in methods),
         )
 
@@ -78,17 +81,17 @@ def lowest_rank_of_the_sum(printed: pd.DataFrame) -> Cases:
 @evidence
 def ranks_over_caps(printed: pd.DataFrame) -> Cases:
     """Printed rank of F after linear probing over N rank V; rank V is 1 where C = 2, else C - 1."""
-    for name, found in _by_set(printed):
+    for name, found in _group_by_set(printed):
         cap = KERNEL_SAMPLES[name, "train"] * (KERNEL_CLASSES[name] - 1)
         for method in ("lp_ft", "lp_lora"):
-            yield f"{SETS[name]}, {METHODS[method]}", found[method, "f_rank"] / cap
+            yield f"{SET_LABELS[name]}, {METHOD_LABELS[method]}", found[method, "f_rank"] / cap
 
 
 @evidence
 def remainders_of_p(printed: pd.DataFrame) -> Cases:
     """Printed rank of P modulo C."""
-    for name, found in _by_set(printed):
-        yield SETS[name], found["pretrained", "p_rank"] % KERNEL_CLASSES[name]
+    for name, found in _group_by_set(printed):
+        yield SET_LABELS[name], found["pretrained", "p_rank"] % KERNEL_CLASSES[name]
 
 
 @evidence
@@ -114,30 +117,30 @@ def _accuracies(printed: pd.DataFrame, *, of_classes: bool) -> Cases:
         ]
         counts = rows["value"] / 100 * size
         furthest = float((counts - counts.round()).abs().max())
-        yield f"{SETS[name]}, {split}", furthest / rounding(size)
+        yield f"{SET_LABELS[name]}, {split}", furthest / rounding_error(size)
 
 
 @evidence
-def above_the_majority(accuracies: pd.DataFrame) -> Cases:
+def accuracy_above_the_majority(accuracies: pd.DataFrame) -> Cases:
     """Printed accuracy without a deviation over seeds minus the share of the commonest class."""
     rows = accuracies[accuracies["set"].isin(MAJORITY) & (accuracies["deviation"] == 0)]
     for name, method, value in rows[["set", "method", "value"]].itertuples(index=False):
         commonest, samples = MAJORITY[name]
-        yield f"{SETS[name]}, {METHODS[method]}", value - 100 * commonest / samples
+        yield f"{SET_LABELS[name]}, {METHOD_LABELS[method]}", value - 100 * commonest / samples
 
 
 @evidence
-def growth(norms: pd.DataFrame) -> Cases:
+def norm_growth(norms: pd.DataFrame) -> Cases:
     """Logarithm of the printed ||V|| after training over that before, of all methods."""
-    for name, found in _by_set(norms):
+    for name, found in _group_by_set(norms):
         for method, start in STARTS.items():
             ratio = found[method, "norm"] / found[start, "norm"]
-            yield f"{SETS[name]}, {METHODS[method]}", log(ratio)
+            yield f"{SET_LABELS[name]}, {METHOD_LABELS[method]}", log(ratio)
 
 
 @evidence
 def furthest_printed_twice(values: pd.DataFrame) -> Cases:
-    """|ln| of the ratio of what Table 1 and Table 12 or 13 print, of each set the largest."""
+    """Largest |ln| of the ratio of values in Table 1 and in Table 12 or 13, of each set."""
     found: dict[str, float] = {}
     for name, value in _printed_twice(values):
         own = name.partition(",")[0]
@@ -146,12 +149,12 @@ def furthest_printed_twice(values: pd.DataFrame) -> Cases:
 
 
 def _printed_twice(values: pd.DataFrame) -> Cases:
-    """|ln| of the ratio of what Table 1 and Table 12 or 13 print of the same quantity."""
+    """Yield |ln| of the ratio of values in Table 1 and in Table 12 or 13, of each quantity."""
     first, second = (values[(values["table"] == 1) == is_first] for is_first in (True, False))
     keys = ["set", "method", "quantity"]
     both = first.merge(second, on=keys, suffixes=("", "_again"))
     for row in both.to_dict("records"):
-        name = f"{SETS[row['set']]}, {METHODS[row['method']]}: {row['quantity']}"
+        name = f"{SET_LABELS[row['set']]}, {METHOD_LABELS[row['method']]}: {row['quantity']}"
         yield name, abs(log(row["value"] / row["value_again"]))
 
 
@@ -162,23 +165,23 @@ def samples_of_cb(accuracies: pd.DataFrame) -> Cases:
     rows = accuracies[accuracies["set"] == "cb"]
     for method, value in rows[["method", "value"]].itertuples(index=False):
         count = value / 100 * size
-        yield METHODS[method], abs(count - round(count)) / rounding(size)
+        yield METHOD_LABELS[method], abs(count - round(count)) / rounding_error(size)
 
 
 @evidence
-def unequal_settings(settings: pd.DataFrame) -> Cases:
+def sets_with_unequal_settings(settings: pd.DataFrame) -> Cases:
     """Number of sets on which FT and LP-FT differ in learning rate or batch size (Table 6)."""
     differ = [
         any(
             found["ft", quantity] != found["lp_ft", quantity] for quantity in ("rate", "batch_size")
         )
-        for _, found in _by_set(settings)
+        for _, found in _group_by_set(settings)
     ]
     yield f"of {len(differ)} sets", sum(differ)
 
 
-def _by_set(table: pd.DataFrame) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
-    """Of every set the printed values by method and quantity."""
+def _group_by_set(table: pd.DataFrame) -> Iterator[tuple[str, dict[tuple[str, str], float]]]:
+    """Yield every set with its printed values by method and quantity."""
     for name, rows in table.groupby("set", sort=False):
         keys = zip(rows["method"], rows["quantity"], strict=True)
         yield str(name), dict(zip(keys, rows["value"].astype(float), strict=True))

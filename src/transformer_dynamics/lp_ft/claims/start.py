@@ -1,4 +1,4 @@
-"""What is different after linear probing, before anything is fine-tuned (Sec. 4.2 and 5.3)."""
+"""Effects of linear probing before anything is fine-tuned (Sec. 4.2 and 5.3)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,80 +7,82 @@ import pandas as pd
 
 from replication.base.errors import OutOfRegimeError
 from transformer_dynamics.lp_ft.claims.contrasts import (
-    Heads,
-    Seeds,
-    Trained,
-    differences,
-    evidence,
+    HeadMetric,
+    RunMetric,
+    SeedValues,
+    group_by_run,
     ln,
-    of_sets,
-    runs_of,
-    told_apart,
-    values,
+    method_differences,
+    method_values,
+    rows_where,
+    seed_evidence,
+    tables_by_set,
 )
 
 SAMPLES = {"all": "all samples", "subset": "a subset"}
-"""Of the probe, in names of cells."""
+"""Samples of the probe, in names of cells."""
 PROBE, RANDOM = ("probe", "probe"), ("random", "random")
 """Direction and norm of the heads from which LP-FT and FT start."""
 LONG_RANDOM, SHORT_PROBE = ("random", "probe"), ("probe", "random")
 """The same of the two heads that differ from these in their norm alone."""
-LONG = 2.0
-"""From which ratio on of ||V||, probe over random head, median over seeds, a probe is long; it is
-short below 1. How long it becomes is its penalty's choice, and what is said of the length of a
-probed head says nothing where that has not grown."""
 
 
-def smaller_errors(delta: Trained) -> pd.DataFrame:
+def smaller_errors(delta: RunMetric) -> pd.DataFrame:
     """Log of mean ||delta_i|| at the start of FT over that of LP-FT."""
     rows = delta.table.assign(ln_delta=ln(delta.table["delta"]))
-    return differences(rows, "ln_delta", [("ft", "lp_ft")])
+    return method_differences(rows, "ln_delta", [("ft", "lp_ft")])
 
 
-def rows_near_the_random_head(head_rows: Trained) -> pd.DataFrame:
+def rows_near_the_random_head(head_rows: RunMetric) -> pd.DataFrame:
     """Mean cosine of the rows of V after FT and in the random head."""
-    return values(_mean_over_rows(head_rows), "random_cosine", ["ft"])
+    return method_values(_mean_over_rows(head_rows), "random_cosine", ["ft"])
 
 
-def rows_away_from_the_random_head(head_rows: Trained) -> pd.DataFrame:
+def rows_away_from_the_random_head(head_rows: RunMetric) -> pd.DataFrame:
     """The same after LP-FT, which begins elsewhere."""
-    return values(_mean_over_rows(head_rows), "random_cosine", ["lp_ft"])
+    return method_values(_mean_over_rows(head_rows), "random_cosine", ["lp_ft"])
 
 
-def rows_near_the_probe(head_rows: Trained) -> pd.DataFrame:
+def rows_near_the_probe(head_rows: RunMetric) -> pd.DataFrame:
     """Mean cosine of the rows of V after LP-FT and in the probe."""
-    return values(_mean_over_rows(head_rows), "cosine", ["lp_ft"])
+    return method_values(_mean_over_rows(head_rows), "cosine", ["lp_ft"])
 
 
-def larger_ratio(*heads: Heads) -> pd.DataFrame:
+def larger_ratio(*heads: HeadMetric) -> pd.DataFrame:
     """FT ratio from the probe minus that from the random head."""
-    return _over_samples(heads, "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM])
+    return _contrast_over_samples(heads, "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM])
 
 
-def ratio_of_long_random_heads(*heads: Heads) -> pd.DataFrame:
+def ratio_of_long_random_heads(*heads: HeadMetric) -> pd.DataFrame:
     """FT ratio from a random direction with the probe's norm, where the probe is long."""
-    return _over_samples(_long(heads), "ft_ratio", lambda ratio: ratio[LONG_RANDOM])
+    return _contrast_over_samples(
+        _sets_with_long_probe(heads), "ft_ratio", lambda ratio: ratio[LONG_RANDOM]
+    )
 
 
-def ratio_by_direction(*heads: Heads) -> pd.DataFrame:
+def ratio_by_direction(*heads: HeadMetric) -> pd.DataFrame:
     """FT ratio from the probe's direction minus from a random one, with the random head's norm.
 
     Where the probe is long: elsewhere its direction with that norm is nearly the probe itself.
     """
-    return _over_samples(_long(heads), "ft_ratio", lambda ratio: ratio[SHORT_PROBE] - ratio[RANDOM])
+    return _contrast_over_samples(
+        _sets_with_long_probe(heads), "ft_ratio", lambda ratio: ratio[SHORT_PROBE] - ratio[RANDOM]
+    )
 
 
-def ratio_of_short_probes(*heads: Heads) -> pd.DataFrame:
+def ratio_of_short_probes(*heads: HeadMetric) -> pd.DataFrame:
     """FT ratio from the probe minus that from the random head, where the probe is shorter."""
-    return _over_samples(_short(heads), "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM])
+    return _contrast_over_samples(
+        _sets_with_short_probe(heads), "ft_ratio", lambda ratio: ratio[PROBE] - ratio[RANDOM]
+    )
 
 
-def larger_p_term_on_fewer_samples(*heads: Heads) -> pd.DataFrame:
+def larger_p_term_on_fewer_samples(*heads: HeadMetric) -> pd.DataFrame:
     """Log of the P term from the probe on a subset of its samples over that on all of them."""
     return _subset_over_all(heads, PROBE)
 
 
-def smaller_p_term_of_other_heads(*heads: Heads) -> pd.DataFrame:
+def smaller_p_term_of_other_heads(*heads: HeadMetric) -> pd.DataFrame:
     """The same from a random direction with the probe's norm."""
     return _subset_over_all(heads, LONG_RANDOM)
 
@@ -92,109 +94,118 @@ def ratio_of_adapters_by_samples(*measured: Any) -> pd.DataFrame:
     A by which F^LoRA differs from F.
 
     Args:
-        measured: `Heads`, and `Kernels` of adapters; sets that have both are taken.
+        measured: `HeadMetric`, and `Kernels` of adapters; sets that have both are taken.
     """
     heads = [each for each in measured if "ft_ratio" in each.table]
-    p, f = (_by_samples(heads, column) for column in ("p_term", "f_term"))
+    p, f = (_pivot_by_samples(heads, column) for column in ("p_term", "f_term"))
     cells = {}
-    for name, table in of_sets(each for each in measured if "scalar" in each.table):
+    for name, table in tables_by_set(each for each in measured if "scalar" in each.table):
         if name in p:
-            rows = told_apart(table, method="lp_lora", parameters="all")
+            rows = rows_where(table, method="lp_lora", parameters="all")
             scalar = rows.groupby("seed")["scalar"].mean()
             parts = {samples: scalar * f[name][samples][PROBE] for samples in SAMPLES}
             ratio = {
                 samples: part / (p[name][samples][PROBE] + part) for samples, part in parts.items()
             }
             cells[name] = ratio["all"] - ratio["subset"]
-    return evidence(cells)
+    return seed_evidence(cells)
 
 
-def more_change_in_the_first_step(*heads: Heads) -> pd.DataFrame:
+def more_change_in_the_first_step(*heads: HeadMetric) -> pd.DataFrame:
     """Log of the change of features by one linearised step, from the probe over the other's.
 
     Where the probe is long.
     """
-    return _over_samples(
-        _long(heads), "feature_change", lambda change: ln(change[PROBE] / change[RANDOM])
+    return _contrast_over_samples(
+        _sets_with_long_probe(heads),
+        "feature_change",
+        lambda change: ln(change[PROBE] / change[RANDOM]),
     )
 
 
-def less_change_per_logit(*heads: Heads) -> pd.DataFrame:
+def less_change_per_logit(*heads: HeadMetric) -> pd.DataFrame:
     """Log of this change over that of the logits, from the probe minus from the random head."""
-    long = _long(heads)
-    features, logits = (_by_samples(long, column) for column in ("feature_change", "logit_change"))
+    long = _sets_with_long_probe(heads)
+    features, logits = (
+        _pivot_by_samples(long, column) for column in ("feature_change", "logit_change")
+    )
     cells = {}
     for name, both in features.items():
         for samples, told in SAMPLES.items():
             share = both[samples] / logits[name][samples]
             cells[f"{name}, {told}"] = ln(share[PROBE] / share[RANDOM])
-    return evidence(cells)
+    return seed_evidence(cells)
 
 
-def _long(heads: Sequence[Heads]) -> list[Heads]:
-    """The sets whose probe is at least `LONG` times as long as the random head.
+def _sets_with_long_probe(heads: Sequence[HeadMetric]) -> list[HeadMetric]:
+    """Return the sets whose probe is `metrics > long_probe` times as long as the random head.
+
+    The penalty decides the length of a probe. A claim on long heads says nothing of a short one.
 
     Raises:
         OutOfRegimeError: if there is none.
     """
-    found = [each for each in heads if _growth(each) >= LONG]
+    found = [each for each in heads if _norm_growth(each) >= each.job.long_probe]
     if not found:
-        raise OutOfRegimeError(f"no probe is {LONG:g} times as long as the random head")
+        least = " or ".join(sorted({f"{each.job.long_probe:g}" for each in heads}))
+        raise OutOfRegimeError(f"no probe is {least} times as long as the random head")
     return found
 
 
-def _short(heads: Sequence[Heads]) -> list[Heads]:
-    """The sets whose probe is shorter than the random head.
+def _sets_with_short_probe(heads: Sequence[HeadMetric]) -> list[HeadMetric]:
+    """Return the sets whose probe is shorter than the random head.
 
     Raises:
         OutOfRegimeError: if there is none.
     """
-    found = [each for each in heads if _growth(each) < 1]
+    found = [each for each in heads if _norm_growth(each) < 1]
     if not found:
         raise OutOfRegimeError("no probe is shorter than the random head")
     return found
 
 
-def _growth(heads: Heads) -> float:
-    """||V|| of the probe over that of the random head, median over seeds."""
+def _norm_growth(heads: HeadMetric) -> float:
+    """Return ||V|| of the probe over that of the random head, median over seeds."""
     norms = heads.table.pivot_table(index="seed", columns=["direction", "norm"], values="head_norm")
     return float((norms[PROBE] / norms[RANDOM]).median())
 
 
-def _over_samples(
-    heads: Sequence[Heads], column: str, contrast: Callable[[pd.DataFrame], Seeds]
+def _contrast_over_samples(
+    heads: Sequence[HeadMetric], column: str, contrast: Callable[[pd.DataFrame], SeedValues]
 ) -> pd.DataFrame:
-    """A contrast of heads, on all and on some samples of every set."""
-    return evidence(
+    """Return a contrast of heads, on all and on some samples of every set."""
+    return seed_evidence(
         {
             f"{name}, {told}": contrast(both[samples])
-            for name, both in _by_samples(heads, column).items()
+            for name, both in _pivot_by_samples(heads, column).items()
             for samples, told in SAMPLES.items()
         }
     )
 
 
-def _subset_over_all(heads: Sequence[Heads], head: tuple[str, str]) -> pd.DataFrame:
-    return evidence(
+def _subset_over_all(heads: Sequence[HeadMetric], head: tuple[str, str]) -> pd.DataFrame:
+    return seed_evidence(
         {
             name: ln(both["subset"][head] / both["all"][head])
-            for name, both in _by_samples(heads, "p_term").items()
+            for name, both in _pivot_by_samples(heads, "p_term").items()
         }
     )
 
 
-def _by_samples(heads: Sequence[Heads], column: str) -> dict[str, dict[str, pd.DataFrame]]:
-    """[seed, (direction, norm)] of all and of some samples of every set."""
+def _pivot_by_samples(
+    heads: Sequence[HeadMetric], column: str
+) -> dict[str, dict[str, pd.DataFrame]]:
+    """Pivot to [seed, (direction, norm)], of all and of some samples of every set."""
     return {
         name: {
-            samples: told_apart(table, samples=samples).pivot(
+            samples: rows_where(table, samples=samples).pivot(
                 index="seed", columns=["direction", "norm"], values=column
             )
             for samples in SAMPLES
         }
-        for name, table in of_sets(heads)
+        for name, table in tables_by_set(heads)
     }
 
 
-def _mean_over_rows(head_rows: Trained) -> pd.DataFrame:
-    return runs_of(head_rows.table)[["cosine", "random_cosine"]].mean().reset_index()
+def _mean_over_rows(head_rows: RunMetric) -> pd.DataFrame:
+    return group_by_run(head_rows.table)[["cosine", "random_cosine"]].mean().reset_index()

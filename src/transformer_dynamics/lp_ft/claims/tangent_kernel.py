@@ -19,15 +19,15 @@ NETWORKS = ("linear map", "perceptron", "transformer")
 TRAINED = (0, 5)
 """Steps of gradient descent after which Prop. 4.1 is tried."""
 RATES = (1e-3, 1e-4, 1e-5)
-"""Of one step, for the slope of its error."""
+"""Rates of one step, for the slope of its error."""
 FACTORS = (0.1, 1.0, 10.0, 100.0)
-"""Of the head."""
+"""Factors of the head."""
 STEPS = (1, 100)
-"""Of gradient descent, for Cor. 4.3."""
+"""Numbers of steps of gradient descent, for Cor. 4.3."""
 SAMPLES, OTHERS, CLASSES = 7, 3, 3
-"""N, how many inputs are not trained on, and C."""
+"""Number N of training inputs, number of other inputs, and C."""
 STRENGTHS = (0.1, 1.0, 10.0)
-"""C_reg of probes."""
+"""Strengths C_reg of probes."""
 OPTIMUM = 1e-11
 """Gradient that is left to a probe."""
 CONVERGED = 1e-9
@@ -38,36 +38,32 @@ class Case(NamedTuple):
     """A network with inputs."""
 
     network: Network
-    """f_0."""
+    """Network f_0."""
     train: Tensor
-    """[N, ...] x_i."""
+    """[N, ...] training inputs x_i."""
     labels: Tensor
-    """[N] y_i."""
+    """[N] classes y_i."""
     others: Tensor
-    """[n, ...] x that are not trained on."""
+    """[n, ...] other inputs x."""
 
 
-def case(name: str) -> Case:
-    """A random network on random inputs.
-
-    Args:
-        name: one of `NETWORKS`.
-    """
+def draw_case(name: str) -> Case:
+    """Draw a network, one of `NETWORKS`, and inputs."""
     random = torch.Generator().manual_seed(int(generator(0, name).integers(2**62)))
     labels = torch.arange(SAMPLES) % CLASSES
     number = SAMPLES + OTHERS
     if name == "transformer":
-        network = networks.transformer(11, 5, 8, CLASSES, random)
+        network = networks.transformer_network(11, 5, 8, CLASSES, random)
         inputs = torch.randint(0, 11, (number, 5), generator=random)
     else:
-        made = networks.linear if name == "linear map" else networks.perceptron
+        made = networks.linear_network if name == "linear map" else networks.perceptron_network
         network = made(12, 9, CLASSES, random)
         inputs = torch.randn((number, 12), generator=random, dtype=torch.float64)
     return Case(network, inputs[:SAMPLES], labels, inputs[SAMPLES:])
 
 
 def literal_kernel(network: Network, inputs: Tensor, other: Tensor) -> Tensor:
-    """[n, m, C, C] df(x)/dtheta df(x')/dtheta^T over all parameters, the head's included."""
+    """Return [n, m, C, C] df(x)/dtheta df(x')/dtheta^T over all parameters, with the head's."""
     whole = {**network.body, "V": network.head.weight, "b": network.head.bias}
 
     def logits(parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
@@ -86,19 +82,22 @@ def literal_kernel(network: Network, inputs: Tensor, other: Tensor) -> Tensor:
 def decomposition() -> Cases:
     """Largest entry of Theta - P - F over the largest of Theta."""
     for name in NETWORKS:
-        found = case(name)
+        found = draw_case(name)
         for steps in TRAINED:
-            network = updates.descended(found.network, found.train, found.labels, 0.05, steps)
-            p, f = kernel.parts(network, found.others, found.train)
+            network = updates.descend(found.network, found.train, found.labels, 0.05, steps)
+            p, f = kernel.kernel_parts(network, found.others, found.train)
             theta = literal_kernel(network, found.others, found.train)
-            yield f"{name}, after {steps} steps", _largest(theta - p - f) / _largest(theta)
+            yield (
+                f"{name}, after {steps} steps",
+                _largest_entry(theta - p - f) / _largest_entry(theta),
+            )
 
 
 @evidence
 def order_of_the_error() -> Cases:
     """Slope in ln eta of the relative error of (1) and (2) beside a real step."""
     for name in NETWORKS:
-        network, train, labels, inputs = case(name)
+        network, train, labels, inputs = draw_case(name)
         predicted = {
             "logits": updates.logit_change(network, train, labels, inputs),
             "features": updates.feature_change(network, train, labels, inputs),
@@ -109,7 +108,7 @@ def order_of_the_error() -> Cases:
         for what, change in predicted.items():
             wrong = []
             for eta in RATES:
-                after = updates.descended(network, train, labels, eta)
+                after = updates.descend(network, train, labels, eta)
                 real = (getattr(after, what)(inputs) - getattr(network, what)(inputs)) / eta
                 wrong.append(float((real - change).norm() / change.norm()))
             yield f"{name}, {what}", np.polyfit(np.log(RATES), np.log(wrong), 1)[0]
@@ -122,14 +121,14 @@ def orders_in_the_norm() -> Cases:
     At the same delta: features move by t, the F term of logits by t^2, the P term not at all.
     """
     for name in NETWORKS:
-        network, train, labels, inputs = case(name)
-        delta = updates.errors(network.logits(train), labels)
+        network, train, labels, inputs = draw_case(name)
+        delta = updates.prediction_errors(network.logits(train), labels)
         sizes: dict[tuple[str, int], list[float]] = {}
         for factor in FACTORS:
             head = network.head.scaled(factor)
-            p, f = kernel.parts(network._replace(head=head), inputs, train)
+            p, f = kernel.kernel_parts(network._replace(head=head), inputs, train)
             first, second = (
-                kernel.flattened(kernel.feature_jacobian(network.map, network.body, x))
+                kernel.flatten_jacobian(kernel.feature_jacobian(network.map, network.body, x))
                 for x in (inputs, train)
             )
             terms = {
@@ -138,7 +137,7 @@ def orders_in_the_norm() -> Cases:
                 ("P term", 0): (p, delta),
             }
             for key, (block, right) in terms.items():
-                sizes.setdefault(key, []).append(float(kernel.applied(block, right).norm()))
+                sizes.setdefault(key, []).append(float(kernel.apply_kernel(block, right).norm()))
         for (what, order), size in sizes.items():
             slope = np.polyfit(np.log(FACTORS), np.log(size), 1)[0]
             yield f"{name}, {what}, order {order}", slope - order
@@ -147,11 +146,11 @@ def orders_in_the_norm() -> Cases:
 @evidence
 def orthogonal_features() -> Cases:
     """Change of features of inputs orthogonal to those of training, over their length."""
-    network, train, labels, _ = case("linear map")
+    network, train, labels, _ = draw_case("linear map")
     orthogonal = torch.linalg.qr(train.T, mode="complete").Q[:, SAMPLES:].T
     before = network.features(orthogonal)
     for steps in STEPS:
-        after = updates.descended(network, train, labels, 0.01, steps).features(orthogonal)
+        after = updates.descend(network, train, labels, 0.01, steps).features(orthogonal)
         change = (after - before).norm(dim=1) / before.norm(dim=1)
         yield f"{steps} step{'s' * (steps > 1)}", change.max()
 
@@ -160,32 +159,35 @@ def orthogonal_features() -> Cases:
 def products_instead_of_kernels() -> Cases:
     """Largest relative error of the two terms of an FT ratio by one gradient and one product."""
     for name in NETWORKS:
-        network, train, labels, _ = case(name)
-        slow = ft_ratio.by_kernel(network, train, labels)
-        fast = ft_ratio.by_products(network.map, network.body, network.head, train, labels)
+        network, train, labels, _ = draw_case(name)
+        slow = ft_ratio.terms_by_kernel(network, train, labels)
+        fast = ft_ratio.terms_by_products(network.map, network.body, network.head, train, labels)
         for term, exact, found in zip("PF", slow, fast, strict=True):
-            yield f"{name}, {term} term", _largest(found - exact) / _largest(exact)
+            yield f"{name}, {term} term", _largest_entry(found - exact) / _largest_entry(exact)
 
 
 @evidence
 def p_term_at_the_optimum() -> Cases:
     """Largest relative deviation of the probe's P term on its own samples from V phi/C_reg."""
     for name in NETWORKS:
-        network, train, labels, _ = case(name)
+        network, train, labels, _ = draw_case(name)
         features = network.features(train)
         for strength in STRENGTHS:
             found = probe(features.numpy(), labels.numpy(), CLASSES, strength, OPTIMUM)
             head = Head(torch.from_numpy(found.weight), torch.from_numpy(found.bias))
-            delta = updates.errors(head.logits(features), labels)
+            delta = updates.prediction_errors(head.logits(features), labels)
             term = ft_ratio.p_term(features, features, delta)
             expected = ft_ratio.optimal_p_term(head, features, strength)
-            yield f"{name}, C_reg = {strength:g}", _largest(term - expected) / _largest(expected)
+            yield (
+                f"{name}, C_reg = {strength:g}",
+                _largest_entry(term - expected) / _largest_entry(expected),
+            )
 
 
 @evidence
 def rank_caps() -> Cases:
     """Rank of F over N rank V, and of P over C min(N, h + 1)."""
-    network, train, _, _ = case("perceptron")
+    network, train, _, _ = draw_case("perceptron")
     weight = network.head.weight
     heads = {
         "a random head": weight,
@@ -194,8 +196,8 @@ def rank_caps() -> Cases:
     }
     for name, each in heads.items():
         head = Head(each, torch.zeros(len(each), dtype=each.dtype))
-        blocks = kernel.parts(network._replace(head=head), train, train)
-        p, f = (kernel.matrix(block).numpy() for block in blocks)
+        blocks = kernel.kernel_parts(network._replace(head=head), train, train)
+        p, f = (kernel.kernel_matrix(block).numpy() for block in blocks)
         largest = len(each) * min(SAMPLES, each.shape[1] + 1)
         yield f"P with {name}", ranks.numerical_rank(p, CONVERGED) / largest
         cap = ranks.f_rank_cap(each.numpy(), SAMPLES)
@@ -206,11 +208,11 @@ def rank_caps() -> Cases:
 def least_eigenvalue() -> Cases:
     """Least eigenvalue of P and of F over the largest."""
     for name in NETWORKS:
-        network, train, _, _ = case(name)
-        for which, block in zip("PF", kernel.parts(network, train, train), strict=True):
-            spectrum = torch.linalg.eigvalsh(kernel.matrix(block))
+        network, train, _, _ = draw_case(name)
+        for which, block in zip("PF", kernel.kernel_parts(network, train, train), strict=True):
+            spectrum = torch.linalg.eigvalsh(kernel.kernel_matrix(block))
             yield f"{name}, {which}", spectrum[0] / spectrum[-1]
 
 
-def _largest(values: Tensor) -> float:
+def _largest_entry(values: Tensor) -> float:
     return float(values.abs().max())

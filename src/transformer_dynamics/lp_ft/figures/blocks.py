@@ -8,13 +8,9 @@ from pydantic import AfterValidator, Field
 from replication.base.strict import Count, distinct
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import (
-    PRETRAINED,
-    called,
-    check_sets,
-    class_names,
-    kernel_called,
-)
+from transformer_dynamics.lp_ft.figures.rows import check_set_names
+from transformer_dynamics.lp_ft.figures.styles import kernel_label, make_panels
+from transformer_dynamics.lp_ft.settings.labels import PRETRAINED, class_labels, set_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 COLOURS = "viridis"
-"""From nothing to the largest trace norm of a map."""
+"""Map of colours, from nothing to the largest trace norm of a map."""
 LARGEST = 1.75
-"""Side of a map, in inches."""
+"""Largest side of a map, in inches."""
 KernelMethod = Literal["pretrained", "ft", "lora", "lp_ft", "lp_lora"]
 
 
@@ -37,24 +33,24 @@ class Blocks(Figure):
         "set", "method", "kernel", "seed", "i", "j", "class_i", "class_j", "trace_norm",
     )  # fmt: skip
     drawing: Literal["fig8", "fig9"]
-    """Which drawing."""
+    """Name of the drawing."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
     methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(distinct)]
-    """Whose F is drawn; P for `pretrained`."""
+    """Methods whose F is drawn; P for `pretrained`."""
     every: Count = 2
-    """Of the samples in their order, which ones are drawn."""
+    """Distance of the samples that are drawn, in their order."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """One table of each set."""
+        """Return one table of each set."""
         return [(name, "kernel_blocks") for name in self.kernels.values()]
 
 
 def table(figure: Blocks, *measured: Measured[Any]) -> "pd.DataFrame":
-    """Blocks of one seed; i is at most j, as a norm does not depend on the order of its samples."""
+    """Return blocks of one seed with i at most j; the order of two samples changes no norm."""
     import pandas as pd
 
-    check_sets(figure.drawing, dict(zip(figure.kernels, measured, strict=True)))
+    check_set_names(figure.drawing, dict(zip(figure.kernels, measured, strict=True)))
     tables = []
     for name, each in zip(figure.kernels, measured, strict=True):
         rows = each.table.replace({"method": {"all": PRETRAINED}}).assign(set=name)
@@ -65,22 +61,17 @@ def table(figure: Blocks, *measured: Measured[Any]) -> "pd.DataFrame":
 
 
 def draw(figure: Blocks, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Lines between classes; the largest trace norm stands above its map."""
-    import matplotlib.pyplot as plt
+    """Draw maps with lines between classes; the largest trace norm stands above its map."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
-
-    from replication.figures.style import WIDTH
 
     maps = list(product(figure.kernels, figure.methods))
     lines, columns = len(figure.kernels), len(figure.methods)
     side = min(4.2 / columns, LARGEST)
-    drawing, panels = plt.subplots(
-        lines, columns, figsize=(WIDTH, lines * (0.45 + side)), squeeze=False, layout="compressed",
-    )  # fmt: skip
+    drawing, panels = make_panels(lines, columns, lines * (0.45 + side), layout="compressed")
     for axes, (name, method) in zip(panels.flat, maps, strict=True):
         own = table[(table["set"] == name) & (table["method"] == method)]
-        _map(axes, own, method)
+        _draw_map(axes, own, method)
         if method == figure.methods[0]:
             _name_classes(axes, own, name)
     drawing.align_ylabels(panels[:, 0])
@@ -89,7 +80,7 @@ def draw(figure: Blocks, table: "pd.DataFrame", published: None = None) -> "Draw
     return drawing
 
 
-def _map(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+def _draw_map(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
     import numpy as np
 
     from replication.figures.typeset import number
@@ -100,31 +91,31 @@ def _map(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
         np.where(np.isnan(half), half.T, half), cmap=COLOURS, vmin=0, interpolation="nearest",
         extent=(0, len(half), len(half), 0),
     )  # fmt: skip
-    for edge in _edges(rows):
+    for edge in _class_edges(rows):
         axes.axhline(edge, color="white", linewidth=0.7)
         axes.axvline(edge, color="white", linewidth=0.7)
     axes.set_title(
-        f"{kernel_called(method)}\nlargest {number(rows['trace_norm'].max(), 2)}", fontsize=7.5
+        f"{kernel_label(method)}\nlargest {number(rows['trace_norm'].max(), 2)}", fontsize=7.5
     )
     axes.set(xticks=[], yticks=[])
 
 
-def _classes(rows: "pd.DataFrame") -> "pd.Series":
-    """Class of every sample in the order of the map."""
+def _sample_classes(rows: "pd.DataFrame") -> "pd.Series":
+    """Return the class of every sample in the order of the map."""
     return rows.drop_duplicates("i").sort_values("i")["class_i"].reset_index(drop=True)
 
 
-def _edges(rows: "pd.DataFrame") -> list[int]:
-    """First sample of every class but the first one."""
-    classes = _classes(rows)
+def _class_edges(rows: "pd.DataFrame") -> list[int]:
+    """Return the first sample of every class but the first one."""
+    classes = _sample_classes(rows)
     return [int(place) for place in classes.index[classes.diff() > 0]]
 
 
 def _name_classes(axes: "Axes", rows: "pd.DataFrame", name: str) -> None:
-    """Left of a map, in the middle of each class."""
-    classes = _classes(rows)
+    """Name classes left of a map, each in its middle."""
+    classes = _sample_classes(rows)
     places = classes.groupby(classes).apply(lambda own: own.index.to_numpy().mean() + 0.5)
-    names = class_names(name, [int(label) for label in places.index])
+    names = class_labels(name, [int(label) for label in places.index])
     axes.set_yticks(places.tolist(), names, fontsize=7)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylabel(called(name))
+    axes.set_ylabel(set_label(name))

@@ -7,9 +7,11 @@ from pydantic import AfterValidator, Field
 
 from replication.base.strict import distinct
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.lp_ft.figures.labels import CLASS_COLOURS, METHODS, called, chosen
-from transformer_dynamics.lp_ft.measure_settings import PlaneJob
-from transformer_dynamics.lp_ft.run_settings import Method
+from transformer_dynamics.lp_ft.figures.rows import select_rows
+from transformer_dynamics.lp_ft.figures.styles import CLASS_COLOURS, make_panels
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, set_label
+from transformer_dynamics.lp_ft.settings.metrics import TsneMetricJob
+from transformer_dynamics.lp_ft.settings.runs import Method
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,41 +27,35 @@ class Embeddings(Figure):
         "set", "method", "seed", "kind", "label", "class_name", "x", "y",
     )  # fmt: skip
     drawing: Literal["fig5", "fig6"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "main"
-    """Whose runs."""
+    """Experiment of the runs."""
     methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
-    """From left to right."""
+    """Methods from left to right."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The one table."""
+        """Return the one table."""
         return [(self.experiment, "tsne")]
 
 
-def table(figure: Embeddings, measured: Measured[PlaneJob]) -> "pd.DataFrame":
-    """Samples and rows of heads of one seed; each method has a plane of its own."""
+def table(figure: Embeddings, measured: Measured[TsneMetricJob]) -> "pd.DataFrame":
+    """Return samples and rows of heads of one seed; each method has a plane of its own."""
     import pandas as pd
 
-    own = [chosen(measured.table, figure.drawing, method=method) for method in figure.methods]
+    own = [select_rows(measured.table, figure.drawing, method=method) for method in figure.methods]
     name = measured.job.texts
     return pd.concat(own, ignore_index=True).assign(set=name)[list(figure.columns)]
 
 
 def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """The head's rows above the samples."""
-    import matplotlib.pyplot as plt
+    """Draw the head's rows above the samples."""
     from matplotlib.lines import Line2D
 
-    from replication.figures.style import WIDTH
-
-    drawing, panels = plt.subplots(
-        1, len(figure.methods), figsize=(WIDTH, 0.5 + 5.2 / len(figure.methods)), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
+    drawing, panels = make_panels(1, len(figure.methods), 0.5 + 5.2 / len(figure.methods))
     for axes, method in zip(panels[0], figure.methods, strict=True):
         own = table[table["method"] == method]
-        _plane(axes, own)
-        axes.set_title(f"{METHODS[method]}, {called(own['set'].iloc[0])}")
+        _draw_plane(axes, own)
+        axes.set_title(f"{METHOD_LABELS[method]}, {set_label(own['set'].iloc[0])}")
     handles, _ = panels[0, 0].get_legend_handles_labels()
     star = Line2D(
         [], [], marker="*", markersize=9, linestyle="none", markerfacecolor="white",
@@ -72,7 +68,7 @@ def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "
     return drawing
 
 
-def _plane(axes: "Axes", rows: "pd.DataFrame") -> None:
+def _draw_plane(axes: "Axes", rows: "pd.DataFrame") -> None:
     from replication.figures.style import MARKERS
 
     classes = rows.sort_values("label")["class_name"].unique().tolist()

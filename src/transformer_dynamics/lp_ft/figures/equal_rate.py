@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.lp_ft.figures.labels import (
-    DIFFERENCE,
-    called,
-    check_one_run,
-    in_order,
-    legend,
-    style,
+from transformer_dynamics.lp_ft.figures.rows import check_one_run
+from transformer_dynamics.lp_ft.figures.styles import (
+    CHANGE_AXIS,
+    add_legend,
+    make_panels,
+    method_style,
 )
-from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+from transformer_dynamics.lp_ft.settings.labels import ordered_methods, set_label
+from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 QUANTITIES = {
-    "difference": DIFFERENCE,
+    "difference": CHANGE_AXIS,
     "accuracy": "Test accuracy, %",
     "ece": "ECE, %",
 }
-"""What is drawn, and its axis."""
+"""Axis of each quantity that is drawn."""
 
 
 class EqualRate(Figure):
@@ -34,22 +34,22 @@ class EqualRate(Figure):
         "set", "method", "rate", "seed", "quantity", "value", "mean",
     )  # fmt: skip
     drawing: Literal["equal_rate"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "equal_rate"
-    """Whose runs."""
+    """Experiment of the runs."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """A metric of each quantity."""
+        """Return a metric of each quantity."""
         return [(self.experiment, metric) for metric in ("features", "accuracy", "calibration")]
 
 
 def table(
     figure: EqualRate,
-    features: Measured[MeasureJob],
-    accuracy: Measured[MeasureJob],
-    calibration: Measured[MeasureJob],
+    features: Measured[MetricJob],
+    accuracy: Measured[MetricJob],
+    calibration: Measured[MetricJob],
 ) -> "pd.DataFrame":
-    """Every run's own test set, and means over seeds; ECE is before temperature scaling."""
+    """Return every run on its own test set, and means over seeds; ECE is that before scaling."""
     import pandas as pd
 
     before = calibration.table[~calibration.table["is_scaled"].astype(bool)]
@@ -68,33 +68,26 @@ def table(
 
 
 def draw(figure: EqualRate, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A row per set, a panel per quantity; dots are seeds."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
+    """Draw a row per set, a panel per quantity; dots are seeds."""
     names = table["set"].unique().tolist()
-    drawing, panels = plt.subplots(
-        len(names), len(QUANTITIES), figsize=(WIDTH, 0.4 + 2.1 * len(names)), squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
+    drawing, panels = make_panels(len(names), len(QUANTITIES), 0.4 + 2.1 * len(names))
     for row, name in zip(panels, names, strict=True):
         for axes, (quantity, label) in zip(row, QUANTITIES.items(), strict=True):
             rows = table[(table["set"] == name) & (table["quantity"] == quantity)]
-            for method in in_order(rows["method"]):
-                _curve(axes, rows[rows["method"] == method], method)
+            for method in ordered_methods(rows["method"]):
+                _draw_curve(axes, rows[rows["method"] == method], method)
             rates = sorted(rows["rate"].unique().tolist())
             axes.set(xscale="log", ylabel=label, xlabel=r"Learning rate, $10^{-5}$")
             _set_rates(axes, rates)
-        row[1].set_title(called(name))
+        row[1].set_title(set_label(name))
     for axes in panels[:, 0]:
         axes.set_ylim(0, None)
-    legend(drawing, table["method"])
+    add_legend(drawing, table["method"])
     return drawing
 
 
-def _curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
-    look = style(method)
+def _draw_curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+    look = method_style(method)
     axes.scatter(rows["rate"], rows["value"], s=6, color=look.colour, alpha=0.4, linewidths=0)
     means = rows.drop_duplicates("rate").sort_values("rate")
     axes.plot(
@@ -103,7 +96,7 @@ def _curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
 
 
 def _set_rates(axes: "Axes", rates: list[float]) -> None:
-    """A tick for each rate."""
+    """Set a tick for each rate."""
     from replication.figures.typeset import number
 
     axes.set_xticks(rates, [number(rate / 1e-5) for rate in rates])

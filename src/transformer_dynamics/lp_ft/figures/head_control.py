@@ -7,13 +7,9 @@ from pydantic import Field
 
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import (
-    DIFFERENCE,
-    called,
-    check_one_run,
-    check_sets,
-    style,
-)
+from transformer_dynamics.lp_ft.figures.rows import check_one_run, check_set_names
+from transformer_dynamics.lp_ft.figures.styles import CHANGE_AXIS, make_panels, method_style
+from transformer_dynamics.lp_ft.settings.labels import set_label
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,19 +22,19 @@ HEADS = [
     ("probe", "random"),
     ("probe", "probe"),
 ]
-"""Direction and norm, from left to right."""
+"""Direction and norm of the heads, from left to right."""
 OF_DIRECTION = {"random": "ft", "probe": "lp_ft"}
-"""The method that starts from it."""
+"""Method that starts from a direction."""
 ROWS = {
     "ft_ratio": "FT ratio",
     "p_term": "Length of the $P$ term",
-    "difference": DIFFERENCE,
+    "difference": CHANGE_AXIS,
 }
-"""What is drawn, and its axis."""
+"""Axis of each quantity that is drawn."""
 STARTS = ["ft_ratio", "p_term", "f_term", "feature_change"]
 """Quantities of the start of fine-tuning."""
 BESIDE = 0.2
-"""How far dots of all samples and of a subset are from the middle."""
+"""Distance of dots of all samples and of a subset from the middle."""
 
 
 class HeadControl(Figure):
@@ -49,20 +45,20 @@ class HeadControl(Figure):
         "set", "direction", "norm", "samples", "seed", "head_norm", "quantity", "value", "mean",
     )  # fmt: skip
     drawing: Literal["head_control"]
-    """Which drawing."""
+    """Name of the drawing."""
     starts: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment at the start of fine-tuning by set, from left to right."""
     trained: str
     """Experiment with trained runs from heads of either norm."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Starts of all sets, then trained runs."""
+        """Return starts of all sets, then trained runs."""
         starts = [(name, "head_control") for name in self.starts.values()]
         return [*starts, (self.trained, "features")]
 
 
 def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
-    """Every seed, and means over those whose value is finite.
+    """Return every seed, and means over those whose value is finite.
 
     `samples` are those of the sums over i, all of the probe's or a subset. `feature_change` is that
     of one step of gradient descent with eta = 1, `difference` that of training.
@@ -70,7 +66,7 @@ def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
     import pandas as pd
 
     *starts, trained = measured
-    check_sets(figure.drawing, dict(zip(figure.starts, starts, strict=True)))
+    check_set_names(figure.drawing, dict(zip(figure.starts, starts, strict=True)))
     tables = []
     for name, each in zip(figure.starts, starts, strict=True):
         keys = ["direction", "norm", "samples", "seed", "head_norm"]
@@ -90,18 +86,11 @@ def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
 
 
 def draw(figure: HeadControl, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A column per set, a row per quantity; dots are seeds, hollow those of a subset."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
+    """Draw a column per set, a row per quantity; dots are seeds, hollow those of a subset."""
     trained = table.loc[table["quantity"] == "difference", "set"].unique().tolist()
     # What was not trained stands last, above the legend.
     names = sorted(figure.starts, key=lambda name: name not in trained)
-    drawing, panels = plt.subplots(
-        len(ROWS), len(names), figsize=(WIDTH, 4.7), sharey="row", sharex=True, squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
+    drawing, panels = make_panels(len(ROWS), len(names), 4.7, sharey="row", sharex=True)
     for (quantity, label), row in zip(ROWS.items(), panels, strict=True):
         for axes, name in zip(row, names, strict=True):
             own = table[(table["set"] == name) & (table["quantity"] == quantity)]
@@ -111,13 +100,13 @@ def draw(figure: HeadControl, table: "pd.DataFrame", published: None = None) -> 
             _heads(axes, own)
         row[0].set_ylabel(label)
     for axes, name in zip(panels[0], names, strict=True):
-        axes.set_title(called(name))
+        axes.set_title(set_label(name))
     ratios = table.loc[table["quantity"] == "ft_ratio", "value"]
     panels[0, 0].set_ylim(0, max(1.08, 1.05 * ratios.max()))
     panels[1, 0].set_yscale("log")
     panels[2, 0].set_ylim(0, None)
     _name_heads(panels, trained, names)
-    handles = _handles()
+    handles = _legend_handles()
     if len(trained) < len(names):
         panels[2, -1].legend(handles=handles, loc="center", frameon=False)
     else:
@@ -129,7 +118,7 @@ def _heads(axes: "Axes", rows: "pd.DataFrame") -> None:
     """Dots of every head, and a bar at their mean."""
     beside = BESIDE if "subset" in set(rows["samples"]) else 0.0
     for place, (direction, norm) in enumerate(HEADS):
-        colour = style(OF_DIRECTION[direction]).colour
+        colour = method_style(OF_DIRECTION[direction]).colour
         for samples, side in (("all", -1), ("subset", 1)):
             own = rows[
                 (rows["direction"] == direction)
@@ -148,7 +137,7 @@ def _heads(axes: "Axes", rows: "pd.DataFrame") -> None:
 
 
 def _name_heads(panels: Any, trained: Sequence[str], names: Sequence[str]) -> None:
-    """Below the last panel of every column."""
+    """Name heads below the last panel of every column."""
     labels = [f"{direction}\n{norm}" for direction, norm in HEADS]
     for column, name in enumerate(names):
         axes = panels[2 if name in trained else 1, column]
@@ -158,13 +147,13 @@ def _name_heads(panels: Any, trained: Sequence[str], names: Sequence[str]) -> No
     panels[2, 0].set_xlabel("direction above, norm below", loc="left")
 
 
-def _handles() -> list[Any]:
+def _legend_handles() -> list[Any]:
     from matplotlib.lines import Line2D
 
     def dot(text: str, **look: Any) -> Line2D:
         return Line2D([], [], marker="o", linestyle="none", markersize=4, label=text, **look)
 
-    colours = {name: style(method).colour for name, method in OF_DIRECTION.items()}
+    colours = {name: method_style(method).colour for name, method in OF_DIRECTION.items()}
     return [
         *(dot(f"{name} direction", color=colour) for name, colour in colours.items()),
         dot("over all samples of LP", color="0.3"),

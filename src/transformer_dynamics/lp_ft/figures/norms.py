@@ -7,9 +7,11 @@ from pydantic import AfterValidator, Field
 from replication.base.strict import Count, Strict, distinct
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import METHODS, called, check_one_run, chosen, style
-from transformer_dynamics.lp_ft.measure_settings import MeasureJob
-from transformer_dynamics.lp_ft.run_settings import Method
+from transformer_dynamics.lp_ft.figures.rows import check_one_run, select_rows
+from transformer_dynamics.lp_ft.figures.styles import method_style
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, set_label
+from transformer_dynamics.lp_ft.settings.metrics import MetricJob
+from transformer_dynamics.lp_ft.settings.runs import Method
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,9 +28,9 @@ class Curve(Strict):
     """One panel along training."""
 
     texts: TextName
-    """The set."""
+    """Set of the runs."""
     method: Method
-    """The method."""
+    """Method of the runs."""
 
 
 class Norms(Figure):
@@ -40,11 +42,11 @@ class Norms(Figure):
         "start_norm", "start_norm_mean",
     )  # fmt: skip
     drawing: Literal["fig1", "fig4"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "main"
-    """Whose runs."""
+    """Experiment of the runs."""
     curves: Annotated[list[Curve], Field(min_length=1)]
-    """What is drawn along training, from left to right."""
+    """Curves along training, from left to right."""
     bars: TextName
     """Set of the bars."""
     methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
@@ -53,14 +55,12 @@ class Norms(Figure):
     """Batches of which one accuracy is the mean; LP's is that of all training samples."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Along training and after it."""
+        """Return metrics along training and after it."""
         return [(self.experiment, "norm"), (self.experiment, "features")]
 
 
-def table(
-    figure: Norms, along: Measured[MeasureJob], after: Measured[MeasureJob]
-) -> "pd.DataFrame":
-    """Rows along training, whose step is that of the norm, then after it, of the head that is kept.
+def table(figure: Norms, along: Measured[MetricJob], after: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return rows along training, whose step is that of the norm, then of the head that is kept.
 
     A mean is over seeds. `start_norm` is the norm before training.
     """
@@ -68,30 +68,34 @@ def table(
 
     tables = []
     for curve in figure.curves:
-        own = chosen(along.table, figure.drawing, texts=curve.texts, method=curve.method)
+        own = select_rows(along.table, figure.drawing, texts=curve.texts, method=curve.method)
         if curve.method != "lp":
-            own = pd.concat([_windows(run, figure.window) for _, run in own.groupby("seed")])
+            own = pd.concat(
+                [_average_windows(run, figure.window) for _, run in own.groupby("seed")]
+            )
         check_one_run(own, figure.drawing, "seed", "step")
         own = own.assign(part=ALONG, start_norm=own.groupby("seed")["norm"].transform("first"))
-        tables.append(_with_means(own, "step"))
+        tables.append(_add_means(own, "step"))
     for method in figure.methods:
-        own = chosen(after.table, figure.drawing, texts=figure.bars, method=method, split="test")
+        own = select_rows(
+            after.table, figure.drawing, texts=figure.bars, method=method, split="test"
+        )
         check_one_run(own, figure.drawing, "seed")
         own = own.assign(part=AFTER, step=float("nan"), accuracy=float("nan"))
-        tables.append(_with_means(own, "method"))
+        tables.append(_add_means(own, "method"))
     found = pd.concat(tables, ignore_index=True).rename(columns={"texts": "set"})
     return found[list(figure.columns)]
 
 
-def _windows(run: "pd.DataFrame", window: int) -> "pd.DataFrame":
-    """Norms after every so many steps, with the mean accuracy of the batches since; first at 0."""
+def _average_windows(run: "pd.DataFrame", window: int) -> "pd.DataFrame":
+    """Return norms after each window of steps, with the mean accuracy of its batches."""
     run = run.sort_values("step")
     # The accuracy of a row is that of the batch after it.
     since = run["accuracy"].rolling(window).mean().shift(1)
     return run.assign(accuracy=since)[run["step"] % window == 0]
 
 
-def _with_means(rows: "pd.DataFrame", by: str) -> "pd.DataFrame":
+def _add_means(rows: "pd.DataFrame", by: str) -> "pd.DataFrame":
     same = rows.groupby(by)
     names = ("norm", "accuracy", "start_norm")
     means: dict[str, Any] = {f"{name}_mean": same[name].transform("mean") for name in names}
@@ -99,7 +103,7 @@ def _with_means(rows: "pd.DataFrame", by: str) -> "pd.DataFrame":
 
 
 def draw(figure: Norms, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Above the norm, below accuracy, a column per curve; right the norms after training."""
+    """Draw the norm above, accuracy below, a column per curve; right the norms after training."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
@@ -113,27 +117,27 @@ def draw(figure: Norms, table: "pd.DataFrame", published: None = None) -> "Drawi
         above = drawing.add_subplot(grid[0, column])
         below = drawing.add_subplot(grid[1, column], sharex=above)
         for axes, name in zip((above, below), ROWS, strict=True):
-            _curves(axes, rows, name, curve.method)
+            _draw_curves(axes, rows, name, curve.method)
             if column == 0:
                 axes.set_ylabel(ROWS[name])
         above.tick_params(labelbottom=False)
-        above.set_title(_title(column, METHODS[curve.method], curve.texts))
+        above.set_title(_panel_title(column, METHOD_LABELS[curve.method], curve.texts))
         below.set(xlabel="Step", ylim=(-0.03, 1.03), yticks=(0, 0.5, 1))
         below.tick_params(labelleft=column == 0)
         if curve.method == "lp":
-            _logarithmic(below, rows["step"].max())
+            _set_logarithmic_steps(below, rows["step"].max())
     bars = drawing.add_subplot(grid[:, count])
-    _bars(bars, after)
-    bars.set_title(_title(count, "After training", figure.bars))
+    _draw_bars(bars, after)
+    bars.set_title(_panel_title(count, "After training", figure.bars))
     return drawing
 
 
-def _title(place: int, text: str, name: str) -> str:
-    return f"({chr(ord('a') + place)}) {text}\n{called(name)}"
+def _panel_title(place: int, text: str, name: str) -> str:
+    return f"({chr(ord('a') + place)}) {text}\n{set_label(name)}"
 
 
-def _logarithmic(axes: "Axes", last: float) -> None:
-    """An axis of steps that is logarithmic beyond the first."""
+def _set_logarithmic_steps(axes: "Axes", last: float) -> None:
+    """Make an axis of steps logarithmic beyond the first."""
     from replication.figures.typeset import power_of_ten
 
     axes.set_xscale("symlog", linthresh=1)
@@ -144,23 +148,23 @@ def _logarithmic(axes: "Axes", last: float) -> None:
     axes.set_xticklabels([named.get(int(tick), "") for tick in axes.get_xticks()])
 
 
-def _curves(axes: "Axes", rows: "pd.DataFrame", name: str, method: str) -> None:
-    """A faint line per seed, and their mean."""
-    look = style(method)
+def _draw_curves(axes: "Axes", rows: "pd.DataFrame", name: str, method: str) -> None:
+    """Draw a faint line per seed, and their mean."""
+    look = method_style(method)
     for _, run in rows.groupby("seed"):
         axes.plot(run["step"], run[name], color=look.colour, alpha=0.35, linewidth=0.6)
     mean = rows.drop_duplicates("step")
     axes.plot(mean["step"], mean[f"{name}_mean"], color=look.colour, linewidth=1.5)
 
 
-def _bars(axes: "Axes", rows: "pd.DataFrame") -> None:
-    """A bar per method at the mean, a dot per seed, and a line at the random head."""
+def _draw_bars(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Draw a bar per method at the mean, and a dot per seed."""
     from replication.figures.typeset import number
 
     means = rows.drop_duplicates("method")
     methods = means["method"].tolist()
     for place, (method, mean) in enumerate(zip(methods, means["norm_mean"], strict=True)):
-        look = style(method)
+        look = method_style(method)
         axes.bar([place], [mean], width=0.7, color=look.colour, alpha=0.55, linewidth=0)
         own = rows[rows["method"] == method]
         axes.scatter(
@@ -170,6 +174,6 @@ def _bars(axes: "Axes", rows: "pd.DataFrame") -> None:
             number(mean, 2), (place, own["norm"].max()), xytext=(0, 4), textcoords="offset points",
             ha="center", fontsize=7,
         )  # fmt: skip
-    axes.set_xticks(range(len(methods)), [METHODS[method] for method in methods])
+    axes.set_xticks(range(len(methods)), [METHOD_LABELS[method] for method in methods])
     axes.set_ylim(0, 1.15 * rows["norm"].max())
     axes.tick_params(axis="x", length=0)

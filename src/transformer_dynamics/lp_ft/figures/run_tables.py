@@ -7,44 +7,46 @@ from pydantic import AfterValidator, Field, model_validator
 from replication.base.errors import InputError
 from replication.base.strict import distinct, unknown_key
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.lp_ft.figures.labels import METHODS, SOURCES, called, check_one_run
+from transformer_dynamics.encoders.settings import TextName
+from transformer_dynamics.lp_ft.figures.rows import check_one_run
 from transformer_dynamics.lp_ft.figures.typesetting import (
     PRINTED,
     Cell,
+    ColumnHead,
     Entry,
-    Head,
     Part,
-    part,
-    shades,
-    typeset,
-    written,
+    draw_table,
+    format_number,
+    make_part,
+    shade_orders,
 )
-from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, TRAINED_ON, set_label
+from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 QUANTITIES = {
-    "cosine_similarity": Head("", r"$\mathrm{CS}(F)$"),
-    "difference": Head("", r"$\mathrm{Diff}(F)$"),
-    "discriminant_ratio": Head("", r"$\mathrm{FDR}(F)$"),
-    "norm": Head("", r"$\mathrm{Norm}(C)$"),
-    "accuracy": Head("", "Accuracy, %"),
-    "ece": Head("ECE, %", "before"),
-    "ece_scaled": Head("ECE, %", "after TS"),
-    "ece_gain": Head("ECE, %", "gain"),
-    "mce": Head("MCE, %", "before"),
-    "mce_scaled": Head("MCE, %", "after TS"),
-    "mce_gain": Head("MCE, %", "gain"),
+    "cosine_similarity": ColumnHead("", r"$\mathrm{CS}(F)$"),
+    "difference": ColumnHead("", r"$\mathrm{Diff}(F)$"),
+    "discriminant_ratio": ColumnHead("", r"$\mathrm{FDR}(F)$"),
+    "norm": ColumnHead("", r"$\mathrm{Norm}(C)$"),
+    "accuracy": ColumnHead("", "Accuracy, %"),
+    "ece": ColumnHead("ECE, %", "before"),
+    "ece_scaled": ColumnHead("ECE, %", "after TS"),
+    "ece_gain": ColumnHead("ECE, %", "gain"),
+    "mce": ColumnHead("MCE, %", "before"),
+    "mce_scaled": ColumnHead("MCE, %", "after TS"),
+    "mce_gain": ColumnHead("MCE, %", "gain"),
 }
-"""What is measured, and what stands above it where a row is a method. A gain is that of TS."""
+"""Head of each quantity where a row is a method; a gain is that of temperature scaling."""
 OF_METRIC = {
     "features": ["cosine_similarity", "difference", "discriminant_ratio", "norm"],
     "accuracy": ["accuracy"],
     "calibration": ["ece", "ece_scaled", "ece_gain", "mce", "mce_scaled", "mce_gain"],
 }
-"""Which quantities are of which metric."""
+"""Quantities of each metric."""
 IN_PERCENT = {"accuracy", "matthews", "ece", "mce"}
 """Metrics between 0 and 1, or -1 and 1; as in the paper, tables have them times 100."""
 BY_CORRELATION = {"cola"}
@@ -68,20 +70,22 @@ class RunTable(Figure):
         "table1", "table3", "table8", "table10", "table11", "table12", "table13", "table14",
         "table15",
     ]  # fmt: skip
-    """Which table."""
+    """Name of the table."""
     experiment: str = "main"
-    """Whose runs."""
+    """Experiment of the runs."""
     metric: Literal["features", "accuracy", "calibration"]
-    """Whose columns are the quantities."""
+    """Metric whose columns are the quantities."""
     quantities: Annotated[list[Quantity], Field(min_length=1), AfterValidator(distinct)]
-    """What is shown."""
+    """Quantities that are shown."""
     methods: Annotated[list[TableMethod], Field(min_length=1), AfterValidator(distinct)]
-    """Of which methods."""
+    """Methods that are shown."""
     splits: Literal["own", "all", "shifted"] = "own"
     """Test sets: the runs' own; with those out of distribution; or both where there are any of the
     latter."""
+    trained_on: Annotated[list[TextName], AfterValidator(distinct)] = []
+    """Sets whose runs are shown; all if left out."""
     rows: Literal["sets", "methods"] = "sets"
-    """Whether a row is a set, with methods beside each other, or one method on one set."""
+    """Kind of a row: a set, with methods beside each other, or one method on one set."""
 
     @model_validator(mode="after")
     def _check_metric(self) -> Self:
@@ -93,15 +97,15 @@ class RunTable(Figure):
         return self
 
     def sources(self) -> list[tuple[str, str]]:
-        """The one metric, and accuracy, which counts the samples of calibration."""
+        """Return the one metric, and accuracy, which counts the samples of calibration."""
         counted = ["accuracy"] if self.metric == "calibration" else []
         return [(self.experiment, metric) for metric in (self.metric, *counted)]
 
 
 def table(
-    figure: RunTable, measured: Measured[MeasureJob], *counted: Measured[MeasureJob]
+    figure: RunTable, measured: Measured[MetricJob], *counted: Measured[MetricJob]
 ) -> "pd.DataFrame":
-    """Every seed, with mean and standard deviation over those whose value is finite.
+    """Return every seed, with mean and standard deviation over those whose value is finite.
 
     `set` is the test set, `trained_on` the set that was trained on, `samples` the number of test
     samples. Pre-trained is what LP starts from: its features, the random head.
@@ -113,7 +117,7 @@ def table(
         keys = ["texts", "split"]
         samples = each.table[[*keys, "samples"]].drop_duplicates(keys)
         whole = whole.merge(samples, on=keys, validate="many_to_one")
-    rows = _test_sets(figure, whole)
+    rows = _select_test_sets(figure, whole)
     scaled = ["is_scaled"] if "is_scaled" in rows else []
     check_one_run(rows, figure.drawing, "trained_on", "set", "method", "seed", *scaled)
     tables = []
@@ -124,7 +128,7 @@ def table(
         if "difference" in own and method in {"pretrained", "lp"}:
             # These features have not moved, which is no result.
             own = own.drop(columns="difference")
-        tables.append(_values(own, list(figure.quantities)).assign(method=method))
+        tables.append(_long_values(own, list(figure.quantities)).assign(method=method))
     found = pd.concat(tables, ignore_index=True)
     if found.empty:
         raise InputError(
@@ -136,15 +140,22 @@ def table(
     pairs = zip(found["trained_on"], found["set"], strict=True)
     found = found.assign(
         row=[order.index(each) for each in pairs],
-        of_method=found["method"].map(list(METHODS).index),
+        of_method=found["method"].map(list(METHOD_LABELS).index),
         of_quantity=found["quantity"].map(list(figure.quantities).index),
     ).sort_values(["row", "of_method", "of_quantity", "seed"], ignore_index=True)
     return found[list(figure.columns)]
 
 
-def _test_sets(figure: RunTable, rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Rows of the test sets that are shown, with columns `set` and `trained_on`."""
+def _select_test_sets(figure: RunTable, rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the rows of the test sets that are shown, with columns `set` and `trained_on`."""
     rows = rows[rows["split"] != "validation"]
+    if missing := [name for name in figure.trained_on if name not in {*rows["texts"]}]:
+        raise InputError(
+            f"lp_ft > figures > {figure.drawing} > trained_on: {figure.experiment} has no runs of"
+            f" {missing[0]}; leave it out"
+        )
+    if figure.trained_on:
+        rows = rows[rows["texts"].isin(figure.trained_on)]
     is_own = rows["split"] == "test"
     rows = rows.assign(
         trained_on=rows["texts"],
@@ -164,8 +175,8 @@ def _test_sets(figure: RunTable, rows: "pd.DataFrame") -> "pd.DataFrame":
     return shown
 
 
-def _values(rows: "pd.DataFrame", quantities: list[str]) -> "pd.DataFrame":
-    """Columns trained_on, set, samples, seed, quantity and value of one method."""
+def _long_values(rows: "pd.DataFrame", quantities: list[str]) -> "pd.DataFrame":
+    """Return columns trained_on, set, samples, seed, quantity and value of one method."""
     import pandas as pd
 
     keys = ["trained_on", "set", "samples", "seed"]
@@ -194,20 +205,20 @@ def _is_percentage(quantity: str) -> bool:
 def draw(
     figure: RunTable, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
-    """Above what was trained here, below what is printed."""
+    """Draw what was trained here above, what is printed below."""
     seeds = table["seed"].nunique()
     several = f"mean and standard deviation of {seeds} seeds" if seeds > 1 else "one seed"
     means = table.drop_duplicates(["trained_on", "set", "method", "quantity"])
-    parts = [_part(figure, f"Trained here ({several})", means, 1)]
+    parts = [_table_part(figure, f"Trained here ({several})", means, 1)]
     if published is not None:
-        trained_on = published["set"].replace(SOURCES)
+        trained_on = published["set"].replace(TRAINED_ON)
         printed = published.assign(trained_on=trained_on, mean=published["value"])
-        parts.append(_part(figure, PRINTED, _with_gains(printed), 2))
-    return typeset(list(_heads(figure).values()), parts, "of the methods on a set")
+        parts.append(_table_part(figure, PRINTED, _add_gains(printed), 2))
+    return draw_table(list(_column_heads(figure).values()), parts, "of the methods on a set")
 
 
-def _with_gains(printed: "pd.DataFrame") -> "pd.DataFrame":
-    """Printed values with the differences that temperature scaling makes."""
+def _add_gains(printed: "pd.DataFrame") -> "pd.DataFrame":
+    """Add the differences that temperature scaling makes to printed values."""
     import pandas as pd
 
     tables = [printed]
@@ -219,26 +230,29 @@ def _with_gains(printed: "pd.DataFrame") -> "pd.DataFrame":
     return pd.concat(tables, ignore_index=True)
 
 
-def _heads(figure: RunTable) -> dict[tuple[str, str], Head]:
-    """Of the columns, by method (none if a row is a method) and quantity."""
+def _column_heads(figure: RunTable) -> dict[tuple[str, str], ColumnHead]:
+    """Return heads of columns by method (none if a row is a method) and quantity."""
     if figure.rows == "methods":
         return {("", quantity): QUANTITIES[quantity] for quantity in figure.quantities}
-    methods = [method for method in METHODS if method in figure.methods]
+    methods = [method for method in METHOD_LABELS if method in figure.methods]
     if len(figure.quantities) == 1:
-        return {(method, figure.quantities[0]): Head("", METHODS[method]) for method in methods}
+        return {
+            (method, figure.quantities[0]): ColumnHead("", METHOD_LABELS[method])
+            for method in methods
+        }
     return {
-        (method, quantity): Head(METHODS[method], QUANTITIES[quantity].name)
+        (method, quantity): ColumnHead(METHOD_LABELS[method], QUANTITIES[quantity].name)
         for method in methods
         for quantity in figure.quantities
     }
 
 
-def _part(figure: RunTable, title: str, rows: "pd.DataFrame", digits: int) -> Part:
-    """Rows under one heading, percentages with so many digits after the point."""
+def _table_part(figure: RunTable, title: str, rows: "pd.DataFrame", digits: int) -> Part:
+    """Make rows under one heading, percentages with so many digits after the point."""
     rows = rows.assign(quantity=rows["quantity"].replace("matthews", "accuracy"))
     rows = rows[rows["method"].isin(figure.methods) & rows["quantity"].isin(figure.quantities)]
     own = [digits if _is_percentage(quantity) else None for quantity in rows["quantity"]]
-    order = shades(rows, own, ["trained_on", "set", "quantity"])
+    order = shade_orders(rows, own, ["trained_on", "set", "quantity"])
     names = ["trained_on", "set", "method", "quantity", "mean", "deviation"]
     entries = []
     for *place, mean, deviation, own_digits, shade in zip(
@@ -246,15 +260,15 @@ def _part(figure: RunTable, title: str, rows: "pd.DataFrame", digits: int) -> Pa
     ):
         trained_on, name, method, quantity = place
         row = _row_name(figure, trained_on, name)
-        cell = Cell(written(mean, deviation, own_digits), shade)
+        cell = Cell(format_number(mean, deviation, own_digits), shade)
         if figure.rows == "methods":
-            entries.append(Entry((row, METHODS[method]), ("", quantity), cell))
+            entries.append(Entry((row, METHOD_LABELS[method]), ("", quantity), cell))
         else:
             entries.append(Entry((row,), (method, quantity), cell))
-    return part(title, entries, list(_heads(figure)))
+    return make_part(title, entries, list(_column_heads(figure)))
 
 
 def _row_name(figure: RunTable, trained_on: str, name: str) -> str:
     is_correlation = name in BY_CORRELATION and figure.metric == "accuracy"
-    label = called(name) + (" (MCC)" if is_correlation else "")
-    return label if trained_on == name else f"{label}, from {called(trained_on)}"
+    label = set_label(name) + (" (MCC)" if is_correlation else "")
+    return label if trained_on == name else f"{label}, from {set_label(trained_on)}"

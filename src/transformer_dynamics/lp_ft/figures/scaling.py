@@ -7,17 +7,15 @@ from pydantic import Field
 from replication.base.strict import Strict
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import (
-    DIFFERENCE,
-    METHODS,
-    called,
-    check_one_run,
-    chosen,
-    in_order,
-    legend,
-    style,
+from transformer_dynamics.lp_ft.figures.rows import check_one_run, select_rows
+from transformer_dynamics.lp_ft.figures.styles import (
+    CHANGE_AXIS,
+    add_legend,
+    make_panels,
+    method_style,
 )
-from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, ordered_methods, set_label
+from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,18 +23,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 OPTIMISERS = {"adamw": "AdamW", "sgd": "SGD"}
-"""What they are called."""
+"""Names of optimisers."""
 
 
 class Panel(Strict):
-    """Which runs are drawn beside each other."""
+    """Runs that are drawn beside each other."""
 
     experiment: str
-    """Of runs whose head was multiplied."""
+    """Experiment of runs whose head was multiplied."""
     texts: TextName
-    """The set that they were trained on."""
+    """Set that they were trained on."""
     test: TextName | None = None
-    """The test set, if it is another one."""
+    """Test set, if it is another one."""
     clip: Annotated[float, Field(ge=0)] | None = None
     """Largest norm of the gradient, 0 for any; all runs if left out."""
 
@@ -50,18 +48,18 @@ class Scaling(Figure):
         "norm", "difference", "norm_mean", "difference_mean", "difference_error", "finite_seeds",
     )  # fmt: skip
     drawing: Literal["fig3", "fig10", "fig11", "scale_test"]
-    """Which drawing."""
+    """Name of the drawing."""
     panels: Annotated[list[Panel], Field(min_length=1)]
-    """From left to right."""
+    """Panels from left to right."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Features of each experiment."""
+        """Return features of each experiment."""
         names = dict.fromkeys(panel.experiment for panel in self.panels)
         return [(name, "features") for name in names]
 
 
-def table(figure: Scaling, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Every run; means and standard errors are over seeds whose features are finite.
+def table(figure: Scaling, *measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return every run; means and standard errors are over seeds whose features are finite.
 
     Means of norms are geometric, as they are drawn on a logarithmic axis and vary by factors.
     `norm` is that of the head before fine-tuning, `clip` 0 where gradients are not clipped, and a
@@ -75,7 +73,7 @@ def table(figure: Scaling, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
     tables = []
     for place, panel in enumerate(figure.panels):
         clip = {} if panel.clip is None else {"clip": panel.clip}
-        rows = chosen(
+        rows = select_rows(
             known[panel.experiment].table, figure.drawing, texts=panel.texts,
             split=panel.test or "test", **clip,
         )  # fmt: skip
@@ -96,45 +94,44 @@ def table(figure: Scaling, *measured: Measured[MeasureJob]) -> "pd.DataFrame":
 
 
 def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A line per method through its means; dashed the norm that is not scaled."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
+    """Draw a line per method through its means; dashed the norm that is not scaled."""
     letters = table["panel"].unique().tolist()
     count = len(letters)
     # Optimisers differ so much in how far they go that one axis would hide what a head does.
-    drawing, panels = plt.subplots(
-        1, count, figsize=(WIDTH, 2.8 if count > 1 else 3.0), squeeze=False,
-        sharey=figure.drawing != "scale_test", layout="constrained",
-    )  # fmt: skip
+    drawing, panels = make_panels(
+        1, count, 2.8 if count > 1 else 3.0, sharey=figure.drawing != "scale_test"
+    )
     for axes, letter in zip(panels[0], letters, strict=True):
         rows = table[table["panel"] == letter]
-        for method in in_order(rows["method"]):
-            _curve(axes, rows[rows["method"] == method], method)
+        for method in ordered_methods(rows["method"]):
+            _draw_curve(axes, rows[rows["method"] == method], method)
         axes.set(xscale="log", xlabel=r"Norm $\Vert V\Vert_F$ before fine-tuning")
         axes.set_ylim(0, None)
-        name = _name(figure, rows)
+        name = _panel_title(figure, rows)
         axes.set_title(f"({letter}) {name}" if count > 1 else name)
-    panels[0, 0].set_ylabel(DIFFERENCE)
-    legend(drawing, table["method"])
+    panels[0, 0].set_ylabel(CHANGE_AXIS)
+    add_legend(drawing, table["method"])
     return drawing
 
 
-def _name(figure: Scaling, rows: "pd.DataFrame") -> str:
+def _panel_title(figure: Scaling, rows: "pd.DataFrame") -> str:
     first = rows.iloc[0]
-    trained_on, name = called(first["trained_on"]), called(first["set"])
+    trained_on, name = set_label(first["trained_on"]), set_label(first["set"])
     if figure.drawing == "scale_test":
         clipped = f"clipped at {first['clip']:g}" if first["clip"] else "not clipped"
         return f"{OPTIMISERS.get(first['optimiser'], first['optimiser'])}, {clipped}"
     return name if name == trained_on else f"{name}, from {trained_on}"
 
 
-def _curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
-    look = style(method)
+def _draw_curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+    look = method_style(method)
     axes.scatter(rows["norm"], rows["difference"], s=5, color=look.colour, alpha=0.3, linewidths=0)
     means = rows.drop_duplicates("factor").sort_values("factor")
-    faded: dict[str, Any] = {"color": look.colour, "linestyle": look.line, "label": METHODS[method]}
+    faded: dict[str, Any] = {
+        "color": look.colour,
+        "linestyle": look.line,
+        "label": METHOD_LABELS[method],
+    }
     axes.errorbar(
         means["norm_mean"], means["difference_mean"], means["difference_error"],
         marker=look.marker, capsize=2, elinewidth=0.8, **faded,

@@ -7,23 +7,15 @@ from pydantic import Field
 from replication.base.strict import Count
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import (
-    METHODS,
-    PRETRAINED,
-    called,
-    check_sets,
-    kernel_called,
-    style,
-)
+from transformer_dynamics.lp_ft.figures.rows import check_set_names
+from transformer_dynamics.lp_ft.figures.styles import kernel_label, make_panels, method_style
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, PRETRAINED, set_label
+from transformer_dynamics.lp_ft.settings.start import FIRST_INDICES, INDEX_STEP, drawn_mask
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-
-FIRST, EVERY = 10, 5
-"""Indices that are drawn by default: all of the first, and of the others every so many."""
 
 
 class Spectra(Figure):
@@ -34,24 +26,24 @@ class Spectra(Figure):
         "set", "method", "kernel", "seed", "index", "value", "value_median", "cap",
     )  # fmt: skip
     drawing: Literal["fig2", "fig7"]
-    """Which drawing."""
+    """Name of the drawing."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
-    every: Count = EVERY
-    """Of the indices beyond the first few, which ones are drawn."""
-    first: Count = FIRST
-    """Of these all are."""
+    every: Count = INDEX_STEP
+    """Distance of the indices that are drawn, beyond the first ones."""
+    first: Count = FIRST_INDICES
+    """Number of first indices, which are all drawn."""
     lowest: Annotated[float, Field(gt=0, lt=1)] = 1e-6
     """End of the axis; what is lower is hardly above rounding in float32."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Singular values of all sets, then the ranks that they can have at most."""
+        """Return singular values of all sets, then the ranks that they can have at most."""
         metrics = ("kernel_spectra", "kernel_sizes")
         return [(name, metric) for metric in metrics for name in self.kernels.values()]
 
 
 def table(figure: Spectra, *measured: Measured[Any]) -> "pd.DataFrame":
-    """Singular values of every seed and their median, P and F; `cap` is the largest rank of each.
+    """Return singular values of every seed and their median; `cap` is the largest possible rank.
 
     P is that of the method `pretrained`.
     """
@@ -59,14 +51,14 @@ def table(figure: Spectra, *measured: Measured[Any]) -> "pd.DataFrame":
 
     tables = []
     count = len(figure.kernels)
-    check_sets(figure.drawing, dict(zip(figure.kernels, measured[:count], strict=True)))
+    check_set_names(figure.drawing, dict(zip(figure.kernels, measured[:count], strict=True)))
     keys = ["seed", "method", "kernel"]
     both = zip(figure.kernels, measured[:count], measured[count:], strict=True)
     for name, spectra, sizes in both:
         rows = spectra.table[spectra.table["kernel"] != "NTK"]
         index = rows["index"]
         is_last = index == rows.groupby(keys)["index"].transform("max")
-        shown = is_drawn(index, figure.first, figure.every) | is_last
+        shown = drawn_mask(index, figure.first, figure.every) | is_last
         caps = sizes.table[[*keys, "cap"]]
         tables.append(rows[shown].merge(caps, on=keys, validate="many_to_one").assign(set=name))
     found = pd.concat(tables, ignore_index=True).replace({"method": {"all": PRETRAINED}})
@@ -74,36 +66,19 @@ def table(figure: Spectra, *measured: Measured[Any]) -> "pd.DataFrame":
     return found.assign(value_median=median)[list(figure.columns)]
 
 
-def is_drawn(index: "pd.Series[int]", first: int = FIRST, every: int = EVERY) -> "pd.Series[bool]":
-    """Whether indices are among the first, or each so many-th; the last one is drawn besides.
-
-    Args:
-        index: from 1 on.
-        first: of which all are drawn.
-        every: which of the others.
-    """
-    return (index <= first) | (index % every == 0)
-
-
 def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """A faint line per seed, and their median; dotted where a rank must end."""
-    import matplotlib.pyplot as plt
+    """Draw a faint line per seed, and their median; dotted where a rank must end."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    from replication.figures.style import WIDTH
-
-    count = len(figure.kernels)
-    drawing, panels = plt.subplots(
-        1, count, figsize=(WIDTH, 3.0), sharey=True, squeeze=False, layout="constrained"
-    )
+    drawing, panels = make_panels(1, len(figure.kernels), 3.0, sharey=True)
     for axes, name in zip(panels[0], figure.kernels, strict=True):
         rows = table[table["set"] == name]
-        for method in [method for method in METHODS if method in set(rows["method"])]:
-            _spectrum(axes, rows[rows["method"] == method], method)
+        for method in [method for method in METHOD_LABELS if method in set(rows["method"])]:
+            _draw_spectrum(axes, rows[rows["method"] == method], method)
         _mark_caps(axes, rows)
         axes.set(
             yscale="log", ylim=(figure.lowest, 2), xlabel="Index", xlim=(0, None),
-            title=called(name),
+            title=set_label(name),
         )  # fmt: skip
         axes.yaxis.set_major_locator(LogLocator(numticks=6))
         axes.yaxis.set_minor_locator(NullLocator())
@@ -116,19 +91,19 @@ def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Dra
     return drawing
 
 
-def _spectrum(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
-    look = style(method)
+def _draw_spectrum(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+    look = method_style(method)
     for _, run in rows.groupby("seed"):
         axes.plot(run["index"], run["value"], color=look.colour, alpha=0.3, linewidth=0.5)
     median = rows.drop_duplicates("index").sort_values("index")
     axes.plot(
         median["index"], median["value_median"], color=look.colour, linestyle=look.line,
-        linewidth=1.5, label=kernel_called(method),
+        linewidth=1.5, label=kernel_label(method),
     )  # fmt: skip
 
 
 def _mark_caps(axes: "Axes", rows: "pd.DataFrame") -> None:
-    """A dotted line at every rank that a kernel cannot exceed and others can."""
+    """Draw a dotted line at every rank that a kernel cannot exceed and others can."""
     caps = rows.loc[rows["kernel"] == "F", "cap"]
     for cap in sorted(set(caps[caps < rows["index"].max()].tolist())):
         axes.axvline(cap, color="0.4", linewidth=0.7, linestyle=":", zorder=0)

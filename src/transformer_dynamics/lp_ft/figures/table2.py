@@ -7,25 +7,26 @@ from pydantic import Field
 
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
-from transformer_dynamics.lp_ft.figures.labels import METHODS, PRETRAINED, called, check_sets
+from transformer_dynamics.lp_ft.figures.rows import check_set_names
 from transformer_dynamics.lp_ft.figures.typesetting import (
     PRINTED,
     Cell,
+    ColumnHead,
     Entry,
-    Head,
     Part,
-    part,
-    shades,
-    typeset,
-    written,
+    draw_table,
+    format_number,
+    make_part,
+    shade_orders,
 )
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, PRETRAINED, set_label
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 METRICS = ("kernel_sizes", "kernel_regression", "ft_ratio")
-"""Of every set, in this order."""
+"""Metrics of every set, in this order."""
 SIZES = {
     "rank": "rank_float32",
     "rank_coarse": "rank_coarse",
@@ -38,16 +39,16 @@ SIZES = {
 """Quantity, after the name of its kernel, to column of `kernel_sizes`."""
 _OWN, _WHOLE = r"$P$, or $F$ of a method", r"$P+F$"
 HEADS = {
-    "f_rank": Head(_OWN, "rank"),
-    "f_frobenius": Head(_OWN, r"norm"),
-    "f_logit_train": Head(_OWN, "train"),
-    "f_logit_test": Head(_OWN, "test"),
-    "f_argmax_test": Head(_OWN, "class"),
-    "ntk_rank": Head(_WHOLE, "rank"),
-    "ntk_logit_train": Head(_WHOLE, "train"),
-    "ntk_logit_test": Head(_WHOLE, "test"),
-    "ntk_argmax_test": Head(_WHOLE, "class"),
-    "ft_ratio": Head("", "FT ratio"),
+    "f_rank": ColumnHead(_OWN, "rank"),
+    "f_frobenius": ColumnHead(_OWN, r"norm"),
+    "f_logit_train": ColumnHead(_OWN, "train"),
+    "f_logit_test": ColumnHead(_OWN, "test"),
+    "f_argmax_test": ColumnHead(_OWN, "class"),
+    "ntk_rank": ColumnHead(_WHOLE, "rank"),
+    "ntk_logit_train": ColumnHead(_WHOLE, "train"),
+    "ntk_logit_test": ColumnHead(_WHOLE, "test"),
+    "ntk_argmax_test": ColumnHead(_WHOLE, "class"),
+    "ft_ratio": ColumnHead("", "FT ratio"),
 }
 """Quantities that are shown; those of P stand in the columns of F."""
 
@@ -61,17 +62,17 @@ class Table2(Figure):
     )  # fmt: skip
     published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
     drawing: Literal["table2"]
-    """Which table."""
+    """Name of the table."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """Three metrics of each set."""
+        """Return three metrics of each set."""
         return [(name, metric) for name in self.kernels.values() for metric in METRICS]
 
 
 def table(figure: Table2, *measured: Measured[Any]) -> "pd.DataFrame":
-    """Every seed, with mean and standard deviation over seeds.
+    """Return every seed, with mean and standard deviation over seeds.
 
     Quantities are named after their kernel: `p_`, `f_` and `ntk_` (of P + F). `rank` is with the
     tolerance of float32, `cap` the largest that it can be; `logit_train` and `logit_test` are the
@@ -81,11 +82,11 @@ def table(figure: Table2, *measured: Measured[Any]) -> "pd.DataFrame":
     import pandas as pd
 
     own = measured[:: len(METRICS)]
-    check_sets(figure.drawing, dict(zip(figure.kernels, own, strict=True)))
+    check_set_names(figure.drawing, dict(zip(figure.kernels, own, strict=True)))
     tables = []
     for place, name in enumerate(figure.kernels):
         sizes, regression, ratio = (each.table for each in measured[3 * place : 3 * place + 3])
-        both = pd.concat([*_sizes(sizes), *_regression(regression), _ratio(ratio)])
+        both = pd.concat([*_size_rows(sizes), *_regression_rows(regression), _ratio_rows(ratio)])
         tables.append(both.assign(set=name))
     found = pd.concat(tables, ignore_index=True)
     found["method"] = found["method"].replace("all", PRETRAINED)
@@ -94,41 +95,41 @@ def table(figure: Table2, *measured: Measured[Any]) -> "pd.DataFrame":
     return found[list(figure.columns)]
 
 
-def _sizes(rows: "pd.DataFrame") -> Iterator["pd.DataFrame"]:
+def _size_rows(rows: "pd.DataFrame") -> Iterator["pd.DataFrame"]:
     for quantity, column in SIZES.items():
         names = rows["kernel"].str.lower() + f"_{quantity}"
         yield rows[["seed", "method"]].assign(quantity=names, value=rows[column].astype(float))
 
 
-def _regression(rows: "pd.DataFrame") -> Iterator["pd.DataFrame"]:
+def _regression_rows(rows: "pd.DataFrame") -> Iterator["pd.DataFrame"]:
     for kind in ("logit", "argmax"):
         names = rows["kernel"].str.lower() + f"_{kind}_" + rows["split"]
         yield rows[["seed", "method"]].assign(quantity=names, value=100 * rows[kind])
 
 
-def _ratio(rows: "pd.DataFrame") -> "pd.DataFrame":
+def _ratio_rows(rows: "pd.DataFrame") -> "pd.DataFrame":
     return rows[["seed", "method"]].assign(quantity="ft_ratio", value=rows["ft_ratio"])
 
 
 def draw(
     figure: Table2, table: "pd.DataFrame", published: "pd.DataFrame | None" = None
 ) -> "Drawing":
-    """Above what was computed here, below what is printed."""
+    """Draw what was computed here above, what is printed below."""
     seeds = table["seed"].nunique()
     several = f"means over {seeds} draws of samples" if seeds > 1 else "one draw of samples"
     means = table.drop_duplicates(["set", "method", "quantity"])
-    parts = [_part(f"Computed here ({several})", means, 1)]
+    parts = [_table_part(f"Computed here ({several})", means, 1)]
     if published is not None:
-        parts.append(_part(PRINTED, published.assign(mean=published["value"]), 2))
-    return typeset(list(HEADS.values()), parts, "of the rows of a set")
+        parts.append(_table_part(PRINTED, published.assign(mean=published["value"]), 2))
+    return draw_table(list(HEADS.values()), parts, "of the rows of a set")
 
 
-def _part(title: str, rows: "pd.DataFrame", digits: int) -> Part:
-    """Rows under one heading, percentages with so many digits after the point."""
+def _table_part(title: str, rows: "pd.DataFrame", digits: int) -> Part:
+    """Make rows under one heading, percentages with so many digits after the point."""
     rows = rows.assign(column=rows["quantity"].str.replace(r"^p_", "f_", regex=True))
     rows = rows[rows["column"].isin(list(HEADS))]
-    own = [_digits(column, digits) for column in rows["column"]]
-    order = shades(rows, own, ["set", "column"])
+    own = [_quantity_digits(column, digits) for column in rows["column"]]
+    order = shade_orders(rows, own, ["set", "column"])
     entries = []
     for name, method, column, mean, own_digits, shade in zip(
         *(rows[key].tolist() for key in ("set", "method", "column", "mean")),
@@ -136,14 +137,18 @@ def _part(title: str, rows: "pd.DataFrame", digits: int) -> Part:
         order,
         strict=True,
     ):
-        label = "$P$" if method == PRETRAINED else METHODS[method]
+        label = "$P$" if method == PRETRAINED else METHOD_LABELS[method]
         entries.append(
-            Entry((called(name), label), column, Cell(written(mean, digits=own_digits), shade))
+            Entry(
+                (set_label(name), label),
+                column,
+                Cell(format_number(mean, digits=own_digits), shade),
+            )
         )
-    return part(title, entries, list(HEADS))
+    return make_part(title, entries, list(HEADS))
 
 
-def _digits(column: str, digits: int) -> int | None:
+def _quantity_digits(column: str, digits: int) -> int | None:
     if column == "ft_ratio":
         return 4
     if "rank" in column:

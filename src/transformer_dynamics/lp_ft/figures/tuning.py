@@ -1,10 +1,12 @@
-"""How rates were chosen."""
+"""Choice of learning rates."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.lp_ft.figures.labels import called, check_one_run, in_order, legend, style
-from transformer_dynamics.lp_ft.measure_settings import MeasureJob
+from transformer_dynamics.lp_ft.figures.rows import check_one_run
+from transformer_dynamics.lp_ft.figures.styles import add_legend, make_panels, method_style
+from transformer_dynamics.lp_ft.settings.labels import ordered_methods, set_label
+from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,17 +22,17 @@ class TuningFigure(Figure):
         "set", "method", "rate", "seed", "epoch", "accuracy", "is_best",
     )  # fmt: skip
     drawing: Literal["tuning"]
-    """Which drawing."""
+    """Name of the drawing."""
     experiment: str = "tuning"
-    """Whose runs."""
+    """Experiment of the runs."""
 
     def sources(self) -> list[tuple[str, str]]:
-        """The one table."""
+        """Return the one table."""
         return [(self.experiment, "validation")]
 
 
-def table(figure: TuningFigure, measured: Measured[MeasureJob]) -> "pd.DataFrame":
-    """Accuracy in percent at the epoch that is kept; the best rate, of equal ones the smaller."""
+def table(figure: TuningFigure, measured: Measured[MetricJob]) -> "pd.DataFrame":
+    """Return accuracy in percent at the kept epoch; the best rate is the smaller of equal ones."""
     import pandas as pd
 
     rows = measured.table
@@ -47,32 +49,26 @@ def table(figure: TuningFigure, measured: Measured[MeasureJob]) -> "pd.DataFrame
 
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One line per method; what is chosen is filled."""
-    import matplotlib.pyplot as plt
-
-    from replication.figures.style import WIDTH
-
+    """Draw one line per method; the chosen rate is filled."""
     names = table["set"].unique().tolist()
     columns = min(len(names), 4)
     lines = -(-len(names) // columns)
-    drawing, panels = plt.subplots(
-        lines, columns, figsize=(WIDTH, 0.5 + 1.9 * lines), squeeze=False, layout="constrained"
-    )
+    drawing, panels = make_panels(lines, columns, 0.5 + 1.9 * lines)
     for axes in panels.flat[len(names) :]:
         axes.axis("off")
     for axes, name in zip(panels.flat, names, strict=False):
         rows = table[table["set"] == name]
-        for method in in_order(rows["method"]):
-            _curve(axes, rows[rows["method"] == method].sort_values("rate"), method)
-        axes.set(xscale="log", xlabel="Learning rate", title=called(name))
+        for method in ordered_methods(rows["method"]):
+            _draw_curve(axes, rows[rows["method"] == method].sort_values("rate"), method)
+        axes.set(xscale="log", xlabel="Learning rate", title=set_label(name))
     for row in panels:
         row[0].set_ylabel("Validation accuracy, %")
-    legend(drawing, table["method"])
+    add_legend(drawing, table["method"])
     return drawing
 
 
-def _curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
-    look = style(method)
+def _draw_curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+    look = method_style(method)
     axes.plot(
         rows["rate"], rows["accuracy"], color=look.colour, linestyle=look.line, marker=look.marker,
         markerfacecolor="white",

@@ -1,4 +1,4 @@
-"""Tables as pictures: what was found here above what is printed, shaded by the order of methods."""
+"""Tables as pictures: numbers found here above printed ones, shaded by the order of methods."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -11,60 +11,60 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 PRINTED = "As printed (RoBERTa-base)"
-"""Over numbers of the paper."""
+"""Heading of numbers of the paper."""
 NOTHING = "\N{EN DASH}"
-"""Where there is no number."""
+"""Text in place of a missing number."""
 _BETWEEN = "\N{THIN SPACE}\N{PLUS-MINUS SIGN}\N{THIN SPACE}"
 _LINE = 0.158
 """Height of a line, in inches."""
 _SIZE = 6.8
-"""Of type, in points."""
+"""Size of type, in points."""
 _LETTER = 0.62 * _SIZE / 72
 """Width of a letter, in inches, on average."""
 _DEEPEST = 0.42
-"""Of the map of colours, for the highest number."""
+"""Share of the map of colours for the highest number."""
 _SHADES = 5
-"""In the key."""
+"""Number of shades in the key."""
 
 
-class Head(NamedTuple):
-    """What stands above a column."""
+class ColumnHead(NamedTuple):
+    """Heading of a column."""
 
     group: str
-    """Over it and its neighbours; may be empty."""
+    """Heading over it and its neighbours; may be empty."""
     name: str
-    """Its own."""
+    """Heading of its own."""
 
 
 class Cell(NamedTuple):
     """One number."""
 
     text: str = NOTHING
-    """As it is written."""
+    """Text of the number."""
     order: float = math.nan
-    """0 if it is the lowest to 1 if it is the highest of what it is compared with; or NaN."""
+    """Place from 0 for the lowest to 1 for the highest of those it is compared with; or NaN."""
 
 
 class Row(NamedTuple):
     """One line."""
 
     labels: tuple[str, ...]
-    """On its left."""
+    """Labels on its left."""
     cells: list[Cell]
-    """One per column."""
+    """Cells, one per column."""
 
 
 class Part(NamedTuple):
     """Rows under one heading."""
 
     title: str
-    """The heading."""
+    """Heading of the rows."""
     rows: list[Row]
-    """As many labels and cells in each."""
+    """Rows with as many labels and cells in each."""
 
 
-def written(mean: float, deviation: float = math.nan, digits: int | None = None) -> str:
-    """Such as 84.6 with its standard deviation.
+def format_number(mean: float, deviation: float = math.nan, digits: int | None = None) -> str:
+    """Write a number such as 84.6 with its standard deviation.
 
     Args:
         mean: NaN for nothing.
@@ -79,43 +79,45 @@ def written(mean: float, deviation: float = math.nan, digits: int | None = None)
     if digits is None:
         if mean and not 1e-3 <= abs(mean) < 1e5:
             return number(mean)
-        mean = rounded(mean)
+        mean = round_number(mean)
         digits = max(2 - math.floor(math.log10(abs(mean))), 0) if mean else 2
     known = [each for each in (mean, deviation) if not math.isnan(each)]
     return _BETWEEN.join(f"{each:,.{digits}f}" for each in known)
 
 
-def rounded(mean: float, digits: int | None = None) -> float:
-    """A number as it is written: what then is equal has the same shade. Arguments as `written`."""
+def round_number(mean: float, digits: int | None = None) -> float:
+    """Round a number as `format_number` does, so that what looks equal has the same shade."""
     return float(f"{mean:.2e}") if digits is None else round(mean, digits)
 
 
-def order_of(values: "pd.Series") -> "pd.Series":
-    """0 for the lowest, 1 for the highest, evenly between; NaN if there are fewer than two."""
+def rank_values(values: "pd.Series") -> "pd.Series":
+    """Rank values from 0 for the lowest to 1 for the highest; NaN if there are fewer than two."""
     last = values.notna().sum() - 1
     places = values.rank(method="average") - 1
     return places / last if last > 0 else places * math.nan
 
 
-def shades(rows: "pd.DataFrame", digits: Sequence[int | None], keys: list[str]) -> list[float]:
-    """The order of every mean, as it is written, among those of rows with equal `keys`."""
-    shown = rows.assign(shown=[*map(rounded, rows["mean"], digits)])
-    return shown.groupby(keys)["shown"].transform(order_of).tolist()
+def shade_orders(
+    rows: "pd.DataFrame", digits: Sequence[int | None], keys: list[str]
+) -> list[float]:
+    """Return the order of every mean, as it is written, among those of rows with equal `keys`."""
+    shown = rows.assign(shown=[*map(round_number, rows["mean"], digits)])
+    return shown.groupby(keys)["shown"].transform(rank_values).tolist()
 
 
 class Entry(NamedTuple):
     """One number and its place."""
 
     labels: tuple[str, ...]
-    """Of its row."""
+    """Labels of its row."""
     column: Hashable
-    """Which one."""
+    """Key of its column."""
     cell: Cell
-    """What stands there."""
+    """Number that stands there."""
 
 
-def part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable]) -> Part:
-    """Rows in the order in which their labels first occur.
+def make_part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable]) -> Part:
+    """Make rows in the order in which their labels first occur.
 
     Args:
         title: the heading.
@@ -134,8 +136,8 @@ def part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable]) -> P
     )
 
 
-def typeset(heads: Sequence[Head], parts: Sequence[Part], compared: str) -> "Drawing":
-    """A table between rules.
+def draw_table(heads: Sequence[ColumnHead], parts: Sequence[Part], compared: str) -> "Drawing":
+    """Draw a table between rules.
 
     Args:
         heads: of the columns.
@@ -151,7 +153,7 @@ def typeset(heads: Sequence[Head], parts: Sequence[Part], compared: str) -> "Dra
     drawing, axes = plt.subplots(figsize=(WIDTH, (last + 1) * _LINE + 0.1), layout="constrained")
     axes.set(xlim=(0, 1), ylim=(last + 1, 0))
     axes.axis("off")
-    labels, columns = _places(heads, parts)
+    labels, columns = _place_columns(heads, parts)
     _rule(axes, 0, (0, 1), 1.0)
     _draw_heads(axes, heads, columns)
     line = first
@@ -166,19 +168,21 @@ def typeset(heads: Sequence[Head], parts: Sequence[Part], compared: str) -> "Dra
 
 
 Side = Literal["left", "center"]
-"""Which side of a text stands at its place."""
+"""Side of a text that stands at its place."""
 Ends = tuple[float, float]
 """Left and right end, as shares of the width."""
 
 
-def _places(heads: Sequence[Head], parts: Sequence[Part]) -> tuple[list[float], list[Ends]]:
-    """Where labels begin, and the ends of columns: as wide as what they hold, and evenly more."""
+def _place_columns(
+    heads: Sequence[ColumnHead], parts: Sequence[Part]
+) -> tuple[list[float], list[Ends]]:
+    """Return starts of labels and ends of columns, as wide as their texts and evenly more."""
     from replication.figures.style import WIDTH
 
     rows = [row for each in parts for row in each.rows]
-    labels = [_width(texts) for texts in zip(*(row.labels for row in rows), strict=True)]
+    labels = [_text_width(texts) for texts in zip(*(row.labels for row in rows), strict=True)]
     columns = [
-        _width([head.name, *(row.cells[place].text for row in rows)])
+        _text_width([head.name, *(row.cells[place].text for row in rows)])
         for place, head in enumerate(heads)
     ]
     spare = (WIDTH - sum(labels) - sum(columns)) / len(columns)
@@ -190,12 +194,12 @@ def _places(heads: Sequence[Head], parts: Sequence[Part]) -> tuple[list[float], 
     )
 
 
-def _width(texts: Sequence[str]) -> float:
-    """Inches of the longest."""
+def _text_width(texts: Sequence[str]) -> float:
+    """Return the width of the longest text, in inches."""
     return _LETTER * (1 + max(len(text.replace("\N{THIN SPACE}", "")) for text in texts))
 
 
-def _draw_heads(axes: "Axes", heads: Sequence[Head], columns: Sequence[Ends]) -> None:
+def _draw_heads(axes: "Axes", heads: Sequence[ColumnHead], columns: Sequence[Ends]) -> None:
     groups: dict[str, list[Ends]] = {}
     for head, ends in zip(heads, columns, strict=True):
         if head.group:
@@ -232,7 +236,7 @@ def _draw_rows(
 
 
 def _draw_key(axes: "Axes", line: int, compared: str) -> None:
-    """What shades say."""
+    """Draw the key of shades."""
     _write(axes, 0, line, "lowest", "left")
     left, width = 0.075, 0.03
     for step in range(_SHADES):

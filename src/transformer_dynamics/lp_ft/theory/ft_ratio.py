@@ -23,9 +23,9 @@ import torch
 from torch import Tensor
 
 from transformer_dynamics.encoders.head import Head
-from transformer_dynamics.lp_ft.theory.kernel import applied, parts
+from transformer_dynamics.lp_ft.theory.kernel import apply_kernel, kernel_parts
 from transformer_dynamics.lp_ft.theory.networks import FeatureMap, Network
-from transformer_dynamics.lp_ft.theory.updates import errors
+from transformer_dynamics.lp_ft.theory.updates import prediction_errors
 
 
 class Terms(NamedTuple):
@@ -43,23 +43,17 @@ class Terms(NamedTuple):
         return float((torch.linalg.vector_norm(self.f, dim=1) / whole).mean())
 
 
-def by_kernel(network: Network, inputs: Tensor, labels: Tensor) -> Terms:
-    """Both terms from P and F as matrices.
-
-    Args:
-        network: f_0.
-        inputs: [n, ...] x_i.
-        labels: [n] y_i.
-    """
-    p, f = parts(network, inputs, inputs)
-    delta = errors(network.logits(inputs), labels)
-    return Terms(applied(p, delta), applied(f, delta))
+def terms_by_kernel(network: Network, inputs: Tensor, labels: Tensor) -> Terms:
+    """Return both terms from P and F as matrices, of inputs x_i [n, ...] with classes y_i [n]."""
+    p, f = kernel_parts(network, inputs, inputs)
+    delta = prediction_errors(network.logits(inputs), labels)
+    return Terms(apply_kernel(p, delta), apply_kernel(f, delta))
 
 
-def by_products(
+def terms_by_products(
     feature_map: FeatureMap, body: Mapping[str, Tensor], head: Head, inputs: Tensor, labels: Tensor
 ) -> Terms:
-    """Both terms from one gradient and one Jacobian-vector product, of any encoder.
+    """Return both terms from one gradient and one Jacobian-vector product, of any encoder.
 
     Args:
         feature_map: phi of all inputs.
@@ -74,7 +68,7 @@ def by_products(
         return feature_map(parameters, inputs)
 
     features, pull = torch.func.vjp(phi, here)[:2]
-    delta = errors(head.logits(features), labels)
+    delta = prediction_errors(head.logits(features), labels)
     (gradient,) = pull(delta @ head.weight)
     with warnings.catch_warnings():
         # PyTorch's own rules for forward mode go through its torch.jit, which it calls deprecated.
@@ -84,45 +78,34 @@ def by_products(
 
 
 def p_term(features: Tensor, train: Tensor, delta: Tensor) -> Tensor:
-    """sum_i P(x, x_i) delta_i = (sum_i delta_i phi_i^T) phi(x) + sum_i delta_i.
+    """Return sum_i P(x, x_i) delta_i = (sum_i delta_i phi_i^T) phi(x) + sum_i delta_i, [n, C].
 
     Args:
         features: [n, h] phi(x).
         train: [N, h] phi_i.
         delta: [N, C] delta_i.
-
-    Returns:
-        [n, C].
     """
     return features @ (delta.T @ train).T + delta.sum(0)
 
 
 def optimal_p_term(head: Head, features: Tensor, strength: float) -> Tensor:
-    """V phi(x)/C_reg, which `p_term` is at the optimum of the probe on the same samples.
+    """Return V phi(x)/C_reg, [n, C]: `p_term` at the optimum of the probe on the same samples.
 
     Args:
         head: the probe.
         features: [n, h] phi(x).
         strength: C_reg.
-
-    Returns:
-        [n, C].
     """
     return features @ head.weight.T / strength
 
 
 def ratio_of_norms(p_norm: float, f_norm: float) -> float:
-    """Cause (a) alone: ||F||/(||P|| + ||F||), from Frobenius norms of whole kernels.
-
-    Args:
-        p_norm: ||P||.
-        f_norm: ||F||.
-    """
+    """Return ||F||/(||P|| + ||F||), cause (a) alone, from Frobenius norms of whole kernels."""
     return f_norm / (p_norm + f_norm)
 
 
 def ratio_of_adapters(ratio: float, scalar: float) -> float:
-    """FT ratio with F replaced by s F, if both terms are collinear, as with two classes.
+    """Return the FT ratio with F replaced by s F, if both terms are collinear, as with two classes.
 
     1/(1 + x/s) with x = 1/ratio - 1.
 

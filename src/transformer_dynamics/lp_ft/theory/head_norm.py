@@ -1,61 +1,38 @@
-"""Eq. (3): how the loss changes with the length of one row of the head (Sec. 4.4).
+"""Eq. (3): change of the loss with the length of one row of the head (Sec. 4.4).
 
 For a fixed k, the summed loss and no bias, tau_ki being the angle between phi(x_i) and v_k,
 
     dL/d||v_k|| = sum_i (sigma_k(f(x_i)) - 1[y_i = k]) ||phi(x_i)|| cos tau_ki       (3)
 
-Printed, the right-hand side is summed over k, too, so that it is sum_k dL/d||v_k||.
+Printed, the right-hand side is summed over k, too, so that it is sum_k dL/d||v_k||. Arguments are V
+as `weight` [C, h], no row zero, `features` phi(x_i) [n, h], none zero, and `labels` y_i [n]; f =
+V phi.
 """
 
 import torch
 from torch import Tensor
 
-from transformer_dynamics.lp_ft.theory.updates import errors
+from transformer_dynamics.lp_ft.theory.updates import prediction_errors
 
 
 def norm_gradient(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
-    """(3) for each k.
-
-    Args:
-        weight: [C, h] V, no row zero; f = V phi.
-        features: [n, h] phi(x_i).
-        labels: [n] y_i.
-
-    Returns:
-        [C] dL/d||v_k||, in nats per unit of length.
-    """
-    residual = -errors(features @ weight.T, labels)
+    """Return (3) for each k: [C] dL/d||v_k||, in nats per unit of length."""
+    residual = -prediction_errors(features @ weight.T, labels)
     lengths = torch.linalg.vector_norm(features, dim=1)
     return torch.sum(residual * lengths[:, None] * cosines(weight, features), dim=0)
 
 
 def cosines(weight: Tensor, features: Tensor) -> Tensor:
-    """Cosines of the angles tau_ki.
-
-    Args:
-        weight: [C, h] V, no row zero.
-        features: [n, h] phi(x_i), none zero.
-
-    Returns:
-        [n, C], between -1 and 1.
-    """
+    """Return the cosines of the angles tau_ki, [n, C]."""
     directions = weight / torch.linalg.vector_norm(weight, dim=1, keepdim=True)
     lengths = torch.linalg.vector_norm(features, dim=1, keepdim=True)
     return torch.div(features @ directions.T, lengths)
 
 
-def must_be_negative(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
-    """For which k the paper's sufficient condition for dL/d||v_k|| < 0 holds.
+def sufficient_condition(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor:
+    """Return True for each k that meets the paper's sufficient condition for dL/d||v_k|| < 0.
 
-    That is cos tau_ki > 0 for all samples of class k and cos tau_ki < 0 for all others.
-
-    Args:
-        weight: [C, h] V, no row zero.
-        features: [n, h] phi(x_i).
-        labels: [n] y_i.
-
-    Returns:
-        [C] truth values.
+    The condition is cos tau_ki > 0 for all samples of class k and cos tau_ki < 0 for all others.
     """
     own = torch.nn.functional.one_hot(labels, len(weight)).bool()
     angle = cosines(weight, features)
@@ -65,20 +42,20 @@ def must_be_negative(weight: Tensor, features: Tensor, labels: Tensor) -> Tensor
 def probing_path(
     weight: Tensor, features: Tensor, labels: Tensor, eta: float, steps: int
 ) -> Tensor:
-    """(3) along linear probing by gradient descent on the summed loss, without a bias.
+    """Return (3) along linear probing by gradient descent on the summed loss, without a bias.
 
     Args:
-        weight: [C, h] V at the start.
-        features: [n, h] phi(x_i), which do not change.
-        labels: [n] y_i.
+        weight: V at the start.
+        features: these do not change.
+        labels: classes.
         eta: learning rate.
-        steps: number of full-batch steps.
+        steps: number of steps.
 
     Returns:
         [steps + 1, C] dL/d||v_k|| before the first step and after each.
     """
     gradients = [norm_gradient(weight, features, labels)]
     for _ in range(steps):
-        weight = weight + eta * errors(features @ weight.T, labels).T @ features
+        weight = weight + eta * prediction_errors(features @ weight.T, labels).T @ features
         gradients.append(norm_gradient(weight, features, labels))
     return torch.stack(gradients)

@@ -5,7 +5,9 @@
     F(x, x') = V J(x) J(x')^T V^T, J = dphi/dtheta^phi [h, p]            from theta^phi
 
 P is the pre-train-effective part, which linear probing leaves as it is; F is the FT-effective part.
-Kernels of n and m inputs are [n, m, C, C]; `matrix` lays them out as [n C, m C].
+Kernels of n and m inputs are [n, m, C, C]; `kernel_matrix` lays them out as [n C, m C]. Arguments
+are phi with its parameters `body`, inputs x [n, ...] and `other` x' [m, ...], features [n, h] and
+[m, h], Jacobians J [n, h, p] and [m, h, p], and V as `weight` [C, h].
 """
 
 from collections.abc import Mapping
@@ -19,16 +21,7 @@ from transformer_dynamics.lp_ft.theory.networks import FeatureMap, Network
 def feature_jacobian(
     feature_map: FeatureMap, body: Mapping[str, Tensor], inputs: Tensor
 ) -> dict[str, Tensor]:
-    """J of each input, by parameter.
-
-    Args:
-        feature_map: phi.
-        body: theta^phi.
-        inputs: [n, ...] x.
-
-    Returns:
-        By name [n, h, ...] dphi(x)/dtheta.
-    """
+    """Compute J of each input: by name of a parameter, [n, h, ...] dphi(x)/dtheta."""
 
     def one(parameters: Mapping[str, Tensor], x: Tensor) -> Tensor:
         return feature_map(parameters, x[None])[0]
@@ -37,84 +30,42 @@ def feature_jacobian(
     return dict(jacobian)
 
 
-def flattened(jacobian: Mapping[str, Tensor]) -> Tensor:
-    """J with all parameters in one axis, [n, h, p]."""
+def flatten_jacobian(jacobian: Mapping[str, Tensor]) -> Tensor:
+    """Return J with all parameters in one axis, [n, h, p]."""
     return torch.cat([part.flatten(2) for part in jacobian.values()], dim=2)
 
 
 def feature_kernel(jacobian: Tensor, other: Tensor) -> Tensor:
-    """Theta^phi(x, x') = J(x) J(x')^T.
-
-    Args:
-        jacobian: [n, h, p] J(x).
-        other: [m, h, p] J(x').
-
-    Returns:
-        [n, m, h, h].
-    """
+    """Return Theta^phi(x, x') = J(x) J(x')^T, [n, m, h, h]."""
     return torch.einsum("nhp,mkp->nmhk", jacobian, other)
 
 
-def pretrain_effective(features: Tensor, other: Tensor, classes: int) -> Tensor:
-    """P(x, x') = (<phi(x), phi(x')> + 1) I_C.
-
-    Args:
-        features: [n, h] phi(x).
-        other: [m, h] phi(x').
-        classes: C.
-
-    Returns:
-        [n, m, C, C].
-    """
+def pretrain_effective_kernel(features: Tensor, other: Tensor, classes: int) -> Tensor:
+    """Return P(x, x') = (<phi(x), phi(x')> + 1) I_C, [n, m, C, C]."""
     gram = features @ other.T + 1
     return gram[:, :, None, None] * torch.eye(classes, dtype=gram.dtype, device=gram.device)
 
 
-def ft_effective(feature_kernels: Tensor, weight: Tensor) -> Tensor:
-    """F(x, x') = V Theta^phi(x, x') V^T.
-
-    Args:
-        feature_kernels: [n, m, h, h] Theta^phi.
-        weight: [C, h] V.
-
-    Returns:
-        [n, m, C, C].
-    """
+def ft_effective_kernel(feature_kernels: Tensor, weight: Tensor) -> Tensor:
+    """Return F(x, x') = V Theta^phi(x, x') V^T, [n, m, C, C], from Theta^phi [n, m, h, h]."""
     return torch.einsum("ch,nmhk,dk->nmcd", weight, feature_kernels, weight)
 
 
-def parts(network: Network, inputs: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
-    """P and F of a network.
-
-    Args:
-        network: f, at any parameters.
-        inputs: [n, ...] x.
-        other: [m, ...] x'.
-
-    Returns:
-        P and F, each [n, m, C, C].
-    """
+def kernel_parts(network: Network, inputs: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Return P and F of a network, each [n, m, C, C]."""
     first, second = (
-        flattened(feature_jacobian(network.map, network.body, x)) for x in (inputs, other)
+        flatten_jacobian(feature_jacobian(network.map, network.body, x)) for x in (inputs, other)
     )
     classes = len(network.head.bias)
-    p = pretrain_effective(network.features(inputs), network.features(other), classes)
-    return p, ft_effective(feature_kernel(first, second), network.head.weight)
+    p = pretrain_effective_kernel(network.features(inputs), network.features(other), classes)
+    return p, ft_effective_kernel(feature_kernel(first, second), network.head.weight)
 
 
-def matrix(kernel: Tensor) -> Tensor:
-    """A kernel as one matrix: [n, m, C, D] to [n C, m D]."""
+def kernel_matrix(kernel: Tensor) -> Tensor:
+    """Lay out a kernel [n, m, C, D] as one matrix [n C, m D]."""
     return kernel.transpose(1, 2).flatten(2).flatten(0, 1)
 
 
-def applied(kernel: Tensor, errors: Tensor) -> Tensor:
-    """sum_i K(x, x_i) delta_i.
-
-    Args:
-        kernel: [n, m, C, D] K.
-        errors: [m, D] delta_i.
-
-    Returns:
-        [n, C].
-    """
+def apply_kernel(kernel: Tensor, errors: Tensor) -> Tensor:
+    """Return sum_i K(x, x_i) delta_i, [n, C], from K [n, m, C, D] and delta [m, D]."""
     return torch.einsum("nmcd,md->nc", kernel, errors)

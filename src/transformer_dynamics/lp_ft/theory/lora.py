@@ -24,23 +24,23 @@ from torch import Tensor
 from replication.base.errors import InputError
 
 LARGEST_GAP = 4 / 27
-"""Of e^2 - e^3, at e = 2/3."""
+"""Largest value of e^2 - e^3, at e = 2/3."""
 
 
 class Bound(NamedTuple):
-    """What Prop. 4.4 depends on."""
+    """Numbers of Prop. 4.4, and its bounds."""
 
     rank: int
-    """r."""
+    """Rank r."""
     epsilon: float
-    """e, between 0 and 1."""
+    """Number e, between 0 and 1."""
     length: float = 1.0
-    """c, the largest ||x||."""
+    """Largest ||x||, c."""
     deviation: float = 1.0
-    """sigma, of an entry of A."""
+    """Standard deviation sigma of an entry of A."""
 
     def check(self) -> None:
-        """Refuse what the statement does not cover.
+        """Refuse numbers that the statement does not cover.
 
         Raises:
             InputError: unless r >= 1, 0 < e < 1, c > 0 and sigma > 0.
@@ -49,28 +49,28 @@ class Bound(NamedTuple):
             raise InputError(f"Prop. 4.4 needs r >= 1, 0 < e < 1, c > 0, sigma > 0: {self}")
 
     @property
-    def printed(self) -> float:
-        """As the paper prints it, c e, in units of ||V V^T||."""
+    def printed_bound(self) -> float:
+        """Printed bound c e, in units of ||V V^T||."""
         return self.length * self.epsilon
 
     @property
-    def corrected(self) -> float:
-        """With what the statement drops of its proof, c^2 sigma^2 r e, in units of ||V V^T||."""
+    def corrected_bound(self) -> float:
+        """Bound c^2 sigma^2 r e that the proof gives, in units of ||V V^T||."""
         return self.length**2 * self.deviation**2 * self.rank * self.epsilon
 
     @property
     def failure(self) -> float:
-        """4 exp(-(e^2 - e^3) r/4), which the probability of a larger deviation must not exceed."""
+        """Largest probability of a larger deviation, 4 exp(-(e^2 - e^3) r/4)."""
         return float(4 * np.exp(-(self.epsilon**2 - self.epsilon**3) * self.rank / 4))
 
     @property
     def is_void(self) -> bool:
-        """Whether it says nothing, as the probability that it names is not below 1."""
+        """True if it says nothing, as the probability that it names is not below 1."""
         return self.failure >= 1
 
 
 def largest_void_rank() -> int:
-    """The largest r for which Prop. 4.4 says nothing, whatever e: 4 exp(-(4/27) r/4) >= 1."""
+    """Return the largest r for which Prop. 4.4 is void, whatever e: 4 exp(-(4/27) r/4) >= 1."""
     return int(np.floor(4 * np.log(4) / LARGEST_GAP))
 
 
@@ -80,19 +80,19 @@ def deviations(
     second: NDArray[np.float64],
     projections: "Projections",
 ) -> NDArray[np.float64]:
-    """||F^LoRA - sigma^2 r F^FT||/||V V^T|| = |<A x, A x'> - sigma^2 r <x, x'>| for drawn A.
+    """Draw A; return ||F^LoRA - sigma^2 r F^FT||/||V V^T|| = |<A x, A x'> - sigma^2 r <x, x'>|.
 
     Args:
         bound: r and sigma.
         first: [d] x.
         second: [d] x'.
-        projections: how A is drawn.
+        projections: law of A, and number of draws.
 
     Returns:
         [number of draws].
 
     Raises:
-        InputError: for what Prop. 4.4 does not cover.
+        InputError: for numbers that Prop. 4.4 does not cover.
     """
     bound.check()
     mean = bound.deviation**2 * bound.rank * float(first @ second)
@@ -102,26 +102,17 @@ def deviations(
 
 
 class Projections(NamedTuple):
-    """How matrices A are drawn."""
+    """Law of matrices A, and the number of draws."""
 
     draws: int
-    """Their number."""
+    """Number of draws."""
     random: np.random.Generator
-    """Where they are drawn from."""
+    """Generator that draws them."""
     uniform: bool = False
-    """Uniform entries, as PyTorch's; otherwise Gaussian."""
+    """True for uniform entries, as PyTorch's; otherwise Gaussian."""
 
     def draw(self, rank: int, width: int, deviation: float) -> NDArray[np.float64]:
-        """Entries of mean 0.
-
-        Args:
-            rank: r.
-            width: d_in.
-            deviation: sigma.
-
-        Returns:
-            [draws, r, d_in].
-        """
+        """Draw entries of mean 0 and deviation sigma: [draws, r, d_in]."""
         shape = (self.draws, rank, width)
         if self.uniform:
             half = np.sqrt(3) * deviation
@@ -130,22 +121,12 @@ class Projections(NamedTuple):
 
 
 def kaiming_deviation(width: int) -> float:
-    """Sigma of the released code's A: kaiming_uniform with a = sqrt 5, variance 1/(3 d_in).
-
-    Args:
-        width: d_in.
-    """
+    """Return sigma of the released code's A: kaiming_uniform, a = sqrt 5, variance 1/(3 d_in)."""
     return float(np.sqrt(1 / (3 * width)))
 
 
 def expected_scalar(deviation: float, rank: int, alpha: float) -> float:
-    """sigma^2 r (alpha/r)^2, by which E_A F^LoRA differs from F^FT of the adapted matrices.
-
-    Args:
-        deviation: sigma.
-        rank: r.
-        alpha: scale of the adapter.
-    """
+    """Return sigma^2 r (alpha/r)^2, the factor of E_A F^LoRA over F^FT of the adapted matrices."""
     return deviation**2 * rank * (alpha / rank) ** 2
 
 
@@ -155,7 +136,7 @@ def adapted_kernel(
     projections: Mapping[str, Tensor],
     alpha: float,
 ) -> Tensor:
-    """Theta^phi of the adapters at B = 0; V on both sides makes it F^LoRA.
+    """Compute Theta^phi of the adapters at B = 0; V on both sides makes it F^LoRA.
 
     Args:
         jacobian: by name of an adapted matrix, [n, h, d_out, d_in] dphi(x)/dW.
@@ -175,23 +156,20 @@ def adapted_kernel(
 
 
 def scalar_factor(adapted: Tensor, full: Tensor) -> float:
-    """<F^LoRA, F>/<F, F>, the least-squares factor; it is unbiased over A."""
+    """Return <F^LoRA, F>/<F, F>, the least-squares factor; it is unbiased over A."""
     return float((adapted * full).sum() / (full * full).sum())
 
 
 def cosine(adapted: Tensor, full: Tensor) -> float:
-    """<F^LoRA, F>/(||F^LoRA|| ||F||): 1 if they differ by a scalar only."""
+    """Return <F^LoRA, F>/(||F^LoRA|| ||F||): 1 if they differ by a scalar only."""
     return scalar_factor(adapted, full) * float(full.norm() / adapted.norm())
 
 
 def norm_bias(gram: NDArray[np.float64], rank: int) -> float:
-    """By how much ||F^LoRA||/||F|| exceeds the scalar, for one linear map and Gaussian A.
+    """Return the factor of ||F^LoRA||/||F|| over the scalar, for one linear map and Gaussian A.
 
-    sqrt(1 + 1/r + tr(G)^2/(r ||G||^2)) is the root of the mean square over A.
-
-    Args:
-        gram: [n, n] G = <x_i, x_j>.
-        rank: r.
+    sqrt(1 + 1/r + tr(G)^2/(r ||G||^2)) is the root of the mean square over A; G [n, n] is
+    <x_i, x_j>.
     """
     share = np.trace(gram) ** 2 / np.sum(gram**2)
     return float(np.sqrt(1 + (1 + share) / rank))

@@ -1,4 +1,4 @@
-"""Which ranks P and F can have, whatever the network (Table 2).
+"""Ranks that P and F can have, whatever the network (Table 2).
 
 With N samples and C classes, P and F as [N C, N C] matrices:
 
@@ -15,14 +15,9 @@ from numpy.typing import NDArray
 
 
 def numerical_rank(matrix: NDArray[np.floating], tolerance: float | None = None) -> int:
-    """Number of singular values above a share of the largest.
+    """Count the singular values of a matrix above a share of the largest.
 
-    Args:
-        matrix: [m, n], real.
-        tolerance: that share; by default max(m, n) times the resolution of the entries' type.
-
-    Returns:
-        The rank; 0 for a matrix of zeros.
+    The share is `tolerance`, by default the larger side times the resolution of the entries' type.
     """
     values = np.linalg.svd(matrix, compute_uv=False)
     share = max(matrix.shape) * np.finfo(matrix.dtype).eps if tolerance is None else tolerance
@@ -30,29 +25,14 @@ def numerical_rank(matrix: NDArray[np.floating], tolerance: float | None = None)
 
 
 def p_rank(features: NDArray[np.floating], classes: int) -> int:
-    """Rank of P, C rank(phi phi^T + 1).
+    """Return the rank of P, C rank(phi phi^T + 1), at most C min(N, h + 1), from features [N, h].
 
     It is found from [phi, 1], as the Gram matrix squares the singular values.
-
-    Args:
-        features: [N, h] phi(x_i).
-        classes: C.
-
-    Returns:
-        At most C min(N, h + 1).
     """
     with_ones = np.concatenate([features, np.ones((len(features), 1), features.dtype)], axis=1)
     return classes * numerical_rank(with_ones)
 
 
 def f_rank_cap(weight: NDArray[np.floating], samples: int) -> int:
-    """The largest rank that F can have, N rank V.
-
-    Args:
-        weight: [C, h] V.
-        samples: N.
-
-    Returns:
-        N rank V.
-    """
+    """Return the largest rank that F can have, N rank V, for V [C, h] and N samples."""
     return samples * numerical_rank(weight)

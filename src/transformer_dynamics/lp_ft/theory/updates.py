@@ -5,7 +5,9 @@
     delta_i = e_{y_i} - softmax(f_0(x_i))
 
 The loss is a sum over samples: the paper drops 1/N. Index 0 is the start of the epoch, which is one
-step on all samples. A real step differs by O(eta^2), so by O(eta) of itself.
+step on all samples. A real step differs by O(eta^2), so by O(eta) of itself. Arguments are f_0 as
+`network`, training inputs x_i as `train` [N, ...], their classes as `labels` [N], and inputs x
+[n, ...].
 """
 
 import torch
@@ -13,83 +15,46 @@ from torch import Tensor
 
 from transformer_dynamics.encoders.head import Head
 from transformer_dynamics.lp_ft.theory.kernel import (
-    applied,
+    apply_kernel,
     feature_jacobian,
     feature_kernel,
-    flattened,
-    parts,
+    flatten_jacobian,
+    kernel_parts,
 )
 from transformer_dynamics.lp_ft.theory.networks import Network
 
 
-def errors(logits: Tensor, labels: Tensor) -> Tensor:
-    """delta_i = e_{y_i} - softmax(f(x_i)).
-
-    Args:
-        logits: [n, C] f.
-        labels: [n] y.
-
-    Returns:
-        [n, C]; each sums to 0.
-    """
+def prediction_errors(logits: Tensor, labels: Tensor) -> Tensor:
+    """Return delta_i = e_{y_i} - softmax(f(x_i)), [n, C]; each sums to 0."""
     one_hot = torch.nn.functional.one_hot(labels, logits.shape[-1]).to(logits)
     return one_hot - torch.softmax(logits, -1)
 
 
 def logit_change(network: Network, train: Tensor, labels: Tensor, inputs: Tensor) -> Tensor:
-    """(1) for eta = 1.
-
-    Args:
-        network: f_0.
-        train: [N, ...] x_i.
-        labels: [N] y_i.
-        inputs: [n, ...] x.
-
-    Returns:
-        [n, C].
-    """
-    p, f = parts(network, inputs, train)
-    return applied(p + f, errors(network.logits(train), labels))
+    """Return (1) for eta = 1, [n, C]."""
+    p, f = kernel_parts(network, inputs, train)
+    return apply_kernel(p + f, prediction_errors(network.logits(train), labels))
 
 
 def feature_change(network: Network, train: Tensor, labels: Tensor, inputs: Tensor) -> Tensor:
-    """(2) for eta = 1.
-
-    Args:
-        network: f_0.
-        train: [N, ...] x_i.
-        labels: [N] y_i.
-        inputs: [n, ...] x.
-
-    Returns:
-        [n, h].
-    """
+    """Return (2) for eta = 1, [n, h]."""
     first, second = (
-        flattened(feature_jacobian(network.map, network.body, x)) for x in (inputs, train)
+        flatten_jacobian(feature_jacobian(network.map, network.body, x)) for x in (inputs, train)
     )
-    delta = errors(network.logits(train), labels)
-    return applied(feature_kernel(first, second), delta @ network.head.weight)
+    delta = prediction_errors(network.logits(train), labels)
+    return apply_kernel(feature_kernel(first, second), delta @ network.head.weight)
 
 
 def summed_loss(network: Network, train: Tensor, labels: Tensor) -> Tensor:
-    """sum_i CE(f(x_i), y_i), in nats."""
+    """Return sum_i CE(f(x_i), y_i), in nats."""
     return torch.nn.functional.cross_entropy(network.logits(train), labels, reduction="sum")
 
 
-def descended(
-    network: Network, train: Tensor, labels: Tensor, eta: float, steps: int = 1
-) -> Network:
-    """The network after real steps of gradient descent on all parameters.
-
-    Args:
-        network: where to start; it is not changed.
-        train: [N, ...] x_i.
-        labels: [N] y_i.
-        eta: learning rate of the summed loss.
-        steps: number of full-batch steps.
+def descend(network: Network, train: Tensor, labels: Tensor, eta: float, steps: int = 1) -> Network:
+    """Take real full-batch steps of gradient descent on the summed loss, of all parameters.
 
     Returns:
-        The network after them.
+        The network after them; the given one is not changed.
     """
 
     def loss(body: dict[str, Tensor], head: Head) -> Tensor:

@@ -1,0 +1,127 @@
+"""Samples of one seed, as tokens and as features of the untrained encoder."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replication.base.errors import InputError
+from replication.base.random_streams import generator
+from transformer_dynamics.encoders.samples import check_disjoint, samples
+from transformer_dynamics.encoders.settings import TextChoice, TextName
+from transformer_dynamics.encoders.texts import SplitsOf
+from transformer_dynamics.encoders.tokens import Places, Tokens
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Samples(NamedTuple):
+    """Some samples."""
+
+    places: NDArray[np.int64]
+    """[n] places in the published split."""
+    tokens: Tokens
+    """[n] tokens with their labels."""
+    features: NDArray[np.float32]
+    """[n, h] untrained features phi_0."""
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """[n] numbers of classes."""
+        return self.tokens.labels
+
+
+class SeedSamples(NamedTuple):
+    """All samples of one run."""
+
+    train: Samples
+    """Training samples."""
+    validation: Samples
+    """Validation samples."""
+    tests: dict[str, Samples]
+    """Test samples by name: `test`, and the name of each set out of distribution."""
+    classes: int
+    """Number of classes C."""
+
+
+def draw_samples(
+    choice: TextChoice, others: Sequence[TextName], seed: int, data: Sequence[Arrays]
+) -> SeedSamples:
+    """Draw the samples of a seed.
+
+    Args:
+        choice: numbers of samples to draw.
+        others: sets out of distribution.
+        seed: of the draw.
+        data: tokens and features of the set, then those of each of the others, as the programs of
+            `encoders.data` return them.
+
+    Raises:
+        InputError: if there are too few samples, a set out of distribution has other classes, or a
+            training text is among its texts.
+    """
+    (tokens, features), *foreign = zip(data[::2], data[1::2], strict=True)
+    held_out = "validation" if "validation_tokens" in tokens else "train"
+    found = samples(
+        SplitsOf(
+            _split_places(tokens, "train"),
+            _split_places(tokens, "validation") if held_out == "validation" else None,
+            _split_places(tokens, "test"),
+        ),
+        choice,
+        seed,
+    )
+    if choice.train is None:
+        held_out = "train"
+    tests = {"test": split_samples(tokens, features, "test")}
+    for name, (its_tokens, its_features) in zip(others, foreign, strict=True):
+        if (own_classes := list(tokens["classes"])) != (classes := list(its_tokens["classes"])):
+            raise InputError(
+                f"{name}: has the classes {', '.join(classes)}, and {choice.name} has"
+                f" {', '.join(own_classes)}; out of distribution only a set with the same ones can"
+                " be looked at: take it out of `others`"
+            )
+        for own in (found.train, found.validation):
+            check_disjoint(own, _split_places(its_tokens, "test"), f"{choice.name} and {name}")
+        tests[name] = split_samples(its_tokens, its_features, "test")
+    return SeedSamples(
+        split_samples(tokens, features, "train", found.train.indices),
+        split_samples(tokens, features, held_out, found.validation.indices),
+        tests,
+        len(tokens["classes"]),
+    )
+
+
+def split_samples(
+    tokens: Arrays, features: Arrays, split: str, places: NDArray[np.int64] | None = None
+) -> Samples:
+    """Return samples of one published split.
+
+    Args:
+        tokens: all tokens of the set.
+        features: its features.
+        split: its name.
+        places: places of the samples; all if left out.
+    """
+    whole = Tokens.of(tokens, f"{split}_")
+    chosen = np.arange(len(whole.labels)) if places is None else places
+    return Samples(chosen, whole.take(chosen), features[f"{split}_features"][chosen])
+
+
+def _split_places(tokens: Arrays, split: str) -> Places:
+    digests = tokens[f"{split}_digests"]
+    return Places(np.arange(len(digests)), digests)
+
+
+def draw_places(samples: Samples, number: int, seed: int, scope: str) -> NDArray[np.int64]:
+    """Draw ascending places of some samples, or of all if there are no more.
+
+    Args:
+        samples: to draw from.
+        number: largest number of places.
+        seed: of the draw.
+        scope: name of the draw, which tells it from others of the seed.
+    """
+    order = generator(seed, scope).permutation(len(samples.labels))
+    return np.sort(order[:number])

@@ -1,1 +1,0 @@
-"""What is measured on trained runs, one metric a module."""

@@ -1,0 +1,39 @@
+"""Fingerprints of trained runs."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from replication.study.contract import Run
+from transformer_dynamics.lp_ft.metrics.runs.trained_runs import Arrays, Columns, trained_runs
+from transformer_dynamics.lp_ft.settings.metrics import MetricJob
+
+
+def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.DataFrame:
+    """Digest all bits of a run, beside a few numbers.
+
+    Returns:
+        Columns arm (the run in words; the name of its file depends on what else is tried),
+        seed, digest, norm (||V||_F at the end) and loss (the last one, nats).
+    """
+    rows = []
+    for run in trained_runs(job, runs):
+        # The arm, too: where fine-tuning changed nothing, runs of two methods may be the same.
+        named = repr(run.columns).encode()
+        bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
+        digest = hashlib.sha256(named + bits).hexdigest()[:16]
+        norm = float(np.linalg.norm(run.arrays["weight"]))
+        rows.append(
+            (run_name(run.columns), run.seed, digest, norm, float(run.arrays["losses"][-1]))
+        )
+    return pd.DataFrame(rows, columns=["arm", "seed", "digest", "norm", "loss"])
+
+
+def run_name(columns: Columns) -> str:
+    """Return `TrainedRun.columns` without the seed as text: "cb ft adamw clip 1 ..."."""
+    said = {name: value for name, value in columns.items() if name != "seed"}
+    return " ".join(
+        value if isinstance(value, str) else f"{name} {value:g}" for name, value in said.items()
+    )

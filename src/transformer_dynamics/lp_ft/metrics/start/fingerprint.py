@@ -1,0 +1,29 @@
+"""Fingerprints of kernels, and of FT ratios of heads."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from replication.study.contract import Run
+from transformer_dynamics.lp_ft.settings.metrics import StartFingerprintJob
+from transformer_dynamics.lp_ft.settings.start import KernelJob
+
+
+def measure(job: StartFingerprintJob, runs: Iterable[Run], data: Sequence[object]) -> pd.DataFrame:
+    """Digest all bits of a seed.
+
+    Returns:
+        Columns seed, digest, and norm: the root of the sum of squares of Theta^phi along the heads'
+        directions, or of all that is computed for heads.
+    """
+    name = "whole" if isinstance(job.runs, KernelJob) else "steps"
+    rows = []
+    for run in runs:
+        for index, seed in enumerate(run.seeds):
+            own = [np.asarray(run.arrays[key][index]) for key in sorted(run.arrays)]
+            bits = b"".join(value.tobytes() for value in own)
+            norm = float(np.linalg.norm(np.asarray(run.arrays[name][index], np.float64)))
+            rows.append((seed, hashlib.sha256(bits).hexdigest()[:16], norm))
+    return pd.DataFrame(rows, columns=["seed", "digest", "norm"])

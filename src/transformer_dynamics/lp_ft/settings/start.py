@@ -1,0 +1,109 @@
+"""Settings of kernels and FT ratios at the start of fine-tuning."""
+
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from replication.base.strict import Count, Positive, Positives, Strict, distinct
+from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
+from transformer_dynamics.lp_ft.settings.runs import Adapters
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIRST_INDICES, INDEX_STEP = 10, 5
+"""Indices of singular values that are drawn by default: the first ten, then each fifth."""
+
+
+class StartJob(Strict):
+    """Start of fine-tuning of any seed: the random head, and the probe."""
+
+    encoder: EncoderName
+    """Encoder under the head."""
+    texts: TextChoice
+    """Samples of the probe, and those that it is chosen on."""
+    head_deviation: Positive
+    """Standard deviation of the entries of the random head, as in `training`."""
+    strengths: Positives
+    """C_reg to choose from, as in `probe`."""
+    tolerance: Positive
+    """Tolerance of the probe, as in `probe`."""
+    samples: Count
+    """N: of the probe's samples, those of the kernel, or of its subset, drawn by the seed."""
+    device: Literal["cpu", "cuda"]
+    """Device that differentiates the encoder."""
+
+
+class KernelJob(StartJob):
+    """Explicit kernels, in float64."""
+
+    test_samples: Count
+    """M, the largest number of test samples; they are drawn if there are more."""
+    adapters: Adapters
+    """LoRA: r and alpha."""
+    draws: Count
+    """Number of draws of A; LoRA is trained from the first."""
+    megabytes: Count = 2000
+    """Memory of factors of gradients at a time; less takes more passes, each of them shorter."""
+
+
+class HeadControlJob(StartJob):
+    """FT ratios without a kernel, of heads with the direction and the norm of either head."""
+
+    batch_size: Count = 32
+    """Number of texts at a time; it changes nothing but memory."""
+
+
+class Regression(Strict):
+    """Kernel regression, as the paper's code has it."""
+
+    strengths: Positives
+    """C to choose from; scikit-learn's ten are 1e-4 to 1e4, evenly spaced in the logarithm."""
+    folds: int = Field(ge=2)
+    """Number of folds of the cross-validation that chooses."""
+
+
+class Kernels(Strict):
+    """Experiments with explicit kernels, besides what all experiments share."""
+
+    texts: Annotated[list[TextName], AfterValidator(distinct)]
+    """Sets; `kernels_<set>` is an experiment each."""
+    samples: Count
+    """N, drawn from the probe's samples; all if there are no more."""
+    test_samples: Count
+    """M, drawn from the test samples; all if there are no more."""
+    draws: Count
+    """Number of draws of LoRA's A."""
+    regression: Regression
+    """Kernel regression."""
+
+    @model_validator(mode="after")
+    def _check_folds(self) -> Self:
+        if self.regression.folds > self.samples:
+            raise ValueError(
+                f"regression > folds: must be at most samples ({self.samples}), got"
+                f" {self.regression.folds}"
+            )
+        return self
+
+
+class HeadControl(Strict):
+    """Experiments with heads by direction and norm."""
+
+    texts: Annotated[list[TextName], AfterValidator(distinct)]
+    """Sets; `head_control_<set>` is an experiment each."""
+    samples: Count
+    """Number of samples of the subset, drawn from the probe's; all if there are no more."""
+
+
+def drawn_mask(
+    index: "pd.Series[int]", first: int = FIRST_INDICES, step: int = INDEX_STEP
+) -> "pd.Series[bool]":
+    """Return True for the indices that figures of spectra draw; they draw the last one besides.
+
+    Args:
+        index: indices from 1 on.
+        first: number of first indices that are all drawn.
+        step: distance of the drawn ones among the others.
+    """
+    return (index <= first) | (index % step == 0)

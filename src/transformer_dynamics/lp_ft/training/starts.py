@@ -1,0 +1,95 @@
+"""Heads that fine-tuning starts from, and the start of one seed with the samples of its kernel."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from transformer_dynamics.encoders.head import Head, drawn_head
+from transformer_dynamics.encoders.probe import Probe, select
+from transformer_dynamics.lp_ft.data.samples import SeedSamples, draw_places, draw_samples
+from transformer_dynamics.lp_ft.settings.runs import Direction, Norm
+from transformer_dynamics.lp_ft.settings.start import StartJob
+
+
+class Start(NamedTuple):
+    """The start of one seed, in float64."""
+
+    samples: SeedSamples
+    """All samples."""
+    random: Head
+    """Head from which FT and LoRA start."""
+    probe: Head
+    """Head from which LP-FT and LP-LoRA start."""
+    strength: float
+    """C_reg of the probe."""
+    chosen: NDArray[np.int64]
+    """[N] ascending places among the training samples."""
+
+
+def draw_start(job: StartJob, seed: int, data: Sequence[Mapping[str, NDArray[Any]]]) -> Start:
+    """Draw the start of a seed.
+
+    Args:
+        job: samples and the probe.
+        seed: of all draws.
+        data: tokens and features of the set, as `encoders.data` returns them.
+
+    Raises:
+        InputError: if there are too few samples or the probe fails.
+    """
+    samples = draw_samples(job.texts, [], seed, data[:2])
+    probe = select_probe(samples, job.strengths, job.tolerance)
+    width = samples.train.features.shape[1]
+    random = drawn_head(samples.classes, width, seed, job.head_deviation)
+    return Start(
+        samples,
+        Head(random.weight.double(), random.bias.double()),
+        Head(torch.from_numpy(probe.weight), torch.from_numpy(probe.bias)),
+        probe.strength,
+        draw_places(samples.train, job.samples, seed, "samples of the kernel"),
+    )
+
+
+def select_probe(samples: SeedSamples, strengths: Sequence[float], tolerance: float) -> Probe:
+    """Fit probes to training samples, and return the best one on validation samples.
+
+    Raises:
+        InputError: if one does not reach its optimum.
+    """
+    train, validation = (
+        (part.features, part.labels) for part in (samples.train, samples.validation)
+    )
+    return select(train, validation, samples.classes, strengths, tolerance)
+
+
+def probe_head(probe: Probe) -> Head:
+    """Return a probe as a head in float32."""
+    return Head(torch.from_numpy(probe.weight).float(), torch.from_numpy(probe.bias).float())
+
+
+def starting_head(
+    random: Head, probe: Head | None, direction: Direction, norm: Norm, factor: float
+) -> Head:
+    """Return one of two heads, scaled as a whole: logits are multiplied and no class changes.
+
+    Args:
+        random: the random head.
+        probe: the probe; it may be missing if neither direction nor norm is its.
+        direction: head that gives V/||V|| and b/||V||.
+        norm: head that gives ||V||; its own is that of the head that gives the direction.
+        factor: number by which V and b are multiplied in the end.
+
+    Returns:
+        The head, in the type of the given one.
+
+    Raises:
+        KeyError: if the probe is missing but needed.
+    """
+    heads = {"random": random} | ({} if probe is None else {"probe": probe})
+    head = heads[direction]
+    length = heads[direction if norm == "own" else norm].norm
+    scale = factor * length / head.norm
+    return head if scale == 1 else head.scaled(scale)
