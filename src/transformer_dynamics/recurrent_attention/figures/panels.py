@@ -28,7 +28,11 @@ def subplots(height: float, rows: int = 1, columns: int = 1, **more: Any) -> "tu
 def legend_below(drawing: "Drawing", axes: "Axes", **more: Any) -> None:
     """Draw the legend of some axes below all panels, in one row if `ncols` is left out."""
     handles, labels = axes.get_legend_handles_labels()
-    layout = {"loc": "outside lower center", "ncols": len(labels), "frameon": False} | more
+    layout: dict[str, Any] = {
+        "loc": "outside lower center",
+        "ncols": len(labels),
+        "frameon": False,
+    } | more
     drawing.legend(handles, labels, **layout)
 
 
