@@ -26,9 +26,10 @@ COMPUTES_NOTHING = frozenset({
     "rocrate", "snakemake", "snakemake_executor_plugin_slurm", "tqdm", "yaml",
 })  # fmt: skip
 """Packages that read, check or show; the version of any other can change a number or a drawing."""
-WORDING = frozenset(
-    {"replication.base.errors", "replication.base.strict", "replication.study.contract"}
-)
+WORDING = frozenset({
+    "replication.base.errors", "replication.base.strict", "replication.study.contract",
+    "replication.study.variants",
+})  # fmt: skip
 """Modules that programs import and that compute nothing: refusals, and the shape of settings."""
 
 

@@ -17,7 +17,7 @@ import scipy
 from replication.base.markdown import Markdown, inert, table
 from replication.documents.checklist import Told
 from replication.judge.judgement import HOLDING, Verdict, found_and_needed
-from replication.study.registry import ERRATA, SHOWN, THEORY, Claim, Interval
+from replication.study.claims import ERRATA, SHOWN, THEORY, Claim, Interval
 from replication.verify.reference import EVIDENCE
 
 FOLDER = Path("docs/authors")

@@ -12,7 +12,8 @@ from replication.documents.methods import table_of
 from replication.judge.abstract import Link, Marked, decided_elsewhere
 from replication.judge.abstract import to_lines as abstract_lines
 from replication.judge.judgement import Verdict
-from replication.study.registry import AT_SCALE, Registry, Test
+from replication.study.claims import Test
+from replication.study.registry import AT_SCALE, Registry
 
 PATH = "docs/claims.md"
 """Where it stands in a project."""

@@ -43,8 +43,9 @@ from replication.plan.cost import HEADER, Records, cost_rows, costs
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import RECORD
 from replication.plan.study_jobs import StudyJobs
+from replication.study.claims import GROUPS, SHOWN, THEORY, Claim, Statistical
 from replication.study.contract import StudySettings, find_studies
-from replication.study.registry import GROUPS, SHOWN, THEORY, Claim, Registry, Statistical
+from replication.study.registry import Registry
 from replication.verify.reference import (
     MANIFEST,
     figure_path,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from replication.base.markdown import Markdown, inert, table
 from replication.judge.judgement import HOLDING, Outcome, Verdict, sum_up
-from replication.study.registry import UNJUDGED, Abstract, Claim, Mark, Registry, Sentence
+from replication.study.claims import Claim
+from replication.study.registry import UNJUDGED, Abstract, Mark, Registry, Sentence
 
 Words = str
 """Of a sentence."""

@@ -14,9 +14,9 @@ from replication.judge.sensitivity import Sensitivity
 from replication.plan.metric_types import refuse_unreadable
 from replication.plan.orders import Stage
 from replication.plan.study_jobs import StudyJobs
+from replication.study.claims import Claim
 from replication.study.contract import Experiment, Job
 from replication.study.published_tables import check_printed
-from replication.study.registry import Claim
 
 JUDGE = "replication.judge.judgement"
 PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)

@@ -5,6 +5,7 @@ Nothing here plans, computes or judges.
 """
 
 __all__ = [
+    "claims",
     "contract",
     "contrasts",
     "datasets",
@@ -13,4 +14,5 @@ __all__ = [
     "published_tables",
     "registry",
     "seeds",
+    "variants",
 ]

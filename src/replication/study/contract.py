@@ -47,7 +47,9 @@ from pydantic_core import CoreSchema, core_schema
 from replication.base.code_digest import SOURCE, is_module
 from replication.base.errors import InputError
 from replication.base.strict import Name, Strict
-from replication.study.registry import FigureText, Number, OwnClaim
+from replication.study.claims import Number, OwnClaim
+from replication.study.registry import FigureText
+from replication.study.variants import Variant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -221,43 +223,6 @@ class FiguresOf:
             names, core_schema.tagged_union_schema(choices, "drawing")
         )
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
-
-
-BASELINE = "baseline"
-"""Name of the variant that is the experiments' own settings."""
-AS_PUBLISHED = "as published"
-"""Its title."""
-
-
-def check_titles(titles: Mapping[str, str]) -> None:
-    """Refuse a variant in the place of the baseline, and two that a figure shows as one.
-
-    Args:
-        titles: of the other variants, by name.
-
-    Raises:
-        ValueError: names the variant.
-    """
-    if BASELINE in titles:
-        raise ValueError(
-            f"variants > {BASELINE}: this is the name of the experiments' own settings"
-        )
-    known = {AS_PUBLISHED: BASELINE}
-    for name, title in titles.items():
-        other = known.setdefault(title, name)
-        if other != name:
-            raise ValueError(
-                f"variants > {name} > title: variant '{other}' has it, too; change one"
-            )
-
-
-class Variant(NamedTuple):
-    """One other reading of the paper, or one departure from it."""
-
-    title: str
-    """Its name in figures."""
-    experiments: dict[str, str]
-    """Name of an experiment to that of its variant."""
 
 
 @dataclass(frozen=True)

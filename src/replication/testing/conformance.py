@@ -43,8 +43,8 @@ from replication.plan.orders import TOLD, Order, Orders, Told
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task
 from replication.run.program import Work, given_files, parsed, write_figure
+from replication.study.claims import Statistical
 from replication.study.contract import Study
-from replication.study.registry import Statistical
 from replication.verify.reference import collect_fingerprints, run_keys
 
 RUN = """

@@ -13,7 +13,7 @@ from replication.base.errors import InputError
 from replication.base.storage import unreadable, write_text
 from replication.base.strict import Strict
 from replication.judge.judgement import UNMEASURED, Judged, Verdict, judge
-from replication.study.registry import Test
+from replication.study.claims import Test
 
 Parsed = TypeVar("Parsed", bound=Strict)
 

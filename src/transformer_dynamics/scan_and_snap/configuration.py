@@ -9,8 +9,9 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from replication.base.errors import InputError
 from replication.base.strict import Name, Strict, distinct, unknown_key
 from replication.judge.sensitivity import Sensitivity
-from replication.study.contract import BASELINE, Figure, FiguresOf, StudySettings, check_titles
+from replication.study.contract import Figure, FiguresOf, StudySettings
 from replication.study.seeds import SeedRange, Seeds, listed
+from replication.study.variants import BASELINE, check_titles
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2

@@ -5,8 +5,9 @@ from random import Random
 from typing import Any
 
 from replication.plan.configuration import Computation
-from replication.study.contract import AS_PUBLISHED, BASELINE, Experiment, Job, Variant
+from replication.study.contract import Experiment, Job
 from replication.study.seeds import SeedRange, batches, listed
+from replication.study.variants import AS_PUBLISHED, BASELINE, Variant
 from transformer_dynamics.scan_and_snap.configuration import Settings, check_size
 from transformer_dynamics.scan_and_snap.measure_settings import METRICS
 

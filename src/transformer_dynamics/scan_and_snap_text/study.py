@@ -9,17 +9,8 @@ from pydantic import Field, model_validator
 
 from replication.base.strict import Strict, unknown_key
 from replication.judge.sensitivity import Sensitivity
-from replication.study.contract import (
-    AS_PUBLISHED,
-    BASELINE,
-    Experiment,
-    Figure,
-    FiguresOf,
-    Job,
-    StudySettings,
-    Variant,
-    check_titles,
-)
+from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.study.variants import AS_PUBLISHED, BASELINE, Variant, check_titles
 from transformer_dynamics.scan_and_snap_text.experiments import (
     TextExperiment,
     TextMeasureJob,

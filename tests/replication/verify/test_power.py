@@ -11,8 +11,8 @@ from statsmodels.stats.power import TTestPower
 from replication.judge.judgement import Judged, judge
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
+from replication.study.claims import Equivalence, Interval
 from replication.study.contract import find_studies
-from replication.study.registry import Equivalence, Interval
 from replication.verify.power import MOST, SENTENCES, Plan, main, plan, plans, rows, sentences
 
 ROOT = Path(__file__).parents[3]
