@@ -20,7 +20,7 @@ from explorers import (
 from tiers import quick_first
 
 from replication.plan.configuration import configure
-from replication.run.program import checksum
+from replication.run.work import checksum
 from replication.study.contract import find_studies
 from replication.study.seeds import listed
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4

@@ -16,7 +16,7 @@ from replication.base.errors import InputError
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.run.program import main
-from replication.testing.conformance import Small
+from replication.testing.small import Small
 from transformer_dynamics.scan_and_snap import data, runs
 from transformer_dynamics.scan_and_snap.streams import Sequences
 

@@ -22,7 +22,7 @@ from replication.base.storage import (
 )
 
 BLANK = hashlib.sha256(b"a table's digest").hexdigest()
-"""What stands in the place of a table's digest while that is taken; nothing else has it."""
+"""Placeholder of a table's digest while that is computed; no other text has its value."""
 
 
 def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None:
@@ -38,14 +38,14 @@ def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None
 
 
 def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFrame:
-    """Read what `write_table` wrote; arguments and errors as in `read_arrays`."""
+    """Return the table that `write_table` wrote; arguments and errors as in `read_arrays`."""
     try:
         whole = path.read_bytes()
         file = pq.ParquetFile(io.BytesIO(whole))
         record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
         found, content = without_content(record)
         check(str(path), found, recipe, seeds)
-        # Files of earlier versions have the digest of their pages alone.
+        # Files of earlier versions hold the digest of their pages only.
         if content != _sha256(_pages(whole)):
             refuse_changed(path, content, _sha256(whole.replace(content.encode(), BLANK.encode())))
         table: pd.DataFrame = file.read().to_pandas(ignore_metadata=True)
@@ -62,13 +62,13 @@ def _sha256(content: bytes) -> str:
 
 
 def _pages(whole: bytes) -> bytes:
-    """A Parquet file up to its footer, whose length stands before the last word."""
+    """Return a Parquet file up to its footer, whose length stands before the last word."""
     footer = int.from_bytes(whole[-8:-4], "little")
     return whole[: -8 - footer]
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
-    """Write the numbers of a figure, in full precision."""
+    """Write the table of a figure in full precision."""
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 

@@ -20,7 +20,7 @@ from replication.report.page_rule import figure_sources
 from replication.report.pictures import Drawing, draw_all
 from replication.report.sources import FigureSource, FigureSources, MissingFigure, OtherPage
 from replication.report.verifications import read_history
-from replication.run.program import checksum
+from replication.run.work import checksum
 from replication.study.contract import Study
 from replication.study.registry import Registry, read_registry
 from replication.verify.reference import (

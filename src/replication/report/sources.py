@@ -17,7 +17,7 @@ from replication.base.tables import read_csv
 from replication.judge.judgement import Outcome
 from replication.plan.cost import Cost
 from replication.plan.recorded_times import known
-from replication.run.program import refuse_changed
+from replication.run.work import refuse_changed_table
 from replication.study.contract import StudySettings
 from replication.study.registry import Mark
 
@@ -206,7 +206,7 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
         InputError: if it is missing, empty, or changed.
     """
     table = read_csv(path, ())
-    refuse_changed(path, checksum)
+    refuse_changed_table(path, checksum)
     embedded = path.stat().st_size <= EMBEDDED
     link = (
         f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=PLAIN)}"

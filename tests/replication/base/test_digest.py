@@ -85,13 +85,13 @@ def test_a_record_of_other_content_does_not_count(record):
 
 
 @pytest.mark.parametrize("damage", [
-    "", "{", "[]", "null", "3", '{"of": 1}', "[" * 200_000, '{"of": "OF"}',
-    '{"of": "OF", "source": ["x", [], []]}', '{"of": "OF", "source": ["x", [], null]}',
+    "", "{", "[]", "null", "3", '{"key": 1}', "[" * 200_000, '{"key": "OF"}',
+    '{"key": "OF", "source": ["x", [], []]}', '{"key": "OF", "source": ["x", [], null]}',
 ])  # fmt: skip
 def test_a_damaged_record_does_not_count(record, damage):
     source, kept = record
     before = _known(source)
-    of = json.loads(kept.read_text())["of"]
+    of = json.loads(kept.read_text())["key"]
     kept.write_text(damage.replace("OF", of))
     assert _known(source) == before
 

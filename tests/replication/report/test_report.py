@@ -13,7 +13,7 @@ from replication.judge.judgement import OUTCOMES
 from replication.report import sources
 from replication.report.page_rule import figure_sources
 from replication.report.sources import FigureSources
-from replication.run.program import checksum
+from replication.run.work import checksum
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from replication.report import from_reference as reference
 from replication.report.citing import citing
 from replication.report.details import beside, overlay
 from replication.report.pictures import WORTH, Drawing, draw_all
-from replication.run.program import checksum
+from replication.run.work import checksum
 from replication.study.claims import GROUPS
 from replication.study.contract import find_studies
 from replication.study.registry import Registry, read_registry
