@@ -1,4 +1,4 @@
-"""What a paper says: the contract of a study, its claims, seeds and data sets.
+"""Statements of a paper: the contract of a study, its claims, seeds and data sets.
 
 An author of a study needs this room, `figures` and the errors and settings of `base`, no more.
 Nothing here plans, computes or judges.

@@ -10,7 +10,7 @@ from replication.base.strict import Strict
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
-def _number(text: str) -> str:
+def _check_number(text: str) -> str:
     if not re.fullmatch(NUMBER, text):
         raise ValueError(
             "a claim's number is a capital letter, digits if any, and one more letter if need be,"
@@ -20,14 +20,15 @@ def _number(text: str) -> str:
 
 
 NUMBER = r"[A-Z][0-9]*[a-z]?"
+"""Pattern of the number of a claim."""
 Number = Annotated[
-    str, AfterValidator(_number), Field(json_schema_extra={"pattern": f"^{NUMBER}$"})
+    str, AfterValidator(_check_number), Field(json_schema_extra={"pattern": f"^{NUMBER}$"})
 ]
-"""Of a claim, a letter first."""
+"""Number of a claim, which begins with a letter."""
 LONGEST_QUOTE = 25
-"""Words."""
+"""Largest number of words of a quote."""
 LATE = "Declared after its seeds had been seen."
-"""Of a claim with `declared_late`."""
+"""Remark on a claim with `declared_late`."""
 GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
     "the paper's claims about its figures and training",
     "the paper's theory",
@@ -35,7 +36,7 @@ GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
     "further statements, tried here",
     "a user's own claims",
 )
-"""What claims are about; the last two are statements that the paper does not make."""
+"""Subjects of claims; the last two are of statements that the paper does not make."""
 
 
 class Statistical(Strict):
@@ -47,7 +48,7 @@ class Statistical(Strict):
 
 
 class Range(Strict):
-    """Where values are claimed to lie."""
+    """The range of values that a claim states."""
 
     lower: float | None = None
     """Least value."""
@@ -70,7 +71,7 @@ class Bounds(Range):
     """
 
     kind: Literal["bounds"]
-    """Which test."""
+    """Kind of the test."""
 
 
 class Published(Strict):
@@ -80,7 +81,7 @@ class Published(Strict):
     """
 
     kind: Literal["published"]
-    """Which test."""
+    """Kind of the test."""
     tolerance: Annotated[float, Field(gt=0)]
     """Largest allowed difference."""
 
@@ -94,9 +95,9 @@ class Interval(Statistical, Range):
     """
 
     kind: Literal["interval"]
-    """Which test."""
+    """Kind of the test."""
     center: Literal["mean", "median"] = "mean"
-    """Of the seeds: the mean by t tests, or the median by sign tests, which are declared where the
+    """Center of the seeds: the mean by t tests, or the median by sign tests, which are declared if the
     spread over seeds is skewed."""
     smallest_effect: Annotated[float, Field(gt=0)] | None = None
     """Least distance from the only bound that matters, in the unit of the value. A mean that is
@@ -119,7 +120,7 @@ class Equivalence(Statistical):
     """
 
     kind: Literal["equivalence"]
-    """Which test."""
+    """Kind of the test."""
     margin: Annotated[float, Field(gt=0)]
     """Largest difference that counts as equal, in pooled standard deviations of one seed."""
 
@@ -140,9 +141,9 @@ class Quote(Strict):
     """The paper's own words; formulas are written out in plain letters."""
 
     words: Text
-    """What it says, in 25 words at most."""
+    """Words of the paper, 25 at most."""
     place: Text
-    """Where, in the version that the registry's `venue` names."""
+    """Place in the version that the registry's `venue` names."""
 
     @model_validator(mode="after")
     def _check_length(self) -> Self:
@@ -152,52 +153,51 @@ class Quote(Strict):
 
 
 class Statement(Strict):
-    """What is stated, and how it is judged."""
+    """A statement and its test."""
 
     where: Text
-    """Where the paper states it."""
+    """Place of the statement in the paper."""
     figure: Text | None = None
-    """Figure that shows it; the claims of a figure are one family of tests."""
+    """Figure that shows the statement; the claims of a figure are one family of tests."""
     statement: Text
-    """What it says."""
+    """Text of the statement."""
     quote: Quote | None = None
-    """Where the paper says so in its own words; a claim without it goes beyond the paper."""
+    """Statement in the paper's own words; a claim without a quote goes beyond the paper."""
     quantity: Text | None = None
-    """What is measured, with its unit."""
+    """Measured quantity, with its unit."""
     expected: Text | None = None
     """Value or direction that the claim states."""
     published: Text | None = None
     """The paper's own value, if it is known."""
     measure: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
-    """Function that measures it, as module.function of the study's folder `claims`."""
+    """Function that measures the quantity, as module.function of the study's folder `claims`."""
     data: list[Data] = []
-    """The tables that it takes; none if it is computed from the theory."""
+    """Tables that the function takes; none if it computes from the theory."""
     uses: list[str] = []
-    """Keys of the study's section of the configuration that it takes by name."""
+    """Keys of the study's section of the configuration that the function takes by name."""
     published_table: Text | None = None
-    """Table of published values that it takes, too: a file of the study's folder `published`."""
+    """Table of published values that the function takes, too: a file of the folder `published`."""
     test: Test | None = None
-    """How it is judged."""
+    """Test that judges the claim."""
     why: Text | None = None
-    """Why the test's range, margin or smallest effect is what the claim is about."""
+    """Reason for the test's range, margin or smallest effect."""
     not_tested: Text | None = None
-    """Why it is not judged."""
+    """Reason why there is no test."""
     note: Text | None = None
-    """What a reader should know to understand the verdict."""
+    """Note that a reader needs to understand the verdict."""
     scale: Text | None = None
-    """At which scale it is judged, if that is not the one of all claims about training, see
-    `Registry.scale`."""
+    """Scale of the experiments, if it differs from `Registry.scale`."""
     answer: Text | None = None
-    """What the paper's authors say of the verdict."""
+    """Answer of the paper's authors to the verdict."""
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
-        if wrong := self._wrong():
+        if wrong := self._mistake():
             raise ValueError(wrong)
         return self
 
-    def _wrong(self) -> str:
-        """What it lacks; empty if it is whole."""
+    def _mistake(self) -> str:
+        """Return the mistake of an incomplete statement; empty if it is complete."""
         parts = (self.quantity, self.expected, self.measure, self.test)
         missing = [part is None for part in parts]
         if any(missing) if self.not_tested is None else not all(missing):
@@ -210,61 +210,61 @@ class Statement(Strict):
 
 
 class OwnClaim(Statement):
-    """One that a user adds by an overlay."""
+    """A claim that a user adds by an overlay."""
 
     where: Text = "not in the paper"
-    """Where the paper states it, if it does."""
+    """Place of the statement in the paper, if it is there."""
 
 
 class Claim(Statement):
     """One statement of the paper, or about it."""
 
     id: Number
-    """Its number here."""
+    """Number of the claim in the registry."""
     kind: Literal["claim", "erratum", "finding", "own"] = "claim"
-    """Whether the paper claims it, or it is about what the paper prints, or goes beyond it; one of
-    an overlay is `own`, see `OwnClaim`."""
+    """Kind of statement: a claim of the paper, an error in its print, or a finding beyond it; `own`
+    stands for claims of an overlay, see `OwnClaim`."""
     headline: Text | None = None
-    """In plain words, if it is one of the few that stand at the head of a summary."""
+    """Statement in plain words, for the few claims at the head of a summary."""
     declared_late: bool = False
-    """Whether it was declared, or restated, after the seeds that judge it had been seen."""
+    """True if the claim was declared, or restated, after its seeds had been seen."""
     sensitivity: bool = False
-    """Whether it is also judged under every variant of the experiments."""
+    """True if the claim is also judged under every variant of the experiments."""
     checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
-    """Tests that hold the code behind it, as file.function."""
+    """Tests of the code behind the claim, as file.function."""
 
-    def _wrong(self) -> str:
-        wrong = super()._wrong()
+    def _mistake(self) -> str:
+        wrong = super()._mistake()
         if self.headline and not self.test:
             wrong = "a headline is for a claim with a test"
         return wrong and f"{self.id}: {wrong}"
 
     @property
     def remarks(self) -> str:
-        """Its note, when it was declared if that was late, and what the authors say."""
+        """Return the note, a remark if the claim was declared late, and the authors' answer."""
         answer = f"The authors: {self.answer}" if self.answer else ""
         return " ".join(filter(None, [self.note, LATE * self.declared_late, answer]))
 
     @property
     def group(self) -> str:
-        """What it is about, one of `GROUPS`, as verdicts on them mean something else."""
+        """Return the subject of the claim, one of `GROUPS`, whose verdicts differ in meaning."""
         if self.kind == "own":
             return OWN
         if self.kind == "erratum":
             return ERRATA
         if self.kind == "finding" or not self.quote:
             return BEYOND
-        # A lemma that a figure illustrates is a lemma all the same.
+        # A lemma that a figure illustrates is still a lemma.
         shown = self.data if self.test else self.figure
         return SHOWN if shown else THEORY
 
     @property
     def family(self) -> str:
-        """Claims of one family share the correction for many tests.
+        """Return the name of the claim's family; a family shares the correction for many tests.
 
-        These are the paper's claims of a figure about a direction or a size. Agreement with the
-        paper's own numbers is a question of its own. Statements that the paper does not make, and
-        those of a user, have families of their own and change no verdict on the paper's.
+        A family consists of the paper's claims of a figure about a direction or a size. Agreement
+        with the paper's own numbers is a separate question. Statements that the paper does not
+        make, and those of a user, have families of their own and change no verdict on the paper's.
         """
         if self.figure and isinstance(self.test, Interval):
             before = {SHOWN: "", THEORY: "", OWN: "own-"}.get(self.group, "beyond-")

@@ -13,22 +13,22 @@ from replication.base.yaml_files import read_yaml
 from replication.study.claims import BEYOND, SHOWN, Claim, Number, OwnClaim, Statistical, Text
 
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
-"""Before what `Registry.scale` says."""
+"""Words before `Registry.scale`."""
 PAPERS_OWN = "the paper's own"
-"""The scale of claims if no other is told."""
+"""Scale of claims if the registry names none."""
 
 
 class FigureText(Strict):
-    """What is said of a drawing; its description and its caption cite numbers, see `citation`."""
+    """The texts of a drawing; description and caption cite their numbers, see `citation`."""
 
     label: Text
-    """What to call it."""
+    """Name of the figure."""
     title: Text
-    """What it is about."""
+    """Subject of the figure."""
     drawn: Text
-    """What is to be seen, for those who do not see it."""
+    """Description of the picture, for readers who do not see it."""
     caption: Text
-    """What one must know to read it."""
+    """Explanation that a reader of the figure needs."""
 
 
 class Method(Strict):
@@ -37,49 +37,49 @@ class Method(Strict):
     text: Text
     """The choice."""
     settings: list[Text] = []
-    """Those of the study's section of the configuration that hold it, such as `training.updates`;
-    `*` stands for any name, and a setting for all below it."""
+    """Settings of the study's section that hold the choice, such as `training.updates`; `*` stands
+    for any name, and a setting for all settings below it."""
     paper: Text = "not stated"
-    """What the paper has."""
+    """Choice of the paper."""
     why: Text
-    """What it rests on, where it is not the paper's."""
+    """Reason for the choice, if it is not the paper's."""
     figures: list[str] = []
-    """Figures that rest on it; none if it is general."""
+    """Figures that depend on the choice; none if all do."""
 
 
 class Checklist(Strict):
-    """What the Machine Learning Reproducibility Checklist asks of a study and no setting says.
+    """Answers to the Machine Learning Reproducibility Checklist that no setting holds.
 
-    Files are those of the study's folder.
+    Paths of files are relative to the study's folder.
     """
 
     model: Text
     """File that defines the model."""
     data: Text
-    """File that draws the data, or says where they come from."""
+    """File that draws the data, or names their source."""
     preprocessing: Text
-    """File that makes of the data what is trained on."""
+    """File that turns the data into training data."""
     training: Text
     """File that trains."""
     evaluation: Text
     """File that measures."""
     splits: Text
-    """How data are split for training, validation and test."""
+    """Split of the data into training, validation and test."""
     excluded: Text
-    """Which data were left out."""
+    """Data that were left out."""
     selection: Text
-    """How hyper-parameters were chosen."""
+    """Choice of the hyper-parameters."""
     run: Text
-    """What has one fingerprint."""
+    """Unit that has one fingerprint."""
 
 
-def _authors(text: str) -> str:
-    if not all(any(map(str.isalpha, name)) for name in _names(text)):
+def _check_authors(text: str) -> str:
+    if not all(any(map(str.isalpha, name)) for name in _split_names(text)):
         raise ValueError("a name is missing; write names, and a comma or 'and' between two of them")
     return text
 
 
-def _names(authors: str) -> list[str]:
+def _split_names(authors: str) -> list[str]:
     return [name.strip() for name in re.split(r",\s*and\b|,|\band\b", authors)]
 
 
@@ -87,22 +87,22 @@ Unjudged = Literal["not tested", "no empirical statement"]
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 """Marks of a sentence that no claim decides."""
 Mark = Literal["holds", "in part", "does not hold", "open", Unjudged]
-"""Whether a sentence of an abstract holds."""
+"""Verdict on a sentence of an abstract."""
 
 
 class Sentence(Strict):
     """A sentence or clause of an abstract, and what decides it."""
 
     words: Text
-    """As published."""
+    """Published words."""
     claims: list[Number] = []
-    """The claims that decide it."""
+    """Numbers of the claims that decide the sentence."""
     study: Name | None = None
-    """The paper's other study, which decides it."""
+    """Name of the paper's other study, if that decides the sentence."""
     mark: Unjudged | None = None
-    """What it is if no claim decides it."""
+    """Mark of a sentence that no claim decides."""
     why: Text | None = None
-    """Why no claim decides it."""
+    """Reason why no claim decides the sentence."""
 
     @model_validator(mode="after")
     def _check_decided(self) -> Self:
@@ -120,13 +120,13 @@ class Abstract(Strict):
     """The abstract of a paper, whole and in order."""
 
     version: Text
-    """Of the paper, such as arXiv 2305.16380v4."""
+    """Version of the paper, such as arXiv 2305.16380v4."""
     sentences: Annotated[list[Sentence], Field(min_length=1)]
-    """One after the other, separated by spaces."""
+    """Sentences in order."""
 
     @property
     def text(self) -> str:
-        """The whole."""
+        """Return the whole abstract; spaces separate its sentences."""
         return " ".join(sentence.words for sentence in self.sentences)
 
 
@@ -134,45 +134,45 @@ class Robustness(Strict):
     """Comparisons that are shown beside a claim and do not count for its verdict."""
 
     cells: Text
-    """What stands in the names of their cells."""
+    """Text in the names of their cells."""
     why: Text
-    """The rule that leaves them out, which must not look at outcomes."""
+    """Rule that leaves them out, which must not depend on outcomes."""
 
 
 class Registry(Strict):
-    """One paper."""
+    """The claims, abstract, figures and methods of a paper."""
 
     abstracts: list[Abstract] = []
-    """Its abstract; several if its versions make different claims."""
+    """Abstract of the paper; several if its versions make different claims."""
     title: Text
-    """Its title."""
-    authors: Annotated[Text, AfterValidator(_authors)]
-    """Its authors."""
+    """Title of the paper."""
+    authors: Annotated[Text, AfterValidator(_check_authors)]
+    """Names of the authors."""
     venue: Text
-    """Where it appeared."""
+    """Conference or journal."""
     url: Text | None = None
-    """Its address."""
+    """Address of the paper."""
     checklist: Checklist | None = None
-    """What is said of it where a checklist asks."""
+    """Answers to the reproducibility checklist."""
     figures: dict[str, FigureText]
-    """Its figures and ours, by drawing."""
+    """Texts of the figures, the paper's and ours, by drawing."""
     claims: list[Claim]
-    """Its statements."""
+    """Claims of the paper, and statements about it."""
     methods: list[Method]
-    """Choices, those that the paper leaves open among them."""
+    """Choices, including those that the paper leaves open."""
     scale: Text | None = None
-    """At which scale claims about training are judged, if it is smaller than the paper's: models,
-    data and updates, and after a semicolon those of the paper."""
+    """Scale of claims about training, if it is smaller than the paper's: models, data and updates,
+    and after a semicolon those of the paper."""
     robustness: list[Robustness] = []
     """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
-    """What stands in the names of cells, for those who read what came of a claim."""
+    """Explanation of the names of cells, for readers of a verdict."""
     compared_as_counts: list[str] = []
-    """Drawings and claims whose numbers jump as counts do: on another processor the comparison with
-    the reference allows them more."""
+    """Drawings and claims whose numbers jump as counts do; on another processor, the comparison
+    with the reference allows larger differences for these."""
     amplifies_rounding: bool = False
-    """Whether training does, until a run on another processor is as far from the reference as that
-    of another seed, and is compared so."""
+    """True if training amplifies rounding errors until a run on another processor differs from the
+    reference as much as a run of another seed, and is compared as such."""
 
     @model_validator(mode="after")
     def _check_ids(self) -> Self:
@@ -206,7 +206,7 @@ class Registry(Strict):
 
     @property
     def rules_of_robustness(self) -> list[str]:
-        """What a reader has to know of these, a paragraph for each rule."""
+        """Return an explanation of the comparisons for robustness, a paragraph for each rule."""
         cells: dict[str, list[str]] = {}
         for each in self.robustness:
             cells.setdefault(each.why, []).append(each.cells)
@@ -215,7 +215,7 @@ class Registry(Strict):
 
     @property
     def beside(self) -> list[str]:
-        """Texts in the names of cells that are shown beside a claim and do not count."""
+        """Return the texts in the names of cells that do not count for a verdict."""
         return [each.cells for each in self.robustness]
 
     def scale_of(self, claim: Claim, seeds: int) -> str:
@@ -223,7 +223,7 @@ class Registry(Strict):
 
         Args:
             claim: the claim.
-            seeds: behind its verdict.
+            seeds: number of seeds behind its verdict.
         """
         if not claim.scale and claim.group != SHOWN and not isinstance(claim.test, Statistical):
             return ""
@@ -233,19 +233,19 @@ class Registry(Strict):
 
     @property
     def scale_of_paper(self) -> str:
-        """That of the paper, as a sentence; empty if claims are judged at it."""
+        """Return the scale of the paper as a sentence; empty if claims are judged at that scale."""
         return (self.scale or "").partition("; ")[2]
 
     @property
     def author_names(self) -> list[str]:
-        """Its authors, one by one."""
-        return _names(self.authors)
+        """Return the names of the authors in a list."""
+        return _split_names(self.authors)
 
     def with_own(self, claims: Mapping[str, OwnClaim]) -> "Registry":
-        """The same with a user's claims after the others.
+        """Return the registry with a user's claims after its own.
 
         Args:
-            claims: by number, none of which the registry has.
+            claims: claims by number; the registry has none of these numbers.
         """
         own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
         return self.model_copy(update={"claims": [*self.claims, *own]})
@@ -253,9 +253,9 @@ class Registry(Strict):
 
 @cache
 def read_registry(path: Path) -> Registry:
-    """Read a registry from YAML.
+    """Return a registry that is read from YAML.
 
     Raises:
-        InputError: if it cannot be read, or names what is wrong in it.
+        InputError: if the file cannot be read, or has a mistake, which it names.
     """
     return Registry.parse(read_yaml(path), str(path))

@@ -1,4 +1,4 @@
-"""Variants of experiments: other readings of a paper that its claims are tried under."""
+"""Variants of experiments: other readings of a paper, under which its claims are judged, too."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,14 +6,14 @@ from typing import NamedTuple
 BASELINE = "baseline"
 """Name of the variant that is the experiments' own settings."""
 AS_PUBLISHED = "as published"
-"""Its title."""
+"""Title of the baseline."""
 
 
 def check_titles(titles: Mapping[str, str]) -> None:
-    """Refuse a variant in the place of the baseline, and two that a figure shows as one.
+    """Refuse a variant with the name of the baseline, and two variants with one title.
 
     Args:
-        titles: of the other variants, by name.
+        titles: titles of the other variants, by name.
 
     Raises:
         ValueError: names the variant.
@@ -35,6 +35,6 @@ class Variant(NamedTuple):
     """One other reading of the paper, or one departure from it."""
 
     title: str
-    """Its name in figures."""
+    """Name of the variant in figures."""
     experiments: dict[str, str]
-    """Name of an experiment to that of its variant."""
+    """Name of the variant of an experiment, by name of the experiment."""
