@@ -97,8 +97,8 @@ class Interval(Statistical, Range):
     kind: Literal["interval"]
     """Kind of the test."""
     center: Literal["mean", "median"] = "mean"
-    """Center of the seeds: the mean by t tests, or the median by sign tests, which are declared if the
-    spread over seeds is skewed."""
+    """Center of the seeds: the mean by t tests, or the median by sign tests, which are declared
+    if the spread over seeds is skewed."""
     smallest_effect: Annotated[float, Field(gt=0)] | None = None
     """Least distance from the only bound that matters, in the unit of the value. A mean that is
     further inside supports the claim, one that is further outside contradicts it, and one that is

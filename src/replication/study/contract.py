@@ -77,7 +77,7 @@ class Job(NamedTuple):
     seeds: tuple[int, ...] = ()
     """Seeds that the file covers; none if it depends on no seed."""
     reads: tuple[str, ...] = ()
-    """Names of the data that the job reads; a job of data names paths of files that no job makes."""
+    """Names of the data that the job reads; for a job of data, paths of files that no job makes."""
     memory: int = 1500
     """Memory in MB."""
     minutes: int = 30
