@@ -30,7 +30,7 @@ MOST_ERRORS = 10
 """Largest number of wrong values that one error names."""
 
 
-def distinct(values: list[T]) -> list[T]:
+def refuse_repeated(values: list[T]) -> list[T]:
     """Return a list; refuse one in which a value is repeated."""
     repeated = sorted(shown(value) for value, times in Counter(values).items() if times > 1)
     if repeated:
@@ -69,11 +69,11 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 """Name of a study, or of a thing that it computes."""
 Positive = Annotated[float, Field(gt=0)]
 """A number above 0."""
-Positives = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+Positives = Annotated[list[Positive], Field(min_length=1), AfterValidator(refuse_repeated)]
 """A list of different numbers above 0."""
 Count = Annotated[int, Field(ge=1)]
 """A whole number above 0."""
-Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(distinct)]
+Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(refuse_repeated)]
 """A list of different whole numbers above 0."""
 
 

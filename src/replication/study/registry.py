@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Name, Strict, distinct, unknown_key
+from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
 from replication.base.yaml_files import read_yaml
 from replication.study.claims import BEYOND, SHOWN, Claim, Number, OwnClaim, Statistical, Text
 
@@ -112,7 +112,7 @@ class Sentence(Strict):
                 "a sentence of an abstract names the claims that decide it, or the study that does,"
                 f" or has a mark and says why: {self.words}"
             )
-        distinct(self.claims)
+        refuse_repeated(self.claims)
         return self
 
 
@@ -177,7 +177,7 @@ class Registry(Strict):
     @model_validator(mode="after")
     def _check_ids(self) -> Self:
         ids = [claim.id for claim in self.claims]
-        distinct(ids)
+        refuse_repeated(ids)
         for name in self.compared_as_counts:
             if name not in {*ids, *self.figures}:
                 known = unknown_key(name, [*ids, *self.figures])
@@ -191,7 +191,7 @@ class Registry(Strict):
 
     @model_validator(mode="after")
     def _check_abstracts(self) -> Self:
-        distinct([abstract.version for abstract in self.abstracts])
+        refuse_repeated([abstract.version for abstract in self.abstracts])
         groups = {claim.id: claim.group for claim in self.claims}
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
             for name in sentence.claims:

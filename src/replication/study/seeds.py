@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import Strict, distinct
+from replication.base.strict import Strict, refuse_repeated
 
 MOST_SEEDS = 2**32 - 2
 """Bound of seeds: 32 bits, and room for a constant that some code adds."""
@@ -39,7 +39,7 @@ def _kind_of_seeds(value: object) -> str:
 
 
 Seeds = Annotated[
-    Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct), Tag("list")]
+    Annotated[list[Seed], Field(min_length=1), AfterValidator(refuse_repeated), Tag("list")]
     | Annotated[SeedRange, Tag("range")],
     Discriminator(_kind_of_seeds),
 ]

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import REMOVABLE, Name, distinct, unknown_key
+from replication.base.strict import REMOVABLE, Name, refuse_repeated, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Figure, FiguresOf, StudySettings
 from replication.study.seeds import Seeds, listed
@@ -45,7 +45,7 @@ PAIRS = "pairs"
 
 
 def _distinct(tasks: dict[str, HeadTask]) -> dict[str, HeadTask]:
-    distinct([*tasks.values()])
+    refuse_repeated([*tasks.values()])
     return tasks
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import REMOVABLE, Count, Name, Positive, Strict, distinct
+from replication.base.strict import REMOVABLE, Count, Name, Positive, Strict, refuse_repeated
 from replication.study.seeds import Seeds
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.gradient_heterogeneity.net_settings import (
@@ -132,7 +132,9 @@ class Case(Strict):
     """Samples of a step; `full` for all of them."""
     clip: Positive | None = 1.0
     """Largest norm of the gradient; `null` for any."""
-    schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(distinct)] = ["linear"]
+    schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(refuse_repeated)] = [
+        "linear"
+    ]
     """Shares of the rate that steps have."""
     epsilons: Constants = [USUAL_EPSILON]
     """Of RMSProp and Adam."""

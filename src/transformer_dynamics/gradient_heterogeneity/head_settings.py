@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Count, Counts, Positive, Strict, distinct
+from replication.base.strict import Count, Counts, Positive, Strict, refuse_repeated
 from transformer_dynamics.encoders.settings import EncoderName, TextName
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import (
     Averages,
@@ -55,8 +55,12 @@ class ChosenOptimiser(Strict):
         return HeadOptimiser(name=self.name, momentum=own, second=second)
 
 
-ChosenOptimisers = Annotated[list[ChosenOptimiser], Field(min_length=1), AfterValidator(distinct)]
-HeadOptimisers = Annotated[list[HeadOptimiser], Field(min_length=1), AfterValidator(distinct)]
+ChosenOptimisers = Annotated[
+    list[ChosenOptimiser], Field(min_length=1), AfterValidator(refuse_repeated)
+]
+HeadOptimisers = Annotated[
+    list[HeadOptimiser], Field(min_length=1), AfterValidator(refuse_repeated)
+]
 
 
 class HeadTask(Strict):

@@ -12,7 +12,7 @@ from replication.base.strict import (
     Positive,
     Positives,
     Strict,
-    distinct,
+    refuse_repeated,
     unknown_key,
 )
 from replication.study.seeds import Seeds
@@ -45,7 +45,7 @@ class Length(Strict):
     """Passes over the training samples."""
     steps: Count | None = None
     """Or the number of steps."""
-    others: Annotated[list[TextName], AfterValidator(distinct)] = []
+    others: Annotated[list[TextName], AfterValidator(refuse_repeated)] = []
     """Sets out of distribution whose test samples are looked at, too."""
 
     @model_validator(mode="after")
@@ -69,19 +69,21 @@ class Grid(Strict):
 
     texts: Annotated[dict[TextName, Length], Field(min_length=1), REMOVABLE]
     """Sets by name; `null` in an overlay removes one."""
-    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
     """What is trained."""
     rates: dict[Method, Positives] = {}
     """Rates to try, instead of the one that was chosen."""
     batch_size: Count | None = None
     """Samples of a step of every method, instead of what was chosen for each."""
-    norms: Annotated[list[Norm], Field(min_length=1), AfterValidator(distinct)] = ["own"]
+    norms: Annotated[list[Norm], Field(min_length=1), AfterValidator(refuse_repeated)] = ["own"]
     """Length of the head at the start: its own, or that of the random head or of the probe."""
     factors: Positives = [1.0]
     """By which the head is then multiplied."""
     optimiser: Literal["adamw", "sgd"] = "adamw"
     """Of all runs."""
-    clips: Annotated[list[Positive | None], Field(min_length=1), AfterValidator(distinct)] = [1.0]
+    clips: Annotated[
+        list[Positive | None], Field(min_length=1), AfterValidator(refuse_repeated)
+    ] = [1.0]
     """Largest norm of the gradient; `null` for any."""
     kept: Literal["best", "last"] = "best"
     """Which epoch: the first with the highest validation accuracy, or the end."""

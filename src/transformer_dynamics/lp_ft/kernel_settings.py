@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Count, Positives, Strict, distinct
+from replication.base.strict import Count, Positives, Strict, refuse_repeated
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.lp_ft.run_settings import Adapters
 
@@ -70,7 +70,7 @@ class RegressionJob(Regression):
 class Kernels(Strict):
     """Which kernels there are, besides what all experiments share."""
 
-    texts: Annotated[list[TextName], AfterValidator(distinct)]
+    texts: Annotated[list[TextName], AfterValidator(refuse_repeated)]
     """Sets; `kernels_<set>` is an experiment each."""
     samples: Count
     """N, drawn from the probe's samples; all if there are no more."""
@@ -94,7 +94,7 @@ class Kernels(Strict):
 class HeadControl(Strict):
     """Where heads are told apart by direction and norm."""
 
-    texts: Annotated[list[TextName], AfterValidator(distinct)]
+    texts: Annotated[list[TextName], AfterValidator(refuse_repeated)]
     """Sets; `head_control_<set>` is an experiment each."""
     samples: Count
     """Of the subset, drawn from the probe's samples; all if there are no more."""

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import REMOVABLE, Count, Name, Strict, distinct, unknown_key
+from replication.base.strict import REMOVABLE, Count, Name, Strict, refuse_repeated, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Figure, FiguresOf, StudySettings
 from replication.study.seeds import Seed, SeedRange, listed
@@ -72,9 +72,9 @@ class Condition(Strict):
 class Candidates(Strict):
     """What is tried for a condition on the uncounted seed, one number at a time."""
 
-    learning_rates: Annotated[list[Rate], Field(min_length=1), AfterValidator(distinct)] | None = (
-        None
-    )
+    learning_rates: (
+        Annotated[list[Rate], Field(min_length=1), AfterValidator(refuse_repeated)] | None
+    ) = None
     """Instead of its rate."""
     strengths: Factors | None = None
     """Instead of lambda."""

@@ -4,10 +4,10 @@ from typing import Annotated, Generic, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Count, Counts, Positive, Strict, distinct
+from replication.base.strict import Count, Counts, Positive, Strict, refuse_repeated
 from transformer_dynamics.recurrent_attention.train_settings import TrainJob
 
-Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(refuse_repeated)]
 Skipped = Annotated[float, Field(ge=0, lt=1)]
 """Share of some steps, the first ones, that is left out."""
 

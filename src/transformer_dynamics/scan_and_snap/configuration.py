@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import Name, Strict, distinct, unknown_key
+from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.study.contract import Figure, FiguresOf, StudySettings
 from replication.study.seeds import SeedRange, Seeds, listed
@@ -34,7 +34,7 @@ MOST_NUMBERS = 10**9
 class ExperimentSettings(Strict):
     """One set of training runs: every mixture, every cell, every seed."""
 
-    mixtures: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    mixtures: Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Names of the mixtures to train on."""
     seeds: Seeds
     """Seeds of the runs: a list, or `{first: 1, count: 10}`."""
@@ -101,7 +101,7 @@ class Variant(Strict):
 class Variants(Strict):
     """Experiments that are repeated under every variant, to see which claims depend on it."""
 
-    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Names of the experiments; their own settings are the variant `baseline`."""
     seeds: SeedRange
     """Seeds of every variant, other ones than the experiments' own."""

@@ -6,11 +6,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Strict, distinct
+from replication.base.strict import Strict, refuse_repeated
 
 Positive = Annotated[float, Field(gt=0)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
-PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+PositiveList = Annotated[list[Positive], Field(min_length=1), AfterValidator(refuse_repeated)]
 
 
 class Mixture(Strict):
@@ -109,7 +109,7 @@ class Training(Strict):
     share of one query token vanishes."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number format of training."""
-    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
+    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(refuse_repeated)] = []
     """Numbers of updates after which Z is recorded, besides the last one."""
 
     @model_validator(mode="after")

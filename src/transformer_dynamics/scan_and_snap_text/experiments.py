@@ -5,7 +5,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Strict, distinct
+from replication.base.strict import Strict, refuse_repeated
 from replication.study.seeds import Seed
 from transformer_dynamics.scan_and_snap_text.measure_settings import WordMeasures
 from transformer_dynamics.scan_and_snap_text.settings import (
@@ -51,9 +51,9 @@ class TextExperiment(Strict):
     """Names of the corpora."""
     models: Annotated[dict[Name, TextModel], Field(min_length=1)]
     """The models by name."""
-    learning_rates: Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+    learning_rates: Annotated[list[Positive], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Rates of all parameters but those of the lowest feed-forward part."""
-    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct)]
+    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Seeds of initialisation and dropout."""
     training: TextTraining
     """How they are trained."""

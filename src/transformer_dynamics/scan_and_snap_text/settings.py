@@ -4,12 +4,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Strict, distinct
+from replication.base.strict import Strict, refuse_repeated
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
 Positive = Annotated[float, Field(gt=0)]
-Updates = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)]
+Updates = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(refuse_repeated)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Count, distinct
+from replication.base.strict import Count, refuse_repeated
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.labels import (
@@ -40,7 +40,7 @@ class Blocks(Figure):
     """Which drawing."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
-    methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Whose F is drawn; P for `pretrained`."""
     every: Count = 2
     """Of the samples in their order, which ones are drawn."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import distinct
+from replication.base.strict import refuse_repeated
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import CLASS_COLOURS, METHODS, called, chosen
 from transformer_dynamics.lp_ft.measure_settings import PlaneJob
@@ -28,7 +28,7 @@ class Embeddings(Figure):
     """Which drawing."""
     experiment: str = "main"
     """Whose runs."""
-    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
     """From left to right."""
 
     def sources(self) -> list[tuple[str, str]]:

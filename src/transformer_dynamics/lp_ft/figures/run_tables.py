@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import distinct, unknown_key
+from replication.base.strict import refuse_repeated, unknown_key
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.labels import METHODS, SOURCES, called, check_one_run
 from transformer_dynamics.lp_ft.figures.typesetting import (
@@ -73,9 +73,9 @@ class RunTable(Figure):
     """Whose runs."""
     metric: Literal["features", "accuracy", "calibration"]
     """Whose columns are the quantities."""
-    quantities: Annotated[list[Quantity], Field(min_length=1), AfterValidator(distinct)]
+    quantities: Annotated[list[Quantity], Field(min_length=1), AfterValidator(refuse_repeated)]
     """What is shown."""
-    methods: Annotated[list[TableMethod], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[TableMethod], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Of which methods."""
     splits: Literal["own", "all", "shifted"] = "own"
     """Test sets: the runs' own; with those out of distribution; or both where there are any of the

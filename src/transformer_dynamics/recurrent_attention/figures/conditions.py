@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import distinct
+from replication.base.strict import refuse_repeated
 from replication.study.contract import Figure, Measured
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
 CALLED = {
     "itrsa": "ItrSA",
     "itrsa_unnormalised": "ItrSA w/o normalization",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from replication.base.errors import InputError
-from replication.base.strict import distinct
+from replication.base.strict import refuse_repeated
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import (
     TOKEN_STYLES,
@@ -43,7 +43,9 @@ class Fig2(OfRuns):
     """Which drawing."""
     seed: int
     """The seed that is drawn."""
-    sequence_classes: Annotated[list[SequenceClass], Field(min_length=1), AfterValidator(distinct)]
+    sequence_classes: Annotated[
+        list[SequenceClass], Field(min_length=1), AfterValidator(refuse_repeated)
+    ]
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
     frozen_after: float = Field(default=4, gt=1)
     """Time of the last stage, in units of t_0."""

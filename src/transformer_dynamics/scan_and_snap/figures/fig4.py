@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import distinct
+from replication.base.strict import refuse_repeated
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import SequenceClass
 from transformer_dynamics.scan_and_snap.figures.heatmaps import (
@@ -29,7 +29,9 @@ class Fig4(HeatMaps):
     )  # fmt: skip
     drawing: Literal["fig4"]
     """Which drawing."""
-    sequence_classes: Annotated[list[SequenceClass], Field(min_length=1), AfterValidator(distinct)]
+    sequence_classes: Annotated[
+        list[SequenceClass], Field(min_length=1), AfterValidator(refuse_repeated)
+    ]
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import distinct
+from replication.base.strict import refuse_repeated
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob, Metric
@@ -22,7 +22,7 @@ class HeatMaps(OfRuns):
     seed: int
     """The seed that is drawn."""
     iterations: Annotated[
-        list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)
+        list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(refuse_repeated)
     ]
     """Numbers of updates that are drawn; the last one is called final."""
 
