@@ -32,7 +32,7 @@ MOST_ERRORS = 10
 
 def refuse_repeated(values: list[T]) -> list[T]:
     """Return a list; refuse one in which a value is repeated."""
-    repeated = sorted(shown(value) for value, times in Counter(values).items() if times > 1)
+    repeated = sorted(shorten(value) for value, times in Counter(values).items() if times > 1)
     if repeated:
         raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
     return values
@@ -127,7 +127,7 @@ class Strict(BaseModel):
             raise InputError(describe(error, where)) from None
 
 
-def shown(value: object) -> str:
+def shorten(value: object) -> str:
     """Return a value or a name for an error: in one line, and shortened if it is long."""
     text = str(value)
     text = text if text.isprintable() else repr(text)[1:-1]
@@ -139,7 +139,7 @@ def unknown_key(key: str, known: list[str]) -> str:
     # Words that share only half of their letters are no misspellings of each other.
     close = difflib.get_close_matches(key[:LONGEST_SHOWN], known, n=1, cutoff=0.65)
     hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
-    return f"unknown key '{shown(key)}'; {hint}"
+    return f"unknown key '{shorten(key)}'; {hint}"
 
 
 def describe(error: ValidationError, where: str) -> str:
@@ -147,7 +147,7 @@ def describe(error: ValidationError, where: str) -> str:
     lines = []
     for detail in error.errors(include_url=False):
         given = detail["input"]
-        said = "" if isinstance(given, Mapping | list) else f" (given: {shown(repr(given))})"
+        said = "" if isinstance(given, Mapping | list) else f" (given: {shorten(repr(given))})"
         lines.append(f"{_place(where, detail['loc'])}: {_message(detail)}{said}")
     return _join_lines(lines)
 
@@ -157,7 +157,7 @@ def _place(where: str, path: Iterable[object]) -> str:
 
     Pydantic adds the name of the chosen kind after its key; of two equal names one is left.
     """
-    keys = " > ".join(step for step, _ in groupby(map(shown, path)))
+    keys = " > ".join(step for step, _ in groupby(map(shorten, path)))
     return f"{where}: {keys}" if keys else where
 
 
@@ -184,7 +184,7 @@ def _misread_values(
         for index, both in enumerate(zip(given, read, strict=True)):
             yield from _misread_values(*both, (*path, index))
     elif isinstance(read, bool) and not isinstance(given, bool) and given not in {"true", "false"}:
-        yield path, f"write true or false, without quotes (given: {shown(repr(given))})"
+        yield path, f"write true or false, without quotes (given: {shorten(repr(given))})"
     elif isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
         yield path, f"must be a number (given: {given})"
     elif isinstance(read, int) and abs(read) > LARGEST_INTEGER:

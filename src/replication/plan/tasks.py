@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from replication.base.code_digest import Parameters, check_function, parameters
 from replication.base.errors import InputError
 from replication.base.provenance import digest
-from replication.base.strict import Strict, shown, unknown_key
+from replication.base.strict import Strict, shorten, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.metric_types import refuse_unreadable
 from replication.plan.orders import Stage
@@ -240,7 +240,7 @@ class Tasks:
         below = os.path.relpath(path)
         if not (Path(name).is_absolute() or path.is_relative_to(folder)):
             raise InputError(
-                f"{where}: {shown(name)} is not in {os.path.relpath(folder)}; put the file there,"
+                f"{where}: {shorten(name)} is not in {os.path.relpath(folder)}; put the file there,"
                 " or give its absolute path"
             )
         _check_characters(str(path), where)

@@ -23,7 +23,7 @@ from tqdm import tqdm
 
 from replication.base.errors import InputError
 from replication.base.storage import write_atomically
-from replication.base.strict import shown
+from replication.base.strict import shorten
 from replication.study.datasets import Archive, Content, Download, Member
 
 PIECE = 1 << 16
@@ -260,7 +260,7 @@ def _explain_failures(path: Path | str | None) -> Iterator[None]:
         yield
     except Exception as error:
         raise InputError(
-            f"{path}: cannot be unpacked ({shown(error) or type(error).__name__}); correct the"
+            f"{path}: cannot be unpacked ({shorten(error) or type(error).__name__}); correct the"
             " registry of data sets, whose checksum it has"
         ) from error
 
@@ -271,7 +271,7 @@ def _find_member(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
     if (info := files.get(member.path)) is None:
         raise InputError(
             f"{opened.filename}: has no member {member.path} but"
-            f" {', '.join(map(shown, [*files][:10]))}; correct the path in the registry"
+            f" {', '.join(map(shorten, [*files][:10]))}; correct the path in the registry"
             " of data sets"
         )
     if member.bytes not in {None, info.file_size}:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from replication.base.errors import InputError
-from replication.base.strict import shown
+from replication.base.strict import shorten
 from replication.plan.orders import Orders
 from replication.run.stages import make_output
 from replication.run.work import Work, given_files
@@ -63,7 +63,7 @@ def _matrix_failure(error: Exception) -> str | None:
     if any(words in said for words in NOT_FINITE_WORDS):
         return "a matrix is not finite any more"
     if DECOMPOSITION_ERROR in type(error).__name__:
-        return f"a decomposition of a matrix fails ({shown(error)})"
+        return f"a decomposition of a matrix fails ({shorten(error)})"
     return None
 
 

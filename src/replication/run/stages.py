@@ -9,7 +9,7 @@ import click
 
 from replication.base.errors import InputError, UnmeasurableError
 from replication.base.provenance import digest
-from replication.base.strict import shown
+from replication.base.strict import shorten
 from replication.plan.orders import Order
 from replication.plan.stale_files import mark
 from replication.run.work import (
@@ -115,7 +115,7 @@ def _train(work: Work, data: list[Any], checkpoint: _Resumable) -> Any:
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         if not checkpoint.is_tried:
             raise
-        click.echo(f"starting anew: what was kept does not suffice ({shown(error)})", err=True)
+        click.echo(f"starting anew: what was kept does not suffice ({shorten(error)})", err=True)
     checkpoint.is_refused = True
     return work.function(work.settings, work.seeds, data, checkpoint)
 

@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 
 from replication.base.errors import InputError
-from replication.base.strict import shown
+from replication.base.strict import shorten
 
 
 def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
@@ -22,7 +22,7 @@ def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
         is_file, exists = path.is_file(), path.exists()
     except OSError as error:
         raise InputError(
-            f"{shown(path)}: cannot be read ({error.strerror}); name another file"
+            f"{shorten(path)}: cannot be read ({error.strerror}); name another file"
         ) from error
     if not is_file:
         kind = "is no file" if exists else "is not there"

@@ -12,7 +12,7 @@ from replication.base.commit import git
 from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.storage import write_text
-from replication.base.strict import shown, unknown_key
+from replication.base.strict import shorten, unknown_key
 from replication.verify.differences import DECIDED
 from replication.verify.receipt import REMEDY, Receipt, Runs, read_receipt
 from replication.verify.reference import (
@@ -120,7 +120,7 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     for path in paths:
         if path.is_symlink() or not NAME.fullmatch(path.name):
             raise InputError(
-                f"{folder}: the name of {shown(path.name)} is no <date>-<processor>.json; name it"
+                f"{folder}: the name of {shorten(path.name)} is no <date>-<processor>.json; name it"
                 " like 2026-01-31-epyc.json"
             )
         receipt = read_receipt(path)

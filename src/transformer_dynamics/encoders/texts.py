@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from replication.base.errors import InputError
 from replication.base.random_streams import generator
-from replication.base.strict import describe, shown
+from replication.base.strict import describe, shorten
 from transformer_dynamics.encoders.settings import MEND, TEXT_FILES, TextName
 
 HELD_OUT = {"cr": 1000, "subj": 2000}
@@ -167,7 +167,7 @@ def _texts(
     for place, (label, *_) in rows:
         if label not in numbers:
             raise InputError(
-                f"{place}: the label {shown(repr(label))} is none of {shown(', '.join(classes))};"
+                f"{place}: the label {shorten(repr(label))} is none of {shorten(', '.join(classes))};"
                 f" {MEND}"
             )
     return Texts(
