@@ -110,7 +110,7 @@ class Strict(BaseModel):
         try:
             read = cls.model_validate(data)
         except ValidationError as error:
-            raise InputError(describe(error, where)) from None
+            raise InputError(describe_error(error, where)) from None
         wrong = [
             f"{_place(where, path)}: {said}" for path, said in _misread_values(data, dict(read))
         ]
@@ -124,7 +124,7 @@ class Strict(BaseModel):
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            raise InputError(describe(error, where)) from None
+            raise InputError(describe_error(error, where)) from None
 
 
 def shorten(value: object) -> str:
@@ -142,7 +142,7 @@ def unknown_key(key: str, known: list[str]) -> str:
     return f"unknown key '{shorten(key)}'; {hint}"
 
 
-def describe(error: ValidationError, where: str) -> str:
+def describe_error(error: ValidationError, where: str) -> str:
     """Return one line per wrong value of a pydantic error: place, path of keys, mistake."""
     lines = []
     for detail in error.errors(include_url=False):
