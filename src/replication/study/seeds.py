@@ -46,7 +46,7 @@ Seeds = Annotated[
 """A list of seeds, or `{first: 1, count: 10}`."""
 
 
-def listed(seeds: Seeds) -> list[int]:
+def seed_list(seeds: Seeds) -> list[int]:
     """Return the seeds, ascending."""
     if isinstance(seeds, SeedRange):
         return list(range(seeds.first, seeds.first + seeds.count))

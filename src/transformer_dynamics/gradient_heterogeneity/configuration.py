@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from replication.base.strict import REMOVABLE, Name, refuse_repeated, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Figure, FiguresOf, StudySettings
-from replication.study.seeds import Seeds, listed
+from replication.study.seeds import Seeds, seed_list
 from transformer_dynamics.encoders.settings import (
     PAIRED,
     EncoderChoice,
@@ -136,7 +136,7 @@ class Settings(StudySettings):
 
     def seeds_of(self, own: Seeds | None) -> list[int]:
         """An experiment's own seeds, or those of all."""
-        return listed(self.seeds if own is None else own)
+        return seed_list(self.seeds if own is None else own)
 
     def choice(self, name: TextName) -> TextChoice:
         """A set with its files."""

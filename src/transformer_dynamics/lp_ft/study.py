@@ -9,7 +9,7 @@ from pydantic import model_validator
 from replication.base.strict import REMOVABLE, Name, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
-from replication.study.seeds import Seeds, listed
+from replication.study.seeds import Seeds, seed_list
 from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
@@ -149,7 +149,7 @@ def operations(job: RunJob) -> float:
 
 
 def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
-    seeds = listed(settings.seeds if grid.seeds is None else grid.seeds)
+    seeds = seed_list(settings.seeds if grid.seeds is None else grid.seeds)
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
     measured = MeasureJob(runs=jobs, sets=sets)
     metrics: dict[str, MeasureJob] = dict.fromkeys(METRICS, measured)
@@ -180,7 +180,7 @@ def _trained(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experim
 
 def _at_start(settings: Settings, shared: Shared) -> dict[str, Experiment]:
     """Kernels, and heads by direction and norm, set by set."""
-    seeds = listed(settings.seeds)
+    seeds = seed_list(settings.seeds)
 
     def start(name: TextName) -> dict[str, Any]:
         return {
@@ -245,7 +245,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     def one(grid: Grid) -> dict[str, Any]:
         # The set of `tsne` must stay.
         texts = grid.tsne.texts if grid.tsne else random.choice([*grid.texts])
-        own = {} if grid.seeds is None else {"seeds": [random.choice(listed(grid.seeds))]}
+        own = {} if grid.seeds is None else {"seeds": [random.choice(seed_list(grid.seeds))]}
         return own | {
             "texts": dict.fromkeys(grid.texts) | {texts: {}},
             "rates": {method: [random.choice(rates)] for method, rates in grid.rates.items()},
@@ -255,7 +255,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         }
 
     return {
-        "seeds": [random.choice(listed(settings.seeds))],
+        "seeds": [random.choice(seed_list(settings.seeds))],
         "experiments": {name: one(grid) for name, grid in settings.experiments.items()},
     }
 

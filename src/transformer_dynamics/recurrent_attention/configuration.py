@@ -11,7 +11,7 @@ from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Count, Name, Strict, refuse_repeated, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Figure, FiguresOf, StudySettings
-from replication.study.seeds import Seed, SeedRange, listed
+from replication.study.seeds import Seed, SeedRange, seed_list
 from transformer_dynamics.recurrent_attention.boards.settings import BoardJob
 from transformer_dynamics.recurrent_attention.measure_settings import (
     Factors,
@@ -163,12 +163,12 @@ class Settings(StudySettings):
 
     def _judged_twice(self) -> Iterator[str]:
         """What would choose by seeds that are judged as well."""
-        judged = {*listed(self.seeds)}
-        judged.update(*(listed(self.seeds_of(each)) for each in self.experiments.values()))
+        judged = {*seed_list(self.seeds)}
+        judged.update(*(seed_list(self.seeds_of(each)) for each in self.experiments.values()))
         if self.tuning.seed in judged:
             yield "tuning > seed: must not be one of the seeds that are judged"
         for name, tried in self.tuning.candidates.items():
-            if tried.seeds and judged & {*listed(tried.seeds)}:
+            if tried.seeds and judged & {*seed_list(tried.seeds)}:
                 yield (
                     f"tuning > candidates > {name} > seeds: must not be among those that are judged"
                 )
@@ -260,7 +260,7 @@ class Settings(StudySettings):
     def _not_shown(self) -> Iterator[str]:
         """What figures show of single runs, boards and numbers of loops, and nothing measures."""
         measured = {
-            "seed": listed(self.seeds),
+            "seed": seed_list(self.seeds),
             "loops": self.measures.accuracy.loops,
         }
         for name, figure in self.figures.items():

@@ -6,7 +6,7 @@ from typing import Any
 
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Job
-from replication.study.seeds import SeedRange, batches, listed
+from replication.study.seeds import SeedRange, batches, seed_list
 from transformer_dynamics.recurrent_attention.configuration import (
     TOKEN_NORMS,
     TUNING,
@@ -51,7 +51,7 @@ def _condition(
 ) -> Experiment:
     # All seeds at once: with fewer there is less to gain from the axis of seeds.
     seeds = settings.seeds_of(settings.experiments[name])
-    parts = batches(listed(seeds), computation.seeds_per_job or settings.seeds.count)
+    parts = batches(seed_list(seeds), computation.seeds_per_job or settings.seeds.count)
     metrics = {
         metric: Job(
             f"measures.{metric}", MeasureJob(train=job, how=how), reads=(BOARDS,), minutes=240
@@ -88,7 +88,7 @@ def _tuning(settings: Settings, conditions: dict[str, TrainJob]) -> Experiment:
     candidates = []
     for condition, tried in settings.tuning.candidates.items():
         base = conditions[condition]
-        own = tuple(listed(tried.seeds)) if tried.seeds else (settings.tuning.seed,)
+        own = tuple(seed_list(tried.seeds)) if tried.seeds else (settings.tuning.seed,)
         for rate in tried.learning_rates or ():
             job = base.model_copy(update={"learning_rate": rate})
             names[job, own] = f"{condition}-{_shortest(rate)}"
@@ -137,7 +137,7 @@ def _shortest(number: float) -> str:
 
 
 def _token_norms(found: TokenNorms, computation: Computation) -> Experiment:
-    parts = batches(listed(found.seeds), computation.seeds_per_job)
+    parts = batches(seed_list(found.seeds), computation.seeds_per_job)
     return Experiment(
         runs={part: Job("token_norms", found.drawn, seeds) for part, seeds in parts.items()},
         metrics={
@@ -153,14 +153,14 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     """One of the seeds of all conditions, one draw of Figure 1, what is tried for one condition."""
 
     def one_of(seeds: SeedRange) -> dict[str, int]:
-        return {"first": random.choice(listed(seeds)), "count": 1}
+        return {"first": random.choice(seed_list(seeds)), "count": 1}
 
     candidates = [*settings.tuning.candidates]
     tried = dict.fromkeys(candidates) | {random.choice(candidates): {}}
     seeds = one_of(settings.seeds)
     # Conditions that are compared have the same seeds, and the same one of them.
     own = {each.seeds for each in settings.experiments.values() if each.seeds}
-    of_range = {each: one_of(each) for each in sorted(own, key=listed)}
+    of_range = {each: one_of(each) for each in sorted(own, key=seed_list)}
     shown = [name for name, figure in settings.figures.items() if hasattr(figure, "seed")]
     return {
         "seeds": seeds,

@@ -10,7 +10,7 @@ from replication.base.errors import InputError
 from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.study.contract import Figure, FiguresOf, StudySettings
-from replication.study.seeds import SeedRange, Seeds, listed
+from replication.study.seeds import SeedRange, Seeds, seed_list
 from replication.study.variants import BASELINE, check_titles
 from transformer_dynamics.scan_and_snap.figures.base import OfRuns, OfSweep
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
@@ -177,7 +177,7 @@ class Settings(StudySettings):
         where = f"figures > {name}: experiment '{figure.experiment}'"
         source = f"experiments > {figure.experiment.partition('-')[0]}"
         if isinstance(figure, Fig2 | Fig4 | Fig5):
-            if figure.seed not in listed(experiment.seeds):
+            if figure.seed not in seed_list(experiment.seeds):
                 raise ValueError(f"{where} has no seed {figure.seed}; set the figure's seed")
             shown = [figure.sequence_class] if isinstance(figure, Fig5) else figure.sequence_classes
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:

@@ -6,7 +6,7 @@ from typing import Any
 
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Job
-from replication.study.seeds import SeedRange, batches, listed
+from replication.study.seeds import SeedRange, batches, seed_list
 from replication.study.variants import AS_PUBLISHED, BASELINE, Variant
 from transformer_dynamics.scan_and_snap.configuration import Settings, check_size
 from transformer_dynamics.scan_and_snap.measure_settings import METRICS
@@ -92,7 +92,7 @@ def _experiment(settings: Settings, computation: Computation, name: str) -> Expe
     found, device = settings.experiment(name), computation.device
     train = settings.train_job(name, device)
     sample = train.sample_job
-    parts = batches(listed(found.seeds), computation.seeds_per_job)
+    parts = batches(seed_list(found.seeds), computation.seeds_per_job)
     where = f"configuration: scan_and_snap > experiments > {name.replace('-', ', as variant ')}"
     check_size(where, train, sum(map(len, parts.values())), max(map(len, parts.values())))
     has_recall = {*found.mixtures} <= {*found.recall_thresholds}
