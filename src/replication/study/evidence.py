@@ -24,7 +24,7 @@ def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFr
     return measure
 
 
-def by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
+def evidence_by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Return evidence with a number per seed: columns cell, seed, value.
 
     Args:

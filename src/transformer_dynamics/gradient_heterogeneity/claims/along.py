@@ -10,7 +10,7 @@ import pandas as pd
 
 from replication.base.errors import OutOfRegimeError, UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 
@@ -45,7 +45,7 @@ def _leads(rows: pd.DataFrame, optimisers: tuple[str, ...]) -> pd.DataFrame:
         for name in optimisers:
             cell = f"{case}, {name}" if optimisers[1:] else str(case)
             cells[cell] = _mean(own, "sgd_momentum") - _mean(own, name)
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def signum_beside_adam(curves: Of, ends: Of) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def _beside_adam(rows: pd.DataFrame, optimiser: str) -> pd.DataFrame:
         half = (_mean(own, "sgd_momentum") - adam) / 2
         beside = _mean(own, optimiser) - adam
         cells |= {f"{case}, not above": half - beside, f"{case}, not below": half + beside}
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def steps_on_trec6(curves: Of, ends: Of) -> pd.DataFrame:
@@ -74,7 +74,7 @@ def steps_on_trec6(curves: Of, ends: Of) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if nothing is trained on TREC-6.
     """
-    return by_seed(
+    return evidence_by_seed(
         {
             str(case): _steps(own, "sgd_momentum") - _steps(own, "adam")
             for case, own in _on("trec6", _losses(curves, ends)).groupby("case", sort=False)
@@ -104,7 +104,7 @@ def _nearness(table: pd.DataFrame, other: str) -> pd.DataFrame:
     for (case, chosen), own in table.groupby(["case", "set"], sort=False):
         adam, beside = (_mean(own, name, "gradient_sign") for name in ("adam", other))
         cells[f"{case}, {str(chosen).replace('_', ' ')}"] = adam - beside
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def _losses(curves: Of, ends: Of) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import Cases, by_seed, evidence
+from replication.study.evidence import Cases, evidence, evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureHeads, MeasureJob
 from transformer_dynamics.gradient_heterogeneity.run_settings import SharedTraining
@@ -28,7 +28,7 @@ Pair = tuple[pd.DataFrame, pd.DataFrame]
 
 def less_drift(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
     """|drift of mean b| a step in units of the rate, SignSGD minus the usual Signum."""
-    return by_seed(
+    return evidence_by_seed(
         {
             name: _last(sign, "drift").abs() - _last(signum, "drift").abs()
             for name, (sign, signum) in _pairs(measured.table, training)
@@ -38,17 +38,17 @@ def less_drift(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
 
 def smaller_common(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
     """Norm of V's common mode over ||V|| at the start, SignSGD minus Signum."""
-    return by_seed(dict(_norms(measured.table, training, "common")))
+    return evidence_by_seed(dict(_norms(measured.table, training, "common")))
 
 
 def smaller_total(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
     """||V|| over that at the start, SignSGD minus Signum."""
-    return by_seed(dict(_norms(measured.table, training, "total")))
+    return evidence_by_seed(dict(_norms(measured.table, training, "total")))
 
 
 def larger_centred(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:
     """Norm of V without its common mode over ||V|| at the start, SignSGD minus Signum."""
-    return by_seed(dict(_norms(measured.table, training, "centred")))
+    return evidence_by_seed(dict(_norms(measured.table, training, "centred")))
 
 
 def _norms(
@@ -95,7 +95,7 @@ def below_absence_bound(measured: HeadsOf) -> pd.DataFrame:
         if classes > TWO and batch < balanced_batch(classes):
             excess = own.assign(excess=own["drift"] - own["bound"])
             cells[f"C={classes}, m={batch}"] = _last(excess, "excess")
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 @evidence
@@ -117,7 +117,7 @@ def kept_common(measured: HeadsOf) -> Cases:
 
 def less_drift_of_whole(whole: WholeOf) -> pd.DataFrame:
     """As `less_drift`, of whole networks by rate."""
-    return by_seed(
+    return evidence_by_seed(
         {
             name: _last(sign, "drift").abs() - _last(signum, "drift").abs()
             for name, (sign, signum) in _whole(whole.table)
@@ -131,7 +131,7 @@ def smaller_total_of_whole(whole: WholeOf) -> pd.DataFrame:
     for name, (sign, signum) in _whole(whole.table):
         start = of_seeds(sign[sign["step"] == 0], "total", name)
         cells[name] = (_last(sign, "total") - _last(signum, "total")) / start
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def _whole(table: pd.DataFrame) -> Iterator[tuple[str, Pair]]:

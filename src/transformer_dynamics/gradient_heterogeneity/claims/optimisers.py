@@ -9,7 +9,7 @@ import pandas as pd
 
 from replication.base.errors import OutOfRegimeError, UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import of_seeds
 from transformer_dynamics.gradient_heterogeneity.measure_settings import MeasureJob
 from transformer_dynamics.gradient_heterogeneity.optimizer_settings import USUAL_EPSILON
@@ -45,7 +45,7 @@ def _gaps_on(task: str, table: pd.DataFrame) -> pd.DataFrame:
 def _gaps(table: pd.DataFrame) -> pd.DataFrame:
     """Of every case."""
     ends = _ends(table)
-    return by_seed(
+    return evidence_by_seed(
         {
             str(case): _end(own, "sgd_momentum") - _end(own, "adam")
             for case, own in ends.groupby("case", sort=False)
@@ -63,7 +63,7 @@ def gap_beyond_cnn(on_texts: Of, on_images: Of) -> pd.DataFrame:
     if len({*cnn["case"]}) != 1:
         raise UnmeasurableError("needs one case of the CNN to compare with")
     alike = _end(cnn, "sgd_momentum") - _end(cnn, "adam")
-    return by_seed(
+    return evidence_by_seed(
         {
             str(case): _end(own, "sgd_momentum") - _end(own, "adam") - alike
             for case, own in _ends(on_texts.table).groupby("case", sort=False)
@@ -78,7 +78,7 @@ def sign_likeness(directions: Of) -> pd.DataFrame:
     for (case, chosen), own in directions.table.groupby(["case", "set"], sort=False):
         adam, sgd = (_likeness(own, optimiser) for optimiser in ("adam", "sgd_momentum"))
         cells[f"{case}, {str(chosen).replace('_', ' ')}"] = adam - sgd
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def likeness_lost(usual: Of, changed: Of) -> pd.DataFrame:
@@ -88,7 +88,7 @@ def likeness_lost(usual: Of, changed: Of) -> pd.DataFrame:
     for chosen, own in changed.table[changed.table["epsilon"] == largest].groupby("set"):
         beside = usual.table[_alike(usual.table, own) & (usual.table["set"] == chosen)]
         cells[str(chosen).replace("_", " ")] = _likeness(beside, "adam") - _likeness(own, "adam")
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def loss_of_likeness(usual: Of, changed: Of) -> pd.DataFrame:
     ends, known = _ends(changed.table), _ends(usual.table)
     own = ends[ends["epsilon"] == ends["epsilon"].max()]
     beside = known[_alike(known, own)]
-    return by_seed({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
+    return evidence_by_seed({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
 
 
 def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
@@ -123,7 +123,7 @@ def schedules(linear: Of, others: Of) -> pd.DataFrame:
         beside = known[known["case"] == case]
         gap, usual = (_end(rows, "sgd_momentum") - _end(rows, "signum") for rows in (own, beside))
         cells[f"{case}, {schedule}"] = gap - usual
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def sensitivity(reparametrised: Of) -> pd.DataFrame:
@@ -131,7 +131,7 @@ def sensitivity(reparametrised: Of) -> pd.DataFrame:
     slopes = _slopes(reparametrised)
     if {*slopes} != {"sgd", "signsgd"}:
         raise UnmeasurableError("both SGD and SignSGD are needed")
-    return by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
+    return evidence_by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
 
 
 def slowing(reparametrised: Of) -> pd.DataFrame:
@@ -139,7 +139,7 @@ def slowing(reparametrised: Of) -> pd.DataFrame:
     slopes = _slopes(reparametrised)
     if "sgd" not in slopes:
         raise UnmeasurableError("SGD is needed")
-    return by_seed({"SGD": slopes["sgd"]})
+    return evidence_by_seed({"SGD": slopes["sgd"]})
 
 
 def _slopes(reparametrised: Of) -> dict[str, "pd.Series[float]"]:
@@ -161,7 +161,7 @@ def gain_of_block_rates(reparametrised: Of) -> pd.DataFrame:
     ends = _ends(reparametrised.table)
     ends = ends[ends["exponent"] == 0]
     one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
-    return by_seed({"one rate minus a rate by block": one - many})
+    return evidence_by_seed({"one rate minus a rate by block": one - many})
 
 
 def _ends(rows: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contrasts import change_along
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
     IN,
     OUT,
@@ -41,7 +41,7 @@ def gain_of_late_loops(*by_size: Accuracies) -> pd.DataFrame:
 
 
 def _gain(by_size: Sequence[Accuracies], times: int) -> pd.DataFrame:
-    return by_seed(
+    return evidence_by_seed(
         {
             f"N={each.job.train.model.block}": final(each)
             - accuracy(each, times * trained_loops(each))
@@ -66,7 +66,7 @@ def fall_with_size(*by_size: Accuracies, regimes: Regimes) -> pd.DataFrame:
     }
     if not all(falls.values()):
         raise UnmeasurableError("both large and small N are needed")
-    return by_seed({"large N minus small N": mean_of(falls[True]) - mean_of(falls[False])})
+    return evidence_by_seed({"large N minus small N": mean_of(falls[True]) - mean_of(falls[False])})
 
 
 def fall_beside_itrsa(*by_size: Accuracies, regimes: Regimes) -> pd.DataFrame:
@@ -81,12 +81,16 @@ def fall_beside_itrsa(*by_size: Accuracies, regimes: Regimes) -> pd.DataFrame:
         falls[each.job.train.model.kind][each.job.train.model.block] = _fall(each)
     if falls["akorn"].keys() != falls["itrsa"].keys():
         raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
-    return by_seed({f"N={n}": fall - falls["itrsa"][n] for n, fall in falls["akorn"].items()})
+    return evidence_by_seed(
+        {f"N={n}": fall - falls["itrsa"][n] for n, fall in falls["akorn"].items()}
+    )
 
 
 def lead_of_the_first(first: Accuracies, *others: Accuracies) -> pd.DataFrame:
     """Final accuracy out of distribution of the first condition minus that of every other one."""
-    return by_seed({f"over {named(each.job.train)}": final(first) - final(each) for each in others})
+    return evidence_by_seed(
+        {f"over {named(each.job.train)}": final(first) - final(each) for each in others}
+    )
 
 
 def lead_at_equal_sizes(*by_size: Accuracies) -> pd.DataFrame:
@@ -103,7 +107,9 @@ def lead_at_equal_sizes(*by_size: Accuracies) -> pd.DataFrame:
         found[each.job.train.model.kind][each.job.train.model.block] = final(each)
     if found["akorn"].keys() != found["itrsa"].keys():
         raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
-    return by_seed({f"N={n}": lead - found["itrsa"][n] for n, lead in found["akorn"].items()})
+    return evidence_by_seed(
+        {f"N={n}": lead - found["itrsa"][n] for n, lead in found["akorn"].items()}
+    )
 
 
 def lead_of_normalised(normalised: Accuracies, unnormalised: Accuracies) -> pd.DataFrame:
@@ -116,7 +122,7 @@ def lead_of_normalised(normalised: Accuracies, unnormalised: Accuracies) -> pd.D
         loops = times * trained_loops(normalised)
         cell = f"{split}, {times} x T of training"
         found[cell] = accuracy(normalised, loops, split) - accuracy(unnormalised, loops, split)
-    return by_seed(found)
+    return evidence_by_seed(found)
 
 
 def orthogonality_beyond_penalty(
@@ -130,13 +136,13 @@ def orthogonality_beyond_penalty(
         held: with both.
     """
     costs = final(free) - final(orthogonal), final(orthogonal) - final(held)
-    return by_seed({"orthogonal matrices minus R_E": costs[0] - costs[1]})
+    return evidence_by_seed({"orthogonal matrices minus R_E": costs[0] - costs[1]})
 
 
 def most_solved(condition: Accuracies) -> pd.DataFrame:
     """Highest accuracy in distribution after the loops of training or more."""
     best: pd.Series = from_training_on(condition, IN).max(axis=1)
-    return by_seed({named(condition.job.train): best})
+    return evidence_by_seed({named(condition.job.train): best})
 
 
 def gain_of_penalty(
@@ -144,7 +150,9 @@ def gain_of_penalty(
 ) -> pd.DataFrame:
     """Final accuracy out of distribution with a regulariser minus that without, of two models."""
     pairs = ((first, first_held), (second, second_held))
-    return by_seed({named(free.job.train): final(held) - final(free) for free, held in pairs})
+    return evidence_by_seed(
+        {named(free.job.train): final(held) - final(free) for free, held in pairs}
+    )
 
 
 def larger_gain_of_penalty(
@@ -153,7 +161,7 @@ def larger_gain_of_penalty(
     """Gain of `gain_of_penalty` of the second model minus that of the first."""
     gain = (final(second_held) - final(second)) - (final(first_held) - final(first))
     models = [named(each.job.train) for each in (second, first)]
-    return by_seed({" minus ".join(models): gain})
+    return evidence_by_seed({" minus ".join(models): gain})
 
 
 def lead_over_few_heads(*by_heads: Accuracies) -> pd.DataFrame:
@@ -166,7 +174,7 @@ def lead_over_few_heads(*by_heads: Accuracies) -> pd.DataFrame:
     if not {*FEW} < {*found}:
         raise UnmeasurableError("one head, two heads and more are needed")
     more = mean_of([values for heads, values in found.items() if heads not in FEW])
-    return by_seed({f"over H={heads}": more - found[heads] for heads in FEW})
+    return evidence_by_seed({f"over H={heads}": more - found[heads] for heads in FEW})
 
 
 def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
@@ -187,7 +195,7 @@ def lead_of_some_heads(*by_heads: Accuracies) -> pd.DataFrame:
     between = wide.drop(columns=list(ends))
     best = {seed: between.drop(index=seed).mean().idxmax() for seed in wide.index}
     highest = pd.Series({seed: between.loc[seed, heads] for seed, heads in best.items()})
-    return by_seed({f"over H={end}": highest - wide[end] for end in ends})
+    return evidence_by_seed({f"over H={end}": highest - wide[end] for end in ends})
 
 
 def change_with_strength(*by_strength: Accuracies) -> pd.DataFrame:

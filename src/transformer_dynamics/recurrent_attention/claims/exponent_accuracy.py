@@ -6,7 +6,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contrasts import change_along
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.recurrent_attention.claims.contrasts import (
     Accuracies,
     ExponentsOf,
@@ -52,13 +52,17 @@ def _correlation(measured: Iterable[Accuracies | ExponentsOf], name: str) -> pd.
             exponents[heads] = _of_seeds(each)[name]
     if accuracies.keys() != exponents.keys() or len(accuracies) < 3:
         raise UnmeasurableError("accuracy and exponents of the same three or more H are needed")
-    return by_seed({CALLED[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))})
+    return evidence_by_seed(
+        {CALLED[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))}
+    )
 
 
 def distance_from_zero(normalised: ExponentsOf, unnormalised: ExponentsOf) -> pd.DataFrame:
     """|exponent| without normalisation minus that with it, by seed: of means over boards."""
     sizes = [_of_seeds(each).abs() for each in (unnormalised, normalised)]
-    return by_seed({CALLED[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)})
+    return evidence_by_seed(
+        {CALLED[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)}
+    )
 
 
 def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
@@ -74,7 +78,7 @@ def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
         nearer = _of_seeds(untrained).abs() - _of_seeds(trained).abs()
         called = named(trained.job.train)
         found |= {f"{called}, {CALLED[name]}": nearer[name] for name in (LARGEST, LEADING)}
-    return by_seed(found)
+    return evidence_by_seed(found)
 
 
 def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
@@ -130,7 +134,7 @@ def _change(by_strength: Iterable[ExponentsOf], name: str) -> pd.DataFrame:
 def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
     """Mean leading exponent of the first condition minus that of every other one."""
     own = _of_seeds(first)[LEADING]
-    return by_seed(
+    return evidence_by_seed(
         {f"over {named(each.job.train)}": own - _of_seeds(each)[LEADING] for each in others}
     )
 

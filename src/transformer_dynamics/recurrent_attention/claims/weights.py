@@ -5,7 +5,7 @@ from math import log
 import pandas as pd
 
 from replication.study import contract as study
-from replication.study.evidence import Cases, by_seed, evidence
+from replication.study.evidence import Cases, evidence, evidence_by_seed
 from transformer_dynamics.recurrent_attention.claims.contrasts import named
 from transformer_dynamics.recurrent_attention.measure_settings import WeightsJob
 
@@ -19,14 +19,14 @@ def largest_gamma(*by_size: Measured) -> pd.DataFrame:
     Args:
         by_size: a condition per N.
     """
-    return by_seed(
+    return evidence_by_seed(
         {f"N={each.job.train.model.block}": _column(each, "gamma_max") for each in by_size}
     )
 
 
 def asymmetry_left_to_heads(*measured: Measured) -> pd.DataFrame:
     """Relative asymmetry of the heads' W^V_h W^O_h minus that of their sum W^V W^O."""
-    return by_seed(
+    return evidence_by_seed(
         {
             named(each.job.train): _column(each, "asymmetry_of_heads") - _column(each, "asymmetry")
             for each in measured
@@ -41,7 +41,9 @@ def remaining_loss(trained: Measured) -> pd.DataFrame:
         trained: the metric `fingerprint` of a condition.
     """
     model = named(trained.job.train)
-    return by_seed({model: _column(trained, "loss") / log(trained.job.train.boards.digits)})
+    return evidence_by_seed(
+        {model: _column(trained, "loss") / log(trained.job.train.boards.digits)}
+    )
 
 
 @evidence
