@@ -11,7 +11,7 @@ class Markdown(str):
     """Text whose signs are Markdown, including links and HTML."""
 
 
-def inert(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return a text in one line, in which Markdown finds neither HTML nor links.
 
     Words of papers, users and machines are shown as they stand. Only signs that would begin HTML or
@@ -28,7 +28,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _cell(text: str) -> str:
     """Return the text of a cell, with bars escaped, as these end a cell."""
-    return (_one_line(text) if isinstance(text, Markdown) else inert(text)).replace("|", r"\|")
+    return (_one_line(text) if isinstance(text, Markdown) else escape_markdown(text)).replace(
+        "|", r"\|"
+    )
 
 
 def _one_line(text: str) -> str:

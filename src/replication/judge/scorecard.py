@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.markdown import inert, table
+from replication.base.markdown import escape_markdown, table
 from replication.base.provenance import Provenance, digest, provenance
 from replication.base.storage import CONTENT, PROVENANCE, refuse_changed, unreadable, write_text
 from replication.base.tables import write_table
@@ -94,7 +94,7 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
     columns = ["claim", "where", "statement", "verdict", "summary", "scale", "note"]
     own = table(header, card[is_own][columns].to_numpy())
     lines = [
-        f"# Verdicts on {inert(registry.title)}",
+        f"# Verdicts on {escape_markdown(registry.title)}",
         "",
         *abstract_lines(registry, found),
         *table(("verdict", "claims", "meaning"), totals),
