@@ -40,7 +40,7 @@ ARITHMETIC = (
 """Variables by which libraries choose instructions, precision or the order of sums."""
 
 
-def python(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
+def python_command(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the words that start Python for a job.
 
     Args:

@@ -19,7 +19,7 @@ from replication.base.process import (
     SHELL,
     arithmetic,
     of_shell,
-    python,
+    python_command,
 )
 from replication.figures.style import set_style
 from replication.plan.configuration import configure
@@ -118,7 +118,7 @@ def make(project: Template, orders, environment: dict[str, str]) -> dict[str, by
         shutil.rmtree(project.folder / folder, ignore_errors=True)
     (project.folder / "told.json").write_text(told)
     done = subprocess.run(
-        [*python(sys.executable, environment), "-m", "replication.run.program", *words],
+        [*python_command(sys.executable, environment), "-m", "replication.run.program", *words],
         cwd=project.folder, env=environment, capture_output=True, check=False,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
@@ -170,12 +170,12 @@ def test_the_shell_of_a_job_is_nobodys():
 
 
 def test_words_that_start_python():
-    assert python("/bin/python", {}) == ["/bin/python", *FLAGS]
+    assert python_command("/bin/python", {}) == ["/bin/python", *FLAGS]
     hostile = dict.fromkeys(KEPT_OUT, "1") | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "8"}
     unset = [word for name in KEPT_OUT for word in ("-u", name)]
-    assert python("python", hostile) == ["env", *unset, "python", *FLAGS]
+    assert python_command("python", hostile) == ["env", *unset, "python", *FLAGS]
     of_folder = {"PYTHONPATH": os.pathsep.join(["src", ""])}
-    assert python("python", of_folder) == ["env", "PYTHONPATH=src", "python", *FLAGS]
+    assert python_command("python", of_folder) == ["env", "PYTHONPATH=src", "python", *FLAGS]
 
 
 @pytest.mark.parametrize("name", ARITHMETIC)
