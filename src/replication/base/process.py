@@ -55,7 +55,7 @@ def python_command(executable: str, environment: Mapping[str, str] = os.environ)
     return [*(["env", *changed] if changed else []), executable, *FLAGS]
 
 
-def of_shell(environment: Mapping[str, str] = os.environ) -> list[str]:
+def shell_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the names of the variables that change how bash starts and reads commands."""
     return [name for name in environment if name in SHELL or name.startswith("BASH_FUNC_")]
 

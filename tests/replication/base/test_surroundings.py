@@ -18,8 +18,8 @@ from replication.base.process import (
     KEPT_OUT,
     SHELL,
     arithmetic,
-    of_shell,
     python_command,
+    shell_variables,
 )
 from replication.figures.style import set_style
 from replication.plan.configuration import configure
@@ -166,7 +166,7 @@ def test_the_workflow_starts_its_jobs_so(finished_project):
 
 def test_the_shell_of_a_job_is_nobodys():
     names = [*SHELL, "BASH_FUNC_env%%"]
-    assert of_shell(dict.fromkeys(("BASH", "PATH", *names), "1")) == names
+    assert shell_variables(dict.fromkeys(("BASH", "PATH", *names), "1")) == names
 
 
 def test_words_that_start_python():
