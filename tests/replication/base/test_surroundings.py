@@ -17,7 +17,7 @@ from replication.base.process import (
     FLAGS,
     KEPT_OUT,
     SHELL,
-    arithmetic,
+    arithmetic_variables,
     python_command,
     shell_variables,
 )
@@ -184,7 +184,7 @@ def test_arithmetic_counts_as_another_processor(name, monkeypatch):
         monkeypatch.delenv(each, raising=False)
     assert processor() == own_processor()
     monkeypatch.setenv(name, "7")
-    assert arithmetic() == {name: "7"}
+    assert arithmetic_variables() == {name: "7"}
     assert processor() == f"{own_processor()} {name}=7"
 
 
