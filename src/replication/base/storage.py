@@ -105,7 +105,7 @@ def _read_accepted(path: Path, accept: Callable[[Provenance], None]) -> dict[str
         raise
     except Exception as error:
         # A damaged byte can make NumPy's reading of a header fail in any way.
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
 def _digest(arrays: Arrays) -> str:
@@ -154,7 +154,7 @@ def update_text(path: Path, text: str) -> None:
         write_text(path, text)
 
 
-def unreadable(path: Path, error: Exception) -> InputError:
+def unreadable_error(path: Path, error: Exception) -> InputError:
     """Return the error of a file that is missing or cannot be understood."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: there is no such file; run the workflow to make it")

@@ -14,7 +14,7 @@ from replication.base.provenance import Provenance, Recipe, check
 from replication.base.storage import (
     PROVENANCE,
     refuse_changed,
-    unreadable,
+    unreadable_error,
     with_content,
     without_content,
     write_atomically,
@@ -53,7 +53,7 @@ def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFr
         raise
     except Exception as error:
         # A damaged byte of the footer can make the reading fail in any way.
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     return table
 
 
@@ -81,7 +81,7 @@ def read_csv(path: Path, columns: Iterable[str]) -> pd.DataFrame:
     try:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     missing = [name for name in columns if name not in table.columns]
     if missing:
         raise InputError(

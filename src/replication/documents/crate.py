@@ -21,7 +21,7 @@ from snakemake.persistence import MetadataRecord
 
 from replication.base.commit import commit
 from replication.base.errors import InputError
-from replication.base.storage import unreadable, write_text
+from replication.base.storage import unreadable_error, write_text
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
 from replication.verify.machine import machine
@@ -90,7 +90,7 @@ def read_jobs(records: Path) -> list[Job]:
                 continue
             record = MetadataRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise unreadable(path, error) from error
+            raise unreadable_error(path, error) from error
         if record.shellcmd and not record.incomplete:
             key = (record.shellcmd, record.starttime or 0)
             found.setdefault(key, (record, []))[1].append(output)

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as Xml
 
 from PIL import Image
 
-from replication.base.storage import unreadable
+from replication.base.storage import unreadable_error
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.judge.judgement import Outcome
@@ -191,7 +191,7 @@ def read_picture(path: Path) -> Picture:
             return Picture(_data_uri("image/png", content), *_png_size(content))
         return Picture(_data_uri("image/svg+xml", content), *_svg_size(content))
     except (OSError, ValueError, SyntaxError, KeyError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
 def read_numbers(path: Path, checksum: Path, page: Path) -> Table:

@@ -94,12 +94,12 @@ def _sizes(data: Any, path: str = "") -> Iterator[tuple[str, int]]:
 
 
 def _read_text(path: Path) -> str:
-    from replication.base.storage import unreadable
+    from replication.base.storage import unreadable_error
 
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
 if __name__ == "__main__":
