@@ -96,7 +96,7 @@ def read_own_arrays(path: Path, provenance: Provenance) -> dict[str, NDArray[Any
 def _read_accepted(path: Path, accept: Callable[[Provenance], None]) -> dict[str, NDArray[Any]]:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            found, content = without_content(str(archive[PROVENANCE]))
+            found, content = split_record(str(archive[PROVENANCE]))
             accept(found)
             arrays = {name: archive[name] for name in archive.files if name != PROVENANCE}
             refuse_changed(path, content, _digest(arrays))
@@ -123,7 +123,7 @@ def with_content(provenance: Provenance, content: str) -> str:
     return json.dumps({**provenance, CONTENT: content}, sort_keys=True)
 
 
-def without_content(record: str) -> tuple[Provenance, str]:
+def split_record(record: str) -> tuple[Provenance, str]:
     """Return the provenance of a record, and the digest of the content; empty if it has none."""
     found = json.loads(record)
     return found, found.pop(CONTENT, "")

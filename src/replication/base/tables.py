@@ -14,9 +14,9 @@ from replication.base.provenance import Provenance, Recipe, check
 from replication.base.storage import (
     PROVENANCE,
     refuse_changed,
+    split_record,
     unreadable_error,
     with_content,
-    without_content,
     write_atomically,
     write_text,
 )
@@ -43,7 +43,7 @@ def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFr
         whole = path.read_bytes()
         file = pq.ParquetFile(io.BytesIO(whole))
         record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
-        found, content = without_content(record)
+        found, content = split_record(record)
         check(str(path), found, recipe, seeds)
         # Files of earlier versions hold the digest of their pages only.
         if content != _sha256(_pages(whole)):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.base.storage import PROVENANCE, without_content, write_arrays
+from replication.base.storage import PROVENANCE, split_record, write_arrays
 from replication.study.contract import Measured, Study, find_studies
 from replication.testing import conformance as testing
 from replication.testing.conformance import CHECKS
@@ -49,7 +49,7 @@ def other_runs(small):
     contents = [path.read_bytes() for path in paths]
     for path in paths:
         with np.load(path) as arrays:
-            made_by, _ = without_content(str(arrays[PROVENANCE]))
+            made_by, _ = split_record(str(arrays[PROVENANCE]))
             changed = np.nextafter(arrays["weights"], 1)
         write_arrays(path, {"weights": changed}, made_by)
     yield
