@@ -53,7 +53,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
     """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
-    record = with_content(provenance, _digest(arrays))
+    record = make_record(provenance, _digest(arrays))
     named = {PROVENANCE: np.array(record), **arrays}
 
     def write(stream: IO[bytes]) -> None:
@@ -118,7 +118,7 @@ def _digest(arrays: Arrays) -> str:
     return found.hexdigest()
 
 
-def with_content(provenance: Provenance, content: str) -> str:
+def make_record(provenance: Provenance, content: str) -> str:
     """Return the record of a file: its provenance, and the digest of its content."""
     return json.dumps({**provenance, CONTENT: content}, sort_keys=True)
 

@@ -13,10 +13,10 @@ from replication.base.errors import InputError
 from replication.base.provenance import Provenance, Recipe, check
 from replication.base.storage import (
     PROVENANCE,
+    make_record,
     refuse_changed,
     split_record,
     unreadable_error,
-    with_content,
     write_atomically,
     write_text,
 )
@@ -31,7 +31,7 @@ def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None
     whole = io.BytesIO()
     with pq.ParquetWriter(whole, plain.schema) as writer:
         writer.write_table(plain)
-        writer.add_key_value_metadata({PROVENANCE: with_content(provenance, BLANK)})
+        writer.add_key_value_metadata({PROVENANCE: make_record(provenance, BLANK)})
     blank = whole.getvalue()
     marked = blank.replace(BLANK.encode(), _sha256(blank).encode())
     write_atomically(path, lambda stream: stream.write(marked))

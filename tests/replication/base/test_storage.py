@@ -19,9 +19,9 @@ from conftest import DEFAULTS, JOBS
 from replication.base.errors import InputError
 from replication.base.provenance import digest, provenance, recipe
 from replication.base.storage import (
+    make_record,
     read_arrays,
     read_own_arrays,
-    with_content,
     write_arrays,
     write_atomically,
 )
@@ -110,7 +110,7 @@ def test_tables_of_earlier_versions_are_read(tmp_path):
     with pq.ParquetWriter(whole, plain.schema) as writer:
         writer.write_table(plain)
         pages = whole.getvalue()
-        record = with_content(PROVENANCE, hashlib.sha256(pages).hexdigest())
+        record = make_record(PROVENANCE, hashlib.sha256(pages).hexdigest())
         writer.add_key_value_metadata({"provenance": record})
     path.write_bytes(whole.getvalue())
     assert read_table(path, RECIPE, SEEDS).equals(TABLE)
