@@ -73,7 +73,9 @@ def provenance(program: str, settings: Any, seeds: list[int], reads: list[str]) 
     }
 
 
-def check(path: str, found: Provenance, expected: Recipe, seeds: list[int] | None) -> None:
+def check_provenance(
+    path: str, found: Provenance, expected: Recipe, seeds: list[int] | None
+) -> None:
     """Refuse a file that was not made by the expected recipe for the expected seeds.
 
     Args:

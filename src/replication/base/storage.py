@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError
-from replication.base.provenance import Provenance, Recipe, check
+from replication.base.provenance import Provenance, Recipe, check_provenance
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -78,7 +78,7 @@ def read_arrays(path: Path, recipe: Recipe, seeds: list[int] | None) -> dict[str
         InputError: if the file is missing, truncated, not an `.npz`, made otherwise, or changed
             since.
     """
-    return _read_accepted(path, lambda found: check(str(path), found, recipe, seeds))
+    return _read_accepted(path, lambda found: check_provenance(str(path), found, recipe, seeds))
 
 
 def read_own_arrays(path: Path, provenance: Provenance) -> dict[str, NDArray[Any]]:

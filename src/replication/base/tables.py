@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replication.base.errors import InputError
-from replication.base.provenance import Provenance, Recipe, check
+from replication.base.provenance import Provenance, Recipe, check_provenance
 from replication.base.storage import (
     PROVENANCE,
     make_record,
@@ -44,7 +44,7 @@ def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFr
         file = pq.ParquetFile(io.BytesIO(whole))
         record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
         found, content = split_record(record)
-        check(str(path), found, recipe, seeds)
+        check_provenance(str(path), found, recipe, seeds)
         # Files of earlier versions hold the digest of their pages only.
         if content != _sha256(_pages(whole)):
             refuse_changed(path, content, _sha256(whole.replace(content.encode(), BLANK.encode())))
