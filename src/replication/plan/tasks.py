@@ -16,7 +16,7 @@ from replication.plan.orders import Stage
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Claim
 from replication.study.contract import Experiment, Job
-from replication.study.published_tables import check_printed
+from replication.study.published_tables import check_published_table
 
 JUDGE = "replication.judge.judgement"
 PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
@@ -245,7 +245,7 @@ class Tasks:
             )
         _check_characters(str(path), where)
         try:
-            check_printed(Path(below), columns)
+            check_published_table(Path(below), columns)
         except InputError as error:
             raise InputError(f"{where}: {error.message}") from error
         return (below,)

@@ -13,7 +13,7 @@ from replication.base.errors import InputError
 from replication.base.provenance import Provenance, Recipe
 from replication.plan.orders import Input, Order, Role, made_by
 from replication.study.contract import Measured, Run
-from replication.study.published_tables import check_printed
+from replication.study.published_tables import check_published_table
 from replication.study.seeds import parse_seeds
 
 Function = Callable[..., Any]
@@ -166,7 +166,7 @@ def read_published(work: Work, columns: tuple[str, ...] = ()) -> list[Any]:
 
     paths = work.paths("published")
     for path in paths:
-        check_printed(path, columns)
+        check_published_table(path, columns)
     return [read_csv(path, columns) for path in paths]
 
 
