@@ -133,7 +133,7 @@ def locked_versions(lock: Path, packages: tuple[str, ...]) -> dict[str, str]:
 
 
 @cache
-def code(lock: Path, programs: tuple[str, ...]) -> list[str]:
+def code_digests(lock: Path, programs: tuple[str, ...]) -> list[str]:
     """Return one string per module and per locked package that some programs reach."""
     modules: dict[str, str] = {}
     packages: set[str] = set()

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from replication.base.code_digest import code
+from replication.base.code_digest import code_digests
 from replication.base.process import arithmetic_variables
 from replication.base.provenance import FORMAT
 from replication.plan.jobs import Jobs
@@ -111,7 +111,7 @@ class Stage:
 
     def _code(self, wildcards: Any) -> list[str]:
         programs = (name for path in self._paths(wildcards) for name in self.jobs.programs(path))
-        return code(self.lock, tuple(dict.fromkeys(programs)))
+        return code_digests(self.lock, tuple(dict.fromkeys(programs)))
 
 
 def contents(paths: Iterable[str]) -> list[str]:
