@@ -155,7 +155,7 @@ class Fetched(NamedTuple):
         return [f"{self.folder}/{file}" for file in self.dataset.names]
 
 
-def registries(source: Path = SOURCE) -> list[Path]:
+def dataset_folders(source: Path = SOURCE) -> list[Path]:
     """Return the folders of the packages beside the engine that have a `datasets.yaml`.
 
     These are folders of studies, and of code that several studies share.
