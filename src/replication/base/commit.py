@@ -8,7 +8,7 @@ UNKNOWN = "unknown"
 """Name of a state that git does not know."""
 
 
-def commit(project: Path, *options: str) -> str:
+def commit_name(project: Path, *options: str) -> str:
     """Return the name that git gives the state of a project; `unknown` without a repository or git.
 
     Args:

@@ -19,7 +19,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 from snakemake.persistence import MetadataRecord
 
-from replication.base.commit import commit
+from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import unreadable_error, write_text
 from replication.study.contract import find_studies
@@ -222,7 +222,7 @@ def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) 
         properties={
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
             "name": "The workflow",
-            "version": commit(Path()),
+            "version": commit_name(Path()),
             "hasPart": list(tools.values()),
             "step": steps,
             "runtimePlatform": ", ".join(f"{name} {value}" for name, value in place.items()),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from replication.base.commit import UNKNOWN, commit
+from replication.base.commit import UNKNOWN, commit_name
 from replication.base.errors import InputError
 from replication.base.process import arithmetic_variables
 from replication.base.provenance import digest
@@ -101,7 +101,7 @@ def issue(
 
 def _code(root: Path) -> Code | None:
     """The commit of the code, if git knows it."""
-    name = commit(root, "--abbrev=40", "--exclude=*")
+    name = commit_name(root, "--abbrev=40", "--exclude=*")
     if name == UNKNOWN:
         return None
     return Code(commit=name.removesuffix("-dirty"), dirty=name.endswith("-dirty"))

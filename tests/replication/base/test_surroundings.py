@@ -11,7 +11,7 @@ from conftest import EXAMPLE, FIGURE, STUDIES, Template
 from fontTools.ttLib import TTFont
 from matplotlib import get_data_path
 
-from replication.base.commit import commit
+from replication.base.commit import commit_name
 from replication.base.process import (
     ARITHMETIC,
     FLAGS,
@@ -210,9 +210,9 @@ def test_commit_is_of_the_project_whatever_repository_is_at_hand(tmp_path, monke
         (tmp_path / name).mkdir()
         git(tmp_path / name, "init", "-q")
         git(tmp_path / name, "commit", "-q", "--allow-empty", "-m", name)
-    mine = commit(tmp_path / "mine")
+    mine = commit_name(tmp_path / "mine")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
-    assert commit(tmp_path / "mine") == mine
+    assert commit_name(tmp_path / "mine") == mine
 
 
 def test_nobody_else_starts_python():
