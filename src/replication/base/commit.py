@@ -15,10 +15,10 @@ def commit_name(project: Path, *options: str) -> str:
         project: folder of the project.
         options: further options of `git describe`.
     """
-    return git(project, "describe", "--always", "--dirty", "--abbrev=7", *options) or UNKNOWN
+    return run_git(project, "describe", "--always", "--dirty", "--abbrev=7", *options) or UNKNOWN
 
 
-def git(project: Path, *words: str) -> str | None:
+def run_git(project: Path, *words: str) -> str | None:
     """Return the output of a git command in a project; None if git fails or is not installed.
 
     A repository that starts above the project's folder does not count.

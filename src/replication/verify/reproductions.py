@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from replication.base.commit import git
+from replication.base.commit import run_git
 from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.storage import write_text
@@ -227,10 +227,10 @@ def _check_earlier(root: Path, study: str) -> None:
     """Make sure that git had every earlier reference that receipts may name, as far as it says."""
     kept = sorted((root / FOLDER / study / EARLIER).glob("*"))
     place = (reference_folder(Path(), study) / MANIFEST).as_posix()
-    commits = git(root, "log", "--format=%H", "--", place) if kept else None
-    if not commits or git(root, "rev-parse", "--is-shallow-repository") != "false":
+    commits = run_git(root, "log", "--format=%H", "--", place) if kept else None
+    if not commits or run_git(root, "rev-parse", "--is-shallow-repository") != "false":
         return
-    manifests = (git(root, "show", f"{commit}:{place}") or "{}" for commit in commits.split())
+    manifests = (run_git(root, "show", f"{commit}:{place}") or "{}" for commit in commits.split())
     were = {digest(json.loads(text).get("files")) for text in manifests}
     for path in kept:
         if path.is_symlink() or path.suffix != ".json" or path.stem not in were:
