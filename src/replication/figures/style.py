@@ -134,7 +134,7 @@ def category_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
     return list(zip(values, styles, strict=False))
 
 
-def note(figure: Figure, text: str) -> None:
+def write_note(figure: Figure, text: str) -> None:
     """Write small lines below the figure."""
     figure.text(0, 0, text, fontsize=_SMALL, va="top", wrap=True)
 

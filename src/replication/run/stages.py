@@ -164,12 +164,12 @@ def write_figure(work: Work, drawn: "Figure") -> None:
     """Write the figure that the function of a job has drawn."""
     from replication.base.storage import write_atomically
     from replication.figures.layout import settle
-    from replication.figures.style import note, save
+    from replication.figures.style import save, write_note
 
     if unlike := work.order.settings.get("unlike_published"):
         click.echo(f"{work.output} shows no published values: {unlike}", err=True)
         settle(drawn)
-        note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
+        write_note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = work.output.suffix.removeprefix(".")
     subject = f"{work.output.stem}; {mark(work.provenance)}; seeds {work.order.seeds or 'none'}"
     title = parse_settings(work.function, work.order.settings["figure"]).title

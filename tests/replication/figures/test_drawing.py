@@ -16,9 +16,9 @@ from replication.figures.style import (
     WIDTH,
     category_styles,
     curve_styles,
-    note,
     save,
     set_style,
+    write_note,
 )
 
 LEGIBLE = 6.5
@@ -75,7 +75,7 @@ def test_a_note_stands_below_all_and_moves_no_legend(place):
         drawing.legend(loc=f"outside {place}", facecolor="#ff0000", framealpha=1)
         if text:
             settle(drawing)
-            note(drawing, text)
+            write_note(drawing, text)
         stream = io.BytesIO()
         save(drawing, stream, "png", "a title", "a subject")
         pixels = np.asarray(Image.open(stream).convert("RGB"))
