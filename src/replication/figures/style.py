@@ -139,7 +139,7 @@ def write_note(figure: Figure, text: str) -> None:
     figure.text(0, 0, text, fontsize=_SMALL, va="top", wrap=True)
 
 
-def save(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str) -> None:
+def save_figure(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str) -> None:
     """Write a picture with the same bytes every time.
 
     Args:

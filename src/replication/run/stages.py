@@ -164,7 +164,7 @@ def write_figure(work: Work, drawn: "Figure") -> None:
     """Write the figure that the function of a job has drawn."""
     from replication.base.storage import write_atomically
     from replication.figures.layout import settle
-    from replication.figures.style import save, write_note
+    from replication.figures.style import save_figure, write_note
 
     if unlike := work.order.settings.get("unlike_published"):
         click.echo(f"{work.output} shows no published values: {unlike}", err=True)
@@ -173,7 +173,7 @@ def write_figure(work: Work, drawn: "Figure") -> None:
     kind = work.output.suffix.removeprefix(".")
     subject = f"{work.output.stem}; {mark(work.provenance)}; seeds {work.order.seeds or 'none'}"
     title = parse_settings(work.function, work.order.settings["figure"]).title
-    write_atomically(work.output, lambda stream: save(drawn, stream, kind, title, subject))
+    write_atomically(work.output, lambda stream: save_figure(drawn, stream, kind, title, subject))
 
 
 def _make_evidence(work: Work) -> None:
