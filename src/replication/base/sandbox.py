@@ -73,7 +73,7 @@ class _Undefined(StrictUndefined):
     @property
     def _undefined_message(self) -> str:
         if isinstance(self._undefined_obj, pd.DataFrame) and not self._undefined_hint:
-            return no_column(self._undefined_obj, str(self._undefined_name))
+            return missing_column_message(self._undefined_obj, str(self._undefined_name))
         return super()._undefined_message
 
 
@@ -261,6 +261,6 @@ def _refuse_unprintable(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is neither text nor a number")
 
 
-def no_column(table: pd.DataFrame, column: str) -> str:
+def missing_column_message(table: pd.DataFrame, column: str) -> str:
     """Say which column a table lacks, and which one was probably meant."""
     return unknown_key(column, list(map(str, table))).replace("key", "column")
