@@ -171,7 +171,8 @@ def _page(told: Told, claim: Claim) -> str:
         stated = ["## The paper", says, f"As it is judged here: {escape_markdown(claim.statement)}"]
     parts = [
         f"# {claim.id}: {escape_markdown(registry.title)}",
-        f"{escape_markdown(registry.authors)}. {escape_markdown(registry.venue)}. {escape_markdown(claim.where)}.",
+        f"{escape_markdown(registry.authors)}. {escape_markdown(registry.venue)}."
+        f" {escape_markdown(claim.where)}.",
         *filter(None, stated),
         "## What was found",
         *_found(told, claim),

@@ -167,8 +167,8 @@ def _texts(
     for place, (label, *_) in rows:
         if label not in numbers:
             raise InputError(
-                f"{place}: the label {shorten(repr(label))} is none of {shorten(', '.join(classes))};"
-                f" {MEND}"
+                f"{place}: the label {shorten(repr(label))} is none of"
+                f" {shorten(', '.join(classes))}; {MEND}"
             )
     return Texts(
         [row[1].strip() for _, row in rows],
