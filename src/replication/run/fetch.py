@@ -193,7 +193,7 @@ def _start_and_pieces(
     start = int(given[1]) if given and answer.status_code == requests.codes.partial else 0
     if answer.status_code not in {requests.codes.ok, requests.codes.partial} or start > have:
         raise requests.RequestException(f"the server answered {answer.status_code} {answer.reason}")
-    pieces = answer.iter_start_and_pieces(PIECE)
+    pieces = answer.iter_content(PIECE)
     first = next(pieces, b"")
     if start == 0 and not first.startswith(magic):
         raise requests.RequestException(
