@@ -99,8 +99,8 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
         if len(path[-1]) > LONGEST_NAME or PERIODIC.search(path[-1]):
             raise InputError(
                 f"configuration: {' > '.join(map(shorten, path))}: a name has at most"
-                f" {LONGEST_NAME} characters, and does not repeat the same ones twenty times; shorten"
-                " it"
+                f" {LONGEST_NAME} characters, and does not repeat the same ones twenty times;"
+                " shorten it"
             )
     return read
 
