@@ -12,7 +12,7 @@ from conftest import ROOT
 from replication.judge.judgement import Verdict
 from replication.judge.scorecard import write_verdict
 from replication.report.page import main
-from replication.run.program import checksum
+from replication.run.work import checksum
 from replication.study.registry import read_registry
 
 HOSTILE = "\"><img src=x onerror=alert(1)><script>alert('eta_Y')</script>"

@@ -14,8 +14,9 @@ import pandas as pd
 from configured import SETTINGS
 
 from replication.judge.judgement import Judged, judge
+from replication.study.claims import Claim
 from replication.study.contract import Measured, find_studies
-from replication.study.registry import Claim, read_registry
+from replication.study.registry import read_registry
 
 STUDY = find_studies()["gradient_heterogeneity"]
 CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}

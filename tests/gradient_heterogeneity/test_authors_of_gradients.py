@@ -7,7 +7,7 @@ import pytest
 from declared import CLAIMS, STUDY
 from scripts_for_authors import check_text, printed_alone
 
-from replication.study.registry import THEORY
+from replication.study.claims import THEORY
 
 SCRIPTS = sorted((STUDY.folder / "authors").glob("*.py"))
 

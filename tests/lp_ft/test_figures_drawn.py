@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from tiers import quick_first
 
 from replication.figures.marks import unknown_marks
-from replication.figures.style import WIDTH, save, set_style
+from replication.figures.style import WIDTH, save_figure, set_style
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from transformer_dynamics.lp_ft import figures
@@ -92,7 +92,7 @@ def test_a_figure_shows_its_table_in_legible_type(name):
     assert not list(unknown_marks(drawing, known))
     stream = BytesIO()
     with plt.rc_context({"savefig.dpi": DPI}):
-        save(drawing, stream, "png", "title", "subject")
+        save_figure(drawing, stream, "png", "title", "subject")
     height, width, _ = plt.imread(BytesIO(stream.getvalue())).shape
     assert width <= (WIDTH + 0.05) * DPI
     assert height <= HIGHEST * DPI

@@ -4,7 +4,7 @@ from hashlib import sha256
 
 from claim_tables import CLAIMS, REGISTRY
 
-from replication.study.registry import ERRATA, SHOWN, THEORY
+from replication.study.claims import ERRATA, SHOWN, THEORY
 
 [ABSTRACT] = REGISTRY.abstracts
 DIGEST = "40f0b64f00c48dac0dce72eb225b24ad720f50ca9497df030a68a6dce90c4d2e"

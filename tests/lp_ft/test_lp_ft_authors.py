@@ -6,7 +6,7 @@ import pytest
 from claim_tables import CLAIMS, STUDY
 from scripts_for_authors import check_text, printed_alone
 
-from replication.study.registry import ERRATA, THEORY
+from replication.study.claims import ERRATA, THEORY
 from replication.verify.reference import read_reference, reference_folder
 
 FOLDER = STUDY.folder / "authors"

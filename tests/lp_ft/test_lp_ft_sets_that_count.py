@@ -9,7 +9,7 @@ from claim_tables import CLAIMS, REGISTRY, ROBUSTNESS, STUDY
 
 from replication.judge.judgement import Judged, judge
 from replication.plan.configuration import merged
-from replication.study.registry import Bounds
+from replication.study.claims import Bounds
 from transformer_dynamics.encoders.settings import TextNumbers
 from transformer_dynamics.lp_ft.claims.contrasts import SMALL_TEST_SETS
 from transformer_dynamics.lp_ft.settings.labels import SET_LABELS, set_label

@@ -5,7 +5,8 @@ import hashlib
 import pytest
 from registered import CLAIMS, STUDY
 
-from replication.study.registry import SHOWN, THEORY, read_registry
+from replication.study.claims import SHOWN, THEORY
+from replication.study.registry import read_registry
 
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")
 PUBLISHED = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc, stdtr
 
 from replication.judge.judgement import FEWEST_SEEDS, QUESTIONS
-from replication.study.registry import Equivalence, Interval, Statistical
+from replication.study.claims import Equivalence, Interval, Statistical
 
 Floats = NDArray[np.float64]
 Samples = dict[str, Floats]

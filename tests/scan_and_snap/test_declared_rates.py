@@ -12,7 +12,7 @@ from judged_at_once import Asked, Found, Samples, judge_at_once
 
 from replication.judge import judgement
 from replication.judge.judgement import Judged, judge
-from replication.study.registry import Equivalence, Statistical, Test
+from replication.study.claims import Equivalence, Statistical, Test
 from replication.verify.reference import (
     EVIDENCE,
     find_references,

@@ -20,9 +20,9 @@ from explorers import (
 from tiers import quick_first
 
 from replication.plan.configuration import configure
-from replication.run.program import checksum
+from replication.run.work import checksum
 from replication.study.contract import find_studies
-from replication.study.seeds import listed
+from replication.study.seeds import seed_list
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4_setting
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.settings.training import Mixture
@@ -292,7 +292,7 @@ def test_the_workflow_takes_every_overlay(visit):
         settings = configuration.section(STUDY)
         runs = experiments(settings, configuration.computation)["explored"].runs
         explored = settings.experiments["explored"]
-        assert [seed for job in runs.values() for seed in job.seeds] == listed(explored.seeds)
+        assert [seed for job in runs.values() for seed in job.seeds] == seed_list(explored.seeds)
         assert max(explored.training.recorded) == explored.sampling.steps
 
 

@@ -18,16 +18,9 @@ from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.orders import Orders, Told
 from replication.run.program import main
+from replication.study.claims import BEYOND, SHOWN, THEORY, Quote
 from replication.study.contract import find_studies
-from replication.study.registry import (
-    AT_SCALE,
-    BEYOND,
-    SHOWN,
-    THEORY,
-    Quote,
-    Registry,
-    read_registry,
-)
+from replication.study.registry import AT_SCALE, Registry, read_registry
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
 from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2

@@ -14,7 +14,7 @@ from text_examples import markov_text
 
 from replication.plan.configuration import configure as configured
 from replication.plan.jobs import Jobs
-from replication.testing.conformance import Small
+from replication.testing.small import Small
 
 FIGURES = ("fig7", "fig10", "wikitext_dynamics", "wikitext_switches", "wikitext_sensitivity")
 CLAIMS = ("T24a", "T24b", "T24c", "T24d", "T24e", "T24f", "T24h", "T25a", "T25c")

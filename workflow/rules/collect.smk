@@ -1,7 +1,7 @@
 # By study: the scorecard, the page, the comparison with the reference and its renewal; what was
 # computed, described; and the targets that a user asks for.
 from replication.plan.orders import Told
-from replication.base.commit import commit
+from replication.base.commit import commit_name
 from replication.report.page_rule import Page
 from replication.plan.rule_inputs import contents, words
 
@@ -70,7 +70,7 @@ rule page:
         study=PAGE.study,
         verdicts=lambda wildcards, input: words(input.verdicts),
         root=str(PROJECT),
-        commit=lambda wildcards: commit(PROJECT),
+        commit=lambda wildcards: commit_name(PROJECT),
         digest=lambda wildcards: CONFIGURATION.digest,
     message:
         "Writing the page {output} (log: {log})"

@@ -1,8 +1,8 @@
 # Fetch data sets. Whatever needs one names its files as inputs.
-from replication.study.datasets import find_datasets, registries
+from replication.study.datasets import dataset_folders, find_datasets
 
 # On a cluster, too, this runs where the workflow was started: other machines may have no network.
-for fetched in checked(find_datasets, registries()):
+for fetched in checked(find_datasets, dataset_folders()):
 
     rule:
         name:
@@ -14,7 +14,7 @@ for fetched in checked(find_datasets, registries()):
         localrule: True
         params:
             python=python,
-            code=code(LOCK, ("replication.run.fetch",)),
+            code=code_digests(LOCK, ("replication.run.fetch",)),
             content=fetched.dataset.content.model_dump_json(exclude_defaults=True),
             folder=subpath(output[0], parent=True),
             offline=fetched.dataset.offline,

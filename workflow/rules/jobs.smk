@@ -18,7 +18,7 @@ try:
     from replication.report.captions import Captions
     from replication.plan.recorded_times import RECORD, Records
     from replication.plan.slurm import prepare_run
-    from replication.base.code_digest import code
+    from replication.base.code_digest import code_digests
     from replication.plan.rule_inputs import Stage, alternatives
     from replication.study.contract import find_studies
     from replication.plan.targets import KINDS, refuse_target, unknown_targets
@@ -67,7 +67,7 @@ JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
 # A caption of Snakemake's report sees nothing of the workflow but `config` and the job's wildcards.
 config["captions"] = Captions(JOBS)
 # What a user's shell does for every other shell, none of a job's does.
-for name in surroundings.of_shell():
+for name in surroundings.shell_variables():
     del os.environ[name]
 # What a job that trains asks a scheduler for, besides memory and time.
 ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
@@ -104,7 +104,7 @@ def python(wildcards, input):
 
     An image has its own. Taking `input` keeps it from the records: another path reruns nothing.
     """
-    return surroundings.python("python" if IN_IMAGE else sys.executable)
+    return surroundings.python_command("python" if IN_IMAGE else sys.executable)
 
 
 # Where the output of a program goes. A signal ends it without a word, so that is written for it.

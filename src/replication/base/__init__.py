@@ -1,7 +1,7 @@
-"""Files, errors and digests: what every other room stands on.
+"""Files, errors and digests: the ground of all other rooms.
 
-Settings are checked, files are written whole or not at all, and each says by which code it was
-made. Nothing here knows a study, a claim or a job.
+Settings are checked, files are written whole or not at all, and each file names the code that made
+it. Nothing here knows a study, a claim or a job.
 """
 
 __all__ = [

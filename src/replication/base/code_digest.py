@@ -25,101 +25,104 @@ COMPUTES_NOTHING = frozenset({
     "PIL", "click", "jinja2", "markupsafe", "pyarrow", "pydantic", "pydantic_core", "requests",
     "rocrate", "snakemake", "snakemake_executor_plugin_slurm", "tqdm", "yaml",
 })  # fmt: skip
-"""Packages that read, check or show; the version of any other can change a number or a drawing."""
-WORDING = frozenset(
-    {"replication.base.errors", "replication.base.strict", "replication.study.contract"}
-)
-"""Modules that programs import and that compute nothing: refusals, and the shape of settings."""
+"""Packages that read, check or show; the version of any other can change a number or a figure."""
+WORDING = frozenset({
+    "replication.base.errors", "replication.base.strict", "replication.study.contract",
+    "replication.study.variants",
+})  # fmt: skip
+"""Modules that programs import and that compute nothing: errors, and the types of settings."""
 
 
 class Reach(NamedTuple):
-    """What one module needs, itself included."""
+    """The modules and packages that one module needs, itself included."""
 
     modules: dict[str, str]
-    """Full name of a module to the digest of its syntax tree."""
+    """Digest of the syntax tree by full name of a module."""
     packages: tuple[str, ...]
-    """Packages that one of the modules imports and that may compute, as they are installed."""
+    """Names of the installed packages that one of the modules imports and that may compute."""
 
 
 class Parameters(NamedTuple):
-    """Of a function."""
+    """The parameters of a function."""
 
     positional: tuple[str, ...]
-    """Names of those that can be given by their place."""
+    """Names of the parameters that can be given by position."""
     named: tuple[str, ...]
-    """Names of those that can only be given by name."""
+    """Names of the parameters that can only be given by name."""
     required: tuple[str, ...]
-    """Names of those without a default."""
+    """Names of the parameters without a default."""
     takes_more: bool
-    """Whether any number can follow, as in `*tables`."""
+    """True if any number of arguments can follow, as in `*tables`."""
 
 
 class _Import(NamedTuple):
     """One import statement."""
 
     module: str
-    """Module that it names, without the dots of a relative import."""
+    """Module that the statement names, without the dots of a relative import."""
     names: list[str]
-    """Names that it takes from there, as in `from module import name`."""
+    """Names that it takes from the module, as in `from module import name`."""
     is_relative: bool = False
-    """Whether it begins with dots."""
+    """True if the import begins with dots."""
 
 
 class _Source(NamedTuple):
-    """The content of a source file, whatever other files there are."""
+    """The content of a source file, independent of all other files."""
 
     digest: str
-    """Empty if nothing but documentation stands in it."""
+    """Digest of the syntax tree; empty if the file holds only documentation."""
     imports: list[_Import]
-    """All of them, those within functions, too."""
+    """Imports of the file, including those within functions."""
     functions: dict[str, Parameters | None]
-    """Those that it defines, with their parameters; none of what it takes from elsewhere."""
+    """Parameters of each function that the file defines; None for a name that it imports."""
 
 
 class _Module(NamedTuple):
     source: _Source
-    """Its file."""
+    """Content of the module's file."""
     imports: frozenset[str]
-    """Modules of this project."""
+    """Full names of the imported modules of this project."""
     packages: frozenset[str]
-    """Packages that may compute, as they are imported."""
+    """Import names of the packages that may compute."""
 
 
 @cache
 def reach(module: str) -> Reach:
-    """Every module of this project that `module` imports, directly or through others.
+    """Return all modules and packages that `module` imports, directly or through others.
 
     Args:
         module: full dotted name of a module below `SOURCE`.
 
     Raises:
-        InputError: if there is no such module, or one cannot be read.
+        InputError: if there is no such module, or a module cannot be read.
     """
     found: dict[str, _Module] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
         if name not in found and name not in WORDING:
-            found[name] = _module(name)
+            found[name] = _read_module(name)
             waiting.extend(found[name].imports)
     modules = {
         name: item.source.digest for name, item in sorted(found.items()) if item.source.digest
     }
-    # Only here, as it takes a moment to find what a package is called, and a check needs it not.
-    packages = map(_distribution, frozenset().union(*(item.packages for item in found.values())))
+    # Looked up last: names of distributions take a moment to find.
+    packages = map(
+        _distribution_name, frozenset().union(*(item.packages for item in found.values()))
+    )
     return Reach(modules, tuple(sorted(packages)))
 
 
 def installed_versions(packages: tuple[str, ...]) -> dict[str, str]:
-    """Installed version of each package, without a build's local suffix such as `+cpu`."""
-    return {name: _installed(name) for name in packages}
+    """Return the installed version of each package, without a local suffix such as `+cpu`."""
+    return {name: _installed_version(name) for name in packages}
 
 
 def locked_versions(lock: Path, packages: tuple[str, ...]) -> dict[str, str]:
-    """Version of each package in a lock file of `name==version` lines.
+    """Return the version of each package in a lock file of `name==version` lines.
 
-    Where another version than the locked one is installed, both are named, so that neither a new
-    lock nor a new installation goes unnoticed.
+    If the installed version is another one, both are named, so that neither a new lock nor a new
+    installation goes unnoticed.
     """
     pins = _pins(lock)
     versions = {}
@@ -130,8 +133,8 @@ def locked_versions(lock: Path, packages: tuple[str, ...]) -> dict[str, str]:
 
 
 @cache
-def code(lock: Path, programs: tuple[str, ...]) -> list[str]:
-    """One string per module and per locked package that some programs reach."""
+def code_digests(lock: Path, programs: tuple[str, ...]) -> list[str]:
+    """Return one string per module and per locked package that some programs reach."""
     modules: dict[str, str] = {}
     packages: set[str] = set()
     for program in programs:
@@ -146,43 +149,45 @@ def code(lock: Path, programs: tuple[str, ...]) -> list[str]:
 
 
 def check_function(module: str, function: str) -> None:
-    """Refuse what a module does not have, without running it.
+    """Refuse a function that a module does not have, without running the module.
 
     Raises:
-        InputError: names it, and what the module has.
+        InputError: names the function, and those that the module has.
     """
-    found = _module(module).source.functions
+    found = _read_module(module).source.functions
     if function not in found:
         public = ", ".join(sorted(name for name in found if name.islower() and name[0] != "_"))
-        raise InputError(f"{_source(module)}: has no function {function}; it has {public}")
+        raise InputError(f"{_source_path(module)}: has no function {function}; it has {public}")
 
 
 def parameters(module: str, function: str) -> Parameters:
-    """What a public function takes that a module defines itself, without running it.
+    """Return the parameters of a public function that a module defines, without running it.
 
     Raises:
-        InputError: if it has none of this name; names those that it has.
+        InputError: if the module defines no such function; names those that it defines.
     """
-    defined = {name: found for name, found in _module(module).source.functions.items() if found}
+    defined = {
+        name: found for name, found in _read_module(module).source.functions.items() if found
+    }
     found = defined.get(function)
     if found is None or function.startswith("_"):
         public = ", ".join(sorted(name for name in defined if name[0] != "_"))
-        raise InputError(f"{_source(module)}: defines no function {function}; it has {public}")
+        raise InputError(f"{_source_path(module)}: defines no function {function}; it has {public}")
     return found
 
 
 @cache
 def is_module(name: str) -> bool:
-    """Whether there is a module of this project with a full name."""
+    """Say whether there is a module of this project with a full name."""
     try:
-        _source(name)
+        _source_path(name)
     except ModuleNotFoundError:
         return False
     return True
 
 
 @cache
-def _installed(package: str) -> str:
+def _installed_version(package: str) -> str:
     try:
         return version(package).split("+")[0]
     except PackageNotFoundError:
@@ -190,9 +195,9 @@ def _installed(package: str) -> str:
 
 
 @cache
-def _distribution(package: str) -> str:
-    """What a package is called that is imported under a name, such as scikit-learn for sklearn."""
-    if _installed(package) != "missing":
+def _distribution_name(package: str) -> str:
+    """Return the distribution of an import name, such as scikit-learn for sklearn."""
+    if _installed_version(package) != "missing":
         return package
     return packages_distributions().get(package, [package])[0]
 
@@ -207,12 +212,12 @@ def _pins(lock: Path) -> dict[str, str]:
 
 
 @cache
-def _module(name: str) -> _Module:
+def _read_module(name: str) -> _Module:
     try:
-        source = _known(_source(name))
+        source = _read_source(_source_path(name))
     except ModuleNotFoundError as error:
         raise InputError(f"{error}; every folder of a package needs an __init__.py") from error
-    imported = _imported(source.imports, name)
+    imported = _imported_modules(source.imports, name)
     # Importing a.b.c runs a and a.b first.
     parts = name.split(".")
     parents = {".".join(parts[:end]) for end in range(1, len(parts))}
@@ -221,61 +226,63 @@ def _module(name: str) -> _Module:
     return _Module(source, own, frozenset(tops - COMPUTES_NOTHING - sys.stdlib_module_names))
 
 
-def _known(path: Path) -> _Source:
-    """Read a source file, or the record of the same content that stands beside its compiled form.
+def _read_source(path: Path) -> _Source:
+    """Return the content of a source file, from the record beside its compiled form if that is new.
 
-    To go through the syntax trees of all modules took half of every start.
+    Without records, parsing all modules takes half of every start.
 
     Raises:
-        InputError: if it is no Python.
+        InputError: if the file is no Python.
     """
     content = path.read_bytes()
-    kept = Path(cache_from_source(path)).with_suffix(".json")
-    of = hashlib.sha256(_own_source() + content).hexdigest()
-    # Whatever is wrong with a record, the source is there.
+    record = Path(cache_from_source(path)).with_suffix(".json")
+    key = hashlib.sha256(_own_content() + content).hexdigest()
+    # A record that cannot be read costs no more than the time to parse the source.
     with suppress(OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        found = json.loads(kept.read_text("utf-8"))
-        if found["of"] == of:
-            return _as_source(*found["source"])
-    source = _parsed(content, path)
+        found = json.loads(record.read_text("utf-8"))
+        if found["key"] == key:
+            return _source_of_record(*found["source"])
+    source = _parse_source(content, path)
     if not sys.dont_write_bytecode:
-        temporary = kept.with_name(f".{kept.name}.{os.getpid()}")
+        temporary = record.with_name(f".{record.name}.{os.getpid()}")
         with suppress(OSError):  # the folder may belong to somebody else, or the disk be full
             temporary.parent.mkdir(parents=True, exist_ok=True)
             try:
-                temporary.write_text(json.dumps({"of": of, "source": source}), "utf-8")
-                temporary.replace(kept)
+                temporary.write_text(json.dumps({"key": key, "source": source}), "utf-8")
+                temporary.replace(record)
             finally:
                 temporary.unlink(missing_ok=True)
     return source
 
 
 @cache
-def _own_source() -> bytes:
-    """Read this file, which says how a module is read; after a change no record counts."""
+def _own_content() -> bytes:
+    """Return the content of this file; after a change of it no record is valid."""
     return Path(__file__).read_bytes()
 
 
-def _as_source(
+def _source_of_record(
     digest: str, imports: list[list[Any]], functions: dict[str, list[Any] | None]
 ) -> _Source:
-    """Return the source that a record tells; JSON has lists in place of tuples."""
-    read = {name: _as_parameters(*found) if found else None for name, found in functions.items()}
+    """Return the source of a record; JSON has lists in place of tuples."""
+    read = {
+        name: _parameters_of_record(*found) if found else None for name, found in functions.items()
+    }
     return _Source(digest, [_Import(*each) for each in imports], read)
 
 
-def _as_parameters(
+def _parameters_of_record(
     positional: list[str], named: list[str], required: list[str], takes_more: bool
 ) -> Parameters:
     return Parameters(tuple(positional), tuple(named), tuple(required), takes_more)
 
 
-def _parsed(content: bytes, path: Path) -> _Source:
+def _parse_source(content: bytes, path: Path) -> _Source:
     try:
         tree = ast.parse(content, str(path))
     except SyntaxError as error:
         raise InputError(f"{path}, line {error.lineno}: {error.msg}") from error
-    digest, nodes = _read(tree)
+    digest, nodes = _digest_and_imports(tree)
     return _Source(digest, list(_imports(nodes)), dict(_functions(tree)))
 
 
@@ -308,7 +315,7 @@ def _is_ours(module: str) -> bool:
     return (SOURCE / module.split(".", maxsplit=1)[0]).is_dir()
 
 
-def _source(module: str) -> Path:
+def _source_path(module: str) -> Path:
     place = SOURCE.joinpath(*module.split("."))
     for path in (place / "__init__.py", place.with_suffix(".py")):
         if path.is_file():
@@ -316,7 +323,7 @@ def _source(module: str) -> Path:
     raise ModuleNotFoundError(f"there is no module {module} in {SOURCE}")
 
 
-def _imported(imports: Iterable[_Import], module: str) -> set[str]:
+def _imported_modules(imports: Iterable[_Import], module: str) -> set[str]:
     names: set[str] = set()
     for base, taken, is_relative in imports:
         if is_relative:
@@ -326,8 +333,8 @@ def _imported(imports: Iterable[_Import], module: str) -> set[str]:
     return names
 
 
-def _read(tree: ast.Module) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
-    """Digest of the code, empty if there is none, and its imports."""
+def _digest_and_imports(tree: ast.Module) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
+    """Return the digest of the code, empty if there is none, and its imports."""
     imports: list[ast.Import | ast.ImportFrom] = []
     shape = _shape(tree, imports)
     is_empty = shape == ("Module", [])
@@ -335,13 +342,13 @@ def _read(tree: ast.Module) -> tuple[str, list[ast.Import | ast.ImportFrom]]:
 
 
 def _shape(node: object, imports: list[ast.Import | ast.ImportFrom]) -> object:
-    """What `ast.dump` shows, without docstrings, other bare strings and what is empty.
+    """Return a node as `ast.dump` shows it, without docstrings, bare strings and empty fields.
 
-    Versions of Python differ in what is empty.
+    Versions of Python differ in their empty fields.
 
     Args:
-        node: of a syntax tree, which has no comments and no layout.
-        imports: receives the imports below it, so that a tree is gone through once.
+        node: node of a syntax tree, which has no comments and no layout.
+        imports: receives the imports below the node, so that one walk is enough.
     """
     if isinstance(node, list):
         return [_shape(item, imports) for item in node]
@@ -360,13 +367,13 @@ def _shape(node: object, imports: list[ast.Import | ast.ImportFrom]) -> object:
 
 
 def _computes_nothing(node: ast.AST) -> bool:
-    """Say whether a statement is a text, or the list of a package's public names."""
+    """Say whether a statement is a bare string, or the list of a package's public names."""
     is_list = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
     return is_list or is_bare_string(node)
 
 
 def is_bare_string(node: ast.AST) -> TypeGuard[ast.Expr]:
-    """Whether a statement is nothing but a text, such as a docstring."""
+    """Say whether a statement is a bare string, such as a docstring."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)

@@ -1,34 +1,34 @@
-"""Which state of the code a page was made by."""
+"""The state of the code in git."""
 
 import os
 import subprocess
 from pathlib import Path
 
 UNKNOWN = "unknown"
-"""What stands for a state that git does not know."""
+"""Name of a state that git does not know."""
 
 
-def commit(project: Path, *options: str) -> str:
-    """What git calls the state of a project; `unknown` if it is no repository, or without git.
+def commit_name(project: Path, *options: str) -> str:
+    """Return the name that git gives the state of a project; `unknown` without a repository or git.
 
     Args:
-        project: its folder.
-        options: more of them for `git describe`.
+        project: folder of the project.
+        options: further options of `git describe`.
     """
-    return git(project, "describe", "--always", "--dirty", "--abbrev=7", *options) or UNKNOWN
+    return run_git(project, "describe", "--always", "--dirty", "--abbrev=7", *options) or UNKNOWN
 
 
-def git(project: Path, *words: str) -> str | None:
-    """Return what git prints of a project, none if it fails or is not there.
+def run_git(project: Path, *words: str) -> str | None:
+    """Return the output of a git command in a project; None if git fails or is not installed.
 
-    A repository that the project merely lies in does not count.
+    A repository that starts above the project's folder does not count.
 
     Args:
-        project: its folder.
-        words: of the command.
+        project: folder of the project.
+        words: arguments of the command.
     """
     folder = project.resolve()
-    # Git runs its hooks with variables that name the repository at hand, which may be another one.
+    # In a hook, git sets variables that name its repository, which may be another one.
     others = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(

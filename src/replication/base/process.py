@@ -1,4 +1,4 @@
-"""The surroundings of a job: the one place that says what its process starts from.
+"""The surroundings of a job: flags and variables with which its process starts.
 
 A result depends on settings, seeds, code, packages and the processor. Everything else in a user's
 shell, home or working folder is kept out of a job, or counts as another processor:
@@ -7,9 +7,9 @@ shell, home or working folder is kept out of a job, or counts as another process
                   `PYTHONPATH` the folder of the project alone
     encoding      `FLAGS`: UTF-8 under any locale
     environment   `KEPT_OUT`: variables that change how Python and libraries start
-    arithmetic    `ARITHMETIC`: variables that change the last digits stay, and are recorded; the
-                  number of threads is Snakemake's to say, one for each job
-    shell         `SHELL` and exported functions: what a user's shell has others do
+    arithmetic    `ARITHMETIC`: variables that change the last digits stay, and are recorded;
+                  Snakemake sets the number of threads, one for each job
+    shell         `SHELL` and exported functions, which change what a command of the shell does
     style, fonts  Matplotlib's own, see `replication.figures.style.set_style`
 """
 
@@ -20,12 +20,15 @@ from pathlib import Path
 from replication.base.code_digest import SOURCE
 
 FLAGS = ("-P", "-s", "-X", "utf8")
+"""Options of Python for every job."""
 KEPT_OUT = (
     "FREETYPE_PROPERTIES", "MATPLOTLIBRC", "MPLBACKEND", "PANDAS_FUTURE",
     "PANDAS_FUTURE_INFER_STRING", "PYTHONDEVMODE", "PYTHONINSPECT", "PYTHONIOENCODING",
     "PYTHONOPTIMIZE", "PYTHONVERBOSE", "PYTHONWARNINGS", "SCIPY_ARRAY_API", "SOURCE_DATE_EPOCH",
 )  # fmt: skip
+"""Variables that change how Python and libraries start."""
 SHELL = ("BASHOPTS", "BASH_ENV", "POSIXLY_CORRECT", "SHELLOPTS")
+"""Variables that change how bash starts and reads commands."""
 ARITHMETIC = (
     "ARROW_USER_SIMD_LEVEL", "ATEN_CPU_CAPABILITY", "BLIS_ARCH_TYPE", "CUBLAS_WORKSPACE_CONFIG",
     "DNNL_CPU_ISA_HINTS", "DNNL_DEFAULT_FPMATH_MODE", "DNNL_MAX_CPU_ISA", "GLIBC_TUNABLES",
@@ -34,14 +37,14 @@ ARITHMETIC = (
     "ONEDNN_DEFAULT_FPMATH_MODE", "ONEDNN_MAX_CPU_ISA", "OPENBLAS_CORETYPE",
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
 )  # fmt: skip
-"""By these, libraries choose instructions, precision or the order of sums."""
+"""Variables by which libraries choose instructions, precision or the order of sums."""
 
 
-def python(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
+def python_command(executable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the words that start Python for a job.
 
     Args:
-        executable: which Python.
+        executable: path or name of Python.
         environment: the user's variables.
     """
     changed = [word for name in KEPT_OUT if name in environment for word in ("-u", name)]
@@ -52,11 +55,11 @@ def python(executable: str, environment: Mapping[str, str] = os.environ) -> list
     return [*(["env", *changed] if changed else []), executable, *FLAGS]
 
 
-def of_shell(environment: Mapping[str, str] = os.environ) -> list[str]:
+def shell_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the names of the variables that change how bash starts and reads commands."""
     return [name for name in environment if name in SHELL or name.startswith("BASH_FUNC_")]
 
 
-def arithmetic(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variables that have libraries compute as another processor would."""
+def arithmetic_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the variables that are set and make libraries compute as another processor would."""
     return {name: environment[name] for name in ARITHMETIC if environment.get(name)}

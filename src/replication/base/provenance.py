@@ -1,4 +1,4 @@
-"""What made a file: the program, its settings, its seeds, its code, and what it read."""
+"""Provenance of a file: the program, its settings, seeds and code, and the files that it read."""
 
 import hashlib
 import json
@@ -11,47 +11,49 @@ from replication.base.strict import Strict
 
 Provenance = dict[str, Any]
 FORMAT = 2
-"""Of intermediate files; the modules that write them count for no result, this number does."""
+"""Number of the format of intermediate files.
+
+The modules that write files are in no digest of a result; this number stands for them."""
 
 
 class Recipe(Strict):
-    """How files of one kind are made, whatever their seeds; short enough for a command line."""
+    """The maker of files of one kind, whatever their seeds; short enough for a command line."""
 
     program: str
-    """Full name of the module."""
+    """Full name of the program's module."""
     settings: str
-    """Digest of its settings."""
+    """Digest of the program's settings."""
     code: str
-    """Digest of all code that it reaches."""
+    """Digest of all code that the program reaches."""
     packages: dict[str, str]
-    """Version by name of the numerical packages that it reaches."""
+    """Versions of the numerical packages that the program reaches, by name."""
     reads: list[str]
-    """Digests of the recipes of the files that it reads, each once."""
+    """Digests of the recipes of the files that the program reads, each once."""
     format: int = FORMAT
-    """Of the file."""
+    """Number of the file's format."""
 
     @cached_property
     def digest(self) -> str:
-        """Of all of it, and so of all that the files are made from."""
+        """Return the digest of the recipe, and so of all that the files are made from."""
         return digest(self.model_dump())
 
 
 def recipe(program: str, settings: str, reads: list[str]) -> Recipe:
-    """The recipe of a program of this installation.
+    """Return the recipe of a program of this installation.
 
     Args:
         program: full name of the module.
         settings: digest of its settings.
-        reads: digests of the recipes of what it reads.
+        reads: digests of the recipes of the files that it reads.
     """
-    code, packages = _made_by(program)
+    code, packages = _code_and_packages(program)
     return Recipe(
         program=program, settings=settings, code=digest(code), packages=packages, reads=reads
     )
 
 
 def provenance(program: str, settings: Any, seeds: list[int], reads: list[str]) -> Provenance:
-    """Describe a file that `program` makes in this installation.
+    """Return the provenance of a file that `program` makes in this installation.
 
     Args:
         program: full name of the module.
@@ -59,7 +61,7 @@ def provenance(program: str, settings: Any, seeds: list[int], reads: list[str]) 
         seeds: the seeds that the file covers.
         reads: digests of the recipes of the files that were read.
     """
-    code, packages = _made_by(program)
+    code, packages = _code_and_packages(program)
     return {
         "program": program,
         "settings": settings,
@@ -71,17 +73,19 @@ def provenance(program: str, settings: Any, seeds: list[int], reads: list[str]) 
     }
 
 
-def check(path: str, found: Provenance, expected: Recipe, seeds: list[int] | None) -> None:
+def check_provenance(
+    path: str, found: Provenance, expected: Recipe, seeds: list[int] | None
+) -> None:
     """Refuse a file that was not made by the expected recipe for the expected seeds.
 
     Args:
-        path: of the file.
-        found: the provenance that stands in it.
-        expected: how it should have been made.
-        seeds: what it should cover; not compared if left out.
+        path: path of the file.
+        found: the provenance in the file.
+        expected: recipe of the expected maker.
+        seeds: seeds that the file should cover; any, if left out.
 
     Raises:
-        InputError: names the file and what differs.
+        InputError: names the file and the differences.
     """
     differences = list(_differences(found, expected))
     if seeds is not None and found.get("seeds") != seeds:
@@ -95,11 +99,11 @@ def check(path: str, found: Provenance, expected: Recipe, seeds: list[int] | Non
 
 
 def digest(data: Any) -> str:
-    """Digest of plain JSON data, whatever the order of its keys."""
+    """Return the digest of plain JSON data, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _made_by(program: str) -> tuple[dict[str, str], dict[str, str]]:
+def _code_and_packages(program: str) -> tuple[dict[str, str], dict[str, str]]:
     reached = reach(program)
     return reached.modules, installed_versions(reached.packages)
 

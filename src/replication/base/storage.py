@@ -1,4 +1,4 @@
-"""Intermediate files: written whole or not at all, read only if they are what they claim."""
+"""Intermediate files: written whole or not at all, read only if their provenance is right."""
 
 import hashlib
 import json
@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError
-from replication.base.provenance import Provenance, Recipe, check
+from replication.base.provenance import Provenance, Recipe, check_provenance
 
 Arrays = Mapping[str, NDArray[Any]]
 
 PROVENANCE = "provenance"
-"""Name under which a file keeps what made it."""
+"""Name under which a file keeps its provenance."""
 CONTENT = "content"
-"""Name under which a provenance keeps the digest of what the file holds."""
+"""Name under which a record keeps the digest of the content of its file."""
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -53,11 +53,11 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_arrays(path: Path, arrays: Arrays, provenance: Provenance) -> None:
     """Write named arrays and their provenance as a compressed `.npz`, the same bytes every time."""
-    record = with_content(provenance, _digest(arrays))
+    record = make_record(provenance, _digest(arrays))
     named = {PROVENANCE: np.array(record), **arrays}
 
     def write(stream: IO[bytes]) -> None:
-        # As `np.savez_compressed`, but ten times faster for a tenth more room.
+        # Ten times faster than `np.savez_compressed`, for a tenth more room.
         with ZipFile(stream, "w", ZIP_DEFLATED, compresslevel=1) as archive:
             for name, values in named.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -70,33 +70,33 @@ def read_arrays(path: Path, recipe: Recipe, seeds: list[int] | None) -> dict[str
     """Read what `write_arrays` wrote.
 
     Args:
-        path: of the file.
-        recipe: how it should have been made.
-        seeds: what it should cover; any, if left out.
+        path: path of the file.
+        recipe: recipe of the expected maker.
+        seeds: seeds that the file should cover; any, if left out.
 
     Raises:
         InputError: if the file is missing, truncated, not an `.npz`, made otherwise, or changed
-            after it was made.
+            since.
     """
-    return _read(path, lambda found: check(str(path), found, recipe, seeds))
+    return _read_accepted(path, lambda found: check_provenance(str(path), found, recipe, seeds))
 
 
 def read_own_arrays(path: Path, provenance: Provenance) -> dict[str, NDArray[Any]]:
     """Read what `write_arrays` wrote with the very same provenance; errors as in `read_arrays`."""
 
-    def same(found: Provenance) -> None:
+    def refuse_other(found: Provenance) -> None:
         if found != json.loads(json.dumps(provenance)):
             raise InputError(
                 f"{path}: made by another configuration or another version of the code"
             )
 
-    return _read(path, same)
+    return _read_accepted(path, refuse_other)
 
 
-def _read(path: Path, accept: Callable[[Provenance], None]) -> dict[str, NDArray[Any]]:
+def _read_accepted(path: Path, accept: Callable[[Provenance], None]) -> dict[str, NDArray[Any]]:
     try:
         with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            found, content = without_content(str(archive[PROVENANCE]))
+            found, content = split_record(str(archive[PROVENANCE]))
             accept(found)
             arrays = {name: archive[name] for name in archive.files if name != PROVENANCE}
             refuse_changed(path, content, _digest(arrays))
@@ -105,11 +105,11 @@ def _read(path: Path, accept: Callable[[Provenance], None]) -> dict[str, NDArray
         raise
     except Exception as error:
         # A damaged byte can make NumPy's reading of a header fail in any way.
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
 def _digest(arrays: Arrays) -> str:
-    """Of all names, types, shapes and values."""
+    """Return the digest of all names, types, shapes and values."""
     found = hashlib.sha256()
     for name, values in arrays.items():
         whole = np.asarray(values)
@@ -118,22 +118,22 @@ def _digest(arrays: Arrays) -> str:
     return found.hexdigest()
 
 
-def with_content(provenance: Provenance, content: str) -> str:
-    """The record of a file: what made it, and the digest of what it holds."""
+def make_record(provenance: Provenance, content: str) -> str:
+    """Return the record of a file: its provenance, and the digest of its content."""
     return json.dumps({**provenance, CONTENT: content}, sort_keys=True)
 
 
-def without_content(record: str) -> tuple[Provenance, str]:
-    """A record's provenance, and the digest of what its file should hold; empty if it has none."""
+def split_record(record: str) -> tuple[Provenance, str]:
+    """Return the provenance of a record, and the digest of the content; empty if it has none."""
     found = json.loads(record)
     return found, found.pop(CONTENT, "")
 
 
 def refuse_changed(path: Path, kept: str, found: str) -> None:
-    """Refuse a file that does not hold what its record says.
+    """Refuse a file whose content does not have the digest in its record.
 
     Raises:
-        InputError: says what to do.
+        InputError: says how to make the file again.
     """
     if kept != found:
         raise InputError(f"{path} was changed after it was made; delete it and run again")
@@ -154,8 +154,8 @@ def update_text(path: Path, text: str) -> None:
         write_text(path, text)
 
 
-def unreadable(path: Path, error: Exception) -> InputError:
-    """The error of a file that is missing or cannot be understood."""
+def unreadable_error(path: Path, error: Exception) -> InputError:
+    """Return the error of a file that is missing or cannot be understood."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"{path}: there is no such file; run the workflow to make it")
     return InputError(

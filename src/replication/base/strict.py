@@ -24,27 +24,27 @@ from replication.base.errors import InputError
 T = TypeVar("T")
 LONGEST_SHOWN = 60
 """Characters of a wrong value, or of a name, that an error shows."""
-LARGEST = 2**63 - 1
-"""Of whole numbers; what computes has no more bits."""
-MOST_SHOWN = 10
-"""Wrong values that one error names."""
+LARGEST_INTEGER = 2**63 - 1
+"""Largest whole number; NumPy and PyTorch compute with no more bits."""
+MOST_ERRORS = 10
+"""Largest number of wrong values that one error names."""
 
 
-def distinct(values: list[T]) -> list[T]:
-    """Refuse a list in which a value is repeated."""
-    repeated = sorted(shown(value) for value, times in Counter(values).items() if times > 1)
+def refuse_repeated(values: list[T]) -> list[T]:
+    """Return a list; refuse one in which a value is repeated."""
+    repeated = sorted(shorten(value) for value, times in Counter(values).items() if times > 1)
     if repeated:
         raise ValueError(f"every value may stand only once, but {', '.join(repeated)} is repeated")
     return values
 
 
 class _Removable:
-    """What is added to a mapping so that `null` in an overlay removes a name from it."""
+    """Mark of a mapping from which `null` in an overlay removes a name."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return core_schema.no_info_before_validator_function(_without_null, handler(source))
+        return core_schema.no_info_before_validator_function(_drop_nulls, handler(source))
 
     def __get_pydantic_json_schema__(
         self, found: CoreSchema, handler: GetJsonSchemaHandler
@@ -57,28 +57,28 @@ class _Removable:
         return schema
 
 
-def _without_null(given: Any) -> Any:
+def _drop_nulls(given: Any) -> Any:
     if not isinstance(given, Mapping):
         return given
     return {name: found for name, found in given.items() if found is not None}
 
 
 REMOVABLE = _Removable()
-"""Of a mapping by name: `null` in an overlay removes a name."""
+"""Mark of a mapping by name: `null` in an overlay removes a name."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-"""Of what a study computes, and of its folder."""
+"""Name of a study, or of a thing that it computes."""
 Positive = Annotated[float, Field(gt=0)]
 """A number above 0."""
-Positives = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
-"""Some of them, each once."""
+Positives = Annotated[list[Positive], Field(min_length=1), AfterValidator(refuse_repeated)]
+"""A list of different numbers above 0."""
 Count = Annotated[int, Field(ge=1)]
-"""Of things of which there is one at least."""
-Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(distinct)]
-"""Some of them, each once."""
+"""A whole number above 0."""
+Counts = Annotated[list[Count], Field(min_length=1), AfterValidator(refuse_repeated)]
+"""A list of different whole numbers above 0."""
 
 
 class Strict(BaseModel):
-    """Base of every settings model: immutable, and an unknown key is an error."""
+    """Base of every settings model: immutable, and without unknown keys."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -98,92 +98,97 @@ class Strict(BaseModel):
 
     @classmethod
     def parse(cls, data: Any, where: str) -> Self:
-        """Validate plain data.
+        """Return plain data as settings.
 
         Args:
             data: nested mappings, lists and scalars, as read from YAML or JSON.
-            where: what to call the data in an error message.
+            where: name of the data in an error message.
 
         Raises:
-            InputError: one line per value that is wrong, each with its path of keys.
+            InputError: one line per wrong value, each with its path of keys.
         """
         try:
             read = cls.model_validate(data)
         except ValidationError as error:
-            raise InputError(describe(error, where)) from None
-        wrong = [f"{_place(where, path)}: {said}" for path, said in _misread(data, dict(read))]
+            raise InputError(describe_error(error, where)) from None
+        wrong = [
+            f"{_place(where, path)}: {said}" for path, said in _misread_values(data, dict(read))
+        ]
         if wrong:
-            raise InputError(_first(wrong))
+            raise InputError(_join_lines(wrong))
         return read
 
     @classmethod
     def parse_json(cls, text: str, where: str) -> Self:
-        """Validate a JSON document; see `parse`."""
+        """Return a JSON document as settings; see `parse`."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            raise InputError(describe(error, where)) from None
+            raise InputError(describe_error(error, where)) from None
 
 
-def shown(value: object) -> str:
-    """A value or a name in an error: in one line, and not all of a long one."""
+def shorten(value: object) -> str:
+    """Return a value or a name for an error: in one line, and shortened if it is long."""
     text = str(value)
     text = text if text.isprintable() else repr(text)[1:-1]
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def unknown_key(key: str, known: list[str]) -> str:
-    """Say that `key` is unknown and which known key was probably meant."""
-    # Two words that share just half of their letters are not meant for one another.
+    """Return the message that a key is unknown, with the known key that was probably meant."""
+    # Words that share only half of their letters are no misspellings of each other.
     close = difflib.get_close_matches(key[:LONGEST_SHOWN], known, n=1, cutoff=0.65)
     hint = f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
-    return f"unknown key '{shown(key)}'; {hint}"
+    return f"unknown key '{shorten(key)}'; {hint}"
 
 
-def describe(error: ValidationError, where: str) -> str:
-    """One line per wrong value of a pydantic error: place, path of keys, what is wrong."""
+def describe_error(error: ValidationError, where: str) -> str:
+    """Return one line per wrong value of a pydantic error: place, path of keys, mistake."""
     lines = []
     for detail in error.errors(include_url=False):
         given = detail["input"]
-        said = "" if isinstance(given, Mapping | list) else f" (given: {shown(repr(given))})"
+        said = "" if isinstance(given, Mapping | list) else f" (given: {shorten(repr(given))})"
         lines.append(f"{_place(where, detail['loc'])}: {_message(detail)}{said}")
-    return _first(lines)
+    return _join_lines(lines)
 
 
 def _place(where: str, path: Iterable[object]) -> str:
-    """Names of the keys that lead to a value.
+    """Return the place of a value: the name of the data and the keys that lead to the value.
 
-    The name of the chosen kind follows its key; where both are the same, one is enough.
+    Pydantic adds the name of the chosen kind after its key; of two equal names one is left.
     """
-    keys = " > ".join(step for step, _ in groupby(map(shown, path)))
+    keys = " > ".join(step for step, _ in groupby(map(shorten, path)))
     return f"{where}: {keys}" if keys else where
 
 
-def _first(lines: list[str]) -> str:
-    more = len(lines) - MOST_SHOWN
-    return "\n".join(lines[:MOST_SHOWN] + ([f"and {more} more"] if more > 0 else []))
+def _join_lines(lines: list[str]) -> str:
+    more = len(lines) - MOST_ERRORS
+    return "\n".join(lines[:MOST_ERRORS] + ([f"and {more} more"] if more > 0 else []))
 
 
-def _misread(given: Any, read: Any, path: tuple[object, ...] = ()) -> Iterator[tuple[Any, str]]:
-    """Where a truth value was read as a number, something else as one, or a number is too large.
+def _misread_values(
+    given: Any, read: Any, path: tuple[object, ...] = ()
+) -> Iterator[tuple[Any, str]]:
+    """Yield path and mistake of each value that pydantic accepts and people do not mean.
 
-    Pydantic takes 1, 'yes' and 'off' for a truth value. 'true' and 'false' may be text, as on a
-    command line.
+    These are truth values that are read as numbers, other values (1, 'yes' and 'off') that are read
+    as truth values, and numbers that are too large. 'true' and 'false' may be text, as on a command
+    line.
     """
     if isinstance(read, BaseModel):
         read = dict(read)
     if isinstance(given, Mapping) and isinstance(read, Mapping):
         for key in filter(read.__contains__, given):
-            yield from _misread(given[key], read[key], (*path, key))
+            yield from _misread_values(given[key], read[key], (*path, key))
     elif isinstance(given, list) and isinstance(read, list | tuple) and len(given) == len(read):
         for index, both in enumerate(zip(given, read, strict=True)):
-            yield from _misread(*both, (*path, index))
+            yield from _misread_values(*both, (*path, index))
     elif isinstance(read, bool) and not isinstance(given, bool) and given not in {"true", "false"}:
-        yield path, f"write true or false, without quotes (given: {shown(repr(given))})"
+        yield path, f"write true or false, without quotes (given: {shorten(repr(given))})"
     elif isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
         yield path, f"must be a number (given: {given})"
-    elif isinstance(read, int) and abs(read) > LARGEST:
-        yield path, f"must be between -{LARGEST} and {LARGEST}"
+    elif isinstance(read, int) and abs(read) > LARGEST_INTEGER:
+        yield path, f"must be between -{LARGEST_INTEGER} and {LARGEST_INTEGER}"
 
 
 def _message(detail: ErrorDetails) -> str:

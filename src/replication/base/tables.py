@@ -10,19 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from replication.base.errors import InputError
-from replication.base.provenance import Provenance, Recipe, check
+from replication.base.provenance import Provenance, Recipe, check_provenance
 from replication.base.storage import (
     PROVENANCE,
+    make_record,
     refuse_changed,
-    unreadable,
-    with_content,
-    without_content,
+    split_record,
+    unreadable_error,
     write_atomically,
     write_text,
 )
 
 BLANK = hashlib.sha256(b"a table's digest").hexdigest()
-"""What stands in the place of a table's digest while that is taken; nothing else has it."""
+"""Placeholder of a table's digest while that is computed; no other text has its value."""
 
 
 def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None:
@@ -31,21 +31,21 @@ def write_table(path: Path, table: pd.DataFrame, provenance: Provenance) -> None
     whole = io.BytesIO()
     with pq.ParquetWriter(whole, plain.schema) as writer:
         writer.write_table(plain)
-        writer.add_key_value_metadata({PROVENANCE: with_content(provenance, BLANK)})
+        writer.add_key_value_metadata({PROVENANCE: make_record(provenance, BLANK)})
     blank = whole.getvalue()
     marked = blank.replace(BLANK.encode(), _sha256(blank).encode())
     write_atomically(path, lambda stream: stream.write(marked))
 
 
 def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFrame:
-    """Read what `write_table` wrote; arguments and errors as in `read_arrays`."""
+    """Return the table that `write_table` wrote; arguments and errors as in `read_arrays`."""
     try:
         whole = path.read_bytes()
         file = pq.ParquetFile(io.BytesIO(whole))
         record = (file.metadata.metadata or {})[PROVENANCE.encode()].decode()
-        found, content = without_content(record)
-        check(str(path), found, recipe, seeds)
-        # Files of earlier versions have the digest of their pages alone.
+        found, content = split_record(record)
+        check_provenance(str(path), found, recipe, seeds)
+        # Files of earlier versions hold the digest of their pages only.
         if content != _sha256(_pages(whole)):
             refuse_changed(path, content, _sha256(whole.replace(content.encode(), BLANK.encode())))
         table: pd.DataFrame = file.read().to_pandas(ignore_metadata=True)
@@ -53,7 +53,7 @@ def read_table(path: Path, recipe: Recipe, seeds: list[int] | None) -> pd.DataFr
         raise
     except Exception as error:
         # A damaged byte of the footer can make the reading fail in any way.
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     return table
 
 
@@ -62,13 +62,13 @@ def _sha256(content: bytes) -> str:
 
 
 def _pages(whole: bytes) -> bytes:
-    """A Parquet file up to its footer, whose length stands before the last word."""
+    """Return a Parquet file up to its footer, whose length stands before the last word."""
     footer = int.from_bytes(whole[-8:-4], "little")
     return whole[: -8 - footer]
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
-    """Write the numbers of a figure, in full precision."""
+    """Write the table of a figure in full precision."""
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 
@@ -81,7 +81,7 @@ def read_csv(path: Path, columns: Iterable[str]) -> pd.DataFrame:
     try:
         table = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     missing = [name for name in columns if name not in table.columns]
     if missing:
         raise InputError(

@@ -16,11 +16,11 @@ except ImportError:  # a build of PyYAML without libyaml
     from yaml import SafeLoader as Loader  # type: ignore[assignment]
 
 BASE_8_OR_60 = re.compile(r"[-+]?(0[0-9_]+|[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?)")
-"""Numbers that YAML 1.1 reads as nobody means them: 010 is 8, 1:30 is 90."""
+"""Pattern of numbers that YAML 1.1 reads as nobody means them: 010 is 8, 1:30 is 90."""
 
 
 class _Loader(Loader):
-    """Refuses what YAML lets pass, and would read otherwise than it is meant."""
+    """A loader that refuses keys and numbers that YAML reads otherwise than people mean them."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Refuse a key that stands twice, as its first value would be lost."""
@@ -54,31 +54,30 @@ def _line(node: yaml.Node) -> str:
     return f"line {node.start_mark.line + 1}"
 
 
-def _parsed(text: str, name: str) -> Any:
+def _parse(text: str, name: str) -> Any:
     """Return the content of a text; errors name the file."""
     stream = StringIO(text)
     stream.name = name
     return yaml.load(stream, Loader=_Loader)
 
 
-_shared = cache(_parsed)
+_parse_shared = cache(_parse)
 
 
 def read_yaml(path: Path, *, is_shared: bool = False) -> Any:
     """Read a document.
 
     Args:
-        path: where it is.
-        is_shared: whether callers that ask for the same text may get the same object, which none of
-            them changes. To parse defaults takes longer than to read them, and each start reads
-            them several times.
+        path: path of the file.
+        is_shared: whether callers with the same text may get the same object, which they must not
+            change. Each start reads the defaults several times, and parsing takes longest.
 
     Raises:
         InputError: if the file is not there, or is no YAML.
     """
     try:
-        parsed = _shared if is_shared else _parsed
-        return parsed(path.read_text(encoding="utf-8"), str(path))
+        parse = _parse_shared if is_shared else _parse
+        return parse(path.read_text(encoding="utf-8"), str(path))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); name another file") from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:

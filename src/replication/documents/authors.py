@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from replication.base.markdown import Markdown, inert, table
+from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.checklist import Told
 from replication.judge.judgement import HOLDING, Verdict, found_and_needed
-from replication.study.registry import ERRATA, SHOWN, THEORY, Claim, Interval
+from replication.study.claims import ERRATA, SHOWN, THEORY, Claim, Interval
 from replication.verify.reference import EVIDENCE
 
 FOLDER = Path("docs/authors")
@@ -159,21 +159,26 @@ def _line(cell: str, values: list[float], center: str) -> str:
 
 def _page(told: Told, claim: Claim) -> str:
     registry = told.jobs.registry
-    says = f"“{inert(claim.quote.words)}” ({inert(claim.quote.place)})" if claim.quote else ""
+    says = (
+        f"“{escape_markdown(claim.quote.words)}” ({escape_markdown(claim.quote.place)})"
+        if claim.quote
+        else ""
+    )
     answer = "None yet. [How to answer](../../extend.md#an-answer-of-the-authors)."
     if claim.group == ERRATA:
-        stated = ["## The paper prints", inert(claim.statement), says]
+        stated = ["## The paper prints", escape_markdown(claim.statement), says]
     else:
-        stated = ["## The paper", says, f"As it is judged here: {inert(claim.statement)}"]
+        stated = ["## The paper", says, f"As it is judged here: {escape_markdown(claim.statement)}"]
     parts = [
-        f"# {claim.id}: {inert(registry.title)}",
-        f"{inert(registry.authors)}. {inert(registry.venue)}. {inert(claim.where)}.",
+        f"# {claim.id}: {escape_markdown(registry.title)}",
+        f"{escape_markdown(registry.authors)}. {escape_markdown(registry.venue)}."
+        f" {escape_markdown(claim.where)}.",
         *filter(None, stated),
         "## What was found",
         *_found(told, claim),
         *_shown(script(told, claim)),
         "## The authors' answer",
-        inert(claim.answer) if claim.answer else answer,
+        escape_markdown(claim.answer) if claim.answer else answer,
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -182,15 +187,15 @@ def _found(told: Told, claim: Claim) -> Iterator[str]:
     """The verdict, what was measured at which scale, and what holds instead."""
     verdict = told.reference.verdicts.get(claim.id) if told.reference else None
     if verdict:
-        yield f"**{verdict.verdict}**: {inert(verdict.summary)}."
+        yield f"**{verdict.verdict}**: {escape_markdown(verdict.summary)}."
     if claim.quantity:
-        yield f"{inert(claim.quantity)}: expected {inert(str(claim.expected))}."
+        yield f"{escape_markdown(claim.quantity)}: expected {escape_markdown(str(claim.expected))}."
     if scale := told.jobs.registry.scale_of(claim, verdict.seeds if verdict else 0):
-        yield f"Scale: {inert(scale)}."
+        yield f"Scale: {escape_markdown(scale)}."
     if claim.not_tested:
-        yield f"Not computed by the workflow: {inert(claim.not_tested)}"
+        yield f"Not computed by the workflow: {escape_markdown(claim.not_tested)}"
     if claim.remarks:
-        yield inert(claim.remarks)
+        yield escape_markdown(claim.remarks)
 
 
 def _shown(found: Script | None) -> list[str]:

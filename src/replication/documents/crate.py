@@ -19,9 +19,9 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 from snakemake.persistence import MetadataRecord
 
-from replication.base.commit import commit
+from replication.base.commit import commit_name
 from replication.base.errors import InputError
-from replication.base.storage import unreadable, write_text
+from replication.base.storage import unreadable_error, write_text
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
 from replication.verify.machine import machine
@@ -90,7 +90,7 @@ def read_jobs(records: Path) -> list[Job]:
                 continue
             record = MetadataRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
-            raise unreadable(path, error) from error
+            raise unreadable_error(path, error) from error
         if record.shellcmd and not record.incomplete:
             key = (record.shellcmd, record.starttime or 0)
             found.setdefault(key, (record, []))[1].append(output)
@@ -222,7 +222,7 @@ def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) 
         properties={
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
             "name": "The workflow",
-            "version": commit(Path()),
+            "version": commit_name(Path()),
             "hasPart": list(tools.values()),
             "step": steps,
             "runtimePlatform": ", ".join(f"{name} {value}" for name, value in place.items()),

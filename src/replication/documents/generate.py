@@ -16,7 +16,7 @@ import pandas as pd
 import yaml
 
 from replication.base.errors import InputError
-from replication.base.markdown import Markdown, inert, table
+from replication.base.markdown import Markdown, escape_markdown, table
 from replication.base.storage import write_text
 from replication.documents.authors import FOLDER as FOR_AUTHORS
 from replication.documents.authors import pages as pages_for_authors
@@ -43,8 +43,9 @@ from replication.plan.cost import HEADER, MEASURED, cost_rows, costs
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import RECORD, Records
 from replication.plan.study_jobs import StudyJobs
+from replication.study.claims import GROUPS, SHOWN, THEORY, Claim, Statistical
 from replication.study.contract import StudySettings, find_studies
-from replication.study.registry import GROUPS, SHOWN, THEORY, Claim, Registry, Statistical
+from replication.study.registry import Registry
 from replication.verify.reference import (
     MANIFEST,
     figure_path,
@@ -146,7 +147,9 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
         study, name, reference = shown[below]
         table = reference.tables[figure_path(name)]
         text = study.registry.figures[study.figures[name].drawing]
-        return inert(CitedFigure.of(study, name, table, reference.verdicts.get).cited(text).caption)
+        return escape_markdown(
+            CitedFigure.of(study, name, table, reference.verdicts.get).cited(text).caption
+        )
 
     def abstract(study: str) -> str:
         """The abstract of a study's paper, with marks."""
@@ -192,7 +195,7 @@ def _abstracts(studies: list[Told], elsewhere: Mapping[str, Marked]) -> list[str
     for told in studies:
         registry = told.jobs.registry
         paper = Markdown(
-            f"[{inert(registry.title)}]({told.place}/README.md#does-the-abstract-hold)"
+            f"[{escape_markdown(registry.title)}]({told.place}/README.md#does-the-abstract-hold)"
         )
         for version, marks in in_short(registry, told.verdicts, elsewhere).items():
             # A paper's other study has the same abstract.

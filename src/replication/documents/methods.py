@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from replication.base.markdown import Markdown, inert, table
+from replication.base.markdown import Markdown, escape_markdown, table
 from replication.study.registry import Method, Registry
 
 NAMED = 8
@@ -41,7 +41,7 @@ def table_of(registry: Registry, settings: Settings) -> list[str]:
 
 
 def _row(method: Method, settings: Settings) -> tuple[str, ...]:
-    keys = Markdown("<br>".join(f"`{inert(key)}`" for key in method.settings))
+    keys = Markdown("<br>".join(f"`{escape_markdown(key)}`" for key in method.settings))
     figures = ", ".join(method.figures) or "all"
     return method.text, value_of(method, settings), method.paper, method.why, keys, figures
 

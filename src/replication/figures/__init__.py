@@ -1,4 +1,4 @@
-"""How figures look: style, layout, numbers as text, and the marks that a figure shows.
+"""The look of figures: style, layout, numbers as text, and the marks that a figure shows.
 
 Studies draw with these modules. Nothing here knows a study or a claim.
 """

@@ -1,21 +1,21 @@
-"""The layout of a figure that something is written beside."""
+"""The layout of a figure with a note below it."""
 
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 
 class _Settled(ConstrainedLayoutEngine):
-    """A layout that was found and is not looked for again."""
+    """A layout that stays as it is."""
 
     def execute(self, fig: Figure) -> None:
         """Move nothing."""
 
 
 def settle(figure: Figure) -> None:
-    """Lay a figure out for good.
+    """Lay a figure out once, and keep this layout.
 
-    A picture is cut to what is drawn. Something below the figure moves its edge, where legends of
-    the figure would then stand, over what is written there.
+    A picture is cut to its content. A note below the figure moves the edge of the picture, and
+    legends that are placed at this edge would then cover the note.
     """
     figure.draw_without_rendering()
     engine = figure.get_layout_engine()

@@ -1,4 +1,4 @@
-"""The numbers that a drawing shows, compared with the tables that it was drawn from."""
+"""The numbers that a figure shows, compared with the tables that it is drawn from."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,25 +14,24 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def unknown_marks(drawing: Figure, tables: Iterable[pd.DataFrame]) -> Iterator[str]:
-    """The lines, points, bars, areas and heat maps whose numbers stand in no table, in words.
+def unknown_marks(figure: Figure, tables: Iterable[pd.DataFrame]) -> Iterator[str]:
+    """Yield in words each line, point, bar, area and heat map whose numbers stand in no table.
 
-    Left aside is what carries no number: round positions, of which there are at most two, and
-    evenly spaced ones.
+    Marks without a number are left out: at most two round positions, and evenly spaced ones.
     """
     known = _numbers(tables)
-    for axes in (each for outer in drawing.axes for each in (outer, *outer.child_axes)):
+    for axes in (each for outer in figure.axes for each in (outer, *outer.child_axes)):
         if axes.get_label() != "<colorbar>":
             for kind, values in _coordinates(axes):
                 array = np.ma.asarray(values, dtype=np.float64).compressed()
                 array = array[np.isfinite(array)]
-                unknown = array[~_among(array, known)]
+                unknown = array[~_are_known(array, known)]
                 if unknown.size and not _is_decoration(array):
                     yield f"a {kind} at {unknown[0]:g}"
 
 
 def _numbers(tables: Iterable[pd.DataFrame]) -> Floats:
-    """All numbers, ascending, with sums and differences of two columns, for error bars."""
+    """Return all numbers, ascending, with sums and differences of two columns, for error bars."""
     found = [np.zeros(0)]
     for table in tables:
         columns = [table[name].to_numpy(np.float64) for name in table.select_dtypes("number")]
@@ -43,7 +42,7 @@ def _numbers(tables: Iterable[pd.DataFrame]) -> Floats:
 
 
 def _coordinates(axes: Any) -> Iterator[tuple[str, Any]]:
-    """Kind of each mark, and its values along one axis or in colour."""
+    """Yield the kind of each mark, and its values along one axis or in colour."""
     for line in axes.lines:
         yield "line", line.get_xdata(orig=False)
         yield "line", line.get_ydata(orig=False)
@@ -66,8 +65,8 @@ def _coordinates(axes: Any) -> Iterator[tuple[str, Any]]:
             yield "bar", container.datavalues
 
 
-def _among(values: Floats, known: Floats) -> NDArray[np.bool_]:
-    """Which of the values are known, up to rounding."""
+def _are_known(values: Floats, known: Floats) -> NDArray[np.bool_]:
+    """Say for each value whether it is known, up to rounding."""
     if not known.size:
         return np.zeros(len(values), bool)
     place = np.searchsorted(known, values)

@@ -1,4 +1,4 @@
-"""The frame of every drawing: style, and reproducible files with metadata."""
+"""The style of every figure, and reproducible files with metadata."""
 
 from collections.abc import Iterable
 from itertools import cycle
@@ -32,7 +32,7 @@ VERDICT_COLOURS = {
     "open": "#e6e0b8",
     "not tested": "#dddddd",
 }
-"""Light enough for black text."""
+"""Colours of verdicts, light enough for black text."""
 
 VERDICT_MARKS = {
     "verified": "\N{CHECK MARK}",
@@ -44,19 +44,20 @@ VERDICT_MARKS = {
     "open": "?",
     "not tested": "-",
 }
-"""For those who do not tell the colours apart."""
+"""Signs of verdicts, for readers who do not tell the colours apart."""
 
 
 WIDTH = 5.5
-"""Of a page's text, in inches; half of it is a column's. Figures are drawn as large as they are
-printed, so that their type is as large as it says."""
+"""Width of the text of a page in inches; a column has half of it.
+
+Figures are drawn at the size of print, so that their type has the size that it names."""
 
 CATEGORIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
-"""Colours of what has no order, after Okabe and Ito: to be told apart by all eyes."""
+"""Colours of categories without an order, by Okabe and Ito, which all eyes can tell apart."""
 
 _SIZE, _SMALL, _GREY = 8.0, 7.0, ".15"
-# After seaborn's theme "ticks", for figures of a page's width. Written out, as what needs nothing
-# else of seaborn is then drawn in half the time.
+# Seaborn's theme "ticks" for figures of a page's width. It is written out here, as the import of
+# seaborn takes half of the time of a figure.
 _STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": _GREY,
@@ -96,22 +97,22 @@ _STYLE: dict[Any, Any] = {
 
 
 def set_style() -> None:
-    """Type that can be read in print, and files that are the same on every machine.
+    """Set a type that can be read in print, and files that are the same on every machine.
 
-    Neither the user's own style nor the fonts of the system count, only what Matplotlib brings.
+    Only Matplotlib's own style and fonts count, not those of the user or the system.
     """
     mpl.rcdefaults()
     plt.rcParams.update(_STYLE)
     own = sorted(Path(mpl.get_data_path(), "fonts/ttf").glob("*.ttf"))
-    # Matplotlib's own list comes from a file in the user's home, which may say anything of them.
+    # Matplotlib reads its list of fonts from a file in the user's home, which may hold anything.
     fontManager.ttflist = [ttfFontProperty(get_font(path)) for path in own]
 
 
 class Style(NamedTuple):
-    """How one curve looks."""
+    """The style of one curve."""
 
     colour: tuple[float, float, float]
-    """Of ordered values darker from curve to curve, distinct in print without colour, too."""
+    """Red, green and blue, from 0 to 1; darker from curve to curve for ordered values."""
     line: Any
     """Matplotlib's line style."""
     marker: str
@@ -119,7 +120,7 @@ class Style(NamedTuple):
 
 
 def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
-    """A style for each of ascending values; lines and markers repeat after the last."""
+    """Return a style for each of ascending values; lines and markers repeat after the last."""
     listed = list(values)
     shades = np.linspace(0, 1, len(listed) + 3)[2:-1]
     colours = [tuple(shade) for shade in mpl.colormaps["viridis_r"](shades)[:, :3].tolist()]
@@ -128,31 +129,31 @@ def curve_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
 
 
 def category_styles(values: Iterable[Value]) -> list[tuple[Value, Style]]:
-    """A style for each of values that have no order; colours, too, repeat after the last."""
+    """Return a style for each of values without an order; colours, too, repeat after the last."""
     styles = map(Style, cycle(map(to_rgb, CATEGORIES)), cycle(LINES), cycle(MARKERS))
     return list(zip(values, styles, strict=False))
 
 
-def note(figure: Figure, text: str) -> None:
-    """Write small lines below everything that is drawn."""
+def write_note(figure: Figure, text: str) -> None:
+    """Write small lines below the figure."""
     figure.text(0, 0, text, fontsize=_SMALL, va="top", wrap=True)
 
 
-def save(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str) -> None:
-    """Write a picture that is the same every time.
+def save_figure(figure: Figure, stream: IO[bytes], kind: str, title: str, subject: str) -> None:
+    """Write a picture with the same bytes every time.
 
     Args:
-        figure: what is drawn.
-        stream: where to write.
+        figure: the figure, which is closed.
+        stream: file to write.
         kind: `pdf`, `svg` or `png`.
-        title: what the file says of itself.
-        subject: what it shows and was made from.
+        title: title in the metadata of the file.
+        subject: subject in the metadata: content and origin of the figure.
     """
     metadata = {
         "pdf": {"Title": title, "Subject": subject, "CreationDate": None},
         "svg": {"Title": title, "Description": subject, "Date": None},
         "png": {"Title": title, "Description": subject},
     }[kind]
-    # Padded as its layout is, a file is no wider than its figure.
+    # With the padding of the layout a file is no wider than its figure.
     figure.savefig(stream, format=kind, metadata=metadata, bbox_inches="tight", pad_inches="layout")
     plt.close(figure)

@@ -1,4 +1,4 @@
-"""Numbers and formulas as a reader wants them."""
+"""Numbers and formulas, typeset for readers."""
 
 import math
 import re
@@ -23,22 +23,22 @@ _SYMBOL = re.compile(
     """,
     re.VERBOSE,
 )
-_WITHIN = r"[^()]|\((?:[^()]|\([^()]*\))*\)"
-"""What stands within parentheses, two levels of others included."""
+_IN_PARENTHESES = r"[^()]|\((?:[^()]|\([^()]*\))*\)"
+"""Content of parentheses, with two levels of parentheses in it."""
 _POWER = re.compile(
-    rf"\^(?:\{{([^{{}}]+)\}}|\(((?:{_WITHIN})+)\)|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))"
+    rf"\^(?:\{{([^{{}}]+)\}}|\(((?:{_IN_PARENTHESES})+)\)|(-?[0-9]+(?:\.[0-9]+)?|[A-Za-z]+|\*))"
 )
 _BELOW = re.compile(
     r"_(?:(?<=\w_)\{([^{}]+)\}"
     r"|(?:(?<=[|)]_)|(?<=\b(?:sum|max|min)_)|(?<=\bProj_)|(?<=\b[A-Z]{2}_))(\w)(?!\w))"
 )
-"""sum_{k != n}, max_l, ||v||_1, Proj_X and DX_i, which are no letter with an index."""
+"""Indices of other things than letters: sum_{k != n}, max_l, ||v||_1, Proj_X and DX_i."""
 _ROOT = re.compile(r"(?<!\w)sqrt(?:(?=[(\d])| (?=\||[A-Za-z]\b))")
 _SUM = re.compile(r"(?<!\w)sum(?=<sub>)")
-"""And not the sum over i, in words."""
+"""The sign of a sum; without an index, sum is a word."""
 _PRODUCT = re.compile(r"(?<!\w)([A-Za-z]'*_\w{1,4}'*)\.(?=[A-Za-z]'*_\w)")
 _KEY = re.compile(r"(?<![\w./])[a-z]{2,}(?:_[a-z]{3,})+(?:_\d+)?(?![\w(/]|\.\w)")
-"""Of the configuration, such as num_last."""
+"""Key of the configuration, such as num_last."""
 _SIGNS = {
     "&lt;~": "\N{LESS-THAN OR EQUIVALENT TO}",
     "&gt;=": "≥",
@@ -58,16 +58,16 @@ _DOT = "\N{COMBINING DOT ABOVE}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with significant digits: 1,230, or 0.00123, or a power of ten.
+    """Return a number with significant digits: 1,230, or 0.00123, or a power of ten.
 
     Raises:
-        ValueError: if it is not finite.
+        ValueError: if the number is not finite.
     """
     if not math.isfinite(value):
         raise ValueError(f"{value} is no number that can be shown")
     if value == 0:
         return "0"
-    # As text: the largest floats, rounded up, are none.
+    # Text, not a float: the largest floats overflow when they are rounded up.
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     exponent = int(power)
     if -4 <= exponent < 6:
@@ -83,21 +83,21 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def power_of_ten(value: float) -> str:
-    """A power of ten, as an axis names it: 1, 10, 10²."""
+    """Return a power of ten, as an axis names it: 1, 10, 10²."""
     exponent = round(math.log10(value))
     return {-1: "0.1", 0: "1", 1: "10"}.get(exponent, f"10{str(exponent).translate(_SUPERSCRIPT)}")
 
 
-def _scientific(match: re.Match[str]) -> str:
-    """What float64 cannot hold, such as 1.8e308, stays as it is written."""
+def _format_scientific(match: re.Match[str]) -> str:
+    """Return a number in print; one too large for float64, such as 1.8e308, stays as it is."""
     value = float(match[0])
     return number(value) if math.isfinite(value) else match[0]
 
 
 def typeset(text: str) -> Markup:
-    """Plain text as HTML, with Greek letters, subscripts, powers and signs: eta_Y >= 1e-3.
+    """Return plain text as HTML, with Greek letters, subscripts, powers and signs: eta_Y >= 1e-3.
 
-    Between two backticks a text stays as it is.
+    A text between two backticks stays as it is.
     """
     plain, *rest = text.split("`", maxsplit=2)
     if len(rest) < 2:
@@ -110,14 +110,14 @@ def _formulas(text: str) -> Markup:
     for plain, sign in _SIGNS.items():
         html = html.replace(plain, sign)
     html = _ROOT.sub("√", html)
-    html = _KEY.sub(r"<code>\g<0></code>", _SCIENTIFIC.sub(_scientific, html))
-    html = _SYMBOL.sub(_symbol, _PRODUCT.sub(r"\1·", html))
-    html = _POWER.sub(_power, _SUM.sub(_SUMMATION, _BELOW.sub(_below, html)))
+    html = _KEY.sub(r"<code>\g<0></code>", _SCIENTIFIC.sub(_format_scientific, html))
+    html = _SYMBOL.sub(_format_symbol, _PRODUCT.sub(r"\1·", html))
+    html = _POWER.sub(_superscript, _SUM.sub(_SUMMATION, _BELOW.sub(_subscript, html)))
     return Markup(_NEGATIVE.sub(_MINUS, html))
 
 
 def typeset_svg(text: str) -> Markup:
-    """The same within the text of an SVG."""
+    """Return plain text, typeset as by `typeset`, for the text of an SVG."""
     html = typeset(text)
     small = '<tspan baseline-shift="{}" font-size="75%">'
     begins = {"sub": small.format("-25%"), "sup": small.format("40%"), "code": "<tspan>"}
@@ -126,7 +126,7 @@ def typeset_svg(text: str) -> Markup:
     return html
 
 
-def _symbol(match: re.Match[str]) -> str:
+def _format_symbol(match: re.Match[str]) -> str:
     letter = GREEK[match["greek"]] if match["greek"] else match["letter"]
     quoted = match.string[: match.start()].endswith("'")
     if not (match["greek"] or match["subscript"]) and (quoted or not match["prime"]):
@@ -141,10 +141,10 @@ def _symbol(match: re.Match[str]) -> str:
     return f"{letter}{early}<sub>{match['subscript']}{below}</sub>{after}"
 
 
-def _below(match: re.Match[str]) -> str:
+def _subscript(match: re.Match[str]) -> str:
     return f"<sub>{match[1] or match[2]}</sub>"
 
 
-def _power(match: re.Match[str]) -> str:
+def _superscript(match: re.Match[str]) -> str:
     power = next(group for group in match.groups() if group is not None)
     return f"<sup>{_DAGGER if power == 'dagger' else power.replace('-', _MINUS)}</sup>"

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from replication.base.markdown import Markdown, inert, table
+from replication.base.markdown import Markdown, escape_markdown, table
 from replication.judge.judgement import HOLDING, Outcome, Verdict, sum_up
-from replication.study.registry import UNJUDGED, Abstract, Claim, Mark, Registry, Sentence
+from replication.study.claims import Claim
+from replication.study.registry import UNJUDGED, Abstract, Mark, Registry, Sentence
 
 Words = str
 """Of a sentence."""
@@ -143,7 +144,7 @@ def to_lines(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
-    link: Link = lambda claim, _: inert(claim),
+    link: Link = lambda claim, _: escape_markdown(claim),
 ) -> list[str]:
     """Return a paper's abstract as Markdown, a table for every version, see `by_version`.
 
@@ -156,7 +157,7 @@ def to_lines(
         elsewhere: likewise.
         link: makes of a claim what is shown.
     """
-    lines = [line for rule in registry.rules_of_robustness for line in (inert(rule), "")]
+    lines = [line for rule in registry.rules_of_robustness for line in (escape_markdown(rule), "")]
     for version, found in by_version(registry, verdicts, elsewhere).items():
         scales = [*dict.fromkeys(scale for each in found for scale in each.scales)]
         rows = [
@@ -208,8 +209,10 @@ def _below(scales: list[str], of_paper: str) -> list[str]:
     """
     if not scales:
         return []
-    told = "; ".join(f"<sup>{at}</sup> {inert(scale)}" for at, scale in enumerate(scales, 1))
-    return [f"Judged at this scale: {told}. {inert(_capital(of_paper))}".strip(), ""]
+    told = "; ".join(
+        f"<sup>{at}</sup> {escape_markdown(scale)}" for at, scale in enumerate(scales, 1)
+    )
+    return [f"Judged at this scale: {told}. {escape_markdown(_capital(of_paper))}".strip(), ""]
 
 
 def _capital(text: str) -> str:
@@ -225,7 +228,7 @@ def decided_by(found: Marked, link: Link) -> str:
         return f"see {study}"
     return Markdown(
         ", ".join(
-            link(claim, study) + (f" ({inert(words)})" if words else "")
+            link(claim, study) + (f" ({escape_markdown(words)})" if words else "")
             for claim, words in found.told
         )
     )

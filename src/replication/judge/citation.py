@@ -30,7 +30,7 @@ from typing import Any
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.sandbox import MOST_DIGITS, Sandbox, no_column
+from replication.base.sandbox import MOST_DIGITS, Sandbox, missing_column_message
 from replication.figures import typeset
 from replication.judge.abstract import said
 from replication.judge.judgement import Verdict
@@ -54,7 +54,7 @@ def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
     """
     for column, wanted in cells.items():
         if column not in table:
-            raise LookupError(no_column(table, column))
+            raise LookupError(missing_column_message(table, column))
         found = table[table[column].isin(wanted if isinstance(wanted, list) else [wanted])]
         if found.empty:
             known = ", ".join(map(str, table[column].unique()))
@@ -71,7 +71,7 @@ def cell(table: pd.DataFrame, column: str, **cells: Any) -> Any:
     """
     found = rows(table, **cells)
     if column not in found:
-        raise LookupError(no_column(table, column))
+        raise LookupError(missing_column_message(table, column))
     values = found[column].unique().tolist()
     if len(values) != 1:
         where = ", ".join(f"{name} {value}" for name, value in cells.items()) or "all rows"

@@ -36,7 +36,7 @@ from replication.judge.statistics import (
     welch_equivalence,
     welch_interval,
 )
-from replication.study.registry import Bounds, Equivalence, Interval, Published, Statistical, Test
+from replication.study.claims import Bounds, Equivalence, Interval, Published, Statistical, Test
 
 Floats = NDArray[np.float64]
 Numbers = dict[str, Any]

@@ -8,9 +8,15 @@ import click
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.markdown import inert, table
+from replication.base.markdown import escape_markdown, table
 from replication.base.provenance import Provenance, digest, provenance
-from replication.base.storage import CONTENT, PROVENANCE, refuse_changed, unreadable, write_text
+from replication.base.storage import (
+    CONTENT,
+    PROVENANCE,
+    refuse_changed,
+    unreadable_error,
+    write_text,
+)
 from replication.base.tables import write_table
 from replication.judge.abstract import to_lines as abstract_lines
 from replication.judge.judgement import OUTCOMES, Outcome, Verdict
@@ -41,7 +47,7 @@ def read_verdict(path: Path) -> Verdict:
         record = json.loads(path.read_text(encoding="utf-8"))
         content = record.pop(PROVENANCE).get(CONTENT, "")
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     refuse_changed(path, content, digest(record))
     verdict = Verdict.parse(record, str(path))
     # Under a variant, its name follows the claim's.
@@ -94,7 +100,7 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
     columns = ["claim", "where", "statement", "verdict", "summary", "scale", "note"]
     own = table(header, card[is_own][columns].to_numpy())
     lines = [
-        f"# Verdicts on {inert(registry.title)}",
+        f"# Verdicts on {escape_markdown(registry.title)}",
         "",
         *abstract_lines(registry, found),
         *table(("verdict", "claims", "meaning"), totals),

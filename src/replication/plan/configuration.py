@@ -12,7 +12,7 @@ from pydantic import Field, create_model
 
 from replication.base.errors import InputError
 from replication.base.storage import update_text
-from replication.base.strict import Strict, shown
+from replication.base.strict import Strict, shorten
 from replication.base.yaml_files import read_yaml
 from replication.study.contract import Study, StudySettings
 
@@ -98,8 +98,9 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
     for path in _names(read.model_dump()):
         if len(path[-1]) > LONGEST_NAME or PERIODIC.search(path[-1]):
             raise InputError(
-                f"configuration: {' > '.join(map(shown, path))}: a name has at most {LONGEST_NAME}"
-                " characters, and does not repeat the same ones twenty times; shorten it"
+                f"configuration: {' > '.join(map(shorten, path))}: a name has at most"
+                f" {LONGEST_NAME} characters, and does not repeat the same ones twenty times;"
+                " shorten it"
             )
     return read
 

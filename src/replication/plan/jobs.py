@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from replication.base.code_digest import code
+from replication.base.code_digest import code_digests
 from replication.base.errors import InputError
 from replication.base.provenance import Provenance, Recipe, digest, recipe
 from replication.base.strict import unknown_key
@@ -130,7 +130,7 @@ class Jobs:
     def code(self, lock: Path, paths: Iterable[str], *programs: str) -> list[str]:
         """One string per module and package that some files, or some programs, depend on."""
         made = (task.program for _, task in self.closure(paths))
-        return code(lock, tuple(dict.fromkeys([*programs, *made])))
+        return code_digests(lock, tuple(dict.fromkeys([*programs, *made])))
 
     def order(self, path: str) -> Order:
         """What the program that makes a file is told."""

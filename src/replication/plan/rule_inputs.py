@@ -10,8 +10,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from replication.base.code_digest import code
-from replication.base.process import arithmetic
+from replication.base.code_digest import code_digests
+from replication.base.process import arithmetic_variables
 from replication.base.provenance import FORMAT
 from replication.plan.jobs import Jobs
 from replication.plan.orders import Orders, Told
@@ -71,7 +71,7 @@ class Stage:
         own = self.program(wildcards)
         others = [item for item in self._code(wildcards) if item not in own]
         published = (path for task in self._tasks(wildcards) for path in task.published)
-        like = (f"{name}={value}" for name, value in arithmetic().items())
+        like = (f"{name}={value}" for name, value in arithmetic_variables().items())
         return [*others, *contents(dict.fromkeys(published)), f"format {FORMAT} of results", *like]
 
     def files(self, wildcards: Any, input: Any) -> str:
@@ -111,7 +111,7 @@ class Stage:
 
     def _code(self, wildcards: Any) -> list[str]:
         programs = (name for path in self._paths(wildcards) for name in self.jobs.programs(path))
-        return code(self.lock, tuple(dict.fromkeys(programs)))
+        return code_digests(self.lock, tuple(dict.fromkeys(programs)))
 
 
 def contents(paths: Iterable[str]) -> list[str]:

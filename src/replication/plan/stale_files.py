@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from replication.base.provenance import Provenance, digest
-from replication.base.storage import PROVENANCE, without_content
+from replication.base.storage import PROVENANCE, split_record
 
 
 def is_made_otherwise(path: Path, expected: Provenance) -> bool:
@@ -66,7 +66,7 @@ def _of_mark(path: Path, expected: Provenance) -> bool:
 
 
 def _same(record: str, expected: Provenance) -> bool:
-    found, _ = without_content(record)
+    found, _ = split_record(record)
     return digest(found) == digest(expected)
 
 

@@ -5,8 +5,10 @@ from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple
 
-from replication.study.contract import Experiment, Figure, Study, StudySettings, Variant
-from replication.study.registry import Claim, FigureText, Registry
+from replication.study.claims import Claim
+from replication.study.contract import Experiment, Figure, Study, StudySettings
+from replication.study.registry import FigureText, Registry
+from replication.study.variants import Variant
 
 
 class StudyFiles(NamedTuple):

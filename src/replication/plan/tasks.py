@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from replication.base.code_digest import Parameters, check_function, parameters
 from replication.base.errors import InputError
 from replication.base.provenance import digest
-from replication.base.strict import Strict, shown, unknown_key
+from replication.base.strict import Strict, shorten, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.metric_types import refuse_unreadable
 from replication.plan.orders import Stage
 from replication.plan.study_jobs import StudyJobs
+from replication.study.claims import Claim
 from replication.study.contract import Experiment, Job
-from replication.study.published_tables import check_printed
-from replication.study.registry import Claim
+from replication.study.published_tables import check_published_table
 
 JUDGE = "replication.judge.judgement"
 PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
@@ -240,12 +240,12 @@ class Tasks:
         below = os.path.relpath(path)
         if not (Path(name).is_absolute() or path.is_relative_to(folder)):
             raise InputError(
-                f"{where}: {shown(name)} is not in {os.path.relpath(folder)}; put the file there,"
+                f"{where}: {shorten(name)} is not in {os.path.relpath(folder)}; put the file there,"
                 " or give its absolute path"
             )
         _check_characters(str(path), where)
         try:
-            check_printed(Path(below), columns)
+            check_published_table(Path(below), columns)
         except InputError as error:
             raise InputError(f"{where}: {error.message}") from error
         return (below,)

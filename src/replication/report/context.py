@@ -20,7 +20,7 @@ from replication.judge.judgement import (
 )
 from replication.report.forest import Plot, forest
 from replication.report.sources import Contested
-from replication.study.registry import (
+from replication.study.claims import (
     ERRATA,
     GROUPS,
     SHOWN,
@@ -30,9 +30,9 @@ from replication.study.registry import (
     Equivalence,
     Interval,
     Published,
-    Registry,
     Test,
 )
+from replication.study.registry import Registry
 
 _PLURALS = {
     "Appendix": "Appendices",

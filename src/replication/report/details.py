@@ -8,7 +8,7 @@ import pandas as pd
 import yaml
 
 from replication.base.tables import read_csv
-from replication.study.published_tables import check_printed
+from replication.study.published_tables import check_published_table
 
 
 class Beside(NamedTuple):
@@ -69,7 +69,7 @@ def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | Non
     Raises:
         InputError: if a table cannot be read.
     """
-    check_printed(published, tuple(columns))
+    check_published_table(published, tuple(columns))
     paper = read_csv(published, columns)[list(columns)]
     ours = read_csv(table, ())
     if not {*columns} <= {*ours.columns}:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from replication.base.commit import commit
+from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.documents.figure_texts import CitedFigure
@@ -20,7 +20,7 @@ from replication.report.page_rule import figure_sources
 from replication.report.pictures import Drawing, draw_all
 from replication.report.sources import FigureSource, FigureSources, MissingFigure, OtherPage
 from replication.report.verifications import read_history
-from replication.run.program import checksum
+from replication.run.work import checksum
 from replication.study.contract import Study
 from replication.study.registry import Registry, read_registry
 from replication.verify.reference import (
@@ -176,7 +176,7 @@ def _page(
         Path(study.verdict(claim)): verdict for claim, verdict in kept.reference.verdicts.items()
     }
     origin = {
-        "commit": commit(root),
+        "commit": commit_name(root),
         "configuration": "the study's defaults",
         "digest": kept.jobs.configuration.digest,
         "command": f"{COMMAND} {kept.name}",

@@ -44,7 +44,8 @@ from replication.report.sources import (
     run_time,
 )
 from replication.report.verifications import verifications
-from replication.study.registry import GROUPS, SHOWN, THEORY, Registry, read_registry
+from replication.study.claims import GROUPS, SHOWN, THEORY
+from replication.study.registry import Registry, read_registry
 from replication.verify.machine import machine
 from replication.verify.reproductions import COLUMNS, Reproduction, reproductions
 

@@ -14,14 +14,14 @@ from tqdm import tqdm
 
 from replication.base.errors import InputError
 from replication.plan.orders import Order
-from replication.run.program import draw
+from replication.run.stages import draw_figure
 
 WORTH = 4
 """Figures that take longer to draw than another process takes to start."""
 
 
 class Drawing(NamedTuple):
-    """What `replication.run.program.draw` takes."""
+    """What `replication.run.stages.draw_figure` takes."""
 
     order: Order
     """The figure's job."""
@@ -60,7 +60,7 @@ def _cores() -> int:
 
 def _drawn(drawing: Drawing) -> str:
     try:
-        draw(*drawing)
+        draw_figure(*drawing)
     except InputError as error:
         return error.message
     return ""

@@ -11,13 +11,13 @@ from xml.etree import ElementTree as Xml
 
 from PIL import Image
 
-from replication.base.storage import unreadable
+from replication.base.storage import unreadable_error
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.judge.judgement import Outcome
 from replication.plan.cost import Cost
 from replication.plan.recorded_times import Records, known
-from replication.run.program import refuse_changed
+from replication.run.work import refuse_changed_table
 from replication.study.contract import StudySettings
 from replication.study.registry import Mark
 
@@ -191,7 +191,7 @@ def read_picture(path: Path) -> Picture:
             return Picture(_data_uri("image/png", content), *_png_size(content))
         return Picture(_data_uri("image/svg+xml", content), *_svg_size(content))
     except (OSError, ValueError, SyntaxError, KeyError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
 
 
 def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
@@ -206,7 +206,7 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
         InputError: if it is missing, empty, or changed.
     """
     table = read_csv(path, ())
-    refuse_changed(path, checksum)
+    refuse_changed_table(path, checksum)
     embedded = path.stat().st_size <= EMBEDDED
     link = (
         f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=PLAIN)}"

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.strict import shown
+from replication.base.strict import shorten
 from replication.base.tables import read_csv
 from replication.judge.judgement import EARLIER, OUTCOMES
 from replication.verify.history import VERDICTS
@@ -54,13 +54,13 @@ def _check_numbers(ends: pd.DataFrame) -> None:
 
 def _check_texts(table: pd.DataFrame) -> None:
     if unknown := {*map(str, table["verdict"])} - (OUTCOMES | EARLIER).keys():
-        raise ValueError(f"there is no verdict {shown(min(unknown))}")
+        raise ValueError(f"there is no verdict {shorten(min(unknown))}")
     for name in TEXTS:
         if table[name].isna().any():
             raise ValueError(f"a cell of the column {name} is empty")
         for text in {*map(str, table[name])}:
             if not is_plain(text) or (name == "date" and not DATE.fullmatch(text)):
-                raise ValueError(f"the {name} {shown(text)} is none")
+                raise ValueError(f"the {name} {shorten(text)} is none")
 
 
 def verifications(

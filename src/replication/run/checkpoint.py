@@ -1,4 +1,4 @@
-"""What a long training keeps, so that it goes on where it was interrupted."""
+"""Checkpoints: the state of a long training, which goes on from there after an interruption."""
 
 import time
 from collections.abc import Mapping
@@ -12,20 +12,20 @@ from replication.base.errors import InputError
 from replication.base.provenance import Provenance
 from replication.base.storage import read_own_arrays, write_arrays
 
-SECONDS = 120.0
-"""Time between two checkpoints; the results do not depend on it."""
+INTERVAL = 120.0
+"""Seconds between two checkpoints; the results do not depend on them."""
 
 
 class Checkpoint:
     """The state of a run that is under way, beside the file that it will write."""
 
     def __init__(self, path: Path, provenance: Provenance) -> None:
-        """Of a run that will write a file with this provenance."""
+        """Take the file of the state, and the provenance of the run."""
         self._path, self._provenance = path, provenance
         self._saved = time.monotonic()
 
     def read(self) -> dict[str, NDArray[Any]] | None:
-        """What was kept; None where nothing usable was left, which costs time but no result."""
+        """Return the kept state; None if there is no usable one, which costs time but no result."""
         if not self._path.is_file():
             return None
         try:
@@ -37,8 +37,8 @@ class Checkpoint:
         return arrays
 
     def is_due(self) -> bool:
-        """Whether enough time went by since the last one."""
-        return time.monotonic() - self._saved > SECONDS
+        """Say whether enough time went by since the last checkpoint."""
+        return time.monotonic() - self._saved > INTERVAL
 
     def write(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Keep a state."""
@@ -46,5 +46,5 @@ class Checkpoint:
         self._saved = time.monotonic()
 
     def remove(self) -> None:
-        """The run is over."""
+        """Remove the state of a run that is over."""
         self._path.unlink(missing_ok=True)

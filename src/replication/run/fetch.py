@@ -23,16 +23,18 @@ from tqdm import tqdm
 
 from replication.base.errors import InputError
 from replication.base.storage import write_atomically
-from replication.base.strict import shown
+from replication.base.strict import shorten
 from replication.study.datasets import Archive, Content, Download, Member
 
 PIECE = 1 << 16
-"""Bytes that are transferred, written and read at once."""
+"""Bytes that are transferred, read and written at once."""
 TIMEOUT = (10.0, 60.0)
 """Seconds to wait for a connection, and for the next bytes."""
 HEADERS = {"User-Agent": "transformer-dynamics", "Accept-Encoding": "identity"}
-"""Some servers refuse the name of Python's own client; a compressed transfer cannot be resumed."""
+"""Headers of a request: some servers refuse the name of Python's client, and a compressed transfer
+cannot be resumed."""
 ZIP_MAGIC = b"PK\x03\x04"
+"""First bytes of every zip file."""
 
 
 @click.command(help=__doc__)
@@ -45,24 +47,24 @@ def main(settings: str, folder: Path, offline: str) -> None:
 
 
 def fetch(content: Content, folder: Path, offline: str = "") -> None:
-    """Have the files of a data set in `folder`, and their archive if there is one.
+    """Put the files of a data set into `folder`, and their archive if there is one.
 
-    A partial download stays as `*.part`, and the next call continues it. Only what is checked gets
-    its final name. Of several processes that need a file one downloads it, and the others wait.
+    A partial download stays as `*.part`, and the next call continues it. A file gets its final name
+    after it is checked. If several processes need a file, one downloads it and the others wait.
 
     Args:
-        content: what to fetch.
-        folder: where to put it.
-        offline: what a user without a network can do, as the end of a sentence.
+        content: files or archive to fetch.
+        folder: folder of the data set.
+        offline: advice for a user without a network, as the end of a sentence.
 
     Raises:
-        InputError: what went wrong and what to do about it.
+        InputError: names the failure and the remedy.
     """
     try:
         for name in content.written:
-            _refuse_no_file(folder / name)
+            _refuse_other_than_file(folder / name)
         for name, download in content.downloads.items():
-            _have(folder / name, download, offline)
+            _ensure_file(folder / name, download, offline)
         if content.archive:
             _unpack(folder / content.archive.name, content.archive.files, folder)
     except OSError as error:
@@ -72,30 +74,30 @@ def fetch(content: Content, folder: Path, offline: str = "") -> None:
         ) from error
 
 
-def _refuse_no_file(path: Path) -> None:
-    """Refuse what stands in the place of a file and is none, such as a folder or a pipe."""
+def _refuse_other_than_file(path: Path) -> None:
+    """Refuse a path that exists and is no file, such as a folder or a pipe."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is no file; move it away and run the same command again")
 
 
-def _have(path: Path, wanted: Download, offline: str) -> None:
-    """Have one file, which is checked even if it was there."""
+def _ensure_file(path: Path, wanted: Download, offline: str) -> None:
+    """Download a file unless it is there, and check it in any case."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(path):
+        with _hold_lock(path):
             if not path.exists():
                 otherwise = f"put the file at {path} by hand" + (offline and f", or {offline}")
-                (_by_pip if wanted.requirement else _download)(path, wanted, otherwise)
+                (_download_by_pip if wanted.requirement else _download)(path, wanted, otherwise)
                 return
-    _check(path, wanted, "delete it and run the same command again")
+    _check_digest(path, wanted, "delete it and run the same command again")
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _hold_lock(path: Path) -> Iterator[None]:
     """Wait until no other process downloads a file, and keep others waiting.
 
-    The system forgets the lock of a process that ends in whatever way. The hidden file stays, as
-    others may wait for it. Where a file system knows no locks nobody waits.
+    The system drops the lock when the process ends. The hidden file stays, as others may wait for
+    it. On a file system without locks nobody waits.
     """
     with path.with_name(f".{path.name}.lock").open("ab") as stream:
         with suppress(OSError):
@@ -111,7 +113,7 @@ def _lock(stream: IO[bytes], path: Path) -> None:
         fcntl.flock(stream, fcntl.LOCK_EX)
 
 
-def _by_pip(path: Path, wanted: Download, otherwise: str) -> None:
+def _download_by_pip(path: Path, wanted: Download, otherwise: str) -> None:
     """Download a wheel, and give it its name once it is checked."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         words = ["download", "--no-deps", "--only-binary=:all:", "--disable-pip-version-check"]
@@ -123,7 +125,9 @@ def _by_pip(path: Path, wanted: Download, otherwise: str) -> None:
                 f"{wanted.url}: pip cannot download it ({_last_line(done.stderr)}); check the"
                 f" network and run the same command again, or {otherwise}"
             )
-        _check(found[0], wanted, f"it is deleted now; check the index of pip, or {otherwise}")
+        _check_digest(
+            found[0], wanted, f"it is deleted now; check the index of pip, or {otherwise}"
+        )
         found[0].replace(path)
 
 
@@ -138,11 +142,11 @@ def _download(path: Path, wanted: Download, otherwise: str) -> None:
     cause = "the server ended it"
     try:
         if (have := _size(part)) < wanted.bytes:
-            with _answer(wanted.url, have) as answer:
-                start, pieces = _content(answer, have, _magic(wanted))
+            with _request(wanted.url, have) as answer:
+                start, pieces = _start_and_pieces(answer, have, _magic(wanted))
                 _write(part, start, pieces, wanted.bytes)
     except requests.RequestException as error:
-        cause = _innermost(error)
+        cause = _root_cause(error)
     if _size(part) < wanted.bytes:
         raise InputError(
             f"{wanted.url}: the download stopped at {_size(part)} of {wanted.bytes} bytes"
@@ -150,7 +154,9 @@ def _download(path: Path, wanted: Download, otherwise: str) -> None:
             f" {otherwise}"
         )
     try:
-        _check(part, wanted, f"it is deleted now; run the same command again, or {otherwise}")
+        _check_digest(
+            part, wanted, f"it is deleted now; run the same command again, or {otherwise}"
+        )
     except InputError:
         part.unlink()
         raise
@@ -158,8 +164,8 @@ def _download(path: Path, wanted: Download, otherwise: str) -> None:
 
 
 @contextmanager
-def _answer(url: str, have: int) -> Iterator[requests.Response]:
-    """What the server says when it is asked for what follows the first bytes."""
+def _request(url: str, have: int) -> Iterator[requests.Response]:
+    """Ask the server for all after the first bytes, and yield its answer."""
     headers = HEADERS | ({"Range": f"bytes={have}-"} if have else {})
     with requests.Session() as session:
         # A redirect must not lead away from https.
@@ -173,13 +179,15 @@ def _answer(url: str, have: int) -> Iterator[requests.Response]:
             yield answer
 
 
-def _content(answer: requests.Response, have: int, magic: bytes) -> tuple[int, Iterator[bytes]]:
-    """Where in the file the bytes of an answer begin, and these bytes.
+def _start_and_pieces(
+    answer: requests.Response, have: int, magic: bytes
+) -> tuple[int, Iterator[bytes]]:
+    """Return the place in the file where the bytes of an answer begin, and these bytes.
 
-    A server that cannot send parts sends the whole file, and one may begin before what was asked.
+    A server that cannot send parts sends the whole file. Some begin before the requested byte.
 
     Raises:
-        RequestException: if the answer holds no such bytes.
+        RequestException: if the answer holds no bytes that continue the file.
     """
     given = re.match(r"bytes (\d+)-", answer.headers.get("Content-Range", ""))
     start = int(given[1]) if given and answer.status_code == requests.codes.partial else 0
@@ -195,12 +203,12 @@ def _content(answer: requests.Response, have: int, magic: bytes) -> tuple[int, I
 
 
 def _magic(wanted: Download) -> bytes:
-    """What the file begins with."""
+    """Return the bytes that the file must begin with."""
     return ZIP_MAGIC if isinstance(wanted, Archive) else b""
 
 
 def _write(part: Path, start: int, pieces: Iterable[bytes], size: int) -> None:
-    """Replace all that follows `start` by the pieces, up to the first byte too many."""
+    """Replace all after byte `start` by the pieces; stop when the file is too long."""
     with (
         part.open("ab") as stream,
         tqdm(
@@ -220,8 +228,8 @@ def _write(part: Path, start: int, pieces: Iterable[bytes], size: int) -> None:
                 break
 
 
-def _check(path: Path, wanted: Download, advice: str) -> None:
-    """Refuse a file that is not what is wanted."""
+def _check_digest(path: Path, wanted: Download, advice: str) -> None:
+    """Refuse a file whose digest is not that of the wanted file."""
     with path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != wanted.sha256:
@@ -233,17 +241,17 @@ def _check(path: Path, wanted: Download, advice: str) -> None:
 
 def _unpack(path: Path, files: dict[str, Member], folder: Path) -> None:
     """Write the named members, and nothing else, under their names."""
-    with _readable(path):
+    with _explain_failures(path):
         opened = zipfile.ZipFile(path)
     with opened:
-        found = {name: _find(opened, member) for name, member in files.items()}
+        found = {name: _find_member(opened, member) for name, member in files.items()}
         for name, member in files.items():
-            _extract(opened, found[name], member, folder / name)
+            _extract_member(opened, found[name], member, folder / name)
 
 
 @contextmanager
-def _readable(path: Path | str | None) -> Iterator[None]:
-    """Say that an archive cannot be unpacked, whatever fails.
+def _explain_failures(path: Path | str | None) -> Iterator[None]:
+    """Turn any failure of unpacking into an `InputError` that names the archive.
 
     A damaged byte, or a name that is no text, makes `zipfile` and its decompressors fail in any
     way.
@@ -252,18 +260,18 @@ def _readable(path: Path | str | None) -> Iterator[None]:
         yield
     except Exception as error:
         raise InputError(
-            f"{path}: cannot be unpacked ({shown(error) or type(error).__name__}); correct the"
+            f"{path}: cannot be unpacked ({shorten(error) or type(error).__name__}); correct the"
             " registry of data sets, whose checksum it has"
         ) from error
 
 
-def _find(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
+def _find_member(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
     """Find a member of the size that the registry says, before anything is unpacked."""
     files = {info.filename: info for info in opened.infolist() if info.filename[-1:] != "/"}
     if (info := files.get(member.path)) is None:
         raise InputError(
             f"{opened.filename}: has no member {member.path} but"
-            f" {', '.join(map(shown, [*files][:10]))}; correct the path in the registry"
+            f" {', '.join(map(shorten, [*files][:10]))}; correct the path in the registry"
             " of data sets"
         )
     if member.bytes not in {None, info.file_size}:
@@ -274,11 +282,13 @@ def _find(opened: zipfile.ZipFile, member: Member) -> zipfile.ZipInfo:
     return info
 
 
-def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, path: Path) -> None:
+def _extract_member(
+    opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, path: Path
+) -> None:
     def write(stream: IO[bytes]) -> None:
         """Copy the member, unless it is not what the registry says."""
         digest = hashlib.sha256()
-        for piece in _pieces(opened, info):
+        for piece in _member_pieces(opened, info):
             digest.update(piece)
             stream.write(piece)
         if member.sha256 not in {None, digest.hexdigest()}:
@@ -291,10 +301,10 @@ def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, member: Member, pat
     write_atomically(path, write)
 
 
-def _pieces(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+def _member_pieces(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     """Yield the content of a member, of which `zipfile` reads no more than its header announces."""
     left = info.file_size
-    with _readable(opened.filename), opened.open(info) as source:
+    with _explain_failures(opened.filename), opened.open(info) as source:
         while piece := source.read(PIECE):
             left -= len(piece)
             yield piece
@@ -310,8 +320,8 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["it said nothing"])[-1]
 
 
-def _innermost(error: BaseException) -> str:
-    """The error that the others were raised from, such as `Connection refused`."""
+def _root_cause(error: BaseException) -> str:
+    """Return the error that the others were raised from in words, such as `Connection refused`."""
     while error.__context__ is not None:
         error = error.__context__
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

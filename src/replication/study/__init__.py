@@ -1,10 +1,11 @@
-"""What a paper says: the contract of a study, its claims, seeds and data sets.
+"""Statements of a paper: the contract of a study, its claims, seeds and data sets.
 
 An author of a study needs this room, `figures` and the errors and settings of `base`, no more.
 Nothing here plans, computes or judges.
 """
 
 __all__ = [
+    "claims",
     "contract",
     "contrasts",
     "datasets",
@@ -13,4 +14,5 @@ __all__ = [
     "published_tables",
     "registry",
     "seeds",
+    "variants",
 ]

@@ -1,4 +1,4 @@
-"""The contract between the engine and a paper: what the `study.py` of a folder says.
+"""The contract between the engine and a paper: the contents of a study's folder.
 
 A study is one folder of a package beside the engine. Its `study.py` has
 
@@ -7,12 +7,12 @@ A study is one folder of a package beside the engine. Its `study.py` has
     experiments(settings, computation)       its jobs: experiments by name
     one_seed(settings, random)               overlay that leaves one seed of every experiment
     variants(settings)                       optional: other readings that claims are tried under
-    datasets(settings)                       optional: what is to be known of its data
-    smallest(settings, folder)               optional: overlay that makes all of it take seconds,
-                                             for tests; what it reads is written to the folder
+    datasets(settings)                       optional: facts about its data, by name
+    smallest(settings, folder)               optional: overlay for tests under which all jobs take
+                                             seconds; the files that it needs go to the folder
     FIGURES, DEFAULT                         optional: folder of its figures; part of a plain run
-    DRAWN_BESIDE                             optional: by drawing, marks that are not in its table
-    NAMES                                    optional: what texts call values of settings and tables
+    DRAWN_BESIDE                             optional: marks that are not in a table, by drawing
+    NAMES                                    optional: names for values of settings and tables
 
 and beside it stand `config.yaml` (its defaults), `registry.yaml` (claims and captions), `README.md`
 and `published/` (tables as printed); `explorer/`, if there is one, is a part of its page, see
@@ -21,14 +21,14 @@ and `published/` (tables as printed); `explorer/`, if there is one, is a part of
     sample(job, seeds, sources) -> arrays            data
     train(job, seeds, data, checkpoint) -> arrays    runs, the first axis of every array the seed
     measure(job, runs, data) -> table                metrics
-    table(figure, *measured) -> table                figures/*.py, what a figure draws
+    table(figure, *measured) -> table                figures/*.py, the numbers of a figure
     draw(figure, table, published) -> figure         figures/*.py
     <measure>(*measured, [published]) -> table       claims/*.py, the evidence of a claim
 
-A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested.
-The first parameter's type says how its settings are read. A figure or a claim that `uses` keys of
-the study's section gets them by name, too; what has the name of a key is no table to a measure.
-`Measured[Settings]` says by which settings a metric must have been made to be read.
+A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested. The
+type of the first parameter is the type of the settings. A figure or a claim that `uses` keys of the
+study's section gets these keys by name, too; a parameter of a measure with the name of a key is no
+table. A parameter `Measured[Settings]` takes only metrics that were made by such settings.
 """
 
 import importlib
@@ -47,7 +47,9 @@ from pydantic_core import CoreSchema, core_schema
 from replication.base.code_digest import SOURCE, is_module
 from replication.base.errors import InputError
 from replication.base.strict import Name, Strict
-from replication.study.registry import FigureText, Number, OwnClaim
+from replication.study.claims import Number, OwnClaim
+from replication.study.registry import FigureText
+from replication.study.variants import Variant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,29 +64,29 @@ TARGETS = frozenset({
     "page", "report", "verify", "plain", "everything", "reference", "provenance", "verdicts",
     "dataset", "datasets", "index", "study", "captions",
 })  # fmt: skip
-"""Names with a meaning of their own on the command line or on the page."""
+"""Names that mean something else on the command line or on the page."""
 
 
 class Job(NamedTuple):
-    """What makes one file."""
+    """A program with its settings, seeds and inputs, which makes one file."""
 
     program: str
     """Module of the study's folder, or full name of any module."""
     settings: Strict
-    """What the program is given; jobs that share settings share the object."""
+    """Settings of the program; jobs that share settings share the object."""
     seeds: tuple[int, ...] = ()
     """Seeds that the file covers; none if it depends on no seed."""
     reads: tuple[str, ...] = ()
-    """Names of the study's data; of data, paths of files that are not made by a program."""
+    """Names of the data that the job reads; for a job of data, paths of files that no job makes."""
     memory: int = 1500
-    """In MB."""
+    """Memory in MB."""
     minutes: int = 30
-    """The longest that it takes."""
+    """Longest time in minutes."""
     operations: float = 0.0
-    """Of training, floating-point operations of its matrix products; 0 if nobody has counted."""
+    """Floating-point operations of the matrix products of a training; 0 if not counted."""
     gaps: tuple[str, ...] = ()
-    """Of runs, patterns of the names of arrays that may hold what is not finite: what a training
-    that diverged leaves, or what is not known. Metrics say so; any other array is refused then."""
+    """Patterns of the names of arrays of runs that may hold values that are not finite, from a
+    training that diverged or for unknown values. Any other array with such values is refused."""
 
 
 class Experiment(NamedTuple):
@@ -93,30 +95,30 @@ class Experiment(NamedTuple):
     runs: dict[str, Job]
     """Training runs; each metric reads all of them, in this order."""
     metrics: dict[str, Job]
-    """Tables of all runs. One is called `fingerprint`: `seed`, what tells runs of a seed apart in
-    words or whole numbers, `digest`, and a few numbers with fractions."""
+    """Tables of all runs. The table `fingerprint` has the columns `seed`, `digest`, words or whole
+    numbers that tell runs of a seed apart, and a few numbers with fractions."""
     data: dict[str, Job] = {}
-    """What runs read. Experiments may share data, which then have the same name."""
+    """Data that runs read. Experiments may share data, which then have the same name."""
 
 
 class Run(NamedTuple):
     """One file of runs, read."""
 
     name: str
-    """Its name."""
+    """Name of the file."""
     seeds: list[int]
-    """What it covers."""
+    """Seeds that the file covers."""
     arrays: "Arrays"
-    """As `train` returned them."""
+    """Arrays that `train` returned."""
 
 
 class Measured(NamedTuple, Generic[JobSettings]):
     """One metric of an experiment, read."""
 
     table: "pd.DataFrame"
-    """As `measure` returned it."""
+    """Table that `measure` returned."""
     job: JobSettings
-    """The settings of the job that made it."""
+    """Settings of the job that made the table."""
 
 
 class Figure(Strict):
@@ -125,20 +127,20 @@ class Figure(Strict):
     uses: ClassVar[tuple[str, ...]] = ()
     """Keys of the study's section that `table` takes by name."""
     columns: ClassVar[tuple[str, ...]] = ()
-    """Columns that its table has."""
+    """Columns of the figure's table."""
     published_columns: ClassVar[tuple[str, ...]] = ()
-    """Columns of numbers that its published table has."""
+    """Columns of numbers of its published table."""
     title: ClassVar[str]
-    """What its file says of itself."""
+    """Title in the metadata of the picture."""
     is_costly: ClassVar[bool] = False
-    """Whether a plain `snakemake` leaves it to `snakemake everything`."""
+    """True if a plain `snakemake` leaves the figure to `snakemake everything`."""
     picture: ClassVar[str] = "svg"
-    """Kind of picture on a page: `png` for heat maps, which are smaller so, and have no seams."""
+    """Format of the picture on a page: `png` for heat maps, which are smaller and seamless then."""
     drawing: str
-    """Which drawing; its texts in the registry have this name."""
+    """Name of the drawing, and of its texts in the registry."""
     published: str | None = None
-    """Table of published values that is drawn, too: a file of the study's folder `published`, or
-    the absolute path of another CSV."""
+    """Table of published values in the figure: a file of the study's folder `published`, or the
+    absolute path of another CSV."""
 
     @model_validator(mode="after")
     def _check_published(self) -> Self:
@@ -147,25 +149,25 @@ class Figure(Strict):
         return self
 
     def sources(self) -> list[tuple[str, str]]:
-        """Experiment and metric of each table that it is made of; none if it is theory."""
+        """Return experiment and metric of each table of the figure; none if it is theory."""
         return []
 
 
 class StudySettings(Strict):
-    """Base of a study's section of the configuration: what an overlay adds to its registry."""
+    """Base of a study's section of the configuration, with additions to its registry."""
 
     claims: dict[Number, OwnClaim] = {}
     """Claims of your own by number, such as `U1`, that the study's measures judge."""
     texts: dict[str, FigureText] = {}
-    """What the page says of figures of your own, by name."""
+    """Texts of figures of your own, by name."""
 
 
 class FiguresOf:
-    """Marks a mapping of figures by `Name`: of each, `drawing` says which of the study's it is.
+    """Mark of a mapping of figures by `Name`, in which the key `drawing` names the type of each.
 
     A study's `Settings` has `figures: Annotated[dict[str, Figure], FiguresOf(__package__)]`, which
-    takes every figure of the folder `figures`. One whose settings all have defaults need not be
-    named in the configuration: it stands in it under the name of its drawing.
+    takes every figure of the folder `figures`. A figure whose settings all have defaults is part of
+    the configuration without an entry there, under the name of its drawing.
     """
 
     def __init__(self, package: str | None, *others: type[Figure]) -> None:
@@ -188,7 +190,7 @@ class FiguresOf:
             self._add(figure)
 
     def _add(self, figure: type[Figure]) -> None:
-        # A base of figures names no drawing.
+        # Classes that are bases of figures name no drawing.
         for drawing in get_args(figure.model_fields["drawing"].annotation):
             if self._types.setdefault(drawing, figure) is not figure:
                 raise InputError(f"{figure.__module__}: there is another drawing '{drawing}'")
@@ -201,7 +203,7 @@ class FiguresOf:
             for drawing, figure in self._types.items()
             if not any(item.is_required() for item in figure.model_fields.values())
         )
-        # An overlay may name no more than what it changes in one of them.
+        # An overlay may hold only the changed settings of a figure.
         given = {drawing: figures.get(drawing, {}) for drawing in complete}
         return figures | {
             drawing: {"drawing": drawing} | changes
@@ -215,7 +217,7 @@ class FiguresOf:
         names = handler.generate_schema(Name)
         choices = {name: handler.generate_schema(figure) for name, figure in self._types.items()}
         if not choices:
-            # Of a study that has no figures yet; pydantic takes no union of nothing.
+            # A study may have no figures yet, and pydantic takes no union of nothing.
             return core_schema.dict_schema(names, max_length=0)
         figures = core_schema.dict_schema(
             names, core_schema.tagged_union_schema(choices, "drawing")
@@ -223,135 +225,98 @@ class FiguresOf:
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
 
 
-BASELINE = "baseline"
-"""Name of the variant that is the experiments' own settings."""
-AS_PUBLISHED = "as published"
-"""Its title."""
-
-
-def check_titles(titles: Mapping[str, str]) -> None:
-    """Refuse a variant in the place of the baseline, and two that a figure shows as one.
-
-    Args:
-        titles: of the other variants, by name.
-
-    Raises:
-        ValueError: names the variant.
-    """
-    if BASELINE in titles:
-        raise ValueError(
-            f"variants > {BASELINE}: this is the name of the experiments' own settings"
-        )
-    known = {AS_PUBLISHED: BASELINE}
-    for name, title in titles.items():
-        other = known.setdefault(title, name)
-        if other != name:
-            raise ValueError(
-                f"variants > {name} > title: variant '{other}' has it, too; change one"
-            )
-
-
-class Variant(NamedTuple):
-    """One other reading of the paper, or one departure from it."""
-
-    title: str
-    """Its name in figures."""
-    experiments: dict[str, str]
-    """Name of an experiment to that of its variant."""
-
-
 @dataclass(frozen=True)
 class Study:
-    """A folder that was found."""
+    """A study that was found."""
 
     name: str
-    """Of the folder, of its section of the configuration and of its results."""
+    """Name of the folder, of the section of the configuration and of the results."""
     module: ModuleType
-    """Its `study.py`."""
+    """Module `study.py` of the folder."""
 
     @property
     def package(self) -> str:
-        """Full name of the folder as a package."""
+        """Return the full name of the folder as a package."""
         return self.module.__name__.removesuffix(".study")
 
     @property
     def folder(self) -> Path:
-        """Where it is."""
+        """Return the path of the folder."""
         return Path(str(self.module.__file__)).parent
 
     @property
     def settings(self) -> type[StudySettings]:
-        """Type of its section of the configuration."""
+        """Return the type of the study's section of the configuration."""
         return self.module.Settings  # type: ignore[no-any-return]
 
     @property
     def figures(self) -> str:
-        """Folder of its figures, below the working folder."""
+        """Return the folder of the study's figures, below the working folder."""
         return getattr(self.module, "FIGURES", f"figures/{self.name}")
 
     @property
     def is_home(self) -> bool:
-        """Whether it is of the paper whose figures stand in `figures/` itself."""
+        """Say whether the study's figures stand in `figures/` itself."""
         return self.figures == "figures"
 
     @property
     def is_default(self) -> bool:
-        """Whether a plain `snakemake` computes it."""
+        """Say whether a plain `snakemake` computes the study."""
         return getattr(self.module, "DEFAULT", False)
 
     @property
     def drawn_beside(self) -> dict[str, str]:
-        """By drawing, in words, the marks that do not stand in its table, as they should."""
+        """Return in words the marks of each drawing that its table lacks, as it should."""
         return getattr(self.module, "DRAWN_BESIDE", {})
 
     @property
     def names(self) -> dict[str, str]:
-        """What texts call values of settings and tables: `called("cr")` is CR."""
+        """Return the names that texts use for values: `called("cr")` is CR."""
         return getattr(self.module, "NAMES", {})
 
     @property
     def rules(self) -> list[Path]:
-        """Rules of its own, if it has any."""
+        """Return the files of the study's own rules."""
         return list(self.folder.glob("rules.smk"))
 
     @property
     def page(self) -> str:
-        """The page that shows it."""
+        """Return the path of the study's page."""
         name = "index" if self.is_home and self.is_default else self.name
         return f"results/report/{name}.html"
 
     @property
     def scorecard(self) -> str:
-        """Its verdicts, to read."""
+        """Return the path of the study's table of verdicts."""
         return f"results/{self.name}/verdicts.md"
 
     def experiments(self, settings: Strict, computation: Strict) -> dict[str, Experiment]:
-        """All jobs that train and measure."""
+        """Return all jobs that train and measure, by name of the experiment."""
         return self.module.experiments(settings, computation)  # type: ignore[no-any-return]
 
     def one_seed(self, settings: Strict, random: Any) -> dict[str, Any]:
-        """Overlay of its section that leaves one seed of every experiment, drawn at random."""
+        """Return an overlay of its section that leaves one random seed of every experiment."""
         return self.module.one_seed(settings, random)  # type: ignore[no-any-return]
 
     def variants(self, settings: Strict) -> dict[str, Variant]:
-        """Variants of its experiments by name, that of their own settings first."""
-        return self._optional("variants", settings)  # type: ignore[no-any-return]
+        """Return the variants of its experiments by name, the baseline first."""
+        return self._call_optional("variants", settings)  # type: ignore[no-any-return]
 
     def datasets(self, settings: Strict) -> dict[str, Any]:
-        """What is to be known of its data."""
-        return self._optional("datasets", settings)  # type: ignore[no-any-return]
+        """Return facts about the data of the study, by name."""
+        return self._call_optional("datasets", settings)  # type: ignore[no-any-return]
 
     def smallest(self, settings: Strict, folder: Path) -> dict[str, Any]:
-        """Overlay of its section with which all of it takes seconds; empty if it does anyway.
+        """Return an overlay under which all jobs take seconds; empty if they do anyway.
 
         Args:
-            settings: its default section.
-            folder: where files may be written that the overlay names, such as a small data set.
+            settings: default section of the study.
+            folder: folder for files that the overlay names, such as a small data set.
         """
-        return self._optional("smallest", settings, folder)  # type: ignore[no-any-return]
+        return self._call_optional("smallest", settings, folder)  # type: ignore[no-any-return]
 
     def program(self, name: str) -> str:
-        """Full name of a program that a job names.
+        """Return the full name of a program that a job names.
 
         Raises:
             InputError: if there is no such module.
@@ -361,7 +326,7 @@ class Study:
                 return full
         raise InputError(f"{self.folder}: has no module {name}, which a job or a claim names")
 
-    def _optional(self, name: str, *arguments: Any) -> Any:
+    def _call_optional(self, name: str, *arguments: Any) -> Any:
         return getattr(self.module, name, lambda *_: {})(*arguments)
 
 
@@ -381,11 +346,11 @@ def _import(name: str, folder: Path) -> ModuleType:
 
 @cache
 def find_studies(source: Path = SOURCE) -> dict[str, Study]:
-    """The studies of all packages beside the engine, those of a plain run first.
+    """Return the studies of all packages beside the engine, those of a plain run first.
 
     Raises:
-        InputError: if two have the same name, a name has another meaning, or a study cannot be
-            imported or lacks a part of the contract.
+        InputError: if two studies have the same name, a name has another meaning, or a study cannot
+            be imported or lacks a part of the contract.
     """
     found: dict[str, Study] = {}
     for path in sorted(source.glob("*/*/study.py")):

@@ -1,4 +1,4 @@
-"""Contrasts: what a claim about an axis says of every single seed."""
+"""Contrasts: one number per seed for a claim about an axis."""
 
 import numpy as np
 import pandas as pd
@@ -7,21 +7,21 @@ from replication.base.errors import UnmeasurableError
 
 
 def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
-    """Change of a value from the first to the last level, along each seed's own line.
+    """Return the change of a value from the first to the last level, along each seed's own line.
 
     The line is that of least squares against ln(level), so that every level counts and equal ratios
-    of levels are equal steps; of two levels the change is their difference. Seeds are independent
-    of each other while the levels of one seed are not, so that a test takes one number per seed.
+    of levels are equal steps. The change between two levels is their difference. Seeds are
+    independent of each other, but levels of one seed are not: a test takes one number per seed.
 
     Args:
-        table: columns cell, seed, value and the levels.
-        level: name of the latter, positive numbers.
+        table: columns cell, seed, value and a column of levels.
+        level: name of the column of levels, which are positive numbers.
 
     Returns:
         Columns cell, seed, value, a row per cell and seed.
 
     Raises:
-        UnmeasurableError: if there is no cell, one has fewer than two levels, or a seed lacks one.
+        UnmeasurableError: if there is no cell, a cell has one level, or a seed lacks a level.
     """
     if table.empty:
         raise UnmeasurableError(f"nothing was found to measure along {level}")

@@ -1,4 +1,4 @@
-"""The data sets that experiments are run on: where they come from and how to know them."""
+"""Data sets of experiments: their addresses, digests, licences and citations."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,53 +26,52 @@ class Member(Strict):
     """A file inside an archive."""
 
     path: Text
-    """Its name there, with folders."""
+    """Path in the archive."""
     sha256: Sha256 | None = None
-    """Digest of its content; without one, the digest of the archive covers it."""
+    """Digest of the content; without one, the digest of the archive covers the file."""
     bytes: Annotated[int, Field(ge=0)] | None = None
-    """Its size, if it is known."""
+    """Size in bytes, if it is known."""
 
 
 class Download(Strict):
     """A file to fetch."""
 
     url: Url
-    """Its address: https, or `pkg:pypi/name@version` of a wheel, which pip fetches from the index
-    that it is set up to use."""
+    """Address: https, or `pkg:pypi/name@version` of a wheel, which pip fetches from its index."""
     sha256: Sha256
-    """Its digest."""
+    """Digest of the file."""
     bytes: Annotated[int, Field(ge=1)]
-    """Its size."""
+    """Size in bytes."""
 
     @property
     def requirement(self) -> str | None:
-        """What pip is asked for; nothing of what it does not fetch."""
+        """Return the requirement for pip; None if pip does not fetch the file."""
         kind, _, package = self.url.partition(":pypi/")
         return package.replace("@", "==") if kind == "pkg" else None
 
 
 class Archive(Download):
-    """A zip file of which some members are wanted."""
+    """A zip file with members to unpack."""
 
     url: ZipUrl
-    """Its address; a wheel is a zip file, too."""
+    """Address; a wheel is a zip file, too."""
     files: Annotated[dict[FileName, Member], Field(min_length=1)]
-    """What is taken from it, by the name that it gets."""
+    """Members to unpack, by name of the unpacked file."""
 
     @property
     def name(self) -> str:
-        """Name of the zip file."""
+        """Return the name of the zip file."""
         name = self.url.rpartition("/")[2]
         return f"{name}.whl" if self.requirement else name
 
 
 class Content(Strict):
-    """All that fetching depends on: either an archive or the files themselves."""
+    """The files of a data set, either in an archive or one by one."""
 
     archive: Archive | None = None
-    """Where the files are packed."""
+    """Archive of the files, if they are packed."""
     files: dict[FileName, Download] = {}
-    """The files by the name that each gets."""
+    """Downloads, by name of the file."""
 
     @model_validator(mode="after")
     def _check_one(self) -> Self:
@@ -82,7 +81,7 @@ class Content(Strict):
 
     @model_validator(mode="after")
     def _check_names(self) -> Self:
-        """Refuse names of one file; some disks tell neither capitals nor ways to write é apart."""
+        """Refuse two names of one file; some disks ignore capitals, or the encoding of é."""
         taken: dict[str, str] = {}
         for name in self.written:
             plain = normalize("NFC", name).casefold()
@@ -96,37 +95,37 @@ class Content(Strict):
 
     @property
     def downloads(self) -> dict[str, Download]:
-        """What is fetched, by name."""
+        """Return the downloads, by name of the file."""
         return {self.archive.name: self.archive} if self.archive else dict(self.files)
 
     @property
     def names(self) -> list[str]:
-        """Names of the files that there are in the end."""
+        """Return the names of the files of the data set."""
         return list(self.archive.files if self.archive else self.files)
 
     @property
     def written(self) -> list[str]:
-        """Names of all that fetching writes: downloads, what is not whole of them, and members."""
+        """Return the names of all written files: downloads, partial downloads and members."""
         downloads = list(self.downloads)
         members = self.names if self.archive else []
         return [*downloads, *(f"{name}.part" for name in downloads), *members]
 
 
 class Dataset(Content):
-    """A data set and what a user of it must know."""
+    """A data set with its licence and citation."""
 
     title: Text
-    """What to call it."""
+    """Title of the data set."""
     licence: Text
-    """Under which terms it may be used."""
+    """Terms of use."""
     citation: Text
-    """What to cite."""
+    """Work to cite."""
     offline: str = ""
-    """What a user can do who cannot fetch it, to end a sentence."""
+    """Advice for a user who cannot fetch the data set, as the end of a sentence."""
 
     @property
     def content(self) -> Content:
-        """What of it fetching depends on."""
+        """Return the part of the entry that the download depends on."""
         return Content(archive=self.archive, files=self.files)
 
 
@@ -138,38 +137,37 @@ class Datasets(Strict):
 
 
 class Fetched(NamedTuple):
-    """A data set and where its files are put."""
+    """A data set and its folder."""
 
     name: str
-    """What its folder is called."""
+    """Name of the folder."""
     dataset: Dataset
-    """What its registry entry says."""
+    """Entry in the registry of data sets."""
 
     @property
     def folder(self) -> str:
-        """Below the working folder."""
+        """Return the folder, below the working folder."""
         return f"results/datasets/{self.name}"
 
     @property
     def outputs(self) -> list[str]:
-        """Its files."""
+        """Return the paths of the files."""
         return [f"{self.folder}/{file}" for file in self.dataset.names]
 
 
-def registries(source: Path = SOURCE) -> list[Path]:
-    """Folders of the packages beside the engine that have a `datasets.yaml`.
+def dataset_folders(source: Path = SOURCE) -> list[Path]:
+    """Return the folders of the packages beside the engine that have a `datasets.yaml`.
 
-    They are those of studies, and of what several studies share.
+    These are folders of studies, and of code that several studies share.
     """
     return sorted(path.parent for path in source.glob("*/*/datasets.yaml"))
 
 
 def find_datasets(folders: Iterable[Path]) -> list[Fetched]:
-    """The data sets of the `datasets.yaml` of some folders, as far as they have one.
+    """Return the data sets of the `datasets.yaml` of some folders, which may lack the file.
 
     Raises:
-        InputError: if one cannot be read, names what is wrong in it, or two data sets of a name
-            differ.
+        InputError: if a file cannot be read or has a mistake, or two data sets of a name differ.
     """
     found: dict[str, Dataset] = {}
     for path in (folder / "datasets.yaml" for folder in folders):

@@ -1,4 +1,4 @@
-"""Where PyTorch computes."""
+"""Devices of PyTorch."""
 
 import os
 
@@ -8,7 +8,7 @@ from replication.base.errors import InputError
 
 
 def device(name: str) -> torch.device:
-    """A device, set up so that a computation gives the same bits every time.
+    """Return a device, set up so that a computation gives the same bits every time.
 
     Raises:
         InputError: if the device is not there.

@@ -1,4 +1,4 @@
-"""Evidence of a claim: of cases that are computed, or of seeds."""
+"""Evidence of a claim, from computed cases or from seeds."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
@@ -10,11 +10,11 @@ from replication.base.errors import UnmeasurableError
 
 Arguments = ParamSpec("Arguments")
 Cases = Iterator[tuple[str, SupportsFloat]]
-"""What each case is called, and the value that the claim's bounds are about."""
+"""Name of each case, and the value that the bounds of the claim apply to."""
 
 
 def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFrame]:
-    """Make a measure of a generator of cases: a table of one row per case."""
+    """Turn a generator of cases into a measure, which returns a table of one row per case."""
 
     @wraps(cases, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def measure(*args: Arguments.args, **kwargs: Arguments.kwargs) -> pd.DataFrame:
@@ -24,15 +24,14 @@ def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFr
     return measure
 
 
-def by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Evidence with a number per seed: columns cell, seed, value.
+def evidence_by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Return evidence with a number per seed: columns cell, seed, value.
 
     Args:
         cells: [seed] by cell.
 
     Raises:
-        UnmeasurableError: if there is no cell, or a seed is missing in one of the conditions that
-            it is taken from.
+        UnmeasurableError: if there is no cell, or one of its conditions lacks a seed.
     """
     if not cells:
         raise UnmeasurableError("there is no condition to measure")

@@ -1,4 +1,4 @@
-"""Tables as a paper prints them, which people write."""
+"""Published tables, which people type from a paper."""
 
 import csv
 from collections.abc import Iterable
@@ -6,22 +6,23 @@ from math import isfinite
 from pathlib import Path
 
 from replication.base.errors import InputError
-from replication.base.strict import shown
+from replication.base.strict import shorten
 
 
-def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
-    """Refuse a file that is no table, or has not some columns, of numbers.
+def check_published_table(path: Path, columns: tuple[str, ...] = ()) -> None:
+    """Refuse a file that is no table, or lacks some columns of numbers.
 
-    Jobs are planned with it, and so without pandas, which takes half a second to load.
+    The plan of jobs calls this function, which avoids pandas for that: pandas takes half a second
+    to load.
 
     Raises:
-        InputError: says what to correct.
+        InputError: names the mistake and its place.
     """
     try:
         is_file, exists = path.is_file(), path.exists()
     except OSError as error:
         raise InputError(
-            f"{shown(path)}: cannot be read ({error.strerror}); name another file"
+            f"{shorten(path)}: cannot be read ({error.strerror}); name another file"
         ) from error
     if not is_file:
         kind = "is no file" if exists else "is not there"
@@ -29,7 +30,7 @@ def check_printed(path: Path, columns: tuple[str, ...] = ()) -> None:
             f"{path}: {kind}; name a CSV with columns {', '.join(columns) or 'as read'}"
         )
     try:
-        # The signature that some editors write belongs to no column.
+        # Some editors write a signature before the first column.
         with path.open(newline="", encoding="utf-8-sig") as stream:
             table = csv.DictReader(stream, strict=True)
             found = list(table.fieldnames or ())

@@ -1,4 +1,4 @@
-"""What a paper claims, what holds each claim, and what had to be assumed."""
+"""The registry of a paper: its claims and its abstract, texts of figures, and methods."""
 
 import re
 from collections.abc import Mapping
@@ -6,291 +6,29 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Name, Strict, distinct, unknown_key
+from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
 from replication.base.yaml_files import read_yaml
+from replication.study.claims import BEYOND, SHOWN, Claim, Number, OwnClaim, Statistical, Text
 
-Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
-
-
-def _number(text: str) -> str:
-    if not re.fullmatch(NUMBER, text):
-        raise ValueError(
-            "a claim's number is a capital letter, digits if any, and one more letter if need be,"
-            " such as T22a"
-        )
-    return text
-
-
-NUMBER = r"[A-Z][0-9]*[a-z]?"
-Number = Annotated[
-    str, AfterValidator(_number), Field(json_schema_extra={"pattern": f"^{NUMBER}$"})
-]
-"""Of a claim, a letter first."""
-LONGEST_QUOTE = 25
-"""Words."""
 AT_SCALE = "Verdicts on training are verdicts at this scale:"
-"""Before what `Registry.scale` says."""
+"""Words before `Registry.scale`."""
 PAPERS_OWN = "the paper's own"
-"""The scale of claims if no other is told."""
-LATE = "Declared after its seeds had been seen."
-"""Of a claim with `declared_late`."""
-GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
-    "the paper's claims about its figures and training",
-    "the paper's theory",
-    "errata of the paper",
-    "further statements, tried here",
-    "a user's own claims",
-)
-"""What claims are about; the last two are statements that the paper does not make."""
-
-
-class Statistical(Strict):
-    """A test over seeds."""
-
-    level: Annotated[float, Field(gt=0, le=0.1)] = 0.05
-    """Probability of a wrong answer to one question (does it hold, is it the opposite, is there no
-    effect, is it less than claimed) among the claims that are corrected together."""
-
-
-class Range(Strict):
-    """Where values are claimed to lie."""
-
-    lower: float | None = None
-    """Least value."""
-    upper: float | None = None
-    """Largest value."""
-
-    @model_validator(mode="after")
-    def _check_bounds(self) -> Self:
-        if self.lower is None and self.upper is None:
-            raise ValueError("lower or upper is needed")
-        if self.lower is not None and self.upper is not None and self.lower > self.upper:
-            raise ValueError(f"lower ({self.lower:g}) must not be above upper ({self.upper:g})")
-        return self
-
-
-class Bounds(Range):
-    """Every value of a deterministic computation lies in a range.
-
-    Evidence: cell, value.
-    """
-
-    kind: Literal["bounds"]
-    """Which test."""
-
-
-class Published(Strict):
-    """Every value equals the paper's own for the same seeds, to the precision of print.
-
-    Evidence: cell, value, published.
-    """
-
-    kind: Literal["published"]
-    """Which test."""
-    tolerance: Annotated[float, Field(gt=0)]
-    """Largest allowed difference."""
-
-
-class Interval(Statistical, Range):
-    """The mean over seeds lies in a range (t tests), or the median does (sign tests).
-
-    A value is a contrast of one seed: a difference, or the change along an axis, see `contrasts`.
-
-    Evidence: cell, seed, value.
-    """
-
-    kind: Literal["interval"]
-    """Which test."""
-    center: Literal["mean", "median"] = "mean"
-    """Of the seeds: the mean by t tests, or the median by sign tests, which are declared where the
-    spread over seeds is skewed."""
-    smallest_effect: Annotated[float, Field(gt=0)] | None = None
-    """Least distance from the only bound that matters, in the unit of the value. A mean that is
-    further inside supports the claim, one that is further outside contradicts it, and one that is
-    nearer than this on either side is no effect worth the name."""
-
-    @model_validator(mode="after")
-    def _check_effect(self) -> Self:
-        if self.smallest_effect and self.lower is not None and self.upper is not None:
-            raise ValueError("smallest_effect is for a range with one bound; two say it themselves")
-        if self.lower is not None and self.lower == self.upper:
-            raise ValueError("no mean of seeds lies in a range whose bounds are equal")
-        return self
-
-
-class Equivalence(Statistical):
-    """The mean of our seeds equals that of the paper's, within a margin (Welch TOST).
-
-    Evidence: cell, sample (`paper` or `ours`), seed, value.
-    """
-
-    kind: Literal["equivalence"]
-    """Which test."""
-    margin: Annotated[float, Field(gt=0)]
-    """Largest difference that counts as equal, in pooled standard deviations of one seed."""
-
-
-Test = Annotated[Bounds | Published | Interval | Equivalence, Field(discriminator="kind")]
-
-
-class Data(Strict):
-    """A table that a claim is judged by."""
-
-    experiment: Text
-    """Name of an experiment; `kernels_*` means all whose names begin so, one table each."""
-    metric: Text
-    """Name of a metric."""
-
-
-class Quote(Strict):
-    """The paper's own words; formulas are written out in plain letters."""
-
-    words: Text
-    """What it says, in 25 words at most."""
-    place: Text
-    """Where, in the version that the registry's `venue` names."""
-
-    @model_validator(mode="after")
-    def _check_length(self) -> Self:
-        if len(self.words.split()) > LONGEST_QUOTE:
-            raise ValueError(f"a quote has at most {LONGEST_QUOTE} words: {self.words}")
-        return self
-
-
-class Statement(Strict):
-    """What is stated, and how it is judged."""
-
-    where: Text
-    """Where the paper states it."""
-    figure: Text | None = None
-    """Figure that shows it; the claims of a figure are one family of tests."""
-    statement: Text
-    """What it says."""
-    quote: Quote | None = None
-    """Where the paper says so in its own words; a claim without it goes beyond the paper."""
-    quantity: Text | None = None
-    """What is measured, with its unit."""
-    expected: Text | None = None
-    """Value or direction that the claim states."""
-    published: Text | None = None
-    """The paper's own value, if it is known."""
-    measure: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
-    """Function that measures it, as module.function of the study's folder `claims`."""
-    data: list[Data] = []
-    """The tables that it takes; none if it is computed from the theory."""
-    uses: list[str] = []
-    """Keys of the study's section of the configuration that it takes by name."""
-    published_table: Text | None = None
-    """Table of published values that it takes, too: a file of the study's folder `published`."""
-    test: Test | None = None
-    """How it is judged."""
-    why: Text | None = None
-    """Why the test's range, margin or smallest effect is what the claim is about."""
-    not_tested: Text | None = None
-    """Why it is not judged."""
-    note: Text | None = None
-    """What a reader should know to understand the verdict."""
-    scale: Text | None = None
-    """At which scale it is judged, if that is not the one of all claims about training, see
-    `Registry.scale`."""
-    answer: Text | None = None
-    """What the paper's authors say of the verdict."""
-
-    @model_validator(mode="after")
-    def _check_whole(self) -> Self:
-        if wrong := self._wrong():
-            raise ValueError(wrong)
-        return self
-
-    def _wrong(self) -> str:
-        """What it lacks; empty if it is whole."""
-        parts = (self.quantity, self.expected, self.measure, self.test)
-        missing = [part is None for part in parts]
-        if any(missing) if self.not_tested is None else not all(missing):
-            return "a claim has quantity, expected, measure and test, or says why it is not_tested"
-        if self.test and not self.why:
-            return "a test needs a reason for its range or margin: why"
-        if isinstance(self.test, Statistical) and not self.data:
-            return "a test over seeds needs data"
-        return ""
-
-
-class OwnClaim(Statement):
-    """One that a user adds by an overlay."""
-
-    where: Text = "not in the paper"
-    """Where the paper states it, if it does."""
-
-
-class Claim(Statement):
-    """One statement of the paper, or about it."""
-
-    id: Number
-    """Its number here."""
-    kind: Literal["claim", "erratum", "finding", "own"] = "claim"
-    """Whether the paper claims it, or it is about what the paper prints, or goes beyond it; one of
-    an overlay is `own`, see `OwnClaim`."""
-    headline: Text | None = None
-    """In plain words, if it is one of the few that stand at the head of a summary."""
-    declared_late: bool = False
-    """Whether it was declared, or restated, after the seeds that judge it had been seen."""
-    sensitivity: bool = False
-    """Whether it is also judged under every variant of the experiments."""
-    checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
-    """Tests that hold the code behind it, as file.function."""
-
-    def _wrong(self) -> str:
-        wrong = super()._wrong()
-        if self.headline and not self.test:
-            wrong = "a headline is for a claim with a test"
-        return wrong and f"{self.id}: {wrong}"
-
-    @property
-    def remarks(self) -> str:
-        """Its note, when it was declared if that was late, and what the authors say."""
-        answer = f"The authors: {self.answer}" if self.answer else ""
-        return " ".join(filter(None, [self.note, LATE * self.declared_late, answer]))
-
-    @property
-    def group(self) -> str:
-        """What it is about, one of `GROUPS`, as verdicts on them mean something else."""
-        if self.kind == "own":
-            return OWN
-        if self.kind == "erratum":
-            return ERRATA
-        if self.kind == "finding" or not self.quote:
-            return BEYOND
-        # A lemma that a figure illustrates is a lemma all the same.
-        shown = self.data if self.test else self.figure
-        return SHOWN if shown else THEORY
-
-    @property
-    def family(self) -> str:
-        """Claims of one family share the correction for many tests.
-
-        These are the paper's claims of a figure about a direction or a size. Agreement with the
-        paper's own numbers is a question of its own. Statements that the paper does not make, and
-        those of a user, have families of their own and change no verdict on the paper's.
-        """
-        if self.figure and isinstance(self.test, Interval):
-            before = {SHOWN: "", THEORY: "", OWN: "own-"}.get(self.group, "beyond-")
-            return f"{before}{self.figure}"
-        return self.id
+"""Scale of claims if the registry names none."""
 
 
 class FigureText(Strict):
-    """What is said of a drawing; its description and its caption cite numbers, see `citation`."""
+    """The texts of a drawing; description and caption cite their numbers, see `citation`."""
 
     label: Text
-    """What to call it."""
+    """Name of the figure."""
     title: Text
-    """What it is about."""
+    """Subject of the figure."""
     drawn: Text
-    """What is to be seen, for those who do not see it."""
+    """Description of the picture, for readers who do not see it."""
     caption: Text
-    """What one must know to read it."""
+    """Explanation that a reader of the figure needs."""
 
 
 class Method(Strict):
@@ -299,49 +37,49 @@ class Method(Strict):
     text: Text
     """The choice."""
     settings: list[Text] = []
-    """Those of the study's section of the configuration that hold it, such as `training.updates`;
-    `*` stands for any name, and a setting for all below it."""
+    """Settings of the study's section that hold the choice, such as `training.updates`; `*` stands
+    for any name, and a setting for all settings below it."""
     paper: Text = "not stated"
-    """What the paper has."""
+    """Choice of the paper."""
     why: Text
-    """What it rests on, where it is not the paper's."""
+    """Reason for the choice, if it is not the paper's."""
     figures: list[str] = []
-    """Figures that rest on it; none if it is general."""
+    """Figures that depend on the choice; none if all do."""
 
 
 class Checklist(Strict):
-    """What the Machine Learning Reproducibility Checklist asks of a study and no setting says.
+    """Answers to the Machine Learning Reproducibility Checklist that no setting holds.
 
-    Files are those of the study's folder.
+    Paths of files are relative to the study's folder.
     """
 
     model: Text
     """File that defines the model."""
     data: Text
-    """File that draws the data, or says where they come from."""
+    """File that draws the data, or names their source."""
     preprocessing: Text
-    """File that makes of the data what is trained on."""
+    """File that turns the data into training data."""
     training: Text
     """File that trains."""
     evaluation: Text
     """File that measures."""
     splits: Text
-    """How data are split for training, validation and test."""
+    """Split of the data into training, validation and test."""
     excluded: Text
-    """Which data were left out."""
+    """Data that were left out."""
     selection: Text
-    """How hyper-parameters were chosen."""
+    """Choice of the hyper-parameters."""
     run: Text
-    """What has one fingerprint."""
+    """Unit that has one fingerprint."""
 
 
-def _authors(text: str) -> str:
-    if not all(any(map(str.isalpha, name)) for name in _names(text)):
+def _check_authors(text: str) -> str:
+    if not all(any(map(str.isalpha, name)) for name in _split_names(text)):
         raise ValueError("a name is missing; write names, and a comma or 'and' between two of them")
     return text
 
 
-def _names(authors: str) -> list[str]:
+def _split_names(authors: str) -> list[str]:
     return [name.strip() for name in re.split(r",\s*and\b|,|\band\b", authors)]
 
 
@@ -349,22 +87,22 @@ Unjudged = Literal["not tested", "no empirical statement"]
 UNJUDGED: tuple[Unjudged, ...] = get_args(Unjudged)
 """Marks of a sentence that no claim decides."""
 Mark = Literal["holds", "in part", "does not hold", "open", Unjudged]
-"""Whether a sentence of an abstract holds."""
+"""Verdict on a sentence of an abstract."""
 
 
 class Sentence(Strict):
     """A sentence or clause of an abstract, and what decides it."""
 
     words: Text
-    """As published."""
+    """Published words."""
     claims: list[Number] = []
-    """The claims that decide it."""
+    """Numbers of the claims that decide the sentence."""
     study: Name | None = None
-    """The paper's other study, which decides it."""
+    """Name of the paper's other study, if that decides the sentence."""
     mark: Unjudged | None = None
-    """What it is if no claim decides it."""
+    """Mark of a sentence that no claim decides."""
     why: Text | None = None
-    """Why no claim decides it."""
+    """Reason why no claim decides the sentence."""
 
     @model_validator(mode="after")
     def _check_decided(self) -> Self:
@@ -374,7 +112,7 @@ class Sentence(Strict):
                 "a sentence of an abstract names the claims that decide it, or the study that does,"
                 f" or has a mark and says why: {self.words}"
             )
-        distinct(self.claims)
+        refuse_repeated(self.claims)
         return self
 
 
@@ -382,13 +120,13 @@ class Abstract(Strict):
     """The abstract of a paper, whole and in order."""
 
     version: Text
-    """Of the paper, such as arXiv 2305.16380v4."""
+    """Version of the paper, such as arXiv 2305.16380v4."""
     sentences: Annotated[list[Sentence], Field(min_length=1)]
-    """One after the other, separated by spaces."""
+    """Sentences in order."""
 
     @property
     def text(self) -> str:
-        """The whole."""
+        """Return the whole abstract; spaces separate its sentences."""
         return " ".join(sentence.words for sentence in self.sentences)
 
 
@@ -396,50 +134,50 @@ class Robustness(Strict):
     """Comparisons that are shown beside a claim and do not count for its verdict."""
 
     cells: Text
-    """What stands in the names of their cells."""
+    """Text in the names of their cells."""
     why: Text
-    """The rule that leaves them out, which must not look at outcomes."""
+    """Rule that leaves them out, which must not depend on outcomes."""
 
 
 class Registry(Strict):
-    """One paper."""
+    """The claims, abstract, figures and methods of a paper."""
 
     abstracts: list[Abstract] = []
-    """Its abstract; several if its versions make different claims."""
+    """Abstract of the paper; several if its versions make different claims."""
     title: Text
-    """Its title."""
-    authors: Annotated[Text, AfterValidator(_authors)]
-    """Its authors."""
+    """Title of the paper."""
+    authors: Annotated[Text, AfterValidator(_check_authors)]
+    """Names of the authors."""
     venue: Text
-    """Where it appeared."""
+    """Conference or journal."""
     url: Text | None = None
-    """Its address."""
+    """Address of the paper."""
     checklist: Checklist | None = None
-    """What is said of it where a checklist asks."""
+    """Answers to the reproducibility checklist."""
     figures: dict[str, FigureText]
-    """Its figures and ours, by drawing."""
+    """Texts of the figures, the paper's and ours, by drawing."""
     claims: list[Claim]
-    """Its statements."""
+    """Claims of the paper, and statements about it."""
     methods: list[Method]
-    """Choices, those that the paper leaves open among them."""
+    """Choices, including those that the paper leaves open."""
     scale: Text | None = None
-    """At which scale claims about training are judged, if it is smaller than the paper's: models,
-    data and updates, and after a semicolon those of the paper."""
+    """Scale of claims about training, if it is smaller than the paper's: models, data and updates,
+    and after a semicolon those of the paper."""
     robustness: list[Robustness] = []
     """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
-    """What stands in the names of cells, for those who read what came of a claim."""
+    """Explanation of the names of cells, for readers of a verdict."""
     compared_as_counts: list[str] = []
-    """Drawings and claims whose numbers jump as counts do: on another processor the comparison with
-    the reference allows them more."""
+    """Drawings and claims whose numbers jump as counts do; on another processor, the comparison
+    with the reference allows larger differences for these."""
     amplifies_rounding: bool = False
-    """Whether training does, until a run on another processor is as far from the reference as that
-    of another seed, and is compared so."""
+    """True if training amplifies rounding errors until a run on another processor differs from the
+    reference as much as a run of another seed, and is compared as such."""
 
     @model_validator(mode="after")
     def _check_ids(self) -> Self:
         ids = [claim.id for claim in self.claims]
-        distinct(ids)
+        refuse_repeated(ids)
         for name in self.compared_as_counts:
             if name not in {*ids, *self.figures}:
                 known = unknown_key(name, [*ids, *self.figures])
@@ -453,7 +191,7 @@ class Registry(Strict):
 
     @model_validator(mode="after")
     def _check_abstracts(self) -> Self:
-        distinct([abstract.version for abstract in self.abstracts])
+        refuse_repeated([abstract.version for abstract in self.abstracts])
         groups = {claim.id: claim.group for claim in self.claims}
         for sentence in (each for abstract in self.abstracts for each in abstract.sentences):
             for name in sentence.claims:
@@ -468,7 +206,7 @@ class Registry(Strict):
 
     @property
     def rules_of_robustness(self) -> list[str]:
-        """What a reader has to know of these, a paragraph for each rule."""
+        """Return an explanation of the comparisons for robustness, a paragraph for each rule."""
         cells: dict[str, list[str]] = {}
         for each in self.robustness:
             cells.setdefault(each.why, []).append(each.cells)
@@ -477,7 +215,7 @@ class Registry(Strict):
 
     @property
     def beside(self) -> list[str]:
-        """Texts in the names of cells that are shown beside a claim and do not count."""
+        """Return the texts in the names of cells that do not count for a verdict."""
         return [each.cells for each in self.robustness]
 
     def scale_of(self, claim: Claim, seeds: int) -> str:
@@ -485,7 +223,7 @@ class Registry(Strict):
 
         Args:
             claim: the claim.
-            seeds: behind its verdict.
+            seeds: number of seeds behind its verdict.
         """
         if not claim.scale and claim.group != SHOWN and not isinstance(claim.test, Statistical):
             return ""
@@ -495,19 +233,19 @@ class Registry(Strict):
 
     @property
     def scale_of_paper(self) -> str:
-        """That of the paper, as a sentence; empty if claims are judged at it."""
+        """Return the scale of the paper as a sentence; empty if claims are judged at that scale."""
         return (self.scale or "").partition("; ")[2]
 
     @property
     def author_names(self) -> list[str]:
-        """Its authors, one by one."""
-        return _names(self.authors)
+        """Return the names of the authors in a list."""
+        return _split_names(self.authors)
 
     def with_own(self, claims: Mapping[str, OwnClaim]) -> "Registry":
-        """The same with a user's claims after the others.
+        """Return the registry with a user's claims after its own.
 
         Args:
-            claims: by number, none of which the registry has.
+            claims: claims by number; the registry has none of these numbers.
         """
         own = [Claim(id=number, kind="own", **dict(claim)) for number, claim in claims.items()]
         return self.model_copy(update={"claims": [*self.claims, *own]})
@@ -515,9 +253,9 @@ class Registry(Strict):
 
 @cache
 def read_registry(path: Path) -> Registry:
-    """Read a registry from YAML.
+    """Return a registry that is read from YAML.
 
     Raises:
-        InputError: if it cannot be read, or names what is wrong in it.
+        InputError: if the file cannot be read, or has a mistake, which it names.
     """
     return Registry.parse(read_yaml(path), str(path))

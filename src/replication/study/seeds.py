@@ -9,13 +9,14 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import Strict, distinct
+from replication.base.strict import Strict, refuse_repeated
 
 MOST_SEEDS = 2**32 - 2
-"""Seeds of 32 bits, and room for a constant that some code adds to them."""
+"""Bound of seeds: 32 bits, and room for a constant that some code adds."""
 MOST_BATCHES = 20_000
-"""Of one experiment; Snakemake plans some hundred jobs a second."""
+"""Largest number of batches of an experiment; Snakemake plans some hundred jobs a second."""
 Seed = Annotated[int, Field(ge=0, lt=MOST_SEEDS, strict=True)]
+"""A seed."""
 
 
 class SeedRange(Strict):
@@ -24,7 +25,7 @@ class SeedRange(Strict):
     first: Seed
     """The first seed."""
     count: int = Field(ge=1, le=1_000_000)
-    """How many."""
+    """Number of seeds."""
 
     @model_validator(mode="after")
     def _check_last(self) -> Self:
@@ -38,28 +39,28 @@ def _kind_of_seeds(value: object) -> str:
 
 
 Seeds = Annotated[
-    Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct), Tag("list")]
+    Annotated[list[Seed], Field(min_length=1), AfterValidator(refuse_repeated), Tag("list")]
     | Annotated[SeedRange, Tag("range")],
     Discriminator(_kind_of_seeds),
 ]
 """A list of seeds, or `{first: 1, count: 10}`."""
 
 
-def listed(seeds: Seeds) -> list[int]:
-    """The seeds, ascending."""
+def seed_list(seeds: Seeds) -> list[int]:
+    """Return the seeds, ascending."""
     if isinstance(seeds, SeedRange):
         return list(range(seeds.first, seeds.first + seeds.count))
     return sorted(seeds)
 
 
 def batches(seeds: list[int], size: int | None = None) -> dict[str, tuple[int, ...]]:
-    """Successive seeds in batches, by the name of a file that covers them.
+    """Return successive seeds in batches, by the name of a file that covers them.
 
     Args:
         seeds: ascending.
-        size: of a batch. By default the number of batches grows as the square root of that of the
-            seeds: few enough that starting them costs little, enough for several processors, and
-            the same on every machine, so that what one has made another need not make again.
+        size: seeds of a batch. By default the number of batches grows as the square root of the
+            number of seeds: few enough that their starts cost little, and enough for several
+            processors. It is the same on every machine, so that machines can share files.
 
     Raises:
         InputError: if there are more batches than can be planned.
@@ -75,21 +76,21 @@ def batches(seeds: list[int], size: int | None = None) -> dict[str, tuple[int, .
 
 
 def format_seeds(seeds: Sequence[int]) -> str:
-    """Write ascending seeds as ranges, `1-10,12`: the name of a file and an option of a program.
+    """Return ascending seeds as ranges, `1-10,12`, for names of files and options of programs.
 
-    No seeds are the empty text.
+    The text of no seeds is empty.
     """
-    # Successive seeds are all as far from their places in the list.
+    # Successive seeds have the same distance from their places in the list.
     ranges = groupby(enumerate(seeds), lambda item: item[1] - item[0])
     parts = ([seed for _, seed in items] for _, items in ranges)
     return ",".join(f"{part[0]}-{part[-1]}" if part[1:] else str(part[0]) for part in parts)
 
 
 def parse_seeds(text: str) -> list[int]:
-    """Read what `format_seeds` writes.
+    """Return the seeds of a text that `format_seeds` wrote.
 
     Raises:
-        InputError: if it is something else.
+        InputError: if the text is another one.
     """
     if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", text):
         raise InputError(f"seeds '{text}': write them like 1-10,12")

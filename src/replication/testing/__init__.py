@@ -3,4 +3,4 @@
 One function runs all checks on anybody's study.
 """
 
-__all__ = []
+__all__ = ["conformance", "small"]

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from replication.base.commit import UNKNOWN, commit
+from replication.base.commit import UNKNOWN, commit_name
 from replication.base.errors import InputError
-from replication.base.process import arithmetic
+from replication.base.process import arithmetic_variables
 from replication.base.provenance import digest
 from replication.plan.jobs import Jobs
 from replication.verify.collect import packages, settings
@@ -101,7 +101,7 @@ def issue(
 
 def _code(root: Path) -> Code | None:
     """The commit of the code, if git knows it."""
-    name = commit(root, "--abbrev=40", "--exclude=*")
+    name = commit_name(root, "--abbrev=40", "--exclude=*")
     if name == UNKNOWN:
         return None
     return Code(commit=name.removesuffix("-dirty"), dirty=name.endswith("-dirty"))
@@ -110,7 +110,7 @@ def _code(root: Path) -> Code | None:
 def _machine(device: str) -> Machine:
     return Machine(
         processor=_part(own_processor()) or UNKNOWN,
-        emulated={name: _part(value) for name, value in arithmetic().items()},
+        emulated={name: _part(value) for name, value in arithmetic_variables().items()},
         cores=os.cpu_count() or 1,
         system=_part(system()) or UNKNOWN,
         gpu=_part(gpu()) if device == "cuda" else None,

@@ -4,7 +4,7 @@ import platform
 from pathlib import Path
 
 from replication.base.code_digest import installed_versions
-from replication.base.process import arithmetic
+from replication.base.process import arithmetic_variables
 
 NUMERICAL_PACKAGES = ("numpy", "pandas", "scipy", "torch")
 """What computes the numbers; what only draws is left out."""
@@ -22,7 +22,9 @@ def processor() -> str:
 
     It may be told to compute as another one would, see `replication.base.process`.
     """
-    return " ".join([own_processor(), *(f"{name}={value}" for name, value in arithmetic().items())])
+    return " ".join(
+        [own_processor(), *(f"{name}={value}" for name, value in arithmetic_variables().items())]
+    )
 
 
 def own_processor() -> str:

@@ -34,8 +34,8 @@ from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import RECORD, Records, foreseen
 from replication.plan.study_jobs import StudyJobs
+from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.contract import find_studies
-from replication.study.registry import Equivalence, Interval, Statistical
 from replication.verify.reference import (
     EVIDENCE,
     MANIFEST,

@@ -17,7 +17,7 @@ from replication.base.errors import InputError
 from replication.base.process import ARITHMETIC
 from replication.base.provenance import digest
 from replication.base.storage import write_text
-from replication.base.strict import Name, Strict, shown
+from replication.base.strict import Name, Strict, shorten
 from replication.judge.judgement import Verdict
 from replication.study.seeds import format_seeds, parse_seeds
 from replication.verify.differences import Tolerance
@@ -374,7 +374,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         ((repeated, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key '{shown(repeated)}' stands twice")
+        raise ValueError(f"the key '{shorten(repeated)}' stands twice")
     return found
 
 

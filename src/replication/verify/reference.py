@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 import pandas as pd
 
 from replication.base.errors import InputError
-from replication.base.storage import unreadable, write_text
+from replication.base.storage import unreadable_error, write_text
 from replication.base.strict import Strict
 from replication.judge.judgement import UNMEASURED, Judged, Verdict, judge
-from replication.study.registry import Test
+from replication.study.claims import Test
 
 Parsed = TypeVar("Parsed", bound=Strict)
 
@@ -153,7 +153,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=kinds)
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from error
+        raise unreadable_error(path, error) from error
     if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):
         raise _damaged(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
     return table

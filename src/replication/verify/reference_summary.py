@@ -12,7 +12,7 @@ from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.strict import Strict
 from replication.judge.judgement import Outcome, Verdict
-from replication.study.registry import Number
+from replication.study.claims import Number
 from replication.verify.reference import (
     FINGERPRINTS,
     MANIFEST,

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from replication.base.commit import git
+from replication.base.commit import run_git
 from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.storage import write_text
-from replication.base.strict import shown, unknown_key
+from replication.base.strict import shorten, unknown_key
 from replication.verify.differences import DECIDED
 from replication.verify.receipt import REMEDY, Receipt, Runs, read_receipt
 from replication.verify.reference import (
@@ -120,7 +120,7 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     for path in paths:
         if path.is_symlink() or not NAME.fullmatch(path.name):
             raise InputError(
-                f"{folder}: the name of {shown(path.name)} is no <date>-<processor>.json; name it"
+                f"{folder}: the name of {shorten(path.name)} is no <date>-<processor>.json; name it"
                 " like 2026-01-31-epyc.json"
             )
         receipt = read_receipt(path)
@@ -227,10 +227,10 @@ def _check_earlier(root: Path, study: str) -> None:
     """Make sure that git had every earlier reference that receipts may name, as far as it says."""
     kept = sorted((root / FOLDER / study / EARLIER).glob("*"))
     place = (reference_folder(Path(), study) / MANIFEST).as_posix()
-    commits = git(root, "log", "--format=%H", "--", place) if kept else None
-    if not commits or git(root, "rev-parse", "--is-shallow-repository") != "false":
+    commits = run_git(root, "log", "--format=%H", "--", place) if kept else None
+    if not commits or run_git(root, "rev-parse", "--is-shallow-repository") != "false":
         return
-    manifests = (git(root, "show", f"{commit}:{place}") or "{}" for commit in commits.split())
+    manifests = (run_git(root, "show", f"{commit}:{place}") or "{}" for commit in commits.split())
     were = {digest(json.loads(text).get("files")) for text in manifests}
     for path in kept:
         if path.is_symlink() or path.suffix != ".json" or path.stem not in were:

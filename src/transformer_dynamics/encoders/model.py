@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from replication.base.errors import InputError
-from replication.base.strict import shown
+from replication.base.strict import shorten
 from transformer_dynamics.encoders.pretrained import Pretrained
 from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.sizes import sizes
@@ -68,7 +68,7 @@ def build(pretrained: Pretrained, dropout: float | None = None) -> nn.Module:
             wanted = dict(network().named_parameters())
     except Exception as error:
         # So do sizes of no network.
-        said = shown(" ".join(str(error).split()))
+        said = shorten(" ".join(str(error).split()))
         raise InputError(f"config.json describes no network ({said}); {MEND}") from error
     _check_tensors(wanted, found)
     model = network()
@@ -86,7 +86,7 @@ def _kind(config: Mapping[str, Any]) -> str:
     kind = config.get("model_type")
     if kind not in KINDS:
         raise InputError(
-            f"config.json: the encoder is of type {shown(repr(kind))}; choose one of type"
+            f"config.json: the encoder is of type {shorten(repr(kind))}; choose one of type"
             f" {', '.join(KINDS)}"
         )
     architectures = config.get("architectures")
@@ -94,7 +94,7 @@ def _kind(config: Mapping[str, Any]) -> str:
     if architectures and not first.startswith(kind):
         raise InputError(
             f"config.json has model_type {kind}, but its architectures are"
-            f" {shown(str(architectures))}; {MEND}"
+            f" {shorten(str(architectures))}; {MEND}"
         )
     return str(kind)
 
@@ -105,7 +105,7 @@ def _named(kind: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     if len(named) < len(tensors):
         twice = next(name for name in tensors if f"{kind}.{name}" in tensors)
         raise InputError(
-            f"model.safetensors has both {shown(twice)} and {shown(f'{kind}.{twice}')}; {MEND}"
+            f"model.safetensors has both {shorten(twice)} and {shorten(f'{kind}.{twice}')}; {MEND}"
         )
     return named
 
@@ -140,7 +140,7 @@ def _wrong(name: str, wanted: Tensor | None, found: Tensor | None) -> str | None
     if wanted is None:
         # Beside the encoder: a pooler, an output layer, and tables of positions, no parameters.
         is_beside = name.startswith(BESIDE) or name.endswith("position_ids")
-        return None if is_beside else f"has {shown(name)}, which config.json does not ask for"
+        return None if is_beside else f"has {shorten(name)}, which config.json does not ask for"
     if found.shape != wanted.shape:
         return f"has {name} of shape {[*found.shape]}, but config.json asks for {[*wanted.shape]}"
     if found.dtype not in TYPES:

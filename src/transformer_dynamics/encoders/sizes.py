@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from replication.base.errors import InputError
-from replication.base.strict import Count, describe
+from replication.base.strict import Count, describe_error
 from transformer_dynamics.encoders.settings import MEND
 
 Number = Annotated[int, Field(ge=0)]
@@ -50,5 +50,5 @@ def sizes(config: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return _Sizes.model_validate(config).model_dump(exclude_unset=True)
     except ValidationError as error:
-        first = describe(error, "config.json").partition("\n")[0]
+        first = describe_error(error, "config.json").partition("\n")[0]
         raise InputError(f"{first}; {MEND}") from error

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from replication.base.errors import InputError
 from replication.base.random_streams import generator
-from replication.base.strict import describe, shown
+from replication.base.strict import describe_error, shorten
 from transformer_dynamics.encoders.settings import MEND, TEXT_FILES, TextName
 
 HELD_OUT = {"cr": 1000, "subj": 2000}
@@ -167,8 +167,8 @@ def _texts(
     for place, (label, *_) in rows:
         if label not in numbers:
             raise InputError(
-                f"{place}: the label {shown(repr(label))} is none of {shown(', '.join(classes))};"
-                f" {MEND}"
+                f"{place}: the label {shorten(repr(label))} is none of"
+                f" {shorten(', '.join(classes))}; {MEND}"
             )
     return Texts(
         [row[1].strip() for _, row in rows],
@@ -337,7 +337,7 @@ def _clinc150(paths: list[Path]) -> Splits:
     try:
         parts = _Intents.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        first = describe(error, str(path)).partition("\n")[0]
+        first = describe_error(error, str(path)).partition("\n")[0]
         raise InputError(f"{first}; {MEND}") from error
     classes = sorted({intent for _, intent in parts.train})
     train, validation, test = (

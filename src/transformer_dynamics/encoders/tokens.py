@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError
-from replication.base.strict import shown
+from replication.base.strict import shorten
 from transformer_dynamics.encoders.settings import MEND
 from transformer_dynamics.encoders.texts import Texts
 
@@ -151,11 +151,11 @@ def _encoded(tokeniser: "Tokenizer", first: str, second: str | None) -> "Encodin
         raise
     except BaseException as error:
         # The package raises nothing more special, and of a panic what is no Exception.
-        wrong = f"fails ({shown(error)})"
+        wrong = f"fails ({shorten(error)})"
     else:
         largest = max(found.ids, default=0)
         if largest <= LARGEST and time.process_time() - begun <= LONGEST:
             return found
         is_large = largest > LARGEST
         wrong = f"gives a token the number {largest}" if is_large else f"takes over {LONGEST:g} s"
-    raise InputError(f"tokenizer.json {wrong} in the text {shown(repr(first))}; {MEND}")
+    raise InputError(f"tokenizer.json {wrong} in the text {shorten(repr(first))}; {MEND}")

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Strict, distinct
+from replication.base.strict import Strict, refuse_repeated
 
 Positive = Annotated[float, Field(gt=0)]
 
@@ -19,7 +19,10 @@ class SampleJob(Strict):
     """Least squares on Gaussian inputs."""
 
     variances: Annotated[
-        list[Positive], Field(min_length=2), AfterValidator(distinct), AfterValidator(_descending)
+        list[Positive],
+        Field(min_length=2),
+        AfterValidator(refuse_repeated),
+        AfterValidator(_descending),
     ]
     """Variance of the inputs in every direction, the largest first."""
     samples: int = Field(ge=1)

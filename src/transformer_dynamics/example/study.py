@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from replication.base.strict import Strict
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
-from replication.study.seeds import SeedRange, batches, listed
+from replication.study.seeds import SeedRange, batches, seed_list
 from transformer_dynamics.example.settings import MetricJob, TrainJob
 
 METRICS = ("error", "half_life", "fingerprint")
@@ -35,7 +35,7 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
     """Return the jobs of every experiment."""
     size, made = computation.seeds_per_job, {}
     for name, found in settings.experiments.items():
-        train, parts = found.training, batches(listed(found.seeds), size).items()
+        train, parts = found.training, batches(seed_list(found.seeds), size).items()
         made[name] = Experiment(
             data={f"{name}/{part}": Job("data", train.problem, seeds) for part, seeds in parts},
             runs={
@@ -51,7 +51,7 @@ def experiments(settings: Settings, computation: Computation) -> dict[str, Exper
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     """Draw one of the seeds of every experiment."""
-    seeds = {name: random.choice(listed(it.seeds)) for name, it in settings.experiments.items()}
+    seeds = {name: random.choice(seed_list(it.seeds)) for name, it in settings.experiments.items()}
     return {
         "experiments": {
             name: {"seeds": {"first": seed, "count": 1}} for name, seed in seeds.items()

@@ -7,7 +7,7 @@ from typing import Any
 
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Job
-from replication.study.seeds import Seeds, batches, listed
+from replication.study.seeds import Seeds, batches, seed_list
 from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import EncoderJob, TextJob, TextName
 from transformer_dynamics.gradient_heterogeneity.settings.configuration import (
@@ -214,7 +214,7 @@ def text_jobs(settings: Settings, name: TextName, *kinds: str) -> list[tuple[str
 def _heads(settings: Settings, shared: SharedSettings, computation: Computation) -> Experiment:
     jobs = settings.heads.jobs(shared)
     kinds = ("tokens", "features")
-    parts = batches(listed(settings.heads.seeds), computation.seeds_per_job)
+    parts = batches(seed_list(settings.heads.seeds), computation.seeds_per_job)
     metric = HeadsMetricJob(runs=jobs)
     return Experiment(
         data={
@@ -255,7 +255,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
     def own_seed(seeds: Seeds | None) -> dict[str, Any]:
         """Choose one of an experiment's own seeds, if it has any."""
-        return {} if seeds is None else {"seeds": [random.choice(listed(seeds))]}
+        return {} if seeds is None else {"seeds": [random.choice(seed_list(seeds))]}
 
     def one_case(grid: Grid) -> dict[str, Any]:
         """Choose one optimiser at one rate of one case."""
@@ -286,11 +286,11 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         return own_seed(grid.seeds) | {"cases": dict.fromkeys(grid.cases) | {name: chosen}}
 
     return {
-        "seeds": [random.choice(listed(settings.seeds))],
+        "seeds": [random.choice(seed_list(settings.seeds))],
         "experiments": {name: one_case(grid) for name, grid in settings.experiments.items()},
         "heads": {
             "tasks": only([*settings.heads.tasks]),
-            "seeds": [random.choice(listed(settings.heads.seeds))],
+            "seeds": [random.choice(seed_list(settings.heads.seeds))],
         },
         "heterogeneity": one_network(settings.heterogeneity),
         "pairs": one_pair(settings.pairs),
@@ -307,7 +307,7 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "figures": {"fig8": {"draws": 30, "descents": 8}},
         "experiments": {
             experiment: {"cases": {name: _small_case(case) for name, case in grid.cases.items()}}
-            | ({} if grid.seeds is None else {"seeds": listed(grid.seeds)[:2]})
+            | ({} if grid.seeds is None else {"seeds": seed_list(grid.seeds)[:2]})
             for experiment, grid in settings.experiments.items()
         },
         "heads": {

@@ -9,7 +9,7 @@ from pydantic import model_validator
 from replication.base.strict import REMOVABLE, Name, Strict, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
-from replication.study.seeds import Seeds, listed
+from replication.study.seeds import Seeds, seed_list
 from transformer_dynamics.encoders.cost import training_operations
 from transformer_dynamics.encoders.settings import (
     EncoderChoice,
@@ -159,7 +159,7 @@ def count_operations(job: RunJob) -> float:
 
 
 def _training_experiment(settings: Settings, grid: Grid, jobs: dict[str, RunJob]) -> Experiment:
-    seeds = listed(settings.seeds if grid.seeds is None else grid.seeds)
+    seeds = seed_list(settings.seeds if grid.seeds is None else grid.seeds)
     sets = list(dict.fromkeys(name for job in jobs.values() for name in job.sets))
     plain, numbers = MetricJob(runs=jobs, sets=sets), settings.metrics
     metrics: dict[str, MetricJob] = {
@@ -209,7 +209,7 @@ def _start_experiments(settings: Settings, shared: SharedSettings) -> dict[str, 
             data=data,
             runs={
                 str(seed): Job(program, job, (seed,), tuple(data), memory=memory, minutes=minutes)
-                for seed in listed(settings.seeds)
+                for seed in seed_list(settings.seeds)
             },
             metrics={
                 metric: Job(
@@ -282,7 +282,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     def reduce_grid(grid: Grid) -> dict[str, Any]:
         # The set of `tsne` must stay.
         texts = grid.tsne.texts if grid.tsne else random.choice([*grid.texts])
-        own = {} if grid.seeds is None else {"seeds": [random.choice(listed(grid.seeds))]}
+        own = {} if grid.seeds is None else {"seeds": [random.choice(seed_list(grid.seeds))]}
         return own | {
             "texts": dict.fromkeys(grid.texts) | {texts: {}},
             "rates": {method: [random.choice(rates)] for method, rates in grid.rates.items()},
@@ -292,7 +292,7 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
         }
 
     return {
-        "seeds": [random.choice(listed(settings.seeds))],
+        "seeds": [random.choice(seed_list(settings.seeds))],
         "experiments": {name: reduce_grid(grid) for name, grid in settings.experiments.items()},
     }
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from replication.plan.configuration import Computation
 from replication.study.contract import Experiment, Job
-from replication.study.seeds import SeedRange, batches, listed
+from replication.study.seeds import SeedRange, batches, seed_list
 from transformer_dynamics.recurrent_attention.settings.configuration import (
     TOKEN_NORMS,
     TUNING,
@@ -51,7 +51,7 @@ def _condition(
 ) -> Experiment:
     # All seeds at once: with fewer there is less to gain from the axis of seeds.
     seeds = settings.seeds_of(settings.experiments[name])
-    parts = batches(listed(seeds), computation.seeds_per_job or settings.seeds.count)
+    parts = batches(seed_list(seeds), computation.seeds_per_job or settings.seeds.count)
     metrics = {
         metric: Job(
             f"metrics.{metric}", MetricJob(train=job, settings=own), reads=(BOARDS,), minutes=240
@@ -82,7 +82,7 @@ def _tuning(settings: Settings, jobs: dict[str, TrainJob]) -> Experiment:
     tried = []
     for condition, candidates in settings.tuning.candidates.items():
         base = jobs[condition]
-        seeds = tuple(listed(candidates.seeds or SeedRange(first=settings.tuning.seed, count=1)))
+        seeds = tuple(seed_list(candidates.seeds or SeedRange(first=settings.tuning.seed, count=1)))
         for rate in candidates.learning_rates or ():
             job = base.model_copy(update={"learning_rate": rate})
             names[job, seeds] = f"{condition}-{_shortest_text(rate)}"
@@ -123,7 +123,7 @@ def _shortest_text(number: float) -> str:
 
 def _token_norms(settings: TokenNorms, computation: Computation) -> Experiment:
     drawn = settings.drawn
-    parts = batches(listed(settings.seeds), computation.seeds_per_job)
+    parts = batches(seed_list(settings.seeds), computation.seeds_per_job)
     return Experiment(
         runs={part: Job("training.token_norms", drawn, seeds) for part, seeds in parts.items()},
         metrics={
@@ -137,14 +137,14 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     """Return the overlay that leaves one seed, one draw of Figure 1, one condition's candidates."""
 
     def one_of(seeds: SeedRange) -> dict[str, int]:
-        return {"first": random.choice(listed(seeds)), "count": 1}
+        return {"first": random.choice(seed_list(seeds)), "count": 1}
 
     candidates = [*settings.tuning.candidates]
     left = dict.fromkeys(candidates) | {random.choice(candidates): {}}
     seeds = one_of(settings.seeds)
     # Conditions that are compared have the same seeds, and the same one of them.
     own = {each.seeds for each in settings.experiments.values() if each.seeds}
-    of_range = {each: one_of(each) for each in sorted(own, key=listed)}
+    of_range = {each: one_of(each) for each in sorted(own, key=seed_list)}
     shown = [name for name, figure in settings.figures.items() if hasattr(figure, "seed")]
     return {
         "seeds": seeds,

@@ -11,17 +11,9 @@ from pydantic import model_validator
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.configuration import Computation
-from replication.study.contract import (
-    AS_PUBLISHED,
-    BASELINE,
-    Experiment,
-    Figure,
-    FiguresOf,
-    Job,
-    StudySettings,
-    Variant,
-)
-from replication.study.seeds import SeedRange, batches, listed
+from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings, Variant
+from replication.study.seeds import SeedRange, batches, seed_list
+from replication.study.variants import AS_PUBLISHED, BASELINE
 from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, SweepFigure
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2
@@ -100,7 +92,7 @@ class Settings(StudySettings):
         where = f"figures > {name}: experiment '{figure.experiment}'"
         source = f"experiments > {figure.experiment.partition('-')[0]}"
         if isinstance(figure, Fig2 | Fig4 | Fig5):
-            if figure.seed not in listed(experiment.seeds):
+            if figure.seed not in seed_list(experiment.seeds):
                 raise ValueError(f"{where} has no seed {figure.seed}; set the figure's seed")
             shown = [figure.sequence_class] if isinstance(figure, Fig5) else figure.sequence_classes
             if len(mixtures) > 1 or max(shown) > mixtures[0].num_classes:
@@ -276,7 +268,7 @@ def _experiment_jobs(settings: Settings, computation: Computation, name: str) ->
     found, device = settings.experiment(name), computation.device
     train = settings.train_job(name, device)
     sample = train.sample_job
-    parts = batches(listed(found.seeds), computation.seeds_per_job)
+    parts = batches(seed_list(found.seeds), computation.seeds_per_job)
     where = f"configuration: scan_and_snap > experiments > {name.replace('-', ', as variant ')}"
     check_size(where, train, sum(map(len, parts.values())), max(map(len, parts.values())))
     has_recall = {*found.mixtures} <= {*found.recall_thresholds}

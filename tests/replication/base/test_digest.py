@@ -12,8 +12,8 @@ from conftest import JOBS
 
 from replication.base.code_digest import (
     WORDING,
-    _known,
-    _read,
+    _digest_and_imports,
+    _read_source,
     installed_versions,
     locked_versions,
     reach,
@@ -30,7 +30,7 @@ PROGRAMS = {
 
 
 def digest(text: str) -> str:
-    return _read(ast.parse(text))[0]
+    return _digest_and_imports(ast.parse(text))[0]
 
 
 def test_prose_and_layout_do_not_count():
@@ -61,50 +61,50 @@ def record(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "records"))
     source = tmp_path / "a.py"
     source.write_text("import numpy\n\ndef f(x, *, y=1):\n    return x\n")
-    _known(source)
+    _read_source(source)
     return source, Path(cache_from_source(source)).with_suffix(".json")
 
 
 def test_a_record_says_what_the_source_says(record, monkeypatch):
     source, kept = record
     assert kept.is_file()
-    by_record = _known(source)
+    by_record = _read_source(source)
     monkeypatch.setattr(ast, "parse", None)
-    assert _known(source) == by_record
+    assert _read_source(source) == by_record
     kept.unlink()
     monkeypatch.undo()
-    assert _known(source) == by_record
+    assert _read_source(source) == by_record
 
 
 def test_a_record_of_other_content_does_not_count(record):
     source, _ = record
-    before = _known(source)
+    before = _read_source(source)
     source.write_text(source.read_text().replace("x, *", "z, *"))
-    assert _known(source).functions["f"].positional == ("z",)
-    assert _known(source).digest != before.digest
+    assert _read_source(source).functions["f"].positional == ("z",)
+    assert _read_source(source).digest != before.digest
 
 
 @pytest.mark.parametrize("damage", [
-    "", "{", "[]", "null", "3", '{"of": 1}', "[" * 200_000, '{"of": "OF"}',
-    '{"of": "OF", "source": ["x", [], []]}', '{"of": "OF", "source": ["x", [], null]}',
+    "", "{", "[]", "null", "3", '{"key": 1}', "[" * 200_000, '{"key": "OF"}',
+    '{"key": "OF", "source": ["x", [], []]}', '{"key": "OF", "source": ["x", [], null]}',
 ])  # fmt: skip
 def test_a_damaged_record_does_not_count(record, damage):
     source, kept = record
-    before = _known(source)
-    of = json.loads(kept.read_text())["of"]
+    before = _read_source(source)
+    of = json.loads(kept.read_text())["key"]
     kept.write_text(damage.replace("OF", of))
-    assert _known(source) == before
+    assert _read_source(source) == before
 
 
 def test_where_no_record_can_be_written_the_source_is_read(record, monkeypatch):
     source, kept = record
-    before = _known(source)
+    before = _read_source(source)
     kept.unlink()
     kept.mkdir()
-    assert _known(source) == before
+    assert _read_source(source) == before
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
     monkeypatch.setattr(sys, "pycache_prefix", str(source))
-    assert _known(source) == before
+    assert _read_source(source) == before
 
 
 def test_reach_follows_imports_through_modules():

@@ -9,7 +9,7 @@ import pytest
 from conftest import JOBS, ROOT
 from markdown_it import MarkdownIt
 
-from replication.base.markdown import Markdown, inert, table
+from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.checklist import Told
 from replication.documents.claims import claims_document
 from replication.documents.generate import _SCORECARD, _citable, with_scorecard
@@ -42,14 +42,14 @@ def spoilt(registry: Registry) -> Registry:
     ["<b>", "</b>", "<!-- b", "<?b", "<https://b.org>", "[a](b)", "![a](b)", "a\n\n# b", "&lt;b"],
 )
 def test_text_is_shown_as_it_stands(text):
-    shown = RENDER(inert(text))
+    shown = RENDER(escape_markdown(text))
     plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert shown == f"<p>{plain}</p>\n"
 
 
 @pytest.mark.parametrize("text", ["x <= y < 3 <- z", "[0, 1] (2)", "a & b", "R&D", "`d` **e**"])
 def test_what_begins_nothing_stays(text):
-    assert inert(text) == text
+    assert escape_markdown(text) == text
 
 
 def test_a_cell_is_one_cell_and_may_be_markdown():

@@ -19,15 +19,16 @@ from conftest import DEFAULTS, JOBS
 from replication.base.errors import InputError
 from replication.base.provenance import digest, provenance, recipe
 from replication.base.storage import (
+    make_record,
     read_arrays,
     read_own_arrays,
-    with_content,
     write_arrays,
     write_atomically,
 )
 from replication.base.tables import read_csv, read_table, write_csv, write_table
 from replication.plan.orders import Orders, Told
-from replication.run import program as run
+from replication.run.stages import STAGES, make_output
+from replication.run.work import Given, Work, refuse_changed_table
 
 PROGRAM = "transformer_dynamics.example.data"
 SETTINGS = {"samples": 10, "noise": 0.5}
@@ -109,7 +110,7 @@ def test_tables_of_earlier_versions_are_read(tmp_path):
     with pq.ParquetWriter(whole, plain.schema) as writer:
         writer.write_table(plain)
         pages = whole.getvalue()
-        record = with_content(PROVENANCE, hashlib.sha256(pages).hexdigest())
+        record = make_record(PROVENANCE, hashlib.sha256(pages).hexdigest())
         writer.add_key_value_metadata({"provenance": record})
     path.write_bytes(whole.getvalue())
     assert read_table(path, RECIPE, SEEDS).equals(TABLE)
@@ -202,9 +203,9 @@ def run_of_the_example():
     """One of its runs, whose data are made in the current folder."""
     path = "results/example/runs/printed/1-5.npz"
     (data,) = JOBS.tasks[path].reads
-    run.make(run.Work(JOBS.order(data), [], Path(data), None))
-    given = run.Given(Path(data), "data", JOBS.recipe(data), list(JOBS.tasks[data].seeds), None)
-    return run.Work(JOBS.order(path), [given], Path(path), None)
+    make_output(Work(JOBS.order(data), [], Path(data), None))
+    given = Given(Path(data), "data", JOBS.recipe(data), list(JOBS.tasks[data].seeds), None)
+    return Work(JOBS.order(path), [given], Path(path), None)
 
 
 def set_train(monkeypatch, work, train):
@@ -226,13 +227,13 @@ def test_a_run_that_is_not_finite_is_refused_unless_the_study_says_so(tmp_path, 
     work = run_of_the_example()
     set_train(monkeypatch, work, with_gap)
     with pytest.raises(InputError) as error:
-        run.make(work)
+        make_output(work)
     assert error.value.message == (
         f"{work.output}: weights of seed 3 is not finite, as after a training that diverged;"
         " lower its learning rate"
     )
     assert not work.output.exists()
-    run.make(work._replace(order=work.order.model_copy(update={"gaps": ["w*"]})))
+    make_output(work._replace(order=work.order.model_copy(update={"gaps": ["w*"]})))
     assert np.isnan(np.load(work.output)["weights"]).sum() == 1
 
 
@@ -242,7 +243,7 @@ def test_a_training_that_diverges_is_refused(tmp_path, monkeypatch):
     settings = work.order.settings | {"learning_rate": 1e300}
     diverging = work._replace(order=work.order.model_copy(update={"settings": settings}))
     with np.errstate(all="ignore"), pytest.raises(InputError, match="weights of seed 1-5 is not"):
-        run.make(diverging)
+        make_output(diverging)
 
 
 def test_data_that_are_not_finite_are_refused(tmp_path, monkeypatch):
@@ -251,7 +252,7 @@ def test_data_that_are_not_finite_are_refused(tmp_path, monkeypatch):
     infinite = wraps(program.sample)(lambda *_: {"inputs": np.full((5, 2), np.inf)})
     monkeypatch.setattr(program, "sample", infinite)
     with pytest.raises(InputError, match="inputs has numbers that are not finite; correct what"):
-        run.make(run.Work(JOBS.order(path), [], tmp_path / "1-5.npz", None))
+        make_output(Work(JOBS.order(path), [], tmp_path / "1-5.npz", None))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -268,7 +269,7 @@ def test_a_folder_in_the_place_of_a_checkpoint_is_named_before_training(tmp_path
     set_train(monkeypatch, work, lambda *_: pytest.fail("trains"))
     work.output.with_suffix(".checkpoint").mkdir(parents=True)
     with pytest.raises(InputError, match=r"1-5\.checkpoint: is a folder, .*; remove it and run"):
-        run.make(work)
+        make_output(work)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +284,7 @@ def test_a_checkpoint_that_does_not_suffice_is_left(tmp_path, monkeypatch, capsy
     """Its digest is right, as the program itself has written it."""
     monkeypatch.chdir(tmp_path)
     work = run_of_the_example()
-    run.make(work)
+    make_output(work)
     whole = work.output.read_bytes()
 
     def interrupted(own, job, seeds, data, checkpoint):
@@ -301,9 +302,9 @@ def test_a_checkpoint_that_does_not_suffice_is_left(tmp_path, monkeypatch, capsy
     with monkeypatch.context() as once:
         set_train(once, work, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            run.make(work)
+            make_output(work)
     set_train(monkeypatch, work, resuming)
-    run.make(work)
+    make_output(work)
     assert f"starting anew: {said}" in capsys.readouterr().err
     assert work.output.read_bytes() == whole
     assert not work.output.with_suffix(".checkpoint").exists()
@@ -323,7 +324,7 @@ def test_what_fails_after_a_step_from_a_checkpoint_is_no_fault_of_it(tmp_path, m
     set_train(monkeypatch, work, failing)
     for error in (KeyboardInterrupt, KeyError):
         with pytest.raises(error):
-            run.make(work)
+            make_output(work)
     assert work.output.with_suffix(".checkpoint").exists()
 
 
@@ -345,7 +346,7 @@ def test_neither_a_run_nor_its_checkpoint_is_taken_for_the_other(tmp_path, monke
 
     monkeypatch.setattr(program, "train", keeping)
     for _ in range(2):
-        run.make(work)
+        make_output(work)
         kept = output.with_suffix(".checkpoint")
         assert not kept.exists()
         kept.write_bytes(output.read_bytes())
@@ -369,7 +370,7 @@ def test_a_checkpoint_of_other_data_is_left(tmp_path, monkeypatch, capsys):
 
     def again():
         with pytest.raises(KeyboardInterrupt):
-            run.make(work)
+            make_output(work)
 
     again()
     again()
@@ -476,7 +477,7 @@ def test_a_damaged_checksum_is_one_sentence(tmp_path):
     write_csv(tmp_path / "t.csv", TABLE)
     (tmp_path / "t.sha256").write_bytes(b"\xff\x00")
     with pytest.raises(InputError, match=r"t\.csv was changed after it was made; delete it"):
-        run.refuse_changed(tmp_path / "t.csv", tmp_path / "t.sha256")
+        refuse_changed_table(tmp_path / "t.csv", tmp_path / "t.sha256")
 
 
 @pytest.mark.parametrize(
@@ -501,6 +502,6 @@ def test_a_table_without_a_column_is_refused_where_it_is_made(tmp_path, monkeypa
     monkeypatch.setattr(program, order.function, wrong)
     output = tmp_path / Path(path).name
     with pytest.raises(InputError) as error:
-        run._STAGES[order.stage](run.Work(order, [], output, None))
+        STAGES[order.stage](Work(order, [], output, None))
     assert error.value.message == said
     assert not output.exists()

@@ -11,15 +11,15 @@ from conftest import EXAMPLE, FIGURE, STUDIES, Template
 from fontTools.ttLib import TTFont
 from matplotlib import get_data_path
 
-from replication.base.commit import commit
+from replication.base.commit import commit_name
 from replication.base.process import (
     ARITHMETIC,
     FLAGS,
     KEPT_OUT,
     SHELL,
-    arithmetic,
-    of_shell,
-    python,
+    arithmetic_variables,
+    python_command,
+    shell_variables,
 )
 from replication.figures.style import set_style
 from replication.plan.configuration import configure
@@ -118,7 +118,7 @@ def make(project: Template, orders, environment: dict[str, str]) -> dict[str, by
         shutil.rmtree(project.folder / folder, ignore_errors=True)
     (project.folder / "told.json").write_text(told)
     done = subprocess.run(
-        [*python(sys.executable, environment), "-m", "replication.run.program", *words],
+        [*python_command(sys.executable, environment), "-m", "replication.run.program", *words],
         cwd=project.folder, env=environment, capture_output=True, check=False,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
@@ -166,16 +166,16 @@ def test_the_workflow_starts_its_jobs_so(finished_project):
 
 def test_the_shell_of_a_job_is_nobodys():
     names = [*SHELL, "BASH_FUNC_env%%"]
-    assert of_shell(dict.fromkeys(("BASH", "PATH", *names), "1")) == names
+    assert shell_variables(dict.fromkeys(("BASH", "PATH", *names), "1")) == names
 
 
 def test_words_that_start_python():
-    assert python("/bin/python", {}) == ["/bin/python", *FLAGS]
+    assert python_command("/bin/python", {}) == ["/bin/python", *FLAGS]
     hostile = dict.fromkeys(KEPT_OUT, "1") | {"PYTHONPATH": "src", "OMP_NUM_THREADS": "8"}
     unset = [word for name in KEPT_OUT for word in ("-u", name)]
-    assert python("python", hostile) == ["env", *unset, "python", *FLAGS]
+    assert python_command("python", hostile) == ["env", *unset, "python", *FLAGS]
     of_folder = {"PYTHONPATH": os.pathsep.join(["src", ""])}
-    assert python("python", of_folder) == ["env", "PYTHONPATH=src", "python", *FLAGS]
+    assert python_command("python", of_folder) == ["env", "PYTHONPATH=src", "python", *FLAGS]
 
 
 @pytest.mark.parametrize("name", ARITHMETIC)
@@ -184,7 +184,7 @@ def test_arithmetic_counts_as_another_processor(name, monkeypatch):
         monkeypatch.delenv(each, raising=False)
     assert processor() == own_processor()
     monkeypatch.setenv(name, "7")
-    assert arithmetic() == {name: "7"}
+    assert arithmetic_variables() == {name: "7"}
     assert processor() == f"{own_processor()} {name}=7"
 
 
@@ -210,9 +210,9 @@ def test_commit_is_of_the_project_whatever_repository_is_at_hand(tmp_path, monke
         (tmp_path / name).mkdir()
         git(tmp_path / name, "init", "-q")
         git(tmp_path / name, "commit", "-q", "--allow-empty", "-m", name)
-    mine = commit(tmp_path / "mine")
+    mine = commit_name(tmp_path / "mine")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "other/.git"))
-    assert commit(tmp_path / "mine") == mine
+    assert commit_name(tmp_path / "mine") == mine
 
 
 def test_nobody_else_starts_python():

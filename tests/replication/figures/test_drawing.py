@@ -16,9 +16,9 @@ from replication.figures.style import (
     WIDTH,
     category_styles,
     curve_styles,
-    note,
-    save,
+    save_figure,
     set_style,
+    write_note,
 )
 
 LEGIBLE = 6.5
@@ -57,7 +57,7 @@ def test_a_file_is_as_wide_as_its_figure():
         drawing, axes = plt.subplots(figsize=(WIDTH, 2), layout="constrained")
         axes.plot([0, 1], [0, 1])
         stream = io.BytesIO()
-        save(drawing, stream, "png", "a title", "a subject")
+        save_figure(drawing, stream, "png", "a title", "a subject")
         dots = plt.rcParams["savefig.dpi"]
     width, _ = Image.open(stream).size
     assert WIDTH - 0.1 < width / dots <= WIDTH + 0.01
@@ -75,9 +75,9 @@ def test_a_note_stands_below_all_and_moves_no_legend(place):
         drawing.legend(loc=f"outside {place}", facecolor="#ff0000", framealpha=1)
         if text:
             settle(drawing)
-            note(drawing, text)
+            write_note(drawing, text)
         stream = io.BytesIO()
-        save(drawing, stream, "png", "a title", "a subject")
+        save_figure(drawing, stream, "png", "a title", "a subject")
         pixels = np.asarray(Image.open(stream).convert("RGB"))
         panel, legend = (
             np.argwhere((pixels == colour).all(axis=2)) for colour in ([0, 255, 0], [255, 0, 0])

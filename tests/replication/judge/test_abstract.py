@@ -22,8 +22,9 @@ from replication.judge.abstract import (
 from replication.judge.judgement import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
+from replication.study.claims import LATE
 from replication.study.contract import find_studies
-from replication.study.registry import LATE, Registry
+from replication.study.registry import Registry
 
 STUDIES = find_studies()
 JOBS = Jobs.of(configure({}, STUDIES), STUDIES)

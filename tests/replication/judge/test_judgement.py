@@ -22,7 +22,7 @@ from replication.judge.statistics import (
     t_test_above,
     t_test_below,
 )
-from replication.study.registry import Test
+from replication.study.claims import Test
 
 RNG = np.random.default_rng(0)
 STEADY = settings(deadline=None)

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from matplotlib.figure import Figure as Drawing
 
-from replication.figures.style import note
+from replication.figures.style import write_note
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
@@ -75,6 +75,6 @@ def test_what_is_told_is_short():
 
 def test_a_note_stands_below_the_drawing():
     drawing = Drawing()
-    note(drawing, "seeds: 1-6 instead of 1-5")
+    write_note(drawing, "seeds: 1-6 instead of 1-5")
     (text,) = drawing.texts
     assert (text.get_text(), text.get_va()) == ("seeds: 1-6 instead of 1-5", "top")

@@ -8,12 +8,12 @@ import pytest
 from conftest import JOBS, PAGE, ROOT, Template, counted
 from report_folder import CLAIMS, Folder
 
-from replication.base.commit import commit
+from replication.base.commit import commit_name
 from replication.judge.judgement import OUTCOMES
 from replication.report import sources
 from replication.report.page_rule import figure_sources
 from replication.report.sources import FigureSources
-from replication.run.program import checksum
+from replication.run.work import checksum
 
 
 @pytest.fixture
@@ -262,10 +262,10 @@ def test_figures_are_found_where_a_storage_provider_puts_them():
 
 
 def test_commit_is_that_of_the_project_alone(tmp_path):
-    assert commit(tmp_path) == "unknown"
+    assert commit_name(tmp_path) == "unknown"
     identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
         subprocess.run(["git", *identity, *command], cwd=tmp_path, check=True)
-    assert re.fullmatch("[0-9a-f]{7,}", commit(tmp_path))
+    assert re.fullmatch("[0-9a-f]{7,}", commit_name(tmp_path))
     (tmp_path / "inner").mkdir()
-    assert commit(tmp_path / "inner") == "unknown"
+    assert commit_name(tmp_path / "inner") == "unknown"

@@ -11,16 +11,17 @@ import pytest
 import yaml
 from click.testing import CliRunner
 from conftest import JOBS, ROOT
-from replication.report.__main__ import main
 
 from replication.base.errors import InputError
 from replication.report import from_reference as reference
 from replication.report.citing import citing
+from replication.report.command import main
 from replication.report.details import beside, overlay
 from replication.report.pictures import WORTH, Drawing, draw_all
-from replication.run.program import checksum
+from replication.run.work import checksum
+from replication.study.claims import GROUPS
 from replication.study.contract import find_studies
-from replication.study.registry import GROUPS, Registry, read_registry
+from replication.study.registry import Registry, read_registry
 from replication.verify.history import VERDICTS
 from replication.verify.reference import read_verdicts, reference_folder
 

@@ -9,7 +9,7 @@ from conftest import Template
 
 from replication.base.errors import InputError
 from replication.study.contract import find_studies
-from replication.study.datasets import Content, Dataset, find_datasets, registries
+from replication.study.datasets import Content, Dataset, dataset_folders, find_datasets
 
 FILES = {"a": {"url": "https://example.org/a", "sha256": "0" * 64, "bytes": 1}}
 EXAMPLE = "src/transformer_dynamics/example"
@@ -42,8 +42,8 @@ def write(folder: Path, **datasets: dict) -> Path:
 
 def test_registries_of_the_studies():
     with_one = {s.folder for s in find_studies().values() if (s.folder / "datasets.yaml").is_file()}
-    assert with_one < {*registries()}
-    for fetched in find_datasets(registries()):
+    assert with_one < {*dataset_folders()}
+    for fetched in find_datasets(dataset_folders()):
         downloads = fetched.dataset.downloads.values()
         assert downloads
         assert all(each.requirement or each.url.startswith("https://") for each in downloads)

@@ -9,7 +9,7 @@ import pytest
 from replication.base.errors import InputError
 from replication.judge.judgement import Judged, judge
 from replication.study.contract import Measured, Run, find_studies
-from replication.testing.conformance import Small
+from replication.testing.small import Small
 from transformer_dynamics.example.claims.learning import last_over_first, over_twice_the_variance
 from transformer_dynamics.example.data import sample
 from transformer_dynamics.example.metrics import measure
@@ -22,7 +22,7 @@ TRAINING = TrainJob(problem=PROBLEM, learning_rate=0.1, updates=40)
 
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory):
-    return Small.computed(find_studies()["example"], tmp_path_factory.mktemp("example"))
+    return Small.compute(find_studies()["example"], tmp_path_factory.mktemp("example"))
 
 
 def test_descent_follows_its_closed_form():

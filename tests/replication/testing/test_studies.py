@@ -3,7 +3,8 @@
 import pytest
 
 from replication.study.contract import find_studies
-from replication.testing.conformance import CHECKS, Processes, Small
+from replication.testing.conformance import CHECKS
+from replication.testing.small import Processes, Small
 
 STUDIES = find_studies()
 EXTENTS = [
@@ -19,14 +20,14 @@ def is_quick(request):
 
 @pytest.fixture(scope="module")
 def processes(is_quick):
-    with Processes.started() as processes:
+    with Processes.start() as processes:
         yield processes
 
 
 @pytest.fixture(scope="module", params=STUDIES)
 def small(request, is_quick, processes, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
-    return Small.computed(STUDIES[request.param], folder, is_quick=is_quick, processes=processes)
+    return Small.compute(STUDIES[request.param], folder, is_quick=is_quick, processes=processes)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

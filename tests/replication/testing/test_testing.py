@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.base.storage import PROVENANCE, without_content, write_arrays
+from replication.base.storage import PROVENANCE, split_record, write_arrays
 from replication.study.contract import Measured, Study, find_studies
 from replication.testing import conformance as testing
-from replication.testing.conformance import CHECKS, Processes, Small
+from replication.testing.conformance import CHECKS
+from replication.testing.small import Processes, Small
 from transformer_dynamics.example import study as example
 from transformer_dynamics.example.claims import learning
 from transformer_dynamics.example.figures import fig2
@@ -20,8 +21,8 @@ from transformer_dynamics.example.figures import fig2
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     study, folder = find_studies()["example"], tmp_path_factory.mktemp("example")
-    with Processes.started() as processes:
-        yield Small.computed(study, folder, processes=processes)
+    with Processes.start() as processes:
+        yield Small.compute(study, folder, processes=processes)
 
 
 @pytest.fixture(params=[False, True], ids=["all", "quick"])
@@ -48,7 +49,7 @@ def other_runs(small):
     contents = [path.read_bytes() for path in paths]
     for path in paths:
         with np.load(path) as arrays:
-            made_by, _ = without_content(str(arrays[PROVENANCE]))
+            made_by, _ = split_record(str(arrays[PROVENANCE]))
             changed = np.nextafter(arrays["weights"], 1)
         write_arrays(path, {"weights": changed}, made_by)
     yield
@@ -222,7 +223,7 @@ def test_what_is_no_number_may_be_drawn(small, monkeypatch):
 
 
 def test_that_mistakes_are_answered(small, monkeypatch):
-    monkeypatch.setattr(Small, "changed", lambda self, overlay: None)
+    monkeypatch.setattr(Small, "jobs_with", lambda self, overlay: None)
     with pytest.raises(AssertionError, match="is answered by 'nothing'"):
         testing.check_mistakes_are_answered(small)
 
@@ -239,4 +240,4 @@ def test_a_study_that_cannot_be_computed_says_why(tmp_path, monkeypatch):
     short = {"experiments": {"printed": {"training": {"updates": 5}}}}
     module.smallest = lambda settings, folder: short
     with pytest.raises(testing.InputError, match="not half learned after 5 updates; do more"):
-        Small.computed(Study("example", module), tmp_path)
+        Small.compute(Study("example", module), tmp_path)

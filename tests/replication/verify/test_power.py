@@ -12,8 +12,8 @@ from replication.judge.judgement import Judged, judge
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records
+from replication.study.claims import Equivalence, Interval
 from replication.study.contract import find_studies
-from replication.study.registry import Equivalence, Interval
 from replication.verify.power import MOST, SENTENCES, Plan, main, plan, plans, rows, sentences
 
 ROOT = Path(__file__).parents[3]

@@ -17,7 +17,6 @@ from click.testing import CliRunner
 from conftest import DEFAULTS, FIGURE, JOBS, ROOT
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from replication.verification import issue as issuing
 from report_folder import Folder
 
 from replication.base.errors import InputError
@@ -28,6 +27,7 @@ from replication.plan.jobs import Jobs
 from replication.report.page import _environment
 from replication.report.verifications import read_history, verifications
 from replication.study.contract import find_studies
+from replication.verify import issue as issuing
 from replication.verify.differences import Difference
 from replication.verify.history import append, verdict_rows
 from replication.verify.issue import Verified, _code, issue

@@ -9,7 +9,8 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.judge.judgement import Judged, judge
-from replication.study.registry import Interval, Registry
+from replication.study.claims import Interval
+from replication.study.registry import Registry
 from replication.verify.collect import counts, expected, others, texts_among_numbers
 from replication.verify.comparison import compare, missing
 from replication.verify.differences import (

@@ -23,7 +23,7 @@ from replication.plan.orders import Orders, Told
 from replication.plan.targets import refuse_target, unknown_targets
 from replication.run import program as run
 from replication.study.contract import Study
-from replication.study.published_tables import check_printed
+from replication.study.published_tables import check_published_table
 
 EXAMPLE = {"example": STUDIES["example"]}
 RUN = "example: {experiments: {printed: {%s}}}"
@@ -333,7 +333,7 @@ def read_overlay_text(folder: Path, text: str) -> dict[str, object]:
 def test_a_wrong_table_as_printed_is_to_be_corrected(tmp_path, content, message):
     (tmp_path / "f.csv").write_bytes(content)
     with pytest.raises(InputError) as error:
-        check_printed(tmp_path / "f.csv", ("seed", "entropy"))
+        check_published_table(tmp_path / "f.csv", ("seed", "entropy"))
     assert message in error.value.message
 
 
@@ -342,7 +342,7 @@ def test_a_wrong_table_as_printed_is_to_be_corrected(tmp_path, content, message)
 )
 def test_gaps_signatures_and_other_columns_are_no_fault(tmp_path, content):
     (tmp_path / "f.csv").write_bytes(content)
-    check_printed(tmp_path / "f.csv", ("seed", "entropy"))
+    check_published_table(tmp_path / "f.csv", ("seed", "entropy"))
 
 
 def test_a_table_that_was_spoilt_after_planning_is_not_to_be_deleted(tmp_path):

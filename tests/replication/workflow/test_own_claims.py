@@ -17,8 +17,9 @@ from replication.plan.configuration import configure, merged
 from replication.plan.jobs import Jobs
 from replication.plan.orders import Orders, Told
 from replication.run import program as run
+from replication.study.claims import OWN
 from replication.study.contract import Measured, find_studies
-from replication.study.registry import OWN, Registry, read_registry
+from replication.study.registry import Registry, read_registry
 from replication.verify.collect import expected, settings
 from replication.verify.levels import _also_of, _known
 from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from replication.base.errors import OutOfRegimeError, UnmeasurableError
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 
 CHANCE = 1.0
 """Loss over ln C of a network that knows nothing; it counts for training that was lost."""
@@ -92,4 +92,4 @@ def direction_gaps(table: pd.DataFrame, column: str, other: str) -> pd.DataFrame
     for (case, chosen), own in table.groupby(["case", "set"], sort=False):
         adam, beside = (mean_over_steps(own, name, column) for name in ("adam", other))
         cells[f"{case}, {str(chosen).replace('_', ' ')}"] = adam - beside
-    return by_seed(cells)
+    return evidence_by_seed(cells)

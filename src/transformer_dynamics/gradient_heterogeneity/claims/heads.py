@@ -10,7 +10,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import Cases, by_seed, evidence
+from replication.study.evidence import Cases, evidence, evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import values_by_seed
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import HeadsMetricJob, MetricJob
 from transformer_dynamics.gradient_heterogeneity.settings.training import SharedTraining
@@ -57,7 +57,7 @@ def smaller_total_of_whole(whole: WholeOf) -> pd.DataFrame:
 
 
 def _drift_gaps(pairs: Pairs) -> pd.DataFrame:
-    return by_seed(
+    return evidence_by_seed(
         {
             name: _last(sign, "drift").abs() - _last(signum, "drift").abs()
             for name, sign, signum in pairs
@@ -70,7 +70,7 @@ def _norm_gaps(pairs: Pairs, column: str) -> pd.DataFrame:
     for name, sign, signum in pairs:
         start = values_by_seed(sign[sign["step"] == 0], "total", name)
         cells[name] = (_last(sign, column) - _last(signum, column)) / start
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def _pairs(table: pd.DataFrame, training: SharedTraining) -> Pairs:
@@ -110,7 +110,7 @@ def below_absence_bound(measured: HeadsOf) -> pd.DataFrame:
         if classes > TWO and batch < balanced_batch(classes):
             excess = own.assign(excess=own["drift"] - own["bound"])
             cells[f"C={classes}, m={batch}"] = _last(excess, "excess")
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 @evidence

@@ -10,7 +10,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
     CHANCE,
     case_gaps,
@@ -36,12 +36,12 @@ def leads_on_cola(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if nothing is trained on CoLA.
     """
-    return by_seed(case_gaps(rows_of_task(_losses(curves, ends), "cola"), _mean_loss))
+    return evidence_by_seed(case_gaps(rows_of_task(_losses(curves, ends), "cola"), _mean_loss))
 
 
 def leads_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     """Measure the mean loss over all updates, SGD-m minus Adam, where a batch is all samples."""
-    return by_seed(case_gaps(_full_batch_losses(curves, ends), _mean_loss))
+    return evidence_by_seed(case_gaps(_full_batch_losses(curves, ends), _mean_loss))
 
 
 def signum_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
@@ -61,7 +61,7 @@ def _beside_adam(rows: pd.DataFrame, optimiser: str) -> pd.DataFrame:
         half = (_mean_loss(own, "sgd_momentum") - adam) / 2
         beside = _mean_loss(own, optimiser) - adam
         cells |= {f"{case}, not above": half - beside, f"{case}, not below": half + beside}
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def steps_on_trec6(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
@@ -70,13 +70,13 @@ def steps_on_trec6(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if nothing is trained on TREC-6.
     """
-    return by_seed(case_gaps(rows_of_task(_losses(curves, ends), "trec6"), _log_steps))
+    return evidence_by_seed(case_gaps(rows_of_task(_losses(curves, ends), "trec6"), _log_steps))
 
 
 def ratios_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     """Measure the mean over all updates of the log loss, SGD-m minus Adam, at full batch."""
     rows = _full_batch_losses(curves, ends)
-    return by_seed(case_gaps(rows.assign(value=np.log(rows["value"])), _mean_loss))
+    return evidence_by_seed(case_gaps(rows.assign(value=np.log(rows["value"])), _mean_loss))
 
 
 def nearness_to_signs(directions: MetricOf) -> pd.DataFrame:

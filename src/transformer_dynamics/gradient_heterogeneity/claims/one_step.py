@@ -5,7 +5,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import Cases, by_seed, evidence
+from replication.study.evidence import Cases, evidence, evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import MeasuredMetricJob
 
 StepsOf = Measured[MeasuredMetricJob]
@@ -53,7 +53,7 @@ def scaling_of_rates(steps: StepsOf) -> pd.DataFrame:
         if len(predicted) < 3:
             raise UnmeasurableError("a slope needs three networks, tasks, states or sets")
         slopes[seed] = float(np.polyfit(predicted, best, 1)[0])
-    return by_seed({"slope": pd.Series(slopes)})
+    return evidence_by_seed({"slope": pd.Series(slopes)})
 
 
 def best_rates(rows: pd.DataFrame) -> tuple[float, float]:
@@ -92,4 +92,4 @@ def gain_of_block_rates(steps: StepsOf) -> pd.DataFrame:
     best = best[(best["gradient"] > 0) & (best["block_rates"] > 0)]
     best = best.assign(gain=np.log(best["block_rates"] / best["gradient"]))
     means = best.groupby(["set", "seed"])["gain"].mean()
-    return by_seed({str(name): own.droplevel("set") for name, own in means.groupby("set")})
+    return evidence_by_seed({str(name): own.droplevel("set") for name, own in means.groupby("set")})

@@ -9,7 +9,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
     CHANCE,
     case_gaps,
@@ -31,7 +31,7 @@ def gaps_on_cola(measured: MetricOf) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if nothing is trained on CoLA.
     """
-    return by_seed(case_gaps(_ends(rows_of_task(measured.table, "cola")), _end))
+    return evidence_by_seed(case_gaps(_ends(rows_of_task(measured.table, "cola")), _end))
 
 
 def gaps_on_trec6(measured: MetricOf) -> pd.DataFrame:
@@ -40,7 +40,7 @@ def gaps_on_trec6(measured: MetricOf) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if nothing is trained on TREC-6.
     """
-    return by_seed(case_gaps(_ends(rows_of_task(measured.table, "trec6")), _end))
+    return evidence_by_seed(case_gaps(_ends(rows_of_task(measured.table, "trec6")), _end))
 
 
 def gap_beyond_cnn(on_texts: MetricOf, on_images: MetricOf) -> pd.DataFrame:
@@ -55,7 +55,9 @@ def gap_beyond_cnn(on_texts: MetricOf, on_images: MetricOf) -> pd.DataFrame:
     (alike,) = case_gaps(cnn, _end).values()
     texts = _ends(on_texts.table)
     is_alike = texts.groupby("case")["clip"].transform("first") == cnn["clip"].iloc[0]
-    return by_seed({case: gap - alike for case, gap in case_gaps(texts[is_alike], _end).items()})
+    return evidence_by_seed(
+        {case: gap - alike for case, gap in case_gaps(texts[is_alike], _end).items()}
+    )
 
 
 def sign_likeness(directions: MetricOf) -> pd.DataFrame:
@@ -70,7 +72,7 @@ def likeness_lost(usual: MetricOf, changed: MetricOf) -> pd.DataFrame:
     for chosen, own in changed.table[changed.table["epsilon"] == largest].groupby("set"):
         beside = usual.table[_alike(usual.table, own) & (usual.table["set"] == chosen)]
         cells[str(chosen).replace("_", " ")] = _likeness(beside) - _likeness(own)
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def loss_of_likeness(usual: MetricOf, changed: MetricOf) -> pd.DataFrame:
@@ -78,7 +80,7 @@ def loss_of_likeness(usual: MetricOf, changed: MetricOf) -> pd.DataFrame:
     ends, known = _ends(changed.table), _ends(usual.table)
     own = ends[ends["epsilon"] == ends["epsilon"].max()]
     beside = known[_alike(known, own)]
-    return by_seed({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
+    return evidence_by_seed({"largest epsilon": _end(own, "adam") - _end(beside, "adam")})
 
 
 def _alike(known: pd.DataFrame, own: pd.DataFrame) -> "pd.Series[bool]":
@@ -101,7 +103,7 @@ def schedules(linear: MetricOf, others: MetricOf) -> pd.DataFrame:
         beside = known[known["case"] == case]
         gap, usual = (_end(rows, "sgd_momentum") - _end(rows, "signum") for rows in (own, beside))
         cells[f"{case}, {schedule}"] = gap - usual
-    return by_seed(cells)
+    return evidence_by_seed(cells)
 
 
 def sensitivity(reparametrised: MetricOf) -> pd.DataFrame:
@@ -109,7 +111,7 @@ def sensitivity(reparametrised: MetricOf) -> pd.DataFrame:
     slopes = _slopes(reparametrised)
     if {*slopes} != {"sgd", "signsgd"}:
         raise UnmeasurableError("both SGD and SignSGD are needed")
-    return by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
+    return evidence_by_seed({"SGD minus SignSGD": slopes["sgd"] - slopes["signsgd"]})
 
 
 def slowing(reparametrised: MetricOf) -> pd.DataFrame:
@@ -117,7 +119,7 @@ def slowing(reparametrised: MetricOf) -> pd.DataFrame:
     slopes = _slopes(reparametrised)
     if "sgd" not in slopes:
         raise UnmeasurableError("SGD is needed")
-    return by_seed({"SGD": slopes["sgd"]})
+    return evidence_by_seed({"SGD": slopes["sgd"]})
 
 
 def _slopes(reparametrised: MetricOf) -> dict[str, "pd.Series[float]"]:
@@ -139,7 +141,7 @@ def gain_of_block_rates(reparametrised: MetricOf) -> pd.DataFrame:
     ends = _ends(reparametrised.table)
     ends = ends[ends["exponent"] == 0]
     one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
-    return by_seed({"one rate minus a rate by block": one - many})
+    return evidence_by_seed({"one rate minus a rate by block": one - many})
 
 
 def _ends(rows: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from replication.study.contract import Measured
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import values_by_seed
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import (
     INITIAL,
@@ -60,7 +60,7 @@ def _beside_cnn(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
         state: values_by_seed(own, "corrected", f"CNN, {state}")
         for state, own in rows[rows["ln"] == "none"].groupby("state")
     }
-    return by_seed(
+    return evidence_by_seed(
         {
             name: values_by_seed(own, "corrected", name) - cnn[own["state"].iloc[0]]
             for name, own in _cells(rows[rows["ln"] != "none"])
@@ -95,7 +95,7 @@ def _logs(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return logarithms, as ratios are skewed."""
     rows = rows[rows["metric"] == metric]
     rows = rows.assign(value=np.log(rows["value"]))
-    return by_seed(
+    return evidence_by_seed(
         {
             f"{name}, {chosen}": values_by_seed(part, "value", name)
             for name, own in _cells(rows)
@@ -189,4 +189,4 @@ def _by_placement(rows: pd.DataFrame, metric: str) -> pd.DataFrame:
             for ln in ("post", "pre")
         )
         cells[name] = post - pre
-    return by_seed(cells)
+    return evidence_by_seed(cells)

@@ -7,7 +7,7 @@ from pydantic import model_validator
 from replication.base.strict import REMOVABLE, Name, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Figure, FiguresOf, StudySettings
-from replication.study.seeds import Seeds, listed
+from replication.study.seeds import Seeds, seed_list
 from transformer_dynamics.encoders.settings import (
     PAIRED,
     EncoderChoice,
@@ -105,7 +105,7 @@ class Settings(StudySettings):
 
     def seeds_of(self, own: Seeds | None) -> list[int]:
         """Return an experiment's own seeds, or those of all."""
-        return listed(self.seeds if own is None else own)
+        return seed_list(self.seeds if own is None else own)
 
     def text_choice(self, name: TextName) -> TextChoice:
         """Return a set of texts with its files."""

@@ -5,7 +5,15 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import REMOVABLE, Count, Counts, Name, Positive, Strict, distinct
+from replication.base.strict import (
+    REMOVABLE,
+    Count,
+    Counts,
+    Name,
+    Positive,
+    Strict,
+    refuse_repeated,
+)
 from replication.study.seeds import Seeds
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.gradient_heterogeneity.settings.data import Length, Words
@@ -155,7 +163,9 @@ class Case(Strict):
     """Samples of a step; `full` for all of them."""
     clip: Positive | None = 1.0
     """Largest norm of the gradient; `null` for any."""
-    schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(distinct)] = ["linear"]
+    schedules: Annotated[list[Schedule], Field(min_length=1), AfterValidator(refuse_repeated)] = [
+        "linear"
+    ]
     """Shares of the rate that steps have."""
     epsilons: Constants = [USUAL_EPSILON]
     """Epsilons of RMSProp and Adam."""
@@ -233,7 +243,7 @@ class Grid(Strict):
 
 
 def _distinct_tasks(tasks: dict[str, HeadTask]) -> dict[str, HeadTask]:
-    distinct([*tasks.values()])
+    refuse_repeated([*tasks.values()])
     return tasks
 
 

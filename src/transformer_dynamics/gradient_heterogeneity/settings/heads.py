@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Count, Counts, Positive, Strict, distinct
+from replication.base.strict import Count, Counts, Positive, Strict, refuse_repeated
 from transformer_dynamics.encoders.settings import EncoderName, TextName
 from transformer_dynamics.gradient_heterogeneity.settings.networks import Share
 from transformer_dynamics.gradient_heterogeneity.settings.training import (
@@ -56,9 +56,11 @@ class HeadOptimiserSetting(Strict):
 
 
 HeadOptimiserSettings = Annotated[
-    list[HeadOptimiserSetting], Field(min_length=1), AfterValidator(distinct)
+    list[HeadOptimiserSetting], Field(min_length=1), AfterValidator(refuse_repeated)
 ]
-HeadOptimisers = Annotated[list[HeadOptimiser], Field(min_length=1), AfterValidator(distinct)]
+HeadOptimisers = Annotated[
+    list[HeadOptimiser], Field(min_length=1), AfterValidator(refuse_repeated)
+]
 
 
 class HeadTask(Strict):

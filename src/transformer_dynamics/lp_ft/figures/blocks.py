@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Count, distinct
+from replication.base.strict import Count, refuse_repeated
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_set_names
@@ -36,7 +36,7 @@ class Blocks(Figure):
     """Name of the drawing."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
-    methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods whose F is drawn; P for `pretrained`."""
     every: Count = 2
     """Distance of the samples that are drawn, in their order."""

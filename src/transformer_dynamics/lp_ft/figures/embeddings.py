@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import distinct
+from replication.base.strict import refuse_repeated
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.rows import select_rows
 from transformer_dynamics.lp_ft.figures.styles import CLASS_COLOURS, make_panels
@@ -30,7 +30,7 @@ class Embeddings(Figure):
     """Name of the drawing."""
     experiment: str = "main"
     """Experiment of the runs."""
-    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods from left to right."""
 
     def sources(self) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Count, Strict, distinct
+from replication.base.strict import Count, Strict, refuse_repeated
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_one_run, select_rows
@@ -49,7 +49,7 @@ class Norms(Figure):
     """Curves along training, from left to right."""
     bars: TextName
     """Set of the bars."""
-    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods of the bars."""
     window: Count = 10
     """Batches of which one accuracy is the mean; LP's is that of all training samples."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import distinct, unknown_key
+from replication.base.strict import refuse_repeated, unknown_key
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
@@ -75,14 +75,14 @@ class RunTable(Figure):
     """Experiment of the runs."""
     metric: Literal["features", "accuracy", "calibration"]
     """Metric whose columns are the quantities."""
-    quantities: Annotated[list[Quantity], Field(min_length=1), AfterValidator(distinct)]
+    quantities: Annotated[list[Quantity], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Quantities that are shown."""
-    methods: Annotated[list[TableMethod], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[TableMethod], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods that are shown."""
     splits: Literal["own", "all", "shifted"] = "own"
     """Test sets: the runs' own; with those out of distribution; or both where there are any of the
     latter."""
-    trained_on: Annotated[list[TextName], AfterValidator(distinct)] = []
+    trained_on: Annotated[list[TextName], AfterValidator(refuse_repeated)] = []
     """Sets whose runs are shown; all if left out."""
     rows: Literal["sets", "methods"] = "sets"
     """Kind of a row: a set, with methods beside each other, or one method on one set."""

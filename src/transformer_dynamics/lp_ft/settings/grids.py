@@ -12,7 +12,7 @@ from replication.base.strict import (
     Positive,
     Positives,
     Strict,
-    distinct,
+    refuse_repeated,
     unknown_key,
 )
 from replication.study.seeds import Seeds
@@ -43,7 +43,7 @@ class Rate(Strict):
 class SetSchedule(Duration):
     """Length of fine-tuning on one set, and other sets to test on."""
 
-    others: Annotated[list[TextName], AfterValidator(distinct)] = []
+    others: Annotated[list[TextName], AfterValidator(refuse_repeated)] = []
     """Sets out of distribution whose test samples are looked at, too."""
 
 
@@ -61,19 +61,21 @@ class Grid(Strict):
 
     texts: Annotated[dict[TextName, SetSchedule], Field(min_length=1), REMOVABLE]
     """Sets by name; `null` in an overlay removes one."""
-    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(distinct)]
+    methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Methods of training."""
     rates: dict[Method, Positives] = {}
     """Rates to try, instead of the one that was chosen."""
     batch_size: Count | None = None
     """Samples of a step of every method, instead of the number chosen for each."""
-    norms: Annotated[list[Norm], Field(min_length=1), AfterValidator(distinct)] = ["own"]
+    norms: Annotated[list[Norm], Field(min_length=1), AfterValidator(refuse_repeated)] = ["own"]
     """Length of the head at the start: its own, or that of the random head or of the probe."""
     factors: Positives = [1.0]
     """Factors by which the head is multiplied in the end."""
     optimiser: Literal["adamw", "sgd"] = "adamw"
     """Optimiser of all runs."""
-    clips: Annotated[list[Positive | None], Field(min_length=1), AfterValidator(distinct)] = [1.0]
+    clips: Annotated[
+        list[Positive | None], Field(min_length=1), AfterValidator(refuse_repeated)
+    ] = [1.0]
     """Largest norms of the gradient; `null` for any."""
     kept: Literal["best", "last"] = "best"
     """Epoch that is kept: the first with the highest validation accuracy, or the last."""

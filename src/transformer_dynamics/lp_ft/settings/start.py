@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Count, Positive, Positives, Strict, distinct
+from replication.base.strict import Count, Positive, Positives, Strict, refuse_repeated
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.lp_ft.settings.runs import Adapters
 
@@ -66,7 +66,7 @@ class Regression(Strict):
 class Kernels(Strict):
     """Experiments with explicit kernels, besides what all experiments share."""
 
-    texts: Annotated[list[TextName], AfterValidator(distinct)]
+    texts: Annotated[list[TextName], AfterValidator(refuse_repeated)]
     """Sets; `kernels_<set>` is an experiment each."""
     samples: Count
     """N, drawn from the probe's samples; all if there are no more."""
@@ -90,7 +90,7 @@ class Kernels(Strict):
 class HeadControl(Strict):
     """Experiments with heads by direction and norm."""
 
-    texts: Annotated[list[TextName], AfterValidator(distinct)]
+    texts: Annotated[list[TextName], AfterValidator(refuse_repeated)]
     """Sets; `head_control_<set>` is an experiment each."""
     samples: Count
     """Number of samples of the subset, drawn from the probe's; all if there are no more."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     accuracies_from_training,
@@ -43,7 +43,7 @@ def gain_of_late_loops(*by_size: AccuracyOf) -> pd.DataFrame:
 
 
 def _gain(by_size: Sequence[AccuracyOf], times: int) -> pd.DataFrame:
-    return by_seed(
+    return evidence_by_seed(
         {
             f"N={each.job.train.model.block}": final_accuracy(each)
             - accuracy_after(each, times * trained_loops(each))
@@ -69,7 +69,7 @@ def fall_with_size(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
     if not large or not small:
         raise UnmeasurableError("both large and small N are needed")
     change = mean_over_conditions(large) - mean_over_conditions(small)
-    return by_seed({"large N minus small N": change})
+    return evidence_by_seed({"large N minus small N": change})
 
 
 def fall_beside_itrsa(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
@@ -86,7 +86,7 @@ def fall_beside_itrsa(*by_size: AccuracyOf, regimes: Regimes) -> pd.DataFrame:
 
 def lead_of_the_first(first: AccuracyOf, *others: AccuracyOf) -> pd.DataFrame:
     """Return the final accuracy of the first condition minus that of every other one."""
-    return by_seed(
+    return evidence_by_seed(
         {
             f"over {condition_name(each.job.train)}": final_accuracy(first) - final_accuracy(each)
             for each in others
@@ -114,7 +114,9 @@ def _akorn_minus_itrsa(
         found[each.job.train.model.kind][each.job.train.model.block] = value(each)
     if found["akorn"].keys() != found["itrsa"].keys():
         raise UnmeasurableError("AKOrN and ItrSA were not trained at the same N")
-    return by_seed({f"N={n}": akorn - found["itrsa"][n] for n, akorn in found["akorn"].items()})
+    return evidence_by_seed(
+        {f"N={n}": akorn - found["itrsa"][n] for n, akorn in found["akorn"].items()}
+    )
 
 
 def lead_of_normalised(normalised: AccuracyOf, unnormalised: AccuracyOf) -> pd.DataFrame:
@@ -128,7 +130,7 @@ def lead_of_normalised(normalised: AccuracyOf, unnormalised: AccuracyOf) -> pd.D
         cell = f"{split}, {times} x T of training"
         ours, theirs = (accuracy_after(each, loops, split) for each in (normalised, unnormalised))
         found[cell] = ours - theirs
-    return by_seed(found)
+    return evidence_by_seed(found)
 
 
 def orthogonality_beyond_penalty(
@@ -145,13 +147,13 @@ def orthogonality_beyond_penalty(
         final_accuracy(free) - final_accuracy(orthogonal),
         final_accuracy(orthogonal) - final_accuracy(held),
     )
-    return by_seed({"orthogonal matrices minus R_E": costs[0] - costs[1]})
+    return evidence_by_seed({"orthogonal matrices minus R_E": costs[0] - costs[1]})
 
 
 def most_solved(condition: AccuracyOf) -> pd.DataFrame:
     """Return the highest accuracy in distribution after the loops of training or more."""
     best: pd.Series = accuracies_from_training(condition, IN).max(axis=1)
-    return by_seed({condition_name(condition.job.train): best})
+    return evidence_by_seed({condition_name(condition.job.train): best})
 
 
 def gain_of_penalty(
@@ -159,7 +161,7 @@ def gain_of_penalty(
 ) -> pd.DataFrame:
     """Return the final accuracy with a regulariser minus that without, of two models."""
     pairs = ((first, first_held), (second, second_held))
-    return by_seed(
+    return evidence_by_seed(
         {
             condition_name(free.job.train): final_accuracy(held) - final_accuracy(free)
             for free, held in pairs
@@ -175,7 +177,7 @@ def larger_gain_of_penalty(
         final_accuracy(first_held) - final_accuracy(first)
     )
     models = [condition_name(each.job.train) for each in (second, first)]
-    return by_seed({" minus ".join(models): gain})
+    return evidence_by_seed({" minus ".join(models): gain})
 
 
 def lead_over_few_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
@@ -188,7 +190,7 @@ def lead_over_few_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
     if not {*FEW} < {*found}:
         raise UnmeasurableError("one head, two heads and more are needed")
     more = mean_over_conditions([values for heads, values in found.items() if heads not in FEW])
-    return by_seed({f"over H={heads}": more - found[heads] for heads in FEW})
+    return evidence_by_seed({f"over H={heads}": more - found[heads] for heads in FEW})
 
 
 def lead_of_some_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
@@ -209,7 +211,7 @@ def lead_of_some_heads(*by_heads: AccuracyOf) -> pd.DataFrame:
     between = wide.drop(columns=list(ends))
     best = {seed: between.drop(index=seed).mean().idxmax() for seed in wide.index}
     highest = pd.Series({seed: between.loc[seed, heads] for seed, heads in best.items()})
-    return by_seed({f"over H={end}": highest - wide[end] for end in ends})
+    return evidence_by_seed({f"over H={end}": highest - wide[end] for end in ends})
 
 
 def change_with_strength(*by_strength: AccuracyOf) -> pd.DataFrame:

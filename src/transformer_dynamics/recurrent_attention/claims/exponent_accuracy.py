@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
-from replication.study.evidence import by_seed
+from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.recurrent_attention.claims.seed_values import (
     AccuracyOf,
     ExponentsOf,
@@ -52,7 +52,7 @@ def _correlation(measured: Iterable[AccuracyOf | ExponentsOf], name: str) -> pd.
             exponents[heads] = _seed_means(each)[name]
     if accuracies.keys() != exponents.keys() or len(accuracies) < 3:
         raise UnmeasurableError("accuracy and exponents of the same three or more H are needed")
-    return by_seed(
+    return evidence_by_seed(
         {COLUMN_NAMES[name]: _spearman(pd.DataFrame(accuracies), pd.DataFrame(exponents))}
     )
 
@@ -60,7 +60,7 @@ def _correlation(measured: Iterable[AccuracyOf | ExponentsOf], name: str) -> pd.
 def distance_from_zero(normalised: ExponentsOf, unnormalised: ExponentsOf) -> pd.DataFrame:
     """Return |exponent| without normalisation minus that with it, of means over boards."""
     sizes = [_seed_means(each).abs() for each in (unnormalised, normalised)]
-    return by_seed(
+    return evidence_by_seed(
         {COLUMN_NAMES[name]: sizes[0][name] - sizes[1][name] for name in (LARGEST, LEADING)}
     )
 
@@ -78,7 +78,7 @@ def nearer_after_training(*pairs: ExponentsOf) -> pd.DataFrame:
         nearer = _seed_means(untrained).abs() - _seed_means(trained).abs()
         called = condition_name(trained.job.train)
         found |= {f"{called}, {COLUMN_NAMES[name]}": nearer[name] for name in (LARGEST, LEADING)}
-    return by_seed(found)
+    return evidence_by_seed(found)
 
 
 def exponents_with_heads(*by_heads: ExponentsOf) -> pd.DataFrame:
@@ -134,7 +134,7 @@ def _change_with_strength(by_strength: Iterable[ExponentsOf], column: str) -> pd
 def exponent_beside_others(first: ExponentsOf, *others: ExponentsOf) -> pd.DataFrame:
     """Return the mean leading exponent of the first condition minus that of every other one."""
     own = _seed_means(first)[LEADING]
-    return by_seed(
+    return evidence_by_seed(
         {
             f"over {condition_name(each.job.train)}": own - _seed_means(each)[LEADING]
             for each in others

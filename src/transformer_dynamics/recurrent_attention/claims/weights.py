@@ -5,7 +5,7 @@ from math import log
 import pandas as pd
 
 from replication.study import contract as study
-from replication.study.evidence import Cases, by_seed, evidence
+from replication.study.evidence import Cases, evidence, evidence_by_seed
 from transformer_dynamics.recurrent_attention.claims.seed_values import condition_name
 from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
@@ -19,14 +19,14 @@ def largest_gamma(*by_size: WeightsOf) -> pd.DataFrame:
     Args:
         by_size: a condition per N.
     """
-    return by_seed(
+    return evidence_by_seed(
         {f"N={each.job.train.model.block}": _column(each, "gamma_max") for each in by_size}
     )
 
 
 def asymmetry_left_to_heads(*measured: WeightsOf) -> pd.DataFrame:
     """Return the relative asymmetry of the heads' W^V_h W^O_h minus that of their sum W^V W^O."""
-    return by_seed(
+    return evidence_by_seed(
         {
             condition_name(each.job.train): _column(each, "asymmetry_of_heads")
             - _column(each, "asymmetry")
@@ -42,7 +42,9 @@ def remaining_loss(trained: WeightsOf) -> pd.DataFrame:
         trained: the metric `fingerprint` of a condition.
     """
     model = condition_name(trained.job.train)
-    return by_seed({model: _column(trained, "loss") / log(trained.job.train.boards.digits)})
+    return evidence_by_seed(
+        {model: _column(trained, "loss") / log(trained.job.train.boards.digits)}
+    )
 
 
 @evidence

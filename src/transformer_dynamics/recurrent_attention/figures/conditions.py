@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import distinct
+from replication.base.strict import refuse_repeated
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$")]
 """Label of a curve, a panel or a level."""
-Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
 LEGEND_NAMES = {
     "itrsa": "ItrSA",
     "itrsa_unnormalised": "ItrSA w/o normalization",

@@ -8,10 +8,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import REMOVABLE, Count, Name, Strict, distinct, unknown_key
+from replication.base.strict import REMOVABLE, Count, Name, Strict, refuse_repeated, unknown_key
 from replication.plan.configuration import Computation
 from replication.study.contract import Figure, FiguresOf, StudySettings
-from replication.study.seeds import Seed, SeedRange, listed
+from replication.study.seeds import Seed, SeedRange, seed_list
 from transformer_dynamics.recurrent_attention.settings.boards import BoardJob
 from transformer_dynamics.recurrent_attention.settings.metrics import (
     Factors,
@@ -72,9 +72,9 @@ class Condition(Strict):
 class Candidates(Strict):
     """Numbers that are tried for a condition on the uncounted seed, one at a time."""
 
-    learning_rates: Annotated[list[Rate], Field(min_length=1), AfterValidator(distinct)] | None = (
-        None
-    )
+    learning_rates: (
+        Annotated[list[Rate], Field(min_length=1), AfterValidator(refuse_repeated)] | None
+    ) = None
     """Learning rates that are tried."""
     strengths: Factors | None = None
     """Weights lambda of the penalty that are tried."""
@@ -168,12 +168,12 @@ class Settings(StudySettings):
 
     def _find_judged_seeds(self) -> Iterator[str]:
         """Yield a message per place that chooses by seeds which are judged as well."""
-        judged = {*listed(self.seeds)}
-        judged.update(*(listed(self.seeds_of(each)) for each in self.experiments.values()))
+        judged = {*seed_list(self.seeds)}
+        judged.update(*(seed_list(self.seeds_of(each)) for each in self.experiments.values()))
         if self.tuning.seed in judged:
             yield "tuning > seed: must not be one of the seeds that are judged"
         for name, tried in self.tuning.candidates.items():
-            if tried.seeds and judged & {*listed(tried.seeds)}:
+            if tried.seeds and judged & {*seed_list(tried.seeds)}:
                 yield (
                     f"tuning > candidates > {name} > seeds: must not be among those that are judged"
                 )
@@ -264,7 +264,7 @@ class Settings(StudySettings):
 
     def _find_not_measured(self) -> Iterator[str]:
         """Yield a message per run, board and T that a figure shows and no metric has."""
-        measured = {"seed": listed(self.seeds), "loops": self.metrics.accuracy.loops}
+        measured = {"seed": seed_list(self.seeds), "loops": self.metrics.accuracy.loops}
         for name, figure in self.figures.items():
             for key, known in measured.items():
                 value = getattr(figure, key, known[0])

@@ -4,12 +4,12 @@ from typing import Annotated, Generic, Self, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Count, Counts, Positive, Strict, distinct
+from replication.base.strict import Count, Counts, Positive, Strict, refuse_repeated
 from transformer_dynamics.recurrent_attention.settings.training import TrainJob
 
 IN, OUT = "in distribution", "out of distribution"
 """Names of the splits of the boards in tables."""
-Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(distinct)]
+Factors = Annotated[list[Positive], Field(min_length=1), AfterValidator(refuse_repeated)]
 Skipped = Annotated[float, Field(ge=0, lt=1)]
 """Share of some steps, the first ones, that does not count."""
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Counts, Positive, Strict, distinct
+from replication.base.strict import Counts, Positive, Strict, refuse_repeated
 from transformer_dynamics.recurrent_attention.settings.models import Initialisation
 
 Metric = Literal["norms", "fingerprint"]
@@ -18,7 +18,9 @@ class TokenNormsJob(Strict):
     """Number D of channels."""
     heads: Counts
     """Numbers H of heads, each with the same weights."""
-    initialisations: Annotated[list[Initialisation], Field(min_length=1), AfterValidator(distinct)]
+    initialisations: Annotated[
+        list[Initialisation], Field(min_length=1), AfterValidator(refuse_repeated)
+    ]
     """Uniform draws of all four weights: `linear` up to 1/sqrt(D), as PyTorch's linear layers;
     `xavier` up to sqrt(3/D)."""
     tokens: Counts

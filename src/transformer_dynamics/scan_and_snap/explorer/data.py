@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from replication.base.tables import read_csv
-from replication.study.seeds import batches, listed
+from replication.study.seeds import batches, seed_list
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import TheoryVsTraining
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.settings.experiments import ExperimentSettings
@@ -61,7 +61,7 @@ def data(settings: Settings, tables: Mapping[str, Path]) -> dict[str, Any]:
         "start": start,
         "steps": STEPS,
         "seeds": experiment.model_dump(mode="json")["seeds"],
-        "seeds_per_job": max(map(len, batches(listed(experiment.seeds)).values())),
+        "seeds_per_job": max(map(len, batches(seed_list(experiment.seeds)).values())),
         "most_numbers": MOST_NUMBERS,
         "sampling": experiment.sampling.model_dump() | {"stream": "independent"},
         "training": [

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Counts, distinct
+from replication.base.strict import Counts, refuse_repeated
 from replication.study.contract import Measured
 from transformer_dynamics.scan_and_snap.figures.elements import (
     RunsFigure,
@@ -30,7 +30,7 @@ class HeatMaps(RunsFigure):
     seed: int
     """The seed that is drawn."""
     iterations: Annotated[
-        list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(distinct)
+        list[Annotated[int, Field(ge=0)]], Field(min_length=2), AfterValidator(refuse_repeated)
     ]
     """Numbers of updates that are drawn; the last one is called final."""
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from replication.base.errors import InputError
-from replication.base.strict import REMOVABLE, Count, Name, Strict, distinct
-from replication.study.contract import check_titles
+from replication.base.strict import REMOVABLE, Count, Name, Strict, refuse_repeated
 from replication.study.seeds import SeedRange, Seeds
+from replication.study.variants import check_titles
 from transformer_dynamics.scan_and_snap.settings.metrics import Thresholds
 from transformer_dynamics.scan_and_snap.settings.training import (
     MOST_NUMBERS,
@@ -22,7 +22,7 @@ from transformer_dynamics.scan_and_snap.settings.training import (
 class ExperimentSettings(Strict):
     """One set of training runs: every mixture, every cell, every seed."""
 
-    mixtures: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    mixtures: Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Names of the mixtures to train on."""
     seeds: Seeds
     """Seeds of the runs: a list, or `{first: 1, count: 10}`."""
@@ -89,7 +89,7 @@ class Variant(Strict):
 class Variants(Strict):
     """Experiments that are repeated under every variant, to see which claims depend on it."""
 
-    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
+    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Names of the experiments; their own settings are the variant `baseline`."""
     seeds: SeedRange
     """Seeds of every variant, other ones than the experiments' own."""

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Count, Positive, Positives, Strict, distinct
+from replication.base.strict import Count, Positive, Positives, Strict, refuse_repeated
 
 Decay = Annotated[float, Field(ge=0, lt=1)]
 Length = Annotated[int, Field(ge=2, le=65536)]
@@ -120,7 +120,7 @@ class Training(Strict):
     share of one query token vanishes."""
     dtype: Literal["float32", "float64"] = "float32"
     """Number format of training."""
-    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)] = []
+    recorded: Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(refuse_repeated)] = []
     """Numbers of updates after which Z is recorded, besides the last one."""
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Name, Positives, Strict, distinct
+from replication.base.strict import Name, Positives, Strict, refuse_repeated
 from replication.study.seeds import Seed
 from transformer_dynamics.scan_and_snap_text.settings.training import (
     Evaluation,
@@ -50,7 +50,7 @@ class TextExperiment(Strict):
     """The models by name."""
     learning_rates: Positives
     """Rates of all parameters but those of the lowest feed-forward part."""
-    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct)]
+    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(refuse_repeated)]
     """Seeds of initialisation and dropout."""
     training: TextTraining
     """Length, rates and batches."""

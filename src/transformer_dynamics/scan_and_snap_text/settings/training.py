@@ -4,10 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from replication.base.strict import Count, Positive, Strict, distinct
+from replication.base.strict import Count, Positive, Strict, refuse_repeated
 
-Names = Annotated[list[str], Field(min_length=1), AfterValidator(distinct)]
-Updates = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(distinct)]
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
+Updates = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(refuse_repeated)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

@@ -1,0 +1,283 @@
+"""The stages of a study: the functions that make one file each, from data to verdict."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from replication.base.errors import InputError, UnmeasurableError
+from replication.base.provenance import digest
+from replication.base.strict import shorten
+from replication.plan.orders import Order
+from replication.plan.stale_files import mark
+from replication.run.work import (
+    Work,
+    checksum,
+    given_files,
+    parse_settings,
+    read_published,
+    read_runs,
+    read_tables,
+    refuse_changed_table,
+    required_recipe,
+    used_settings,
+)
+from replication.study.seeds import format_seeds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from replication.run.checkpoint import Checkpoint
+
+
+def _make_data(work: Work) -> None:
+    from replication.base.storage import write_arrays
+
+    arrays = _with_seed_axis(work.function(work.settings, work.seeds, work.paths("source")), work)
+    if wrong := _not_finite(arrays):
+        raise InputError(
+            f"{work.output}: {wrong[0]} has numbers that are not finite; correct what it is made"
+            " from, or its settings"
+        )
+    write_arrays(work.output, arrays, work.provenance)
+
+
+def _make_runs(work: Work) -> None:
+    from replication.base.storage import write_arrays
+    from replication.run.checkpoint import Checkpoint
+
+    # Another program name, so that neither a checkpoint nor a whole run is taken for the other. The
+    # checksums of the data are there because recipes do not name the source files.
+    under_way = {
+        **work.provenance,
+        "program": f"{work.order.program}, under way",
+        "data": [checksum(path).strip() for path in work.paths("data")],
+    }
+    kept = work.output.with_suffix(".checkpoint")
+    if kept.is_dir():
+        raise InputError(
+            f"{kept}: is a folder, but a long training keeps a file of this name; remove it and run"
+            " again"
+        )
+    checkpoint = _Resumable(Checkpoint(kept, under_way), work.order.gaps)
+    data = [file.arrays for file in read_runs(work, "data")]
+    arrays = _with_seed_axis(_train(work, data, checkpoint), work)
+    for name in _not_finite(arrays, work.order.gaps):
+        each = zip(work.seeds, arrays[name], strict=False)
+        wrong = format_seeds([seed for seed, own in each if _not_finite({name: own})])
+        raise InputError(
+            f"{work.output}: {name}{wrong and f' of seed {wrong}'} is not finite, as after a"
+            " training that diverged; lower its learning rate"
+        )
+    write_arrays(work.output, arrays, work.provenance)
+    checkpoint.remove()
+
+
+class _Resumable:
+    """A checkpoint that remembers whether a training is about to go on from it."""
+
+    def __init__(self, checkpoint: "Checkpoint", gaps: list[str]) -> None:
+        self._checkpoint, self._gaps = checkpoint, gaps
+        self.is_tried = self.is_refused = False
+
+    def read(self) -> dict[str, Any] | None:
+        """Return the kept state; None if it is refused, missing or not finite."""
+        found = None if self.is_refused else self._checkpoint.read()
+        if found and (wrong := _not_finite(found, self._gaps)):
+            click.echo(f"starting anew: {wrong[0]} of what was kept is not finite", err=True)
+            found = None
+        self.is_tried = found is not None
+        return found
+
+    def is_due(self) -> bool:
+        """Say whether the state should be kept now; a training asks after every step."""
+        self.is_tried = False
+        return self._checkpoint.is_due()
+
+    def write(self, arrays: Any) -> None:
+        """Keep a state."""
+        self._checkpoint.write(arrays)
+
+    def remove(self) -> None:
+        """Remove the state of a run that is over."""
+        self._checkpoint.remove()
+
+
+def _train(work: Work, data: list[Any], checkpoint: _Resumable) -> Any:
+    """Return the arrays of a training, from the beginning if it cannot go on from a checkpoint.
+
+    A kept array that is missing, or has another shape, makes a training fail in any way.
+    """
+    try:
+        return work.function(work.settings, work.seeds, data, checkpoint)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        if not checkpoint.is_tried:
+            raise
+        click.echo(f"starting anew: what was kept does not suffice ({shorten(error)})", err=True)
+    checkpoint.is_refused = True
+    return work.function(work.settings, work.seeds, data, checkpoint)
+
+
+def _make_metrics(work: Work) -> None:
+    from replication.base.tables import write_table
+
+    data = [file.arrays for file in read_runs(work, "data")]
+    table = work.function(work.settings, read_runs(work, "runs"), data)
+    _refuse_missing_columns(work, f"metric {work.output.stem}", table, ("seed",))
+    write_table(work.output, table, work.provenance)
+
+
+def _make_table(work: Work) -> None:
+    from replication.base.storage import write_text
+    from replication.base.tables import write_csv
+
+    figure = parse_settings(work.function, work.order.settings["figure"])
+    table = work.function(figure, *read_tables(work), **used_settings(work))
+    _refuse_missing_columns(work, f"figure {work.output.stem}", table, figure.columns)
+    if table.empty:
+        raise InputError(
+            f"figure {work.output.stem}: nothing of what it shows was measured; change its settings"
+            " or those of its experiments"
+        )
+    write_csv(work.output, table)
+    if work.checksum:
+        write_text(work.checksum, f"{checksum(work.output)}{mark(work.provenance)}\n")
+
+
+def _make_figure(work: Work) -> None:
+    from replication.base.tables import read_csv
+    from replication.figures.style import set_style
+
+    (table,) = work.paths("table")
+    if work.checksum:
+        refuse_changed_table(table, work.checksum, work.given[0].mark)
+    figure = parse_settings(work.function, work.order.settings["figure"])
+    known = read_published(work, figure.published_columns)
+    set_style()
+    drawn = work.function(figure, read_csv(table, figure.columns), known[0] if known else None)
+    write_figure(work, drawn)
+
+
+def write_figure(work: Work, drawn: "Figure") -> None:
+    """Write the figure that the function of a job has drawn."""
+    from replication.base.storage import write_atomically
+    from replication.figures.layout import settle
+    from replication.figures.style import save_figure, write_note
+
+    if unlike := work.order.settings.get("unlike_published"):
+        click.echo(f"{work.output} shows no published values: {unlike}", err=True)
+        settle(drawn)
+        write_note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
+    kind = work.output.suffix.removeprefix(".")
+    subject = f"{work.output.stem}; {mark(work.provenance)}; seeds {work.order.seeds or 'none'}"
+    title = parse_settings(work.function, work.order.settings["figure"]).title
+    write_atomically(work.output, lambda stream: save_figure(drawn, stream, kind, title, subject))
+
+
+def _make_evidence(work: Work) -> None:
+    from pandas.errors import UndefinedVariableError
+
+    from replication.base.tables import write_table
+
+    try:
+        if unlike := work.order.settings.get("unlike_published"):
+            raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
+        table = work.function(*read_tables(work), *read_published(work), **used_settings(work))
+    except UnmeasurableError as error:
+        from replication.judge.judgement import unmeasured
+
+        click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
+        table = unmeasured(error.message)
+    except (KeyError, UndefinedVariableError) as error:
+        # The columns of metrics whose settings are of one type are known only now.
+        raise InputError(
+            f"claim {work.output.stem}: {work.order.program}.{work.order.function} cannot read"
+            f" {', '.join(map(str, work.paths('metrics')))} ({type(error).__name__}:"
+            f" {error}); name the metrics that it reads under `data` of the claim"
+        ) from error
+    write_table(work.output, table, work.provenance)
+
+
+def _make_verdict(work: Work) -> None:
+    from replication.base.tables import read_table
+    from replication.judge.scorecard import write_verdict
+
+    evidence = [read_table(item.path, required_recipe(item), item.seeds) for item in work.given]
+    verdict = work.function(work.settings, evidence)
+    made = work.provenance
+    made["settings"] = digest(made["settings"])
+    write_verdict(work.output, verdict, made)
+
+
+STAGES: dict[str, Callable[[Work], None]] = {
+    "data": _make_data,
+    "runs": _make_runs,
+    "metrics": _make_metrics,
+    "table": _make_table,
+    "figure": _make_figure,
+    "evidence": _make_evidence,
+    "verdict": _make_verdict,
+}
+"""Functions that make the output of a job, by stage."""
+
+
+def make_output(work: Work) -> None:
+    """Make the file of one job.
+
+    Raises:
+        InputError: names the input and the mistake in it.
+    """
+    STAGES[work.order.stage](work)
+
+
+def draw_figure(
+    order: Order, table: Path, checked: Path, published: Sequence[Path], output: Path
+) -> None:
+    """Draw a figure here and now, from a table that may stand anywhere.
+
+    Args:
+        order: the figure's job.
+        table: the numbers that it draws.
+        checked: file with the digest of the table's content.
+        published: published tables.
+        output: the picture's file; its ending says the kind of picture.
+
+    Raises:
+        InputError: names the input and the mistake in it.
+    """
+    given = list(given_files(order.inputs, [table, *published]))
+    make_output(Work(order, given, output, checked))
+
+
+def _refuse_missing_columns(work: Work, made: str, table: Any, columns: Iterable[str]) -> None:
+    """Refuse a table that lacks columns, before a later job fails on it."""
+    if missing := [name for name in columns if name not in table.columns]:
+        raise InputError(
+            f"{work.order.program}.{work.order.function}: the table of the {made} lacks the"
+            f" column(s) {', '.join(missing)}; it has {', '.join(map(str, table.columns))}"
+        )
+
+
+def _not_finite(arrays: Mapping[str, Any], gaps: Iterable[str] = ()) -> list[str]:
+    """Return the names of arrays with values that are not finite, except those of some patterns."""
+    import numpy as np
+
+    return [
+        name
+        for name, values in arrays.items()
+        if not any(fnmatch(name, pattern) for pattern in gaps)
+        and np.asarray(values).dtype.kind in "fc"
+        and not np.isfinite(values).all()
+    ]
+
+
+def _with_seed_axis(arrays: Any, work: Work) -> Any:
+    """Return arrays; refuse those whose first axis is not the seed, where there are seeds."""
+    wrong = [name for name, values in arrays.items() if len(work.seeds) not in {0, len(values)}]
+    if wrong:
+        raise InputError(
+            f"{work.order.program}.{work.order.function}: {wrong[0]} has not a value for every seed"
+        )
+    return arrays

@@ -1,0 +1,206 @@
+"""A job and its files: the inputs, read and checked, and the study's function."""
+
+import hashlib
+import importlib
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter
+
+from replication.base.errors import InputError
+from replication.base.provenance import Provenance, Recipe
+from replication.plan.orders import Input, Order, Role, made_by
+from replication.study.contract import Measured, Run
+from replication.study.published_tables import check_published_table
+from replication.study.seeds import parse_seeds
+
+Function = Callable[..., Any]
+
+
+class Given(NamedTuple):
+    """One input file."""
+
+    path: Path
+    """Path of the file."""
+    role: Role
+    """Use that the program makes of the file."""
+    recipe: Recipe | None
+    """Recipe that the file must name; none for a file without provenance."""
+    seeds: list[int]
+    """Seeds that the file covers."""
+    settings: Any
+    """Settings that made a metric."""
+    mark: str | None = None
+    """Mark of the maker that the checksum file of a figure's table must have."""
+
+
+class Work(NamedTuple):
+    """A job and its files."""
+
+    order: Order
+    """The job."""
+    given: list[Given]
+    """Its inputs."""
+    output: Path
+    """File that is written."""
+    checksum: Path | None
+    """File with the digest of a figure's table."""
+
+    def paths(self, role: Role) -> list[Path]:
+        """Return the input files of one role."""
+        return [item.path for item in self.given if item.role == role]
+
+    @property
+    def seeds(self) -> list[int]:
+        """Return the seeds that the output covers."""
+        return parse_seeds(self.order.seeds) if self.order.seeds else []
+
+    @property
+    def function(self) -> Function:
+        """Return the study's function that does the job."""
+        return find_function(self.order.program, self.order.function)
+
+    @property
+    def settings(self) -> Any:
+        """Return the settings as the type of the function's first parameter."""
+        return parse_settings(self.function, self.order.settings)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Return the provenance of the output."""
+        read = [(item.recipe, item.seeds) for item in self.given if item.recipe]
+        return made_by(self.order.program, self.order.settings, self.seeds, read)
+
+
+def parse_settings(function: Function, data: Any) -> Any:
+    """Return plain data as the type of a function's first parameter.
+
+    Raises:
+        InputError: names what is wrong.
+    """
+    first = next(iter(inspect.signature(function).parameters.values()))
+    return first.annotation.parse(data, "--job: settings")
+
+
+def given_files(inputs: list[Input], paths: list[Path]) -> Iterator[Given]:
+    """Yield the inputs of a job with the paths of their files.
+
+    Raises:
+        InputError: if the job names another number of files.
+    """
+    named = sum(item.count for item in inputs)
+    if named != len(paths):
+        raise InputError(f"--job: names {named} inputs, got {len(paths)}")
+    rest = iter(paths)
+    for item in inputs:
+        for index in range(item.count):
+            path = next(rest)
+            text = path.stem if item.seeds is None else item.seeds[index]
+            seeds = parse_seeds(text) if item.recipe and text else []
+            yield Given(path, item.role, item.recipe, seeds, item.settings, item.mark)
+
+
+def find_function(program: str, name: str) -> Function:
+    """Return a function of a program by its name.
+
+    Raises:
+        InputError: if the program has no such function.
+    """
+    module = importlib.import_module(program)
+    function: Function | None = getattr(module, name, None)
+    if function is None:
+        known = [
+            key
+            for key, value in vars(module).items()
+            if inspect.isfunction(value) and not key.startswith("_")
+        ]
+        raise InputError(f"{program} has no function {name}; it has {', '.join(known)}")
+    return function
+
+
+def required_recipe(item: Given) -> Recipe:
+    """Return the recipe of an input.
+
+    Raises:
+        InputError: if the job does not name the recipe.
+    """
+    if item.recipe is None:
+        raise InputError(f"--job: does not say what made {item.path}")
+    return item.recipe
+
+
+def read_runs(work: Work, role: Role) -> Iterator[Run]:
+    """Yield the input files of arrays that have one role, read and checked."""
+    from replication.base.storage import read_arrays
+
+    for item in work.given:
+        if item.role == role:
+            yield Run(
+                item.path.stem,
+                item.seeds,
+                read_arrays(item.path, required_recipe(item), item.seeds),
+            )
+
+
+def read_tables(work: Work) -> list[Any]:
+    """Return the metrics with the settings that made them, or the verdicts, that a job reads."""
+    from replication.base.tables import read_table
+    from replication.judge.scorecard import read_verdict
+
+    found: list[Any] = []
+    for item in work.given:
+        if item.role == "metrics":
+            made_by = find_function(required_recipe(item).program, "measure")
+            job = parse_settings(made_by, item.settings)
+            found.append(Measured(read_table(item.path, required_recipe(item), item.seeds), job))
+        elif item.role == "verdict":
+            found.append(read_verdict(item.path))
+    return found
+
+
+def read_published(work: Work, columns: tuple[str, ...] = ()) -> list[Any]:
+    """Return the published tables; they are checked, as they may have changed since the plan."""
+    from replication.base.tables import read_csv
+
+    paths = work.paths("published")
+    for path in paths:
+        check_published_table(path, columns)
+    return [read_csv(path, columns) for path in paths]
+
+
+def used_settings(work: Work) -> dict[str, Any]:
+    """Return the keys of the study's section that the function takes, as its parameters' types."""
+    parameters = inspect.signature(work.function).parameters
+    return {
+        name: TypeAdapter(parameters[name].annotation).validate_python(value)
+        for name, value in work.order.settings["uses"].items()
+    }
+
+
+def checksum(path: Path) -> str:
+    """Return the digest of a file's content, and a line end."""
+    return f"{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
+def refuse_changed_table(table: Path, kept: Path, mark: str | None = None) -> None:
+    """Refuse a figure's table that is changed since it was made, or was made otherwise.
+
+    Args:
+        table: the table.
+        kept: the file with the digest of the table's content. It also holds the mark of the maker,
+            unless the table is one of the reference, which may come from earlier code.
+        mark: mark of the expected maker; any, if left out.
+
+    Raises:
+        InputError: says how to make the table again.
+    """
+    content, _, made = kept.read_text(encoding="utf-8", errors="replace").partition("\n")
+    if content != checksum(table).strip():
+        raise InputError(f"{table} was changed after it was made; delete it and run again")
+    if mark and made and made.strip() != mark:
+        raise InputError(
+            f"{table}: made by another configuration or another version of the code; delete the"
+            " file and run again, with all rules allowed"
+        )

@@ -1,0 +1,272 @@
+"""A claim of a paper: the statement, its number, its data and the test that judges it."""
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from replication.base.strict import Strict
+
+Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
+
+
+def _check_number(text: str) -> str:
+    if not re.fullmatch(NUMBER, text):
+        raise ValueError(
+            "a claim's number is a capital letter, digits if any, and one more letter if need be,"
+            " such as T22a"
+        )
+    return text
+
+
+NUMBER = r"[A-Z][0-9]*[a-z]?"
+"""Pattern of the number of a claim."""
+Number = Annotated[
+    str, AfterValidator(_check_number), Field(json_schema_extra={"pattern": f"^{NUMBER}$"})
+]
+"""Number of a claim, which begins with a letter."""
+LONGEST_QUOTE = 25
+"""Largest number of words of a quote."""
+LATE = "Declared after its seeds had been seen."
+"""Remark on a claim with `declared_late`."""
+GROUPS = SHOWN, THEORY, ERRATA, BEYOND, OWN = (
+    "the paper's claims about its figures and training",
+    "the paper's theory",
+    "errata of the paper",
+    "further statements, tried here",
+    "a user's own claims",
+)
+"""Subjects of claims; the last two are of statements that the paper does not make."""
+
+
+class Statistical(Strict):
+    """A test over seeds."""
+
+    level: Annotated[float, Field(gt=0, le=0.1)] = 0.05
+    """Probability of a wrong answer to one question (does it hold, is it the opposite, is there no
+    effect, is it less than claimed) among the claims that are corrected together."""
+
+
+class Range(Strict):
+    """The range of values that a claim states."""
+
+    lower: float | None = None
+    """Least value."""
+    upper: float | None = None
+    """Largest value."""
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> Self:
+        if self.lower is None and self.upper is None:
+            raise ValueError("lower or upper is needed")
+        if self.lower is not None and self.upper is not None and self.lower > self.upper:
+            raise ValueError(f"lower ({self.lower:g}) must not be above upper ({self.upper:g})")
+        return self
+
+
+class Bounds(Range):
+    """Every value of a deterministic computation lies in a range.
+
+    Evidence: cell, value.
+    """
+
+    kind: Literal["bounds"]
+    """Kind of the test."""
+
+
+class Published(Strict):
+    """Every value equals the paper's own for the same seeds, to the precision of print.
+
+    Evidence: cell, value, published.
+    """
+
+    kind: Literal["published"]
+    """Kind of the test."""
+    tolerance: Annotated[float, Field(gt=0)]
+    """Largest allowed difference."""
+
+
+class Interval(Statistical, Range):
+    """The mean over seeds lies in a range (t tests), or the median does (sign tests).
+
+    A value is a contrast of one seed: a difference, or the change along an axis, see `contrasts`.
+
+    Evidence: cell, seed, value.
+    """
+
+    kind: Literal["interval"]
+    """Kind of the test."""
+    center: Literal["mean", "median"] = "mean"
+    """Center of the seeds: the mean by t tests, or the median by sign tests, which are declared
+    if the spread over seeds is skewed."""
+    smallest_effect: Annotated[float, Field(gt=0)] | None = None
+    """Least distance from the only bound that matters, in the unit of the value. A mean that is
+    further inside supports the claim, one that is further outside contradicts it, and one that is
+    nearer than this on either side is no effect worth the name."""
+
+    @model_validator(mode="after")
+    def _check_effect(self) -> Self:
+        if self.smallest_effect and self.lower is not None and self.upper is not None:
+            raise ValueError("smallest_effect is for a range with one bound; two say it themselves")
+        if self.lower is not None and self.lower == self.upper:
+            raise ValueError("no mean of seeds lies in a range whose bounds are equal")
+        return self
+
+
+class Equivalence(Statistical):
+    """The mean of our seeds equals that of the paper's, within a margin (Welch TOST).
+
+    Evidence: cell, sample (`paper` or `ours`), seed, value.
+    """
+
+    kind: Literal["equivalence"]
+    """Kind of the test."""
+    margin: Annotated[float, Field(gt=0)]
+    """Largest difference that counts as equal, in pooled standard deviations of one seed."""
+
+
+Test = Annotated[Bounds | Published | Interval | Equivalence, Field(discriminator="kind")]
+
+
+class Data(Strict):
+    """A table that a claim is judged by."""
+
+    experiment: Text
+    """Name of an experiment; `kernels_*` means all whose names begin so, one table each."""
+    metric: Text
+    """Name of a metric."""
+
+
+class Quote(Strict):
+    """The paper's own words; formulas are written out in plain letters."""
+
+    words: Text
+    """Words of the paper, 25 at most."""
+    place: Text
+    """Place in the version that the registry's `venue` names."""
+
+    @model_validator(mode="after")
+    def _check_length(self) -> Self:
+        if len(self.words.split()) > LONGEST_QUOTE:
+            raise ValueError(f"a quote has at most {LONGEST_QUOTE} words: {self.words}")
+        return self
+
+
+class Statement(Strict):
+    """A statement and its test."""
+
+    where: Text
+    """Place of the statement in the paper."""
+    figure: Text | None = None
+    """Figure that shows the statement; the claims of a figure are one family of tests."""
+    statement: Text
+    """Text of the statement."""
+    quote: Quote | None = None
+    """Statement in the paper's own words; a claim without a quote goes beyond the paper."""
+    quantity: Text | None = None
+    """Measured quantity, with its unit."""
+    expected: Text | None = None
+    """Value or direction that the claim states."""
+    published: Text | None = None
+    """The paper's own value, if it is known."""
+    measure: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
+    """Function that measures the quantity, as module.function of the study's folder `claims`."""
+    data: list[Data] = []
+    """Tables that the function takes; none if it computes from the theory."""
+    uses: list[str] = []
+    """Keys of the study's section of the configuration that the function takes by name."""
+    published_table: Text | None = None
+    """Table of published values that the function takes, too: a file of the folder `published`."""
+    test: Test | None = None
+    """Test that judges the claim."""
+    why: Text | None = None
+    """Reason for the test's range, margin or smallest effect."""
+    not_tested: Text | None = None
+    """Reason why there is no test."""
+    note: Text | None = None
+    """Note that a reader needs to understand the verdict."""
+    scale: Text | None = None
+    """Scale of the experiments, if it differs from `Registry.scale`."""
+    answer: Text | None = None
+    """Answer of the paper's authors to the verdict."""
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> Self:
+        if wrong := self._mistake():
+            raise ValueError(wrong)
+        return self
+
+    def _mistake(self) -> str:
+        """Return the mistake of an incomplete statement; empty if it is complete."""
+        parts = (self.quantity, self.expected, self.measure, self.test)
+        missing = [part is None for part in parts]
+        if any(missing) if self.not_tested is None else not all(missing):
+            return "a claim has quantity, expected, measure and test, or says why it is not_tested"
+        if self.test and not self.why:
+            return "a test needs a reason for its range or margin: why"
+        if isinstance(self.test, Statistical) and not self.data:
+            return "a test over seeds needs data"
+        return ""
+
+
+class OwnClaim(Statement):
+    """A claim that a user adds by an overlay."""
+
+    where: Text = "not in the paper"
+    """Place of the statement in the paper, if it is there."""
+
+
+class Claim(Statement):
+    """One statement of the paper, or about it."""
+
+    id: Number
+    """Number of the claim in the registry."""
+    kind: Literal["claim", "erratum", "finding", "own"] = "claim"
+    """Kind of statement: a claim of the paper, an error in its print, or a finding beyond it; `own`
+    stands for claims of an overlay, see `OwnClaim`."""
+    headline: Text | None = None
+    """Statement in plain words, for the few claims at the head of a summary."""
+    declared_late: bool = False
+    """True if the claim was declared, or restated, after its seeds had been seen."""
+    sensitivity: bool = False
+    """True if the claim is also judged under every variant of the experiments."""
+    checked_by: list[Annotated[str, Field(pattern=r"^test_\w+\.test_\w+$")]] = []
+    """Tests of the code behind the claim, as file.function."""
+
+    def _mistake(self) -> str:
+        wrong = super()._mistake()
+        if self.headline and not self.test:
+            wrong = "a headline is for a claim with a test"
+        return wrong and f"{self.id}: {wrong}"
+
+    @property
+    def remarks(self) -> str:
+        """Return the note, a remark if the claim was declared late, and the authors' answer."""
+        answer = f"The authors: {self.answer}" if self.answer else ""
+        return " ".join(filter(None, [self.note, LATE * self.declared_late, answer]))
+
+    @property
+    def group(self) -> str:
+        """Return the subject of the claim, one of `GROUPS`, whose verdicts differ in meaning."""
+        if self.kind == "own":
+            return OWN
+        if self.kind == "erratum":
+            return ERRATA
+        if self.kind == "finding" or not self.quote:
+            return BEYOND
+        # A lemma that a figure illustrates is still a lemma.
+        shown = self.data if self.test else self.figure
+        return SHOWN if shown else THEORY
+
+    @property
+    def family(self) -> str:
+        """Return the name of the claim's family; a family shares the correction for many tests.
+
+        A family consists of the paper's claims of a figure about a direction or a size. Agreement
+        with the paper's own numbers is a separate question. Statements that the paper does not
+        make, and those of a user, have families of their own and change no verdict on the paper's.
+        """
+        if self.figure and isinstance(self.test, Interval):
+            before = {SHOWN: "", THEORY: "", OWN: "own-"}.get(self.group, "beyond-")
+            return f"{before}{self.figure}"
+        return self.id
