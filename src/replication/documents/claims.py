@@ -9,7 +9,7 @@ from replication.base.markdown import Markdown, inert, table
 from replication.documents.authors import disputed
 from replication.documents.checklist import Told
 from replication.documents.methods import table_of
-from replication.judge.abstract import Link, Marked, decided_elsewhere
+from replication.judge.abstract import Link, MarkedSentence, decided_elsewhere
 from replication.judge.abstract import to_lines as abstract_lines
 from replication.judge.judgement import Verdict
 from replication.study.registry import AT_SCALE, Registry, Test
@@ -49,7 +49,7 @@ def _contents(studies: Sequence[Told]) -> str:
     return "\n".join([*table(("study", "paper", "claims"), rows), ""])
 
 
-def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
+def _claims(told: Told, elsewhere: Mapping[str, MarkedSentence]) -> str:
     name = told.jobs.study.name
     registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
     pages = {claim.id for claim in disputed(told)} if registry.url else set()
@@ -76,7 +76,7 @@ def to_markdown(
     study: str,
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[str, Marked] = MappingProxyType({}),
+    elsewhere: Mapping[str, MarkedSentence] = MappingProxyType({}),
     for_authors: Collection[str] = (),
 ) -> str:
     """The registry as tables: the abstract and claims.

@@ -26,7 +26,7 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, described
 from replication.documents.typed_numbers import typed_in_template
-from replication.judge.abstract import MARKS, Marked, decided_elsewhere, in_short
+from replication.judge.abstract import MARKS, MarkedSentence, decided_elsewhere, in_short
 from replication.judge.abstract import to_lines as abstract_lines
 from replication.judge.citation import cited_document, verdict_finder
 from replication.judge.judgement import (
@@ -186,7 +186,7 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
     }
 
 
-def _abstracts(studies: list[Told], elsewhere: Mapping[str, Marked]) -> list[str]:
+def _abstracts(studies: list[Told], elsewhere: Mapping[str, MarkedSentence]) -> list[str]:
     """Marks by paper and version, as the lines of a table."""
     rows: dict[str, tuple[str, ...]] = {}
     for told in studies:

@@ -18,7 +18,7 @@ OTHER_WORDS = ", where its words are others"
 """After a version of which only those sentences are shown that no earlier one has."""
 
 
-class Marked(NamedTuple):
+class MarkedSentence(NamedTuple):
     """A sentence of an abstract with what came of it."""
 
     sentence: Sentence
@@ -72,12 +72,12 @@ def mark(verdicts: Sequence[Outcome]) -> Mark:
     )
 
 
-def marked(
+def mark_sentences(
     registry: Registry,
     abstract: Abstract,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
-) -> list[Marked]:
+    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
+) -> list[MarkedSentence]:
     """Return the sentences of an abstract, in order, with their marks.
 
     Args:
@@ -93,10 +93,10 @@ def _marked(
     registry: Registry,
     sentence: Sentence,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked],
-) -> Marked:
+    elsewhere: Mapping[Words, MarkedSentence],
+) -> MarkedSentence:
     if sentence.study is not None:
-        found = elsewhere.get(sentence.words, Marked(sentence, None, [], []))
+        found = elsewhere.get(sentence.words, MarkedSentence(sentence, None, [], []))
         return found._replace(sentence=sentence)
     deciding = {
         claim: verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
@@ -108,7 +108,7 @@ def _marked(
         for claim in claims
         if deciding[claim.id].comparisons
     )
-    return Marked(
+    return MarkedSentence(
         sentence,
         sentence.mark or mark([each.verdict for each in deciding.values()]),
         [*deciding.values()],
@@ -124,7 +124,7 @@ def _note(claim: Claim) -> str:
 
 def decided_elsewhere(
     papers: Iterable[tuple[Registry, Mapping[str, Verdict]]],
-) -> dict[Words, Marked]:
+) -> dict[Words, MarkedSentence]:
     """Return what came of the sentences that studies decide themselves, for those that name them.
 
     Args:
@@ -134,7 +134,7 @@ def decided_elsewhere(
         found.sentence.words: found
         for registry, verdicts in papers
         for abstract in registry.abstracts
-        for found in marked(registry, abstract, verdicts)
+        for found in mark_sentences(registry, abstract, verdicts)
         if found.sentence.study is None
     }
 
@@ -142,7 +142,7 @@ def decided_elsewhere(
 def to_lines(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
     link: Link = lambda claim, _: inert(claim),
 ) -> list[str]:
     """Return a paper's abstract as Markdown, a table for every version, see `by_version`.
@@ -171,23 +171,23 @@ def to_lines(
 def by_version(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
-) -> dict[str, list[Marked]]:
+    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
+) -> dict[str, list[MarkedSentence]]:
     """Return what came of the sentences of each version that no earlier one has.
 
     Arguments as `to_lines`; where a version repeats sentences, its name says so.
     """
-    parts: dict[str, list[Marked]] = {}
+    parts: dict[str, list[MarkedSentence]] = {}
     seen: list[Sentence] = []
     for abstract in registry.abstracts:
-        found = marked(registry, abstract, verdicts, elsewhere)
+        found = mark_sentences(registry, abstract, verdicts, elsewhere)
         new = [each for each in found if each.sentence not in seen]
         parts[abstract.version + OTHER_WORDS * (len(new) < len(found))] = new
         seen += abstract.sentences
     return parts
 
 
-def _strong(found: Marked, scales: list[str]) -> str:
+def _strong(found: MarkedSentence, scales: list[str]) -> str:
     word = found.mark or "judged there"
     numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
     strong = f"**{word}**" if word not in UNJUDGED else word
@@ -216,7 +216,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def decided_by(found: Marked, link: Link) -> str:
+def decided_by(found: MarkedSentence, link: Link) -> str:
     """Return the claims that decide a sentence, and how much of each holds, or why none does."""
     if found.sentence.why:
         return found.sentence.why
@@ -246,11 +246,13 @@ def said(verdict: Verdict) -> str:
 def in_short(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, dict[Mark, int]]:
     """Return how many sentences of each version have each mark; arguments as `to_lines`."""
     found = {}
     for abstract in registry.abstracts:
-        marks = Counter(each.mark for each in marked(registry, abstract, verdicts, elsewhere))
+        marks = Counter(
+            each.mark for each in mark_sentences(registry, abstract, verdicts, elsewhere)
+        )
         found[abstract.version] = {name: marks[name] for name in MARKS}
     return found

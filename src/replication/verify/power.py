@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.figures.typeset import number
-from replication.judge.abstract import marked, plain
+from replication.judge.abstract import mark_sentences, plain
 from replication.judge.judgement import (
     FEWEST_SEEDS,
     PROBABILITY,
@@ -249,8 +249,8 @@ def sentences(
     decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
     registry = study.registry
     for abstract in registry.abstracts:
-        now = marked(registry, abstract, verdicts)
-        then = marked(registry, abstract, {**verdicts, **decided})
+        now = mark_sentences(registry, abstract, verdicts)
+        then = mark_sentences(registry, abstract, {**verdicts, **decided})
         for before, after in zip(now, then, strict=True):
             if before.mark != after.mark:
                 changed = [

@@ -14,7 +14,7 @@ from replication.judge.abstract import (
     decided_by,
     in_short,
     mark,
-    marked,
+    mark_sentences,
     plain,
     said,
     to_lines,
@@ -104,7 +104,7 @@ def linked(claim: str, study: str | None) -> str:
 def test_every_sentence_is_marked_in_order():
     verdicts = {"A1": verdict("A1", "replicated", 2), "A2": verdict("A2", "in part", 1, 1)}
     paper = registry()
-    found = marked(paper, paper.abstracts[0], verdicts)
+    found = mark_sentences(paper, paper.abstracts[0], verdicts)
     marks = [each.mark for each in found]
     assert marks == ["no empirical statement", "in part", None, "not tested"]
     assert [decided_by(each, linked) for each in found] == [
@@ -122,9 +122,11 @@ def test_every_sentence_is_marked_in_order():
 def test_a_sentence_of_the_other_study_has_the_mark_that_it_has_there():
     words = "on text, too."
     there = registry({"version": "v1", "sentences": [{"words": words, "claims": ["A1"]}]})
-    elsewhere = {words: marked(there, there.abstracts[0], {"A1": verdict("A1", "open", 0, 3)})[0]}
+    elsewhere = {
+        words: mark_sentences(there, there.abstracts[0], {"A1": verdict("A1", "open", 0, 3)})[0]
+    }
     paper = registry()
-    found = marked(paper, paper.abstracts[0], {}, elsewhere)[2]
+    found = mark_sentences(paper, paper.abstracts[0], {}, elsewhere)[2]
     assert found.mark == "open"
     assert decided_by(found, linked) == "[A1](#other) (open, 0 of 3 hold)"
 
