@@ -9,8 +9,8 @@ from replication.base.markdown import Markdown, inert, table
 from replication.documents.authors import disputed
 from replication.documents.checklist import Told
 from replication.documents.methods import table_of
-from replication.judge.abstract import Link, MarkedSentence, decided_elsewhere
-from replication.judge.abstract import to_lines as abstract_lines
+from replication.judge.abstract import Link, MarkedSentence, decided_sentences
+from replication.judge.abstract import abstract_lines as abstract_lines
 from replication.judge.judgement import Verdict
 from replication.study.registry import AT_SCALE, Registry, Test
 
@@ -35,7 +35,7 @@ def _anchor(study: str, claim: str) -> str:
 
 def claims_document(studies: Sequence[Told]) -> str:
     """The claims and methods of all studies, with their verdicts, as Markdown."""
-    elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
+    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
     return "\n".join([_contents(studies), *(_claims(told, elsewhere) for told in studies)])
 
 

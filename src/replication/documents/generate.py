@@ -26,8 +26,8 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, described
 from replication.documents.typed_numbers import typed_in_template
-from replication.judge.abstract import MARKS, MarkedSentence, decided_elsewhere, in_short
-from replication.judge.abstract import to_lines as abstract_lines
+from replication.judge.abstract import MARKS, MarkedSentence, count_marks, decided_sentences
+from replication.judge.abstract import abstract_lines as abstract_lines
 from replication.judge.citation import cited_document, verdict_finder
 from replication.judge.judgement import (
     FEWEST_SEEDS,
@@ -132,7 +132,7 @@ def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
 
 def _citable(studies: list[Told], document: str) -> dict[str, Any]:
     """What a document can cite, by name; of equal names those of the first study count."""
-    elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
+    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
     kept = [(told.jobs, told.reference) for told in studies if told.reference]
     verdicts = ChainMap(*(reference.verdicts for _, reference in kept))
     shown = {
@@ -194,7 +194,7 @@ def _abstracts(studies: list[Told], elsewhere: Mapping[str, MarkedSentence]) -> 
         paper = Markdown(
             f"[{inert(registry.title)}]({told.place}/README.md#does-the-abstract-hold)"
         )
-        for version, marks in in_short(registry, told.verdicts, elsewhere).items():
+        for version, marks in count_marks(registry, told.verdicts, elsewhere).items():
             # A paper's other study has the same abstract.
             if registry.url and version not in rows:
                 rows[version] = (paper, version, *(str(count or "") for count in marks.values()))

@@ -10,11 +10,11 @@ from replication.base.markdown import Markdown, inert, table
 from replication.judge.judgement import HOLDING, Outcome, Verdict, sum_up
 from replication.study.registry import UNJUDGED, Abstract, Claim, Mark, Registry, Sentence
 
-Words = str
+SentenceText = str
 """Of a sentence."""
 Link = Callable[[str, str | None], str]
 """Makes Markdown of a claim's number, and of the study that judges it if that is another one."""
-OTHER_WORDS = ", where its words are others"
+WORDS_DIFFER = ", where its words are others"
 """After a version of which only those sentences are shown that no earlier one has."""
 
 
@@ -52,7 +52,7 @@ MARKS: dict[Mark, str] = {
 """What each mark means."""
 
 
-def mark(verdicts: Sequence[Outcome]) -> Mark:
+def joint_mark(verdicts: Sequence[Outcome]) -> Mark:
     """Return whether a sentence holds, given the verdicts on the claims that decide it.
 
     This is the rule by which comparisons make a verdict, `sum_up`. A claim that holds in part has
@@ -76,7 +76,7 @@ def mark_sentences(
     registry: Registry,
     abstract: Abstract,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> list[MarkedSentence]:
     """Return the sentences of an abstract, in order, with their marks.
 
@@ -93,7 +93,7 @@ def _marked(
     registry: Registry,
     sentence: Sentence,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, MarkedSentence],
+    elsewhere: Mapping[SentenceText, MarkedSentence],
 ) -> MarkedSentence:
     if sentence.study is not None:
         found = elsewhere.get(sentence.words, MarkedSentence(sentence, None, [], []))
@@ -110,7 +110,7 @@ def _marked(
     )
     return MarkedSentence(
         sentence,
-        sentence.mark or mark([each.verdict for each in deciding.values()]),
+        sentence.mark or joint_mark([each.verdict for each in deciding.values()]),
         [*deciding.values()],
         [*filter(None, scales)],
         {claim.id: _note(claim) for claim in claims},
@@ -122,9 +122,9 @@ def _note(claim: Claim) -> str:
     return "; ".join(filter(None, said))
 
 
-def decided_elsewhere(
+def decided_sentences(
     papers: Iterable[tuple[Registry, Mapping[str, Verdict]]],
-) -> dict[Words, MarkedSentence]:
+) -> dict[SentenceText, MarkedSentence]:
     """Return what came of the sentences that studies decide themselves, for those that name them.
 
     Args:
@@ -139,10 +139,10 @@ def decided_elsewhere(
     }
 
 
-def to_lines(
+def abstract_lines(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
     link: Link = lambda claim, _: inert(claim),
 ) -> list[str]:
     """Return a paper's abstract as Markdown, a table for every version, see `by_version`.
@@ -157,10 +157,10 @@ def to_lines(
         link: makes of a claim what is shown.
     """
     lines = [line for rule in registry.rules_of_robustness for line in (inert(rule), "")]
-    for version, found in by_version(registry, verdicts, elsewhere).items():
+    for version, found in sentences_by_version(registry, verdicts, elsewhere).items():
         scales = [*dict.fromkeys(scale for each in found for scale in each.scales)]
         rows = [
-            (plain(each.sentence.words), _strong(each, scales), decided_by(each, link))
+            (without_latex(each.sentence.words), _strong(each, scales), deciding_claims(each, link))
             for each in found
         ]
         lines += [*table((f"the abstract of {version}", "", "decided by"), rows), ""]
@@ -168,10 +168,10 @@ def to_lines(
     return lines
 
 
-def by_version(
+def sentences_by_version(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, list[MarkedSentence]]:
     """Return what came of the sentences of each version that no earlier one has.
 
@@ -182,7 +182,7 @@ def by_version(
     for abstract in registry.abstracts:
         found = mark_sentences(registry, abstract, verdicts, elsewhere)
         new = [each for each in found if each.sentence not in seen]
-        parts[abstract.version + OTHER_WORDS * (len(new) < len(found))] = new
+        parts[abstract.version + WORDS_DIFFER * (len(new) < len(found))] = new
         seen += abstract.sentences
     return parts
 
@@ -194,7 +194,7 @@ def _strong(found: MarkedSentence, scales: list[str]) -> str:
     return Markdown(strong + (f" <sup>{numbers}</sup>" if numbers else ""))
 
 
-def plain(words: Words) -> str:
+def without_latex(words: SentenceText) -> str:
     """Return the words of a sentence without the marks of LaTeX around some of them."""
     return re.sub(r"\\(?:emph|url){([^{}]*)}", r"\1", words)
 
@@ -216,7 +216,7 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def decided_by(found: MarkedSentence, link: Link) -> str:
+def deciding_claims(found: MarkedSentence, link: Link) -> str:
     """Return the claims that decide a sentence, and how much of each holds, or why none does."""
     if found.sentence.why:
         return found.sentence.why
@@ -232,10 +232,10 @@ def decided_by(found: MarkedSentence, link: Link) -> str:
 
 
 def _unless_holding(verdict: Verdict) -> str:
-    return "" if verdict.verdict in HOLDING else said(verdict)
+    return "" if verdict.verdict in HOLDING else short_verdict(verdict)
 
 
-def said(verdict: Verdict) -> str:
+def short_verdict(verdict: Verdict) -> str:
     """Return a verdict in a few words: in part, 4 of 6 hold."""
     counted = verdict.counted
     if len(counted) < 2 or verdict.verdict in HOLDING:
@@ -243,10 +243,10 @@ def said(verdict: Verdict) -> str:
     return f"{verdict.verdict}, {verdict.holding} of {len(counted)} hold"
 
 
-def in_short(
+def count_marks(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, MarkedSentence] = MappingProxyType({}),
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, dict[Mark, int]]:
     """Return how many sentences of each version have each mark; arguments as `to_lines`."""
     found = {}

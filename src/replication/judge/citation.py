@@ -32,7 +32,7 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.sandbox import MOST_DIGITS, Sandbox, no_column
 from replication.figures import typeset
-from replication.judge.abstract import said
+from replication.judge.abstract import short_verdict
 from replication.judge.judgement import Verdict
 
 _WORDS = (
@@ -168,7 +168,7 @@ ENVIRONMENT.filters |= {
     "number": number,
     "numbers": numbers,
     "percent": percent,
-    "said": said,
+    "said": short_verdict,
     "span": span,
     "words": words,
 }

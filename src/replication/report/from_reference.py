@@ -11,7 +11,7 @@ from replication.base.commit import commit
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.documents.figure_texts import CitedFigure
-from replication.judge.abstract import decided_elsewhere
+from replication.judge.abstract import decided_sentences
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.report.context import claim_views, contested, counts
@@ -140,7 +140,7 @@ def _other(root: Path, name: str, registry: Registry, page: Path | None) -> Othe
         "counts": counts(claims),
         "contested": contested(claims),
         "marks": {
-            words: found.mark for words, found in decided_elsewhere([(registry, verdicts)]).items()
+            words: found.mark for words, found in decided_sentences([(registry, verdicts)]).items()
         },
         "search": "\n".join([*titles, *(view.search for view in claims)]),
     }

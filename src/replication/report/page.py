@@ -19,7 +19,7 @@ from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import value_of
 from replication.figures.typeset import number, typeset, typeset_svg
-from replication.judge.abstract import MARKS, by_version, plain
+from replication.judge.abstract import MARKS, sentences_by_version, without_latex
 from replication.judge.judgement import (
     DECISIONS,
     HOLDING,
@@ -100,7 +100,7 @@ def render(
         explorer=added.panel,
         registry=registry,
         claims=claims,
-        abstracts=by_version(registry, judged),
+        abstracts=sentences_by_version(registry, judged),
         marks=MARKS,
         marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
         costs=cost_rows(shown.costs),
@@ -205,7 +205,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": number,
-        "plain": plain,
+        "plain": without_latex,
         "typeset": typeset,
         "typeset_svg": typeset_svg,
     }

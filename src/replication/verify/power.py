@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.figures.typeset import number
-from replication.judge.abstract import mark_sentences, plain
+from replication.judge.abstract import mark_sentences, without_latex
 from replication.judge.judgement import (
     FEWEST_SEEDS,
     PROBABILITY,
@@ -263,7 +263,7 @@ def sentences(
                     for name in changed
                 ]
                 yield (
-                    study.study.name, plain(before.sentence.words), str(before.mark),
+                    study.study.name, without_latex(before.sentence.words), str(before.mark),
                     str(after.mark), ", ".join(changed), *map(", ".join, zip(*needs, strict=True)),
                 )  # fmt: skip
 
