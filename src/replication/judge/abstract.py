@@ -145,14 +145,14 @@ def abstract_lines(
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
     link: Link = lambda claim, _: inert(claim),
 ) -> list[str]:
-    """Return a paper's abstract as Markdown, a table for every version, see `by_version`.
+    """Return a paper's abstract as Markdown, a table for every version, see `sentences_by_version`.
 
     Marks on training have the number of the scale at which they were judged, which is told below;
     before it, what is shown for robustness alone.
 
     Args:
         registry: of the paper.
-        verdicts: as `marked` takes them.
+        verdicts: as `mark_sentences` takes them.
         elsewhere: likewise.
         link: makes of a claim what is shown.
     """
@@ -175,7 +175,7 @@ def sentences_by_version(
 ) -> dict[str, list[MarkedSentence]]:
     """Return what came of the sentences of each version that no earlier one has.
 
-    Arguments as `to_lines`; where a version repeats sentences, its name says so.
+    Arguments as `abstract_lines`; where a version repeats sentences, its name says so.
     """
     parts: dict[str, list[MarkedSentence]] = {}
     seen: list[Sentence] = []
@@ -248,7 +248,7 @@ def count_marks(
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, dict[Mark, int]]:
-    """Return how many sentences of each version have each mark; arguments as `to_lines`."""
+    """Return how many sentences of each version have each mark; arguments as `abstract_lines`."""
     found = {}
     for abstract in registry.abstracts:
         marks = Counter(

@@ -12,7 +12,7 @@ from replication.base.markdown import inert, table
 from replication.base.provenance import Provenance, digest, provenance
 from replication.base.storage import CONTENT, PROVENANCE, refuse_changed, unreadable, write_text
 from replication.base.tables import write_table
-from replication.judge.abstract import abstract_lines as abstract_lines
+from replication.judge.abstract import abstract_lines
 from replication.judge.judgement import OUTCOMES, Outcome, Verdict
 from replication.study.contract import StudySettings
 from replication.study.registry import Registry, read_registry
