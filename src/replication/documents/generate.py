@@ -28,7 +28,7 @@ from replication.documents.schema import Schema, described
 from replication.documents.typed_numbers import typed_in_template
 from replication.judge.abstract import MARKS, MarkedSentence, count_marks, decided_sentences
 from replication.judge.abstract import abstract_lines as abstract_lines
-from replication.judge.citation import cited_document, verdict_finder
+from replication.judge.citation import fill_document, verdict_finder
 from replication.judge.judgement import (
     FEWEST_SEEDS,
     NOT_HOLDING,
@@ -124,7 +124,7 @@ def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
         with_scorecard(texts[str(README)], home), all_reproductions(Path())
     )
     return {
-        path: cited_document(text, path, _citable(places.get(path, []) + studies, path))
+        path: fill_document(text, path, _citable(places.get(path, []) + studies, path))
         for path, text in texts.items()
         if "<!-- cited:" in text or path == str(README)
     }

@@ -84,7 +84,7 @@ def number(value: float, digits: int = 3) -> str:
     return typeset.number(value, min(digits, MOST_DIGITS))
 
 
-def words(count: int) -> str:
+def number_word(count: int) -> str:
     """A number up to twelve as a word."""
     return _WORDS[count] if 0 <= count < len(_WORDS) else number(count, 9)
 
@@ -118,7 +118,7 @@ def verdict_finder(find: Callable[[str], Verdict | None]) -> Callable[[str], Ver
     return verdict
 
 
-def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
+def fill_template(text: str, where: str, known: Mapping[str, Any]) -> str:
     """A text with the numbers that it cites.
 
     Args:
@@ -137,25 +137,25 @@ def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
     except Exception as error:
         # Whatever a template does wrong, pandas and Jinja raise all kinds of errors for it.
         raise InputError(
-            f"{where}: cannot be cited: {_sentence(error)}; mend this text where it is written,"
+            f"{where}: cannot be cited: {_first_line(error)}; mend this text where it is written,"
             " in the registry, in an overlay or in the document"
         ) from error
 
 
-def cited_document(text: str, where: str, known: Mapping[str, Any]) -> str:
+def fill_document(text: str, where: str, known: Mapping[str, Any]) -> str:
     """A Markdown document with every block that cites written anew.
 
     A block is `<!-- cited:`, the template, `-->`, what came of it, and `<!-- end of cited -->`.
     """
 
     def block(match: re.Match[str]) -> str:
-        shown = cited(match[1], where, known).strip()
+        shown = fill_template(match[1], where, known).strip()
         return f"<!-- cited:\n{match[1]}\n-->\n{shown}\n<!-- end of cited -->"
 
     return _CITED.sub(block, text)
 
 
-def _sentence(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The first line of what an error says."""
     told = next((part for part in error.args if isinstance(part, str) and part.strip()), "")
     return (told.strip() or repr(error)).splitlines()[0]
@@ -170,5 +170,5 @@ ENVIRONMENT.filters |= {
     "percent": percent,
     "said": short_verdict,
     "span": span,
-    "words": words,
+    "words": number_word,
 }
