@@ -185,7 +185,7 @@ class Family(Strict):
     """Texts in the names of cells that do not count."""
 
 
-def unmeasured(reason: str) -> pd.DataFrame:
+def missing_evidence(reason: str) -> pd.DataFrame:
     """In place of evidence, why there is none."""
     return pd.DataFrame({UNMEASURED: [reason]})
 

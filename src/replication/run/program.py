@@ -358,10 +358,10 @@ def _evidence(work: Work) -> None:
             raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
         table = work.function(*_measured(work), *_printed(work), **_uses(work))
     except UnmeasurableError as error:
-        from replication.judge.judgement import unmeasured
+        from replication.judge.judgement import missing_evidence
 
         click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
-        table = unmeasured(error.message)
+        table = missing_evidence(error.message)
     except (KeyError, UndefinedVariableError) as error:
         # Of metrics whose settings are of one type it is known only now which columns they have.
         raise InputError(

@@ -12,8 +12,8 @@ from replication.judge.judgement import (
     Judged,
     how_much,
     judge,
+    missing_evidence,
     sum_up,
-    unmeasured,
 )
 from replication.judge.statistics import (
     corrected,
@@ -370,7 +370,10 @@ def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
 @pytest.mark.parametrize(
     ("evidence", "reason"),
     [
-        (unmeasured("the training must record update 9"), "the training must record update 9"),
+        (
+            missing_evidence("the training must record update 9"),
+            "the training must record update 9",
+        ),
         (seeds(0).head(0), "nothing was found to measure"),
         (
             seeds(0, n=2).head(1),
