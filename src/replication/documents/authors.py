@@ -16,7 +16,7 @@ import scipy
 
 from replication.base.markdown import Markdown, inert, table
 from replication.documents.checklist import Told
-from replication.judge.judgement import HOLDING, Verdict, found_and_needed
+from replication.judge.judgement import HOLDING, Verdict, estimate_and_range
 from replication.study.registry import ERRATA, SHOWN, THEORY, Claim, Interval
 from replication.verify.reference import EVIDENCE
 
@@ -132,7 +132,7 @@ def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataF
         ]
         for item in shown
     }
-    _, needed = found_and_needed(shown[:1], "{:.3g}".format)
+    _, needed = estimate_and_range(shown[:1], "{:.3g}".format)
     text = _SCRIPT.format(
         claim=claim.id,
         center=test.center,

@@ -33,9 +33,9 @@ from replication.judge.judgement import (
     FEWEST_SEEDS,
     NOT_HOLDING,
     OUTCOMES,
-    PROBABILITY,
+    RESOLUTION_PROBABILITY,
     Verdict,
-    found_and_needed,
+    estimate_and_range,
     how_much,
 )
 from replication.plan.configuration import configuration_type, configure
@@ -182,7 +182,7 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
         "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
-        "probability": PROBABILITY,
+        "probability": RESOLUTION_PROBABILITY,
     }
 
 
@@ -357,7 +357,7 @@ def _with_numbers(claims: Iterable[tuple[_Judged, str]]) -> list[str]:
             " ".join(filter(None, [words, f"The authors: {claim.answer}" if claim.answer else ""])),
             Markdown(f"**{verdict.verdict}**"),
             how_much(verdict.comparisons),
-            *found_and_needed(verdict.comparisons, "{:.3g}".format),
+            *estimate_and_range(verdict.comparisons, "{:.3g}".format),
             str(claim.quantity),
             links(str(README), study)(claim.id, None),
         )

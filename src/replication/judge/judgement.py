@@ -43,7 +43,7 @@ Numbers = dict[str, Any]
 """What is known of a `Comparison`, by its field."""
 FEWEST_SEEDS = 5
 """With fewer a standard deviation is known so badly that a test says little about other seeds."""
-PROBABILITY = 0.9
+RESOLUTION_PROBABILITY = 0.9
 """With which a claim passes at its resolution."""
 UNMEASURED = "unmeasured"
 """The one column of evidence that could not be measured; its one value says why."""
@@ -64,7 +64,7 @@ OUTCOMES: dict[Outcome, str] = {
 """What each verdict means."""
 NOT_HOLDING: tuple[Outcome, ...] = ("in part", "does not hold", "open")
 """Verdicts on claims that were judged and of which not every comparison holds."""
-EARLIER: dict[str, str] = dict.fromkeys(
+EARLIER_VERDICTS: dict[str, str] = dict.fromkeys(
     ("contradicted", "no effect", "inconclusive"),
     "a verdict by the rules of an earlier reference, that of its worst comparison",
 )
@@ -83,7 +83,7 @@ QUESTIONS: dict[str, Decision] = {
     "p": "holds", "p_against": "fails", "p_none": "none", "p_less": "less",
 }  # fmt: skip
 """By p value, in the order in which a comparison is asked."""
-NAMED = 4
+MOST_NAMED_CELLS = 4
 """Comparisons that a sentence names of those that say the same."""
 
 
@@ -282,7 +282,7 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
         return verdict
     error = sum(1 / size for size in samples) ** 0.5
     dof, level = sum(samples) - len(samples), judged.test.level / tested_together
-    found = resolution(error, dof, level, len(verdict.counted), PROBABILITY)
+    found = resolution(error, dof, level, len(verdict.counted), RESOLUTION_PROBABILITY)
     return verdict.model_copy(update={"resolution": found})
 
 
@@ -513,8 +513,8 @@ def _how_much(comparisons: Sequence[Comparison]) -> str:
         if len(cells) == len(comparisons):
             parts.append(words if len(cells) == 1 else f"{words} in all")
         else:
-            more = len(cells) - NAMED
-            named = [f"'{cell}'" for cell in cells[:NAMED]]
+            more = len(cells) - MOST_NAMED_CELLS
+            named = [f"'{cell}'" for cell in cells[:MOST_NAMED_CELLS]]
             parts.append(f"{words} in {', '.join(named)}" + (f" and {more} more" * (more > 0)))
     return "; ".join(parts)
 
@@ -540,7 +540,7 @@ def _is_of_opposite_sign(item: Comparison) -> bool:
 def _summary(comparisons: list[Comparison]) -> str:
     """How much holds, and the comparison that is worst off."""
     counted = [item for item in comparisons if not item.is_robustness]
-    found, needed = found_and_needed(counted, "{:.3g}".format)
+    found, needed = estimate_and_range(counted, "{:.3g}".format)
     which = f"least favourable value, in '{least_favourable(counted).cell}'," * (len(counted) > 1)
     return f"{how_much(comparisons)}; the {which or 'value'} is {found}, expected {needed}"
 
@@ -550,7 +550,7 @@ def least_favourable(comparisons: Sequence[Comparison]) -> Comparison:
     return max(comparisons, key=_distance)
 
 
-def found_and_needed(
+def estimate_and_range(
     comparisons: Sequence[Comparison], number: Callable[[float], str]
 ) -> tuple[str, str]:
     """The least favourable estimate with its interval, and the range in which it has to lie.

@@ -10,11 +10,11 @@ from replication.figures.typeset import number
 from replication.judge.judgement import (
     NOT_HOLDING,
     OUTCOMES,
-    PROBABILITY,
+    RESOLUTION_PROBABILITY,
     Comparison,
     Outcome,
     Verdict,
-    found_and_needed,
+    estimate_and_range,
     how_much,
     least_favourable,
 )
@@ -156,7 +156,7 @@ def _claim_view(
     places = " ".join([claim.where, *_places(claim.where), label, named])
     texts = (claim.id, claim.statement, places, verdict.verdict, summary, claim.headline or "")
     comparisons = verdict.comparisons
-    found, needed = found_and_needed(comparisons, number)
+    found, needed = estimate_and_range(comparisons, number)
     plain = " ".join([*texts, claim.quantity or "", claim.note or "", claim.figure or ""])
     return ClaimView(
         claim=claim,
@@ -222,7 +222,7 @@ def _judged(test: Test, verdict: Verdict) -> str:
         return judged
     return (
         f"{judged} With {verdict.seeds} seeds all {len(verdict.counted)} comparisons pass"
-        f" together with probability {number(PROBABILITY)} if the means lie"
+        f" together with probability {number(RESOLUTION_PROBABILITY)} if the means lie"
         f" {number(verdict.resolution)} standard deviations of one seed inside the range."
     )
 

@@ -10,7 +10,7 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.strict import shown
 from replication.base.tables import read_csv
-from replication.judge.judgement import EARLIER, OUTCOMES
+from replication.judge.judgement import EARLIER_VERDICTS, OUTCOMES
 from replication.verify.history import VERDICTS
 from replication.verify.receipt import FURTHEST, is_plain
 from replication.verify.reproductions import Reproduction
@@ -53,7 +53,7 @@ def _check_numbers(ends: pd.DataFrame) -> None:
 
 
 def _check_texts(table: pd.DataFrame) -> None:
-    if unknown := {*map(str, table["verdict"])} - (OUTCOMES | EARLIER).keys():
+    if unknown := {*map(str, table["verdict"])} - (OUTCOMES | EARLIER_VERDICTS).keys():
         raise ValueError(f"there is no verdict {shown(min(unknown))}")
     for name in TEXTS:
         if table[name].isna().any():
