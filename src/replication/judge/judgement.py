@@ -21,9 +21,9 @@ from pydantic import Field
 
 from replication.base.errors import InputError, UnmeasurableError
 from replication.base.strict import Strict
+from replication.judge.corrections import correct_p_values
 from replication.judge.statistics import (
     Limits,
-    corrected,
     pooled_std,
     resolution,
     sign_interval,
@@ -251,7 +251,7 @@ def _correct(compared: Sequence[list[Numbers]], tests: Sequence[Test]) -> None:
             if isinstance(test, Statistical) and (cells := [c for c in found if name in c])
         ]
         levels = [test.level for test, _ in asked]
-        grown = corrected([[cell[name] for cell in cells] for _, cells in asked], levels)
+        grown = correct_p_values([[cell[name] for cell in cells] for _, cells in asked], levels)
         for (_, cells), p_values in zip(asked, grown, strict=True):
             for cell, p in zip(cells, p_values, strict=True):
                 cell[f"{name} grew"] = p / cell[name] if cell[name] else 1.0

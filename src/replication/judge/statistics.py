@@ -295,7 +295,7 @@ def hochberg(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-def corrected(claims: Sequence[ArrayLike], levels: Sequence[float]) -> list[Floats]:
+def correct_p_values(claims: Sequence[ArrayLike], levels: Sequence[float]) -> list[Floats]:
     """Correct the p values of the comparisons of several claims.
 
     Claims pass one after the other, as in Holm's correction, each by the largest p of its

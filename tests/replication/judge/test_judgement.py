@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from replication.judge.corrections import correct_p_values
 
 from replication.base.errors import InputError
 from replication.judge.judgement import (
@@ -15,13 +16,7 @@ from replication.judge.judgement import (
     missing_evidence,
     sum_up,
 )
-from replication.judge.statistics import (
-    corrected,
-    resolution,
-    sign_test_below,
-    t_test_above,
-    t_test_below,
-)
+from replication.judge.statistics import resolution, sign_test_below, t_test_above, t_test_below
 from replication.study.registry import Test
 
 RNG = np.random.default_rng(0)
@@ -215,7 +210,7 @@ def test_p_values_are_corrected_over_the_claims_of_a_family():
     assert alone.comparisons[0].p == pytest.approx(raw[0])
     found = judge(family)
     assert found["T1"].comparisons[0].p == pytest.approx(2 * raw[0])
-    expected = corrected([raw[:1], [raw[1], raw[0]]], [0.05, 0.05])[1]
+    expected = correct_p_values([raw[:1], [raw[1], raw[0]]], [0.05, 0.05])[1]
     assert [item.p for item in found["T2"].comparisons] == pytest.approx(expected.tolist())
 
 
@@ -320,7 +315,7 @@ def test_every_question_is_corrected_by_itself():
     for name, test, bound in (
         ("p", t_test_below, -0.1), ("p_against", t_test_above, 0.1), ("p_less", t_test_above, -0.1)
     ):  # fmt: skip
-        expected = corrected([[test(each, bound)] for each in values], [0.05, 0.05])
+        expected = correct_p_values([[test(each, bound)] for each in values], [0.05, 0.05])
         assert [getattr(item, name) for item in found] == pytest.approx(
             [each.item() for each in expected]
         )
