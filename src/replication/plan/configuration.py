@@ -18,7 +18,7 @@ from replication.study.contract import Study, StudySettings
 
 LONGEST_NAME = 80
 """Of what a configuration names; names of files are made of two or three."""
-PERIODIC = re.compile(r"(.+?)\1{19}")
+REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
 """What Snakemake takes for a rule that feeds itself, in the name of a file."""
 
 
@@ -75,7 +75,7 @@ def _with_sections(sections: tuple[tuple[str, type[StudySettings]], ...]) -> typ
     return create_model("Configuration", __base__=Configuration, **fields)
 
 
-def defaults(studies: dict[str, Study]) -> dict[str, Any]:
+def default_sections(studies: dict[str, Study]) -> dict[str, Any]:
     """The default sections of some studies as plain data, as their `config.yaml` state them."""
     return {
         name: read_yaml(study.folder / "config.yaml", is_shared=True)
@@ -93,10 +93,10 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
     Raises:
         InputError: names what is wrong.
     """
-    settings = merged(defaults(studies), changes)
+    settings = merge(default_sections(studies), changes)
     read = configuration_type(studies).parse(settings, "configuration")
     for path in _names(read.model_dump()):
-        if len(path[-1]) > LONGEST_NAME or PERIODIC.search(path[-1]):
+        if len(path[-1]) > LONGEST_NAME or REPEATED_TWENTY_TIMES.search(path[-1]):
             raise InputError(
                 f"configuration: {' > '.join(map(shown, path))}: a name has at most {LONGEST_NAME}"
                 " characters, and does not repeat the same ones twenty times; shorten it"
@@ -125,11 +125,11 @@ def read_overlay(path: Path) -> dict[str, Any]:
     return changes
 
 
-def merged(data: Any, changes: Any) -> Any:
+def merge(data: Any, changes: Any) -> Any:
     """Nested mappings with the keys that the changes name replaced; lists are replaced whole.
 
     Neither is changed, as parts of a YAML document may be shared by an anchor.
     """
     if not (isinstance(data, dict) and isinstance(changes, dict)):
         return changes
-    return data | {key: merged(data.get(key), value) for key, value in changes.items()}
+    return data | {key: merge(data.get(key), value) for key, value in changes.items()}

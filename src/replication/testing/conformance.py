@@ -36,7 +36,7 @@ from replication.documents.typed_numbers import typed_in_template
 from replication.figures.marks import unknown_marks
 from replication.judge.judgement import UNMEASURED
 from replication.judge.scorecard import read_verdict
-from replication.plan.configuration import configure, merged
+from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.metric_types import refuse_unreadable
 from replication.plan.orders import TOLD, Order, Orders, Told
@@ -309,7 +309,7 @@ class Small:
 
     def changed(self, overlay: Mapping[str, Any]) -> Jobs:
         """The jobs with some more changes of the study's section."""
-        return _jobs(self.study, merged(self.changes, {self.study.name: overlay}))
+        return _jobs(self.study, merge(self.changes, {self.study.name: overlay}))
 
 
 def _jobs(study: Study, changes: dict[str, Any]) -> Jobs:

@@ -29,7 +29,7 @@ from replication.base.tables import write_csv
 from replication.base.yaml_files import read_yaml
 from replication.judge.scorecard import counts as totals
 from replication.judge.scorecard import scorecard
-from replication.plan.configuration import Configuration, configure, merged
+from replication.plan.configuration import Configuration, configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
@@ -382,7 +382,7 @@ def _found(
     if level == "seed":
         drawn = random.Random(draw.seed)
         overlay = project.jobs.studies[study].one_seed(drawn)
-        data = merged(configuration.model_dump(mode="json"), overlay)
+        data = merge(configuration.model_dump(mode="json"), overlay)
         configuration = type(configuration).parse(data, "one seed of every experiment")
     jobs = Jobs.of(configuration, project.studies)
     files = jobs.studies[study].files

@@ -17,7 +17,7 @@ from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Name, Strict
 from replication.base.yaml_files import read_yaml
 from replication.documents.generate import generated_files
-from replication.plan.configuration import configuration_type, configure, defaults
+from replication.plan.configuration import configuration_type, configure, default_sections
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
 
@@ -42,7 +42,7 @@ def test_default_file_changes_nothing():
 OVERLAYS = {
     "nothing": {},
     "what all studies share": read_yaml(ROOT / "config/config.yaml"),
-    "every study": defaults(STUDIES),
+    "every study": default_sections(STUDIES),
     "one key": {"example": {"experiments": {"printed": {"training": {"updates": 3}}}}},
     "one key of a figure": {"example": {"figures": {"fig1": {"experiment": "replication"}}}},
     **{

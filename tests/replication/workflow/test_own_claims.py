@@ -13,7 +13,7 @@ from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.judge import scorecard
 from replication.judge.judgement import Verdict
-from replication.plan.configuration import configure, merged
+from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.orders import Orders, Told
 from replication.run import program as run
@@ -51,7 +51,7 @@ def jobs(*changes: dict) -> Jobs:
     studies = {STUDY: find_studies()[STUDY]}
     overlay = {}
     for change in changes:
-        overlay = merged(overlay, change)
+        overlay = merge(overlay, change)
     return Jobs.of(configure({STUDY: overlay}, studies), studies)
 
 
