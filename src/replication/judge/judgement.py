@@ -6,7 +6,7 @@ effect that matters, is the effect less than claimed? The verdict sums up the an
 or more say otherwise, and is *open* if the seeds do not suffice in any of them. A statement of the
 theory is one about all cases, so that it does not hold if one case is outside its range.
 
-Questions over seeds are corrected for many tests, see `statistics.corrected`: over the claims of a
+Questions over seeds are corrected for many tests, see `corrections.correct_p_values`: over the claims of a
 family, which are those of the paper that one figure shows, and within a claim where not all of its
 comparisons pass.
 """
@@ -140,7 +140,7 @@ class Verdict(Strict):
     for what could not be measured."""
     resolution: float | None = None
     """How far inside the range, its bound moved by the smallest effect, means must lie for all
-    comparisons that count to pass together with the probability `PROBABILITY`, in standard
+    comparisons that count to pass together with the probability `RESOLUTION_PROBABILITY`, in standard
     deviations of one seed; none for the theory and for medians."""
     comparisons: list[Comparison]
     """One per cell; none if the claim could not be measured."""
@@ -169,7 +169,7 @@ class Judged(NamedTuple):
     test: Test
     """How it is judged."""
     evidence: pd.DataFrame
-    """What was measured, columns as the test states; or what `unmeasured` returned."""
+    """What was measured, columns as the test states; or what `missing_evidence` returned."""
     robustness: Sequence[str] = ()
     """Texts in the names of cells that do not count."""
 

@@ -38,7 +38,7 @@ class VerdictInShort(Strict):
     """What of a verdict must be the same on every processor."""
 
     verdict: Outcome | Literal["contradicted", "no effect", "inconclusive"]
-    """The verdict, or one by the rules of earlier references, see `EARLIER`."""
+    """The verdict, or one by the rules of earlier references, see `EARLIER_VERDICTS`."""
     seeds: Amount
     """Number of seeds behind each comparison."""
     comparisons: Amount
