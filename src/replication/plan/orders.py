@@ -89,7 +89,7 @@ class Orders(Strict):
         )
 
 
-class Told:
+class DocumentFile:
     """A document on the command line of a program, as the name of its file.
 
     The file is written when the command is put together, on whatever machine: the document itself

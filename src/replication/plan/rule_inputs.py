@@ -14,7 +14,7 @@ from replication.base.code_digest import code
 from replication.base.process import arithmetic
 from replication.base.provenance import FORMAT
 from replication.plan.jobs import Jobs
-from replication.plan.orders import Orders, Told
+from replication.plan.orders import DocumentFile, Orders
 from replication.plan.tasks import Task
 
 MADE_HERE = ("results/", "figures/")
@@ -52,9 +52,9 @@ class Stage:
         """What decides the content of what the program makes, for the records."""
         return self._orders(wildcards).recorded()
 
-    def told(self, wildcards: Any, input: Any) -> Told:
+    def told(self, wildcards: Any, input: Any) -> DocumentFile:
         """What the program is told; taking `input` keeps the file's name from the records."""
-        return Told(self._orders(wildcards).to_json())
+        return DocumentFile(self._orders(wildcards).to_json())
 
     def program(self, wildcards: Any) -> list[str]:
         """The program's own module, apart from what it shares, so that a reason line is short."""

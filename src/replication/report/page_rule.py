@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from replication.base.code_digest import locked_versions
 from replication.plan.cost import Records, costs
 from replication.plan.jobs import DRAWING, Jobs
-from replication.plan.orders import Told
+from replication.plan.orders import DocumentFile
 from replication.plan.recorded_times import RECORD
 from replication.plan.rule_inputs import contents
 from replication.plan.stale_files import checksum_file
@@ -80,9 +80,9 @@ class Page:
         """The figures, as Snakemake does not record what is made from `input`."""
         return self._sources(wildcards).model_dump_json()
 
-    def moved(self, wildcards: Any, input: Any) -> Told:
+    def moved(self, wildcards: Any, input: Any) -> DocumentFile:
         """The figures, where a storage provider has put them."""
-        return Told(self._sources(wildcards).at(input.figures).model_dump_json())
+        return DocumentFile(self._sources(wildcards).at(input.figures).model_dump_json())
 
     def _study(self, wildcards: Any) -> StudyJobs:
         return self.jobs.studies[self.jobs.pages[wildcards.page]]

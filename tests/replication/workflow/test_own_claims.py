@@ -15,7 +15,7 @@ from replication.judge import scorecard
 from replication.judge.judgement import Verdict
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
-from replication.plan.orders import Orders, Told
+from replication.plan.orders import DocumentFile, Orders
 from replication.run import program as run
 from replication.study.contract import Measured, find_studies
 from replication.study.registry import OWN, Registry, read_registry
@@ -253,7 +253,7 @@ def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, rea
     monkeypatch.setattr("replication.base.tables.read_table", lambda *_: table)
     measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
     monkeypatch.setattr(learning, "over_twice_the_variance", measure)
-    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
     done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "U1.parquet"), metric])
     assert isinstance(done.exception, SystemExit), done.exception
     assert f"claim U1: {order.program}.over_twice_the_variance cannot read {metric} ({said}" in (
