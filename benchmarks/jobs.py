@@ -13,8 +13,8 @@ from replication.base.tables import write_csv
 from replication.plan.recorded_times import (
     RECORD,
     SUFFIX,
-    job,
-    measured,
+    job_name,
+    measured_seconds,
     read_memory,
     read_recorded,
 )
@@ -39,7 +39,7 @@ def _kept() -> Iterator[tuple[str, float, float | None]]:
 def _here() -> Iterator[tuple[str, float, float]]:
     for path in Path("logs").rglob(f"*{SUFFIX}"):
         most = pd.read_csv(path, sep="\t")["max_rss"].max()
-        yield job(path), measured(path), most
+        yield job_name(path), measured_seconds(path), most
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.plan.configuration import Computation
-from replication.plan.recorded_times import foreseen, read_memory, read_recorded
+from replication.plan.recorded_times import foreseen_seconds, read_memory, read_recorded
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import Experiment
 
@@ -138,7 +138,7 @@ def seconds_on_core(
         operations: floating-point operations of its training; 0 if nobody has counted.
         recorded: see `replication.plan.recorded_times.read_recorded`.
     """
-    found = foreseen(benchmark, recorded)
+    found = foreseen_seconds(benchmark, recorded)
     return operations / CORE if found is None and operations else found
 
 

@@ -11,7 +11,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from replication.plan.cost import GPU, seconds_on_core
-from replication.plan.recorded_times import expected
+from replication.plan.recorded_times import expected_seconds
 
 
 class TimeLeft(logging.Handler):
@@ -25,7 +25,7 @@ class TimeLeft(logging.Handler):
             recorded: see `replication.plan.recorded_times.read_recorded`.
         """
         super().__init__()
-        self.left = {job: expected(path, recorded) for job, path in jobs}
+        self.left = {job: expected_seconds(path, recorded) for job, path in jobs}
         self.total = sum(self.left.values())
         self.start = time.monotonic()
 

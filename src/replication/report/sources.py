@@ -16,7 +16,7 @@ from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.judge.judgement import Outcome
 from replication.plan.cost import Cost
-from replication.plan.recorded_times import known
+from replication.plan.recorded_times import known_seconds
 from replication.run.program import refuse_changed
 from replication.study.contract import StudySettings
 from replication.study.registry import Mark
@@ -224,7 +224,7 @@ def run_time(benchmarks: dict[str, list[str]], recorded: Mapping[str, float]) ->
         recorded: what jobs took elsewhere, by path of the benchmark without its ending.
     """
     seconds = [
-        known(pattern.replace("{}", name), recorded)
+        known_seconds(pattern.replace("{}", name), recorded)
         for pattern, names in benchmarks.items()
         for name in names
     ]

@@ -32,7 +32,7 @@ from replication.judge.judgement import (
 from replication.judge.statistics import pooled_std
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import RECORD, foreseen, read_recorded
+from replication.plan.recorded_times import RECORD, foreseen_seconds, read_recorded
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import find_studies
 from replication.study.registry import Equivalence, Interval, Statistical
@@ -302,7 +302,7 @@ def _minutes(
     for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
         folder = f"logs/{study.study.name}/runs/{name}"
         runs = study.experiments[name].runs
-        took = [foreseen(f"{folder}/{run}.benchmark.tsv", recorded) for run in runs]
+        took = [foreseen_seconds(f"{folder}/{run}.benchmark.tsv", recorded) for run in runs]
         known = [each for each in took if each is not None]
         if len(known) < len(took):
             return None
