@@ -22,7 +22,7 @@ MADE_HERE = ("results/", "figures/")
 
 
 @dataclass(frozen=True)
-class Stage:
+class RuleFunctions:
     """The functions of one rule, from its wildcards to what its job reads, runs and needs."""
 
     jobs: Jobs
@@ -41,7 +41,7 @@ class Stage:
     def inputs(self, wildcards: Any) -> list[Any]:
         """What the job reads, each file once, tables as printed last."""
         patterns = [self.pattern] if isinstance(self.pattern, str) else self.pattern
-        for output, path in zip(_filled(patterns, wildcards), self._paths(wildcards), strict=True):
+        for output, path in zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True):
             self.look(output, path)
         return [
             path if path.startswith(MADE_HERE) else self.own_file(path)
@@ -72,7 +72,12 @@ class Stage:
         others = [item for item in self._code(wildcards) if item not in own]
         published = (path for task in self._tasks(wildcards) for path in task.published)
         like = (f"{name}={value}" for name, value in arithmetic().items())
-        return [*others, *contents(dict.fromkeys(published)), f"format {FORMAT} of results", *like]
+        return [
+            *others,
+            *file_digests(dict.fromkeys(published)),
+            f"format {FORMAT} of results",
+            *like,
+        ]
 
     def files(self, wildcards: Any, input: Any) -> str:
         """What each program reads, as words of the shell, wherever a storage provider has put it.
@@ -81,11 +86,11 @@ class Stage:
         """
         read = self._read(wildcards)
         places = dict(zip(dict.fromkeys(read), map(str, input.get("shown", input)), strict=True))
-        return words(places[path] for path in read)
+        return shell_words(places[path] for path in read)
 
     def outputs(self, wildcards: Any, output: Any) -> str:
         """What the job makes, as words of the shell."""
-        return words(map(str, output))
+        return shell_words(map(str, output))
 
     def memory(self, wildcards: Any, attempt: int) -> int:
         """In MB; more after every failure."""
@@ -96,7 +101,7 @@ class Stage:
         return max(task.minutes for task in self._tasks(wildcards)) * attempt
 
     def _paths(self, wildcards: Any) -> list[str]:
-        return _filled(self.keys, wildcards)
+        return _fill(self.keys, wildcards)
 
     def _orders(self, wildcards: Any) -> Orders:
         return Orders(orders=[self.jobs.order(path) for path in self._paths(wildcards)])
@@ -114,12 +119,12 @@ class Stage:
         return code(self.lock, tuple(dict.fromkeys(programs)))
 
 
-def contents(paths: Iterable[str]) -> list[str]:
+def file_digests(paths: Iterable[str]) -> list[str]:
     """Digests of files that a person edits."""
     return [hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] for path in paths]
 
 
-def words(paths: Iterable[str]) -> str:
+def shell_words(paths: Iterable[str]) -> str:
     """Paths as words of the shell; neighbours of one folder and kind as one, `runs/{1,2,3}.npz`.
 
     Written out, thousands of files exceed what a command may have.
@@ -129,29 +134,29 @@ def words(paths: Iterable[str]) -> str:
         return path[: path.rfind("/") + 1], os.path.splitext(path)[1]
 
     return " ".join(
-        _quoted(folder)
-        + _alternatives([path.removeprefix(folder).removesuffix(kind) for path in group])
-        + _quoted(kind)
+        _quote(folder)
+        + _braces([path.removeprefix(folder).removesuffix(kind) for path in group])
+        + _quote(kind)
         for (folder, kind), group in groupby(paths, folder_and_kind)
     )
 
 
-def _filled(patterns: Iterable[str], wildcards: Any) -> list[str]:
+def _fill(patterns: Iterable[str], wildcards: Any) -> list[str]:
     return [pattern.format_map(dict(wildcards.items())) for pattern in patterns]
 
 
-def alternatives(names: Iterable[str]) -> str:
+def name_pattern(names: Iterable[str]) -> str:
     """A pattern that matches just some names."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def _alternatives(stems: list[str]) -> str:
+def _braces(stems: list[str]) -> str:
     if len(stems) == 1:
-        return _quoted(stems[0])
+        return _quote(stems[0])
     # A comma within quotes separates nothing.
-    quoted = [f"'{stem}'" if "," in stem and "'" not in stem else _quoted(stem) for stem in stems]
+    quoted = [f"'{stem}'" if "," in stem and "'" not in stem else _quote(stem) for stem in stems]
     return "{" + ",".join(quoted) + "}"
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     return part and shlex.quote(part)

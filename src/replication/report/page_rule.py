@@ -14,7 +14,7 @@ from replication.plan.cost import Records, costs
 from replication.plan.jobs import DRAWING, Jobs
 from replication.plan.orders import DocumentFile
 from replication.plan.recorded_times import RECORD
-from replication.plan.rule_inputs import contents
+from replication.plan.rule_inputs import file_digests
 from replication.plan.stale_files import checksum_file
 from replication.plan.study_jobs import StudyJobs
 
@@ -74,7 +74,7 @@ class Page:
     def contents(self, wildcards: Any) -> list[str]:
         """Digests of the files that a person edits."""
         read = [self._registry(wildcards), *self._reproductions(wildcards)]
-        return contents([*self._templates(wildcards), *read])
+        return file_digests([*self._templates(wildcards), *read])
 
     def planned(self, wildcards: Any) -> str:
         """The figures, as Snakemake does not record what is made from `input`."""
