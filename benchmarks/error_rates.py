@@ -16,8 +16,9 @@ import click
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from replication.judge.corrections import correct_p_values
 from scipy.special import bdtrc, stdtr
+
+from replication.judge.corrections import correct_p_values
 
 Floats = NDArray[np.float64]
 LEVEL = 0.05

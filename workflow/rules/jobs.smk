@@ -19,7 +19,7 @@ try:
     from replication.plan.recorded_times import RECORD, read_recorded
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code
-    from replication.plan.rule_inputs import Stage, alternatives
+    from replication.plan.rule_inputs import RuleFunctions, name_pattern
     from replication.study.contract import find_studies
     from replication.plan.targets import KINDS, refuse_target, unknown_targets
     from replication.plan.stale_files import checksum_file
@@ -221,11 +221,11 @@ def looked(pattern, inputs):
 
 
 def stage(*keys, pattern=None):
-    return Stage(JOBS, list(keys), LOCK, local, pattern or list(keys), look)
+    return RuleFunctions(JOBS, list(keys), LOCK, local, pattern or list(keys), look)
 
 
 wildcard_constraints:
     study="|".join(STUDIES),
-    figure=alternatives(JOBS.figures),
+    figure=name_pattern(JOBS.figures),
     kind="|".join(KINDS),
     name=".+",

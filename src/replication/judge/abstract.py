@@ -33,7 +33,7 @@ class MarkedSentence(NamedTuple):
     """What else is said of a claim beside its number."""
 
     @property
-    def told(self) -> list[tuple[str, str]]:
+    def claims_with_remarks(self) -> list[tuple[str, str]]:
         """Each claim with what is said of it, nothing of one that simply holds."""
         return [
             (each.claim, "; ".join(filter(None, [_unless_holding(each), self.notes[each.claim]])))
@@ -226,7 +226,7 @@ def deciding_claims(found: MarkedSentence, link: Link) -> str:
     return Markdown(
         ", ".join(
             link(claim, study) + (f" ({inert(words)})" if words else "")
-            for claim, words in found.told
+            for claim, words in found.claims_with_remarks
         )
     )
 

@@ -6,7 +6,6 @@ least as favourable to the claim as the seeds' own, if the null hypothesis is tr
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np

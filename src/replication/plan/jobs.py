@@ -93,7 +93,7 @@ class Jobs:
                 found.setdefault((task.stage, study, task.batch), []).append(path)
         return found
 
-    def shown(self, study: str, *, costly: bool = True) -> list[str]:
+    def figure_paths(self, study: str, *, costly: bool = True) -> list[str]:
         """Paths of a study's figures below `figures/`, without ending; costly ones if asked for."""
         return [
             below
@@ -101,7 +101,7 @@ class Jobs:
             if jobs.study.name == study and (costly or not jobs.figures[name].is_costly)
         ]
 
-    def selected(self, choice: object) -> list[str]:
+    def selected_studies(self, choice: object) -> list[str]:
         """The studies that targets without a study's name are about.
 
         Args:

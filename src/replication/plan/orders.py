@@ -82,7 +82,7 @@ class Orders(Strict):
         """What the program is told."""
         return self.model_dump_json(exclude_defaults=True)
 
-    def recorded(self) -> str:
+    def to_record(self) -> str:
         """What decides the files' content: another choice of what is refused makes none anew."""
         return self.model_dump_json(
             exclude_defaults=True, exclude={"orders": {"__all__": {"gaps"}}}

@@ -50,9 +50,9 @@ class RuleFunctions:
 
     def job(self, wildcards: Any) -> str:
         """What decides the content of what the program makes, for the records."""
-        return self._orders(wildcards).recorded()
+        return self._orders(wildcards).to_record()
 
-    def told(self, wildcards: Any, input: Any) -> DocumentFile:
+    def document(self, wildcards: Any, input: Any) -> DocumentFile:
         """What the program is told; taking `input` keeps the file's name from the records."""
         return DocumentFile(self._orders(wildcards).to_json())
 

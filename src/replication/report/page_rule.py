@@ -63,7 +63,7 @@ class Page:
 
     def code(self, wildcards: Any) -> list[str]:
         """All code and packages that the page depends on, from the beginning."""
-        shown = self.jobs.shown(self.study(wildcards))
+        shown = self.jobs.figure_paths(self.study(wildcards))
         paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
         packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
         return [
@@ -76,11 +76,11 @@ class Page:
         read = [self._registry(wildcards), *self._reproductions(wildcards)]
         return file_digests([*self._templates(wildcards), *read])
 
-    def planned(self, wildcards: Any) -> str:
+    def figures_as_json(self, wildcards: Any) -> str:
         """The figures, as Snakemake does not record what is made from `input`."""
         return self._sources(wildcards).model_dump_json()
 
-    def moved(self, wildcards: Any, input: Any) -> DocumentFile:
+    def document(self, wildcards: Any, input: Any) -> DocumentFile:
         """The figures, where a storage provider has put them."""
         return DocumentFile(self._sources(wildcards).at(input.figures).model_dump_json())
 
@@ -127,7 +127,7 @@ def figure_sources(jobs: Jobs, study: str, root: Path) -> "FigureSources":
     from replication.report.sources import FigureSources
 
     return FigureSources(
-        figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
+        figures=[_figure_source(jobs, below) for below in jobs.figure_paths(study)],
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
         names=jobs.studies[study].study.names,

@@ -213,7 +213,7 @@ def main(
     project = Project(root, studies, whole, profile)
     chosen = [name for name, study in studies.items() if study.is_default]
     if names:
-        chosen = project.jobs.selected(",".join(names))
+        chosen = project.jobs.selected_studies(",".join(names))
     if receipt and (write or len(chosen) != 1):
         raise InputError("--receipt: tells the verification of one study; name it with --study")
     if write:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
-from replication.judge.corrections import correct_p_values
 
 from replication.base.errors import InputError
+from replication.judge.corrections import correct_p_values
 from replication.judge.judgement import (
     Judged,
     how_much,

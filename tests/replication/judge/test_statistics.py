@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replication.judge.corrections import correct_p_values, hochberg
 from scipy.stats import binomtest, linregress, t
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
 from replication.base.errors import InputError
+from replication.judge.corrections import correct_p_values, hochberg
 from replication.judge.statistics import (
     pooled_std,
     resolution,

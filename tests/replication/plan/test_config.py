@@ -182,12 +182,12 @@ def test_a_study_with_the_name_of_something_else_is_refused(name):
 @pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["example"]])
 def test_an_unknown_study_is_refused(choice):
     with pytest.raises(InputError, match="study: unknown key"):
-        JOBS.selected(choice)
+        JOBS.selected_studies(choice)
 
 
 def test_studies_are_chosen_by_name():
     both = ["example", "scan_and_snap"]
-    assert JOBS.selected(" example,scan_and_snap, example") == both
+    assert JOBS.selected_studies(" example,scan_and_snap, example") == both
 
 
 @pytest.mark.parametrize(
