@@ -19,7 +19,7 @@ class Link(NamedTuple):
     """Its address."""
 
 
-class Citing(NamedTuple):
+class Citation(NamedTuple):
     """What a reader cites."""
 
     links: list[Link]
@@ -30,7 +30,7 @@ class Citing(NamedTuple):
     """Address of the repository; empty if it is not known."""
 
 
-def citing(registry: Registry, root: Path) -> Citing:
+def read_citation(registry: Registry, root: Path) -> Citation:
     """What is said of a paper in its registry, and of the project in its `CITATION.cff`.
 
     Args:
@@ -52,7 +52,7 @@ def citing(registry: Registry, root: Path) -> Citing:
     entries = [_paper(registry), *([_software(project)] if project else [])]
     web = [link for link in links if link.url.startswith(("https://", "http://"))]
     known = repository if repository in {link.url for link in web} else ""
-    return Citing(web, "\n\n".join(entries), known)
+    return Citation(web, "\n\n".join(entries), known)
 
 
 def _paper(registry: Registry) -> str:

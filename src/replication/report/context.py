@@ -18,8 +18,8 @@ from replication.judge.judgement import (
     how_much,
     least_favourable,
 )
-from replication.report.forest import Plot, forest
-from replication.report.sources import Contested
+from replication.report.forest import Plot, forest_plot
+from replication.report.sources import ContestedClaim
 from replication.study.registry import (
     ERRATA,
     GROUPS,
@@ -85,7 +85,7 @@ class ClaimView(NamedTuple):
     def plot(self) -> Plot | None:
         """Its evidence, drawn anew each time."""
         comparisons = self.verdict.comparisons
-        return forest(comparisons) if comparisons else None
+        return forest_plot(comparisons) if comparisons else None
 
 
 def claim_views(
@@ -112,10 +112,10 @@ def claim_views(
     return [_claim_view(registry, claim, found.get(claim.id), drawn) for claim in registry.claims]
 
 
-def contested(claims: Sequence[ClaimView]) -> list[Contested]:
+def contested_claims(claims: Sequence[ClaimView]) -> list[ContestedClaim]:
     """The paper's own claims that hold in part, do not hold, or are open."""
     return [
-        Contested(
+        ContestedClaim(
             id=view.claim.id,
             verdict=view.verdict.verdict,
             statement=view.claim.statement,
@@ -128,7 +128,7 @@ def contested(claims: Sequence[ClaimView]) -> list[Contested]:
     ]
 
 
-def counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
+def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
     """Number of claims by place in `GROUPS`, as far as there are any, and verdict."""
     found = Counter((view.about, view.verdict.verdict) for view in claims)
     return {
@@ -137,7 +137,7 @@ def counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
     }
 
 
-def groups(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
+def claims_by_place(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
     """Claims without a drawn figure, by the kind of place where the paper states them."""
     found: dict[str, list[ClaimView]] = {}
     for view in claims:
@@ -162,9 +162,9 @@ def _claim_view(
         claim=claim,
         verdict=verdict,
         summary=summary,
-        ours=_ours(comparisons),
+        ours=_estimates(comparisons),
         axis=_axis(claim.test) if claim.test else "",
-        judged=_judged(claim.test, verdict) if claim.test else "",
+        judged=_test_in_words(claim.test, verdict) if claim.test else "",
         scale=registry.scale_of(claim, verdict.seeds) if judged else "",
         figure=claim.figure if claim.figure and label else "",
         about=GROUPS.index(claim.group),
@@ -175,7 +175,7 @@ def _claim_view(
     )
 
 
-def _ours(comparisons: Sequence[Comparison]) -> str:
+def _estimates(comparisons: Sequence[Comparison]) -> str:
     if not comparisons:
         return ""
     estimates = [item.estimate for item in comparisons]
@@ -196,7 +196,7 @@ def _axis(test: Test) -> str:
     return f"{quantity}, with the interval by which it is decided"
 
 
-def _judged(test: Test, verdict: Verdict) -> str:
+def _test_in_words(test: Test, verdict: Verdict) -> str:
     """The test in words."""
     match test:
         case Bounds():

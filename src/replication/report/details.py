@@ -11,7 +11,7 @@ from replication.base.tables import read_csv
 from replication.study.published_tables import check_printed
 
 
-class Beside(NamedTuple):
+class PaperComparison(NamedTuple):
     """The paper's numbers and ours, row by row."""
 
     keys: list[str]
@@ -42,12 +42,14 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
     while True:
         part = {
             key: {name: item for name, item in value.items() if name in known}
-            if _by_name(value)
+            if _maps_names(value)
             else value
             for key, value in settings.items()
             if key != "figures"
         }
-        followed = [value for key, value in part.items() if key in known or _by_name(settings[key])]
+        followed = [
+            value for key, value in part.items() if key in known or _maps_names(settings[key])
+        ]
         found = known | {*_texts(followed)}
         if found == known:
             break
@@ -57,7 +59,9 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
     return str(yaml.dump(whole, sort_keys=False, default_flow_style=None, width=100))
 
 
-def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | None:
+def compare_with_paper(
+    table: Path, published: Path, columns: Sequence[str]
+) -> PaperComparison | None:
     """The paper's numbers and ours; none if the tables share no rows, or not these columns.
 
     Args:
@@ -86,21 +90,21 @@ def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | Non
     rows = [
         (
             [row[key] for key in keys],
-            [(row[name], row[f"{name} of the paper"], _less(row, name)) for name in values],
+            [(row[name], row[f"{name} of the paper"], _difference(row, name)) for name in values],
         )
         for row in both.to_dict("records")
     ]
     largest = {
         name: max(abs(found[index][2]) for _, found in rows) for index, name in enumerate(values)
     }
-    return Beside(keys, values, rows, largest)
+    return PaperComparison(keys, values, rows, largest)
 
 
-def _less(row: Mapping[Any, Any], name: str) -> float:
+def _difference(row: Mapping[Any, Any], name: str) -> float:
     return float(row[name] - row[f"{name} of the paper"])
 
 
-def _by_name(value: Any) -> bool:
+def _maps_names(value: Any) -> bool:
     """Whether something maps names to mappings."""
     return isinstance(value, dict) and bool(value) and all(map(_is_mapping, value.values()))
 

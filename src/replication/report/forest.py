@@ -52,7 +52,7 @@ class Plot(NamedTuple):
     """Of the whole."""
 
 
-def forest(comparisons: Sequence[Comparison]) -> Plot:
+def forest_plot(comparisons: Sequence[Comparison]) -> Plot:
     """Lay out one row per comparison on a common axis.
 
     The axis is logarithmic where no number is negative and the positive ones span three decades.
@@ -62,7 +62,7 @@ def forest(comparisons: Sequence[Comparison]) -> Plot:
     texts = [_text(item) for item in comparisons]
     right = WIDTH - max(map(_breadth, texts)) - _BEYOND_NUMBERS
     longest = right - _SHORTEST_AXIS - _MARGIN - 14
-    labels = [_shortened(item.cell, longest) for item in comparisons]
+    labels = [_shorten(item.cell, longest) for item in comparisons]
     rows = list(zip(comparisons, labels, texts, strict=True))
     left = _MARGIN + max(map(_breadth, labels)) + 14
     values = [value for item in comparisons for value in _values(item)]
@@ -99,7 +99,7 @@ def _values(item: Comparison) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def _shortened(cell: str, longest: float) -> str:
+def _shorten(cell: str, longest: float) -> str:
     """A name without words in its middle, as names of cells differ at their ends."""
     words = cell.split()
     tries = (

@@ -14,7 +14,7 @@ from replication.documents.figure_texts import CitedFigure
 from replication.judge.abstract import decided_sentences
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.report.context import claim_views, contested, counts
+from replication.report.context import claim_views, contested_claims, verdict_counts
 from replication.report.page import render
 from replication.report.page_rule import figure_sources
 from replication.report.pictures import Drawing, draw_all
@@ -36,7 +36,7 @@ from replication.verify.reproductions import reproductions
 COMMAND = "python -m replication report --reference"
 
 
-class Kept(NamedTuple):
+class StudyReference(NamedTuple):
     """A study and its reference."""
 
     jobs: Jobs
@@ -76,16 +76,17 @@ def write_pages(
     """
     recorded = read_history(history) if history else None
     registries = {name: _registry(study) for name, study in studies.items()}
-    kept = [_kept(root, studies[name], registries[name]) for name in names]
+    kept = [_read_study(root, studies[name], registries[name]) for name in names]
     _make_folder(output)
     pages = {name: output / Path(studies[name].page).name for name in names}
     others = {
-        name: _other(root, name, registry, pages.get(name)) for name, registry in registries.items()
+        name: _other_page(root, name, registry, pages.get(name))
+        for name, registry in registries.items()
     }
     with TemporaryDirectory() as folder:
         shown = [
-            sources.model_copy(update={"others": _beside(each, others, registries)})
-            for each, sources in zip(kept, _all_drawn(kept, Path(folder), root), strict=True)
+            sources.model_copy(update={"others": _other_pages(each, others, registries)})
+            for each, sources in zip(kept, _draw_figures(kept, Path(folder), root), strict=True)
         ]
         texts = [
             _page(each, sources, root, pages[each.name], recorded)
@@ -96,8 +97,8 @@ def write_pages(
     return {pages[each.name]: sources.missing for each, sources in zip(kept, shown, strict=True)}
 
 
-def _beside(
-    kept: Kept, others: dict[str, OtherPage], registries: dict[str, Registry]
+def _other_pages(
+    kept: StudyReference, others: dict[str, OtherPage], registries: dict[str, Registry]
 ) -> list[OtherPage]:
     """The other studies, as the page of one shows them."""
     url = kept.registry.url
@@ -122,7 +123,7 @@ def _registry(study: Study) -> Registry:
     return read_registry(study.folder / "registry.yaml")
 
 
-def _other(root: Path, name: str, registry: Registry, page: Path | None) -> OtherPage:
+def _other_page(root: Path, name: str, registry: Registry, page: Path | None) -> OtherPage:
     """Another study, with its verdicts if there is a reference that tells them."""
     known = OtherPage(
         title=registry.title,
@@ -137,8 +138,8 @@ def _other(root: Path, name: str, registry: Registry, page: Path | None) -> Othe
         return known
     titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
     told = {
-        "counts": counts(claims),
-        "contested": contested(claims),
+        "counts": verdict_counts(claims),
+        "contested": contested_claims(claims),
         "marks": {
             words: found.mark for words, found in decided_sentences([(registry, verdicts)]).items()
         },
@@ -147,7 +148,7 @@ def _other(root: Path, name: str, registry: Registry, page: Path | None) -> Othe
     return known.model_copy(update=told)
 
 
-def _kept(root: Path, study: Study, registry: Registry) -> Kept:
+def _read_study(root: Path, study: Study, registry: Registry) -> StudyReference:
     folder = reference_folder(root, study.name)
     reference, changed = read_reference(folder)
     if changed:
@@ -158,18 +159,20 @@ def _kept(root: Path, study: Study, registry: Registry) -> Kept:
     if unjudged := [claim for claim in tested if claim not in reference.verdicts]:
         raise InputError(
             f"{folder / VERDICTS}: has no verdict of claim(s) {', '.join(unjudged)};"
-            f" restore it with git, or `{_renewing(study.name)}` renews it"
+            f" restore it with git, or `{_renewal_command(study.name)}` renews it"
         )
     alone = {study.name: study}
-    return Kept(Jobs.of(configure({}, alone), alone), study.name, registry, folder, reference)
+    return StudyReference(
+        Jobs.of(configure({}, alone), alone), study.name, registry, folder, reference
+    )
 
 
-def _renewing(study: str) -> str:
+def _renewal_command(study: str) -> str:
     return f"snakemake reference --config study={study}"
 
 
 def _page(
-    kept: Kept, shown: FigureSources, root: Path, page: Path, history: pd.DataFrame | None
+    kept: StudyReference, shown: FigureSources, root: Path, page: Path, history: pd.DataFrame | None
 ) -> str:
     study = kept.jobs.studies[kept.name]
     verdicts = {
@@ -186,11 +189,11 @@ def _page(
     return render(study.registry, verdicts, shown, verified, origin, page, machine, root, history)
 
 
-def _all_drawn(kept: list[Kept], folder: Path, root: Path) -> list[FigureSources]:
+def _draw_figures(kept: list[StudyReference], folder: Path, root: Path) -> list[FigureSources]:
     """Draw the figures of all pages in a folder, from their tables in the references."""
     planned = [figure_sources(each.jobs, each.name, root) for each in kept]
     wrong = {
-        (each.name, source.name): _uncited(each, source.name)
+        (each.name, source.name): _text_error(each, source.name)
         for each, sources in zip(kept, planned, strict=True)
         for source in sources.figures
     }
@@ -202,12 +205,13 @@ def _all_drawn(kept: list[Kept], folder: Path, root: Path) -> list[FigureSources
     }
     wrong |= dict(zip(drawings, draw_all([*drawings.values()]), strict=True))
     return [
-        _shown(each, sources, drawings, wrong) for each, sources in zip(kept, planned, strict=True)
+        _figure_sources(each, sources, drawings, wrong)
+        for each, sources in zip(kept, planned, strict=True)
     ]
 
 
-def _shown(
-    kept: Kept,
+def _figure_sources(
+    kept: StudyReference,
     planned: FigureSources,
     drawings: dict[tuple[str, str], Drawing],
     wrong: dict[tuple[str, str], str],
@@ -217,7 +221,7 @@ def _shown(
     for source in planned.figures:
         key = (kept.name, source.name)
         if wrong[key]:
-            reason = f"{wrong[key]}; `{_renewing(kept.name)}` renews the reference"
+            reason = f"{wrong[key]}; `{_renewal_command(kept.name)}` renews the reference"
             missing.append(MissingFigure(name=source.name, drawing=source.drawing, reason=reason))
         else:
             one = drawings[key]
@@ -226,7 +230,7 @@ def _shown(
     return planned.model_copy(update={"figures": figures, "missing": missing})
 
 
-def _uncited(kept: Kept, name: str) -> str:
+def _text_error(kept: StudyReference, name: str) -> str:
     """What a figure or its caption lacks, in words; nothing if all is there."""
     study = kept.jobs.studies[kept.name]
     if (numbers := kept.reference.tables.get(figure_path(name))) is None:
@@ -239,7 +243,7 @@ def _uncited(kept: Kept, name: str) -> str:
     return ""
 
 
-def _drawing(kept: Kept, planned: FigureSource, folder: Path) -> Drawing:
+def _drawing(kept: StudyReference, planned: FigureSource, folder: Path) -> Drawing:
     table, checked = kept.folder / figure_path(planned.name), folder / f"{planned.name}.sha256"
     write_text(checked, checksum(table))
     path = str(planned.picture.with_suffix(""))

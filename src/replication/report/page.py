@@ -31,9 +31,15 @@ from replication.judge.scorecard import read_verdict
 from replication.plan.cost import HEADER as COST_HEADER
 from replication.plan.cost import cost_rows
 from replication.plan.recorded_times import RECORD, read_recorded
-from replication.report.citing import citing
-from replication.report.context import ClaimView, claim_views, contested, counts, groups
-from replication.report.details import beside, overlay
+from replication.report.citing import read_citation
+from replication.report.context import (
+    ClaimView,
+    claim_views,
+    claims_by_place,
+    contested_claims,
+    verdict_counts,
+)
+from replication.report.details import compare_with_paper, overlay
 from replication.report.explorer import explorer
 from replication.report.sources import (
     FigureSource,
@@ -110,16 +116,16 @@ def render(
         decisions=DECISIONS,
         group_names=GROUPS,
         figures=figures,
-        groups=groups(claims),
+        groups=claims_by_place(claims),
         columns=COLUMNS,
         reproductions=[item.row for item in verified],
         verifications=verifications(shown.study, verified, history),
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels=labels,
-        contested=contested(claims),
+        contested=contested_claims(claims),
         related=related,
-        **_summed(claims, related),
-        cited=citing(registry, root),
+        **_verdict_numbers(claims, related),
+        cited=read_citation(registry, root),
         others=shown.others,
         missing=[(item, registry.figures[item.drawing]) for item in shown.missing],
         origin=origin,
@@ -163,14 +169,14 @@ def _figure(
         "picture": read_picture(source.picture),
         "table": numbers,
         "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),
-        "beside": beside(source.table, source.published, source.published_columns)
+        "beside": compare_with_paper(source.table, source.published, source.published_columns)
         if source.published
         else None,
-        "code": _code(source.program, root),
+        "code": _module_path(source.program, root),
     }
 
 
-def _code(program: str, root: Path) -> str:
+def _module_path(program: str, root: Path) -> str:
     """Where a module stands in the project; its name if it stands elsewhere."""
     found = find_spec(program) if program else None
     path = Path(found.origin or "").resolve() if found else Path()
@@ -178,9 +184,9 @@ def _code(program: str, root: Path) -> str:
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else program
 
 
-def _summed(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[str, Any]:
+def _verdict_numbers(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[str, Any]:
     """Numbers of verdicts, of this page and of the paper's other ones, as the page names them."""
-    own_counts = counts(claims)
+    own_counts = verdict_counts(claims)
     totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
     elsewhere: Counter[tuple[int, Outcome]] = Counter()
     others = [other.counts for other in related]
@@ -191,7 +197,7 @@ def _summed(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[s
         "counts": own_counts,
         "totals": totals,
         "elsewhere_counts": elsewhere,
-        "holding": _holding([own_counts, *others]),
+        "holding": _count_holding([own_counts, *others]),
     }
 
 
@@ -212,7 +218,7 @@ def _environment() -> Environment:
     return environment
 
 
-def _holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
+def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
     """How many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
     found = [(about, row) for each in counted for about, row in each.items()]
     return {

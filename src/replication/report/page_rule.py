@@ -94,7 +94,7 @@ class Page:
         from replication.report.explorer import explorer_files
 
         own = map(os.path.relpath, explorer_files(self.study(wildcards)))
-        return [*templates(), *own]
+        return [*template_files(), *own]
 
     def _programs(self, wildcards: Any) -> list[str]:
         from replication.report.explorer import explorer_programs
@@ -110,7 +110,7 @@ class Page:
         return figure_sources(self.jobs, self.study(wildcards), self.root)
 
 
-def templates() -> list[str]:
+def template_files() -> list[str]:
     """Files that the page is made from; digests of code follow Python's imports only."""
     folder = Path(os.path.relpath(Path(__file__).parent / "templates"))
     return sorted(map(str, folder.glob("*.*")))
@@ -131,13 +131,13 @@ def figure_sources(jobs: Jobs, study: str, root: Path) -> "FigureSources":
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
         names=jobs.studies[study].study.names,
-        others=[_other(other) for name, other in jobs.studies.items() if name != study],
+        others=[_other_page(other) for name, other in jobs.studies.items() if name != study],
         costs=costs(jobs.studies[study], Records.read(root / RECORD)),
         own=jobs.studies[study].own,
     )
 
 
-def _other(study: StudyJobs) -> "OtherPage":
+def _other_page(study: StudyJobs) -> "OtherPage":
     """Another study; whether its page is there depends on what is asked for."""
     from replication.report.sources import OtherPage
 

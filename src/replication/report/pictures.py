@@ -16,7 +16,7 @@ from replication.base.errors import InputError
 from replication.plan.orders import Order
 from replication.run.program import draw
 
-WORTH = 4
+FIGURES_PER_PROCESS = 4
 """Figures that take longer to draw than another process takes to start."""
 
 
@@ -42,23 +42,23 @@ def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> list[str]
         drawings: the figures.
         cores: how many processes there may be; of the machine if left out.
     """
-    processes = min(cores or _cores(), len(drawings) // WORTH)
+    processes = min(cores or _count_cores(), len(drawings) // FIGURES_PER_PROCESS)
     shown = partial(tqdm, total=len(drawings), unit="figure", file=sys.stderr, disable=None)
     if processes < 2:
-        return list(shown(map(_drawn, drawings)))
+        return list(shown(map(_draw, drawings)))
     # Started anew: what has threads, as NumPy has, cannot be forked safely. They end soon, and
     # need not look for what drawing leaves behind.
     with ProcessPoolExecutor(processes, get_context("spawn"), gc.disable) as pool:
-        return list(shown(pool.map(_drawn, drawings)))
+        return list(shown(pool.map(_draw, drawings)))
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     """Those that this process may use, where that is known."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def _drawn(drawing: Drawing) -> str:
+def _draw(drawing: Drawing) -> str:
     try:
         draw(*drawing)
     except InputError as error:

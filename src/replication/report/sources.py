@@ -21,9 +21,9 @@ from replication.run.program import refuse_changed
 from replication.study.contract import StudySettings
 from replication.study.registry import Mark
 
-EMBEDDED = 256 * 1024
+LARGEST_EMBEDDED = 256 * 1024
 """Bytes up to which a table is part of the page; a larger one is linked."""
-PLAIN = " ()/:;,=@!$*+?[]{}|^`"
+UNQUOTED = " ()/:;,=@!$*+?[]{}|^`"
 """What a table's data URI has as it is, so that it is a fifth shorter than in base64."""
 SCREEN, PRINT = 96, 72
 """Pixels of CSS, and points of an SVG, in an inch."""
@@ -70,7 +70,7 @@ class MissingFigure(Strict):
     """What is wrong, and what to do."""
 
 
-class Contested(Strict):
+class ContestedClaim(Strict):
     """A claim of a paper that holds in part, does not hold, or is open."""
 
     id: str
@@ -100,7 +100,7 @@ class OtherPage(Strict):
     """Whether both studies are on one paper."""
     counts: dict[int, dict[Outcome, int]] = {}
     """Number of its claims by place in `GROUPS` and verdict, as far as they are known."""
-    contested: list[Contested] = []
+    contested: list[ContestedClaim] = []
     """Those of the paper that hold in part, do not hold, or are open."""
     marks: dict[str, Mark] = {}
     """Marks of the sentences of its paper's abstract that it decides, by their words."""
@@ -207,9 +207,9 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
     """
     table = read_csv(path, ())
     refuse_changed(path, checksum)
-    embedded = path.stat().st_size <= EMBEDDED
+    embedded = path.stat().st_size <= LARGEST_EMBEDDED
     link = (
-        f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=PLAIN)}"
+        f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=UNQUOTED)}"
         if embedded
         else Path(os.path.relpath(path, page.parent)).as_posix()
     )

@@ -18,7 +18,7 @@ from replication.verify.reproductions import Reproduction
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
 ENDS = ("lowest", "highest")
 DATE = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
-KINDS = ["claim", "verdict", "processor", "torch"]
+GROUPED_BY = ["claim", "verdict", "processor", "torch"]
 """What verifications are counted by."""
 
 
@@ -76,8 +76,8 @@ def verifications(
         receipts: those of the study; with other settings than the defaults they do not count.
         history: table of verdicts, see `read_history`; none if there is none.
     """
-    rows = pd.concat([_sent_in(receipts), _recorded(study, history)], ignore_index=True)
-    counted = rows.groupby(KINDS, sort=False, as_index=False).agg(
+    rows = pd.concat([_receipt_rows(receipts), _history_rows(study, history)], ignore_index=True)
+    counted = rows.groupby(GROUPED_BY, sort=False, as_index=False).agg(
         lowest=("lowest", "min"),
         highest=("highest", "max"),
         times=("date", "size"),
@@ -89,7 +89,7 @@ def verifications(
     }
 
 
-def _sent_in(receipts: Sequence[Reproduction]) -> pd.DataFrame:
+def _receipt_rows(receipts: Sequence[Reproduction]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
@@ -105,14 +105,14 @@ def _sent_in(receipts: Sequence[Reproduction]) -> pd.DataFrame:
             if item.receipt.settings == "default"
             for claim, found in item.receipt.verdicts.items()
         ],
-        columns=[*KINDS, *ENDS, "date"],
+        columns=[*GROUPED_BY, *ENDS, "date"],
     ).astype(dict.fromkeys(ENDS, "float"))
 
 
-def _recorded(study: str, history: pd.DataFrame | None) -> pd.DataFrame | None:
+def _history_rows(study: str, history: pd.DataFrame | None) -> pd.DataFrame | None:
     if history is None:
         return None
     own = history[history["study"] == study]
     torch = own["packages"].str.extract(r"(?:^| )torch==(\S+)", expand=False).fillna("")
     dated = own.assign(torch=torch, date=own["date"].str[:10])
-    return dated[[*KINDS, *ENDS, "date"]]
+    return dated[[*GROUPED_BY, *ENDS, "date"]]
