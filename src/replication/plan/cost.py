@@ -102,7 +102,7 @@ def costs(study: StudyJobs, records: Records) -> list[Cost]:
     rest = (each for each in records.seconds if _is_rest(each, name, figures))
     jobs[REST] = dict.fromkeys(rest, 0.0)
     found = [_cost(what, runs[what], each, records) for what, each in jobs.items()]
-    return [*found, _all_of(found)]
+    return [*found, _total(found)]
 
 
 def _is_rest(job: str, study: str, figures: Container[str]) -> bool:
@@ -118,7 +118,7 @@ def _cost(what: str, runs: int, jobs: Mapping[str, float], records: Records) -> 
     return Cost(what=what, runs=runs, minutes=sum(known) / 60, unknown=unknown, mib=most)
 
 
-def _all_of(found: Sequence[Cost]) -> Cost:
+def _total(found: Sequence[Cost]) -> Cost:
     return Cost(
         what="all",
         runs=sum(each.runs for each in found),

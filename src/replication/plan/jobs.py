@@ -21,7 +21,7 @@ from replication.plan.configuration import Computation, Configuration, configure
 from replication.plan.cost import refuse_without_gpu
 from replication.plan.orders import Input, Order, made_by
 from replication.plan.paper_settings import without_published
-from replication.plan.stale_files import is_made_otherwise, mark
+from replication.plan.stale_files import is_made_otherwise, origin_mark
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task, Tasks, stem
 from replication.study.contract import Study
@@ -54,7 +54,8 @@ class Jobs:
                 of the same name but for upper and lower case.
         """
         jobs = cls(
-            configuration, {name: _of(study, configuration) for name, study in studies.items()}
+            configuration,
+            {name: _study_jobs(study, configuration) for name, study in studies.items()},
         )
         # Some file systems take FIG1 and fig1 for the same.
         made: dict[str, tuple[str, str]] = {}
@@ -212,7 +213,7 @@ class Jobs:
                 recipe=made,
                 seeds=None if seeds == list(map(stem, paths)) else seeds,
                 settings=tasks[0].settings if role == "metrics" else None,
-                mark=mark(self.made_by(paths[0])) if role == "table" else None,
+                mark=origin_mark(self.made_by(paths[0])) if role == "table" else None,
             )
         if task.published:
             yield Input(role="published", count=len(task.published))
@@ -222,21 +223,21 @@ class Jobs:
         return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
 
 
-def _of(study: Study, configuration: Configuration) -> StudyJobs:
-    parts = _parts(study, configuration)
-    papers = list(_papers(study, configuration.computation))
+def _study_jobs(study: Study, configuration: Configuration) -> StudyJobs:
+    parts = _read_study(study, configuration)
+    papers = list(_paper_configurations(study, configuration.computation))
     if any(parts.settings == paper.section(study.name) for paper in papers):
         return parts
     defaults, *at_scale = papers
-    known = [_parts(study, defaults)]
+    known = [_read_study(study, defaults)]
     for paper in at_scale:
         # Where the study refuses to compute the paper's scale, nothing that it computes is of it.
         with suppress(InputError):
-            known.append(_parts(study, paper))
+            known.append(_read_study(study, paper))
     return without_published(parts, known)
 
 
-def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
+def _paper_configurations(study: Study, computation: Computation) -> Iterator[Configuration]:
     """Yield the settings that values were published of: the defaults, then the paper's scale."""
     changes: dict[str, Any] = {"computation": computation.model_dump()}
     yield configure(changes, {study.name: study})
@@ -247,7 +248,7 @@ def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
             yield configure(changes | {study.name: section}, {study.name: study})
 
 
-def _parts(study: Study, configuration: Configuration) -> StudyJobs:
+def _read_study(study: Study, configuration: Configuration) -> StudyJobs:
     settings = configuration.section(study.name)
     registry = read_registry(study.folder / "registry.yaml")
     where = f"configuration: {study.name}"

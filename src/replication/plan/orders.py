@@ -11,7 +11,7 @@ from replication.base.strict import Strict
 from replication.study.seeds import format_seeds
 
 Role = Literal["source", "data", "runs", "metrics", "table", "evidence", "verdict", "published"]
-TOLD = Path(".snakemake/told")
+DOCUMENTS = Path(".snakemake/told")
 """Where what programs are told is kept, beside the rest that Snakemake keeps of a run."""
 Stage = Literal["data", "runs", "metrics", "table", "figure", "evidence", "verdict"]
 
@@ -96,7 +96,7 @@ class DocumentFile:
     would make the command, and what is printed when it fails, kilobytes long.
     """
 
-    def __init__(self, document: str, folder: Path = TOLD) -> None:
+    def __init__(self, document: str, folder: Path = DOCUMENTS) -> None:
         """Of a document; the file's name follows from it."""
         self._document = document
         self._path = folder / f"{hashlib.sha256(document.encode()).hexdigest()[:16]}.json"

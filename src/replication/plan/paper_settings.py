@@ -14,7 +14,7 @@ from typing import Any
 from replication.plan.study_jobs import StudyJobs
 from replication.study.seeds import format_seeds
 
-SHOWN = 3
+MOST_DEPARTURES = 3
 """Departures that are told; of the rest only how many there are."""
 LONGEST_VALUE = 40
 NONE = "none"
@@ -80,7 +80,9 @@ def departures(
     found = [
         difference
         for now, before in zip(sources, published, strict=True)
-        for difference in _differences(_made_of(study, *now), _made_of(paper, *before))
+        for difference in _differences(
+            _settings_behind(study, *now), _settings_behind(paper, *before)
+        )
     ]
     # Jobs have the same setting at places of their own: `updates` and `training.updates`.
     told = [
@@ -88,11 +90,11 @@ def departures(
         for text in dict.fromkeys(found)
         if not any(each.endswith(f".{text}") for each in found)
     ]
-    more = [f"and {len(told) - SHOWN} more"] if len(told) > SHOWN else []
-    return "; ".join([*told[:SHOWN], *more])
+    more = [f"and {len(told) - MOST_DEPARTURES} more"] if len(told) > MOST_DEPARTURES else []
+    return "; ".join([*told[:MOST_DEPARTURES], *more])
 
 
-def _made_of(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
+def _settings_behind(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
     """The settings of all jobs behind a metric, and the seeds; nothing if there is no such metric.
 
     A key that jobs do not agree on has the list of its values.
@@ -115,10 +117,10 @@ def _differences(now: Any, before: Any, place: str = "") -> Iterator[str]:
             below = f"{place}.{key}" if place else str(key)
             yield from _differences(now.get(key, NONE), before.get(key, NONE), below)
     elif now != before:
-        yield f"{place}: {_told(now)} instead of {_told(before)}"
+        yield f"{place}: {_value_in_words(now)} instead of {_value_in_words(before)}"
 
 
-def _told(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     if isinstance(value, dict):
         return "others"
     text = value if isinstance(value, str) else json.dumps(value)

@@ -8,7 +8,7 @@ from typing import NoReturn
 from replication.base.errors import InputError
 from replication.plan.jobs import Jobs
 
-KINDS = ("pdf", "png", "svg")
+PICTURE_KINDS = ("pdf", "png", "svg")
 """Of pictures; beside them stands the CSV of the numbers."""
 
 
@@ -32,7 +32,7 @@ def unknown_targets(
 
     def is_plain(word: str) -> bool:
         stem, _, kind = word.rpartition(".")
-        is_picture = kind in KINDS and jobs.is_figure(stem)
+        is_picture = kind in PICTURE_KINDS and jobs.is_figure(stem)
         is_file = word in jobs.tasks and not jobs.is_figure(word)
         return is_picture or is_file or word.startswith("-") or is_rule(word)
 
@@ -60,7 +60,7 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     kind = suffix.lower().removeprefix(".")
     word = target.removesuffix(suffix).casefold()
     paths = {
-        name: f"figures/{name}.{kind if kind in {*KINDS, 'csv'} else 'pdf'}"
+        name: f"figures/{name}.{kind if kind in {*PICTURE_KINDS, 'csv'} else 'pdf'}"
         for name in jobs.figures
     }
     # By the last part of their names, too; of two, that which has no other part.
@@ -70,7 +70,7 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     if is_figure:
         known, word = figures, word.removeprefix("figures/")
     elif target.startswith("results/"):
-        known, word = {path: path for path in (*jobs.tasks, *_collected(jobs))}, target
+        known, word = {path: path for path in (*jobs.tasks, *_files_of_studies(jobs))}, target
     else:
         pages = {f"report/{name}": f"results/report/{name}.html" for name in jobs.pages}
         below = {f"figures/{name}": path for name, path in figures.items()}
@@ -78,19 +78,22 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
     if close:
         meant = known[close[0]]
-        kinds = f" (a figure can be {', '.join(KINDS)} or, its numbers, csv)"
+        kinds = f" (a figure can be {', '.join(PICTURE_KINDS)} or, its numbers, csv)"
         also = kinds if meant.startswith("figures/") else ""
         raise InputError(f"{target}: nothing makes it; did you mean {meant}?{also}")
     if is_figure:
         raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
-    files = [*(f"figures/{name}.pdf" for name in list(jobs.figures)[:1]), *_collected(jobs)[:2]]
+    files = [
+        *(f"figures/{name}.pdf" for name in list(jobs.figures)[:1]),
+        *_files_of_studies(jobs)[:2],
+    ]
     raise InputError(
         f"{target or 'an empty target'}: nothing makes it; ask for {', '.join(rules)}, or for a"
         f" file, such as {', '.join(files)}"
     )
 
 
-def _collected(jobs: Jobs) -> list[str]:
+def _files_of_studies(jobs: Jobs) -> list[str]:
     """What brings the verdicts of the studies together."""
     studies = (study.study for study in jobs.studies.values())
     return [path for each in studies for path in (each.scorecard, each.page)]

@@ -19,9 +19,9 @@ from replication.study.published_tables import check_printed
 from replication.study.registry import Claim
 
 JUDGE = "replication.judge.judgement"
-PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
+PLAIN_PATH = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
 """Paths that mean nothing else to a shell, to Snakemake or to a file system."""
-REMOVED = " (did the configuration remove it?)"
+REMOVED_HINT = " (did the configuration remove it?)"
 """Of what a registry or a configuration names, and is not there."""
 LONGEST_NAME = 200
 """Of a file, without its ending; file systems take 255 bytes."""
@@ -89,7 +89,7 @@ class Tasks:
         known = self._made.get(path)
         if known is not None and not (shared and known == task):
             raise InputError(f"{path}: two jobs of study {self._study} make this file")
-        if not PLAIN.fullmatch(path):
+        if not PLAIN_PATH.fullmatch(path):
             raise InputError(
                 f"configuration: {self._study}: the file {path!r} cannot be made; names"
                 " may have letters, digits and _.,+- and must not begin with a dot"
@@ -217,10 +217,12 @@ class Tasks:
         for experiment, metric in sources:
             if experiment not in self._jobs.experiments:
                 known = unknown_key(experiment, list(self._jobs.experiments))
-                raise InputError(f"{where}: experiment: {known}{REMOVED}")
+                raise InputError(f"{where}: experiment: {known}{REMOVED_HINT}")
             if metric not in self._jobs.experiments[experiment].metrics:
                 known = unknown_key(metric, list(self._jobs.experiments[experiment].metrics))
-                raise InputError(f"{where}: metric of experiment '{experiment}': {known}{REMOVED}")
+                raise InputError(
+                    f"{where}: metric of experiment '{experiment}': {known}{REMOVED_HINT}"
+                )
         return tuple(self._jobs.metric(*source) for source in sources)
 
     def _uses(self, keys: Iterable[str], where: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.metric_types import refuse_unreadable
-from replication.plan.orders import TOLD, DocumentFile, Order, Orders
+from replication.plan.orders import DOCUMENTS, DocumentFile, Order, Orders
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task
 from replication.run.program import Work, given_files, parsed, write_figure
@@ -284,7 +284,11 @@ class Small:
         """What the program is given that makes a file."""
         task, orders = self.jobs.tasks[path], Orders(orders=[self.jobs.order(path)])
         files = (str(self.output(path)), *task.reads, *task.published)
-        return ["--job", str(DocumentFile(orders.to_json(), self.folder.resolve() / TOLD)), *files]
+        return [
+            "--job",
+            str(DocumentFile(orders.to_json(), self.folder.resolve() / DOCUMENTS)),
+            *files,
+        ]
 
     def tasks(self, *stages: str) -> Iterator[tuple[str, Task]]:
         """Path and task of every file of some stages."""
