@@ -21,7 +21,7 @@ try:
     from replication.base.code_digest import code
     from replication.plan.rule_inputs import RuleFunctions, name_pattern
     from replication.study.contract import find_studies
-    from replication.plan.targets import KINDS, refuse_target, unknown_targets
+    from replication.plan.targets import PICTURE_KINDS, refuse_target, unknown_targets
     from replication.plan.stale_files import checksum_file
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -227,5 +227,5 @@ def stage(*keys, pattern=None):
 wildcard_constraints:
     study="|".join(STUDIES),
     figure=name_pattern(JOBS.figures),
-    kind="|".join(KINDS),
+    kind="|".join(PICTURE_KINDS),
     name=".+",
