@@ -33,7 +33,7 @@ from replication.judge.judgement import (
     FEWEST_SEEDS,
     NOT_HOLDING,
     OUTCOMES,
-    RESOLUTION_PROBABILITY,
+    PROBABILITY,
     Verdict,
     estimate_and_range,
     how_much,
@@ -182,7 +182,7 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
         "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
         "level": Statistical.model_fields["level"].default,
         "fewest_seeds": FEWEST_SEEDS,
-        "probability": RESOLUTION_PROBABILITY,
+        "probability": PROBABILITY,
     }
 
 

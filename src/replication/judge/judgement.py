@@ -43,7 +43,7 @@ Numbers = dict[str, Any]
 """What is known of a `Comparison`, by its field."""
 FEWEST_SEEDS = 5
 """With fewer a standard deviation is known so badly that a test says little about other seeds."""
-RESOLUTION_PROBABILITY = 0.9
+PROBABILITY = 0.9
 """With which a claim passes at its resolution."""
 UNMEASURED = "unmeasured"
 """The one column of evidence that could not be measured; its one value says why."""
@@ -282,7 +282,7 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
         return verdict
     error = sum(1 / size for size in samples) ** 0.5
     dof, level = sum(samples) - len(samples), judged.test.level / tested_together
-    found = resolution(error, dof, level, len(verdict.counted), RESOLUTION_PROBABILITY)
+    found = resolution(error, dof, level, len(verdict.counted), PROBABILITY)
     return verdict.model_copy(update={"resolution": found})
 
 

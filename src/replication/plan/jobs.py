@@ -21,7 +21,7 @@ from replication.plan.configuration import Computation, Configuration, configure
 from replication.plan.cost import refuse_without_gpu
 from replication.plan.orders import Input, Order, made_by
 from replication.plan.paper_settings import without_published
-from replication.plan.stale_files import is_made_otherwise, origin_mark
+from replication.plan.stale_files import is_made_otherwise, mark
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task, Tasks, stem
 from replication.study.contract import Study
@@ -213,7 +213,7 @@ class Jobs:
                 recipe=made,
                 seeds=None if seeds == list(map(stem, paths)) else seeds,
                 settings=tasks[0].settings if role == "metrics" else None,
-                mark=origin_mark(self.made_by(paths[0])) if role == "table" else None,
+                mark=mark(self.made_by(paths[0])) if role == "table" else None,
             )
         if task.published:
             yield Input(role="published", count=len(task.published))

@@ -34,7 +34,7 @@ def checksum_file(table: Path) -> Path:
     return Path("results/checksums", table.relative_to("figures")).with_suffix(".sha256")
 
 
-def origin_mark(made_by: Provenance) -> str:
+def mark(made_by: Provenance) -> str:
     """What pictures, and the checksums of tables, say of themselves."""
     return f"made from {digest(made_by)}"
 
@@ -62,7 +62,7 @@ def _checksum_says(path: Path, expected: Provenance) -> bool:
 
 
 def _mark_says(path: Path, expected: Provenance) -> bool:
-    return origin_mark(expected).encode() in path.read_bytes()
+    return mark(expected).encode() in path.read_bytes()
 
 
 def _is_same(record: str, expected: Provenance) -> bool:

@@ -10,7 +10,7 @@ from replication.figures.typeset import number
 from replication.judge.judgement import (
     NOT_HOLDING,
     OUTCOMES,
-    RESOLUTION_PROBABILITY,
+    PROBABILITY,
     Comparison,
     Outcome,
     Verdict,
@@ -222,7 +222,7 @@ def _test_in_words(test: Test, verdict: Verdict) -> str:
         return judged
     return (
         f"{judged} With {verdict.seeds} seeds all {len(verdict.counted)} comparisons pass"
-        f" together with probability {number(RESOLUTION_PROBABILITY)} if the means lie"
+        f" together with probability {number(PROBABILITY)} if the means lie"
         f" {number(verdict.resolution)} standard deviations of one seed inside the range."
     )
 

@@ -21,7 +21,7 @@ from replication.base.errors import InputError, UnmeasurableError
 from replication.base.provenance import Provenance, Recipe, digest
 from replication.base.strict import shown
 from replication.plan.orders import Input, Order, Orders, Role, made_by
-from replication.plan.stale_files import origin_mark
+from replication.plan.stale_files import mark
 from replication.study.contract import Measured, Run
 from replication.study.published_tables import check_printed
 from replication.study.seeds import format_seeds, parse_seeds
@@ -315,7 +315,7 @@ def _table(work: Work) -> None:
         )
     write_csv(work.output, table)
     if work.checksum:
-        write_text(work.checksum, f"{checksum(work.output)}{origin_mark(work.provenance)}\n")
+        write_text(work.checksum, f"{checksum(work.output)}{mark(work.provenance)}\n")
 
 
 def _figure(work: Work) -> None:
@@ -343,9 +343,7 @@ def write_figure(work: Work, drawn: "Figure") -> None:
         settle(drawn)
         note(drawn, f"No published values, as the settings differ from theirs: {unlike}")
     kind = work.output.suffix.removeprefix(".")
-    subject = (
-        f"{work.output.stem}; {origin_mark(work.provenance)}; seeds {work.order.seeds or 'none'}"
-    )
+    subject = f"{work.output.stem}; {mark(work.provenance)}; seeds {work.order.seeds or 'none'}"
     title = parsed(work.function, work.order.settings["figure"]).title
     write_atomically(work.output, lambda stream: save(drawn, stream, kind, title, subject))
 

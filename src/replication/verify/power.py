@@ -24,7 +24,7 @@ from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences, without_latex
 from replication.judge.judgement import (
     FEWEST_SEEDS,
-    RESOLUTION_PROBABILITY,
+    PROBABILITY,
     Decision,
     Verdict,
     outcome,
@@ -153,7 +153,7 @@ def _needed(sample: Sample, answer: Answer, level: float) -> int:
     """The least number of seeds with which all its tests pass together; `MOST` + 1 if none is."""
     power = _by_signs if sample.by_signs else _by_t
     missed = sum(1 - power(sample, edge, level / answer.ways) for edge in answer.edges)
-    enough = SIZES[1 - missed >= RESOLUTION_PROBABILITY]
+    enough = SIZES[1 - missed >= PROBABILITY]
     return int(enough[0]) if enough.size else MOST + 1
 
 
