@@ -7,7 +7,8 @@ import pytest
 import yaml
 from claim_tables import CLAIMS, REGISTRY, ROBUSTNESS, STUDY
 
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.plan.configuration import merge
 from replication.study.registry import Bounds
 from transformer_dynamics.encoders.settings import TextNumbers

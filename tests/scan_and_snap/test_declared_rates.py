@@ -11,7 +11,8 @@ from conftest import JOBS
 from judged_at_once import Asked, Found, Samples, judge_at_once
 
 from replication.judge import judgement
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.study.registry import Equivalence, Statistical, Test
 from replication.verify.reference import (
     EVIDENCE,

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from settings_of_the_paper import PAPER, REGISTRY
 
-from replication.judge.judgement import Judged, Verdict, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
+from replication.judge.verdicts import Verdict
 from transformer_dynamics.scan_and_snap import metrics
 from transformer_dynamics.scan_and_snap.claims import fig4, fig5, fig6, recall, trajectory
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured

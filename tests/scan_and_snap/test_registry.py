@@ -13,7 +13,7 @@ from settings_of_the_paper import REGISTRY, STUDY
 from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
 from replication.documents.claims import to_markdown
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders

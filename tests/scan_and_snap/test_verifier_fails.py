@@ -13,7 +13,9 @@ import pytest
 from settings_of_the_paper import PAPER, REGISTRY, STUDY
 
 from replication.base.tables import read_csv
-from replication.judge.judgement import Judged, Verdict, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
+from replication.judge.verdicts import Verdict
 from transformer_dynamics.scan_and_snap.claims import fig6
 from transformer_dynamics.scan_and_snap.claims.arrays import Measured
 from transformer_dynamics.scan_and_snap.measure_settings import MeasureJob

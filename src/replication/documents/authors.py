@@ -16,7 +16,8 @@ import scipy
 
 from replication.base.markdown import Markdown, inert, table
 from replication.documents.checklist import Told
-from replication.judge.judgement import HOLDING, Verdict, estimate_and_range
+from replication.judge.verdicts import HOLDING, Verdict
+from replication.judge.wording import estimate_and_range
 from replication.study.registry import ERRATA, SHOWN, THEORY, Claim, Interval
 from replication.verify.reference import EVIDENCE
 

@@ -9,9 +9,8 @@ from replication.base.markdown import Markdown, inert, table
 from replication.documents.authors import disputed
 from replication.documents.checklist import Told
 from replication.documents.methods import table_of
-from replication.judge.abstract import Link, MarkedSentence, decided_sentences
-from replication.judge.abstract import abstract_lines as abstract_lines
-from replication.judge.judgement import Verdict
+from replication.judge.abstract import Link, MarkedSentence, abstract_lines, decided_sentences
+from replication.judge.verdicts import Verdict
 from replication.study.registry import AT_SCALE, Registry, Test
 
 PATH = "docs/claims.md"

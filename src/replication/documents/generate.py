@@ -26,18 +26,16 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, described
 from replication.documents.typed_numbers import typed_in_template
-from replication.judge.abstract import MARKS, MarkedSentence, count_marks, decided_sentences
-from replication.judge.abstract import abstract_lines as abstract_lines
-from replication.judge.citation import fill_document, verdict_finder
-from replication.judge.judgement import (
-    FEWEST_SEEDS,
-    NOT_HOLDING,
-    OUTCOMES,
-    PROBABILITY,
-    Verdict,
-    estimate_and_range,
-    how_much,
+from replication.judge.abstract import (
+    MARKS,
+    MarkedSentence,
+    abstract_lines,
+    count_marks,
+    decided_sentences,
 )
+from replication.judge.citation import fill_document, verdict_finder
+from replication.judge.verdicts import FEWEST_SEEDS, NOT_HOLDING, OUTCOMES, PROBABILITY, Verdict
+from replication.judge.wording import estimate_and_range, how_much
 from replication.plan.configuration import configuration_type, configure
 from replication.plan.cost import HEADER, Records, cost_rows, costs
 from replication.plan.jobs import Jobs

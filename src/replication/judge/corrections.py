@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def hochberg(p_values: ArrayLike) -> Floats:
-    """Hochberg's correction for the parts of one claim.
+    """Return the p values of one claim's parts, adjusted by Hochberg's correction.
 
     The k-th smallest of n is adjusted to the least of (n - j + 1) p_j, j >= k. If all p are at most
     a level, so are all adjusted ones: that a conjunction holds needs no correction, as each part
@@ -36,7 +36,7 @@ def hochberg(p_values: ArrayLike) -> Floats:
 
 
 def correct_p_values(claims: Sequence[ArrayLike], levels: Sequence[float]) -> list[Floats]:
-    """Correct the p values of the comparisons of several claims.
+    """Return the p values of the comparisons of several claims, corrected for many tests.
 
     Claims pass one after the other, as in Holm's correction, each by the largest p of its
     comparisons, as all have to pass. Each p is then adjusted within its claim (`hochberg`), and

@@ -14,7 +14,7 @@ from replication.study.contract import find_studies
 @click.command(help=__doc__)
 @click.argument("overlays", nargs=-1, type=click.Path(path_type=Path))
 def main(overlays: tuple[Path, ...]) -> None:
-    """Merge and check them, as Snakemake would."""
+    """Merge and check overlays, as Snakemake would."""
     studies = find_studies()
     changes: dict[str, Any] = reduce(merge, map(read_overlay, overlays), {})
     changes.pop("study", None)

@@ -1,9 +1,9 @@
-"""Whether the measure of a claim can read the metrics that the claim names.
+"""Check that the measure of a claim can read the metrics that the claim names.
 
-Types say so: that of the settings which a metric is made by, as the program that makes it takes
-them, and that in `Measured[...]` of the measure's parameter. To see them both are imported, with
-all that they compute with. So jobs are planned with this question to claims of a user's own only;
-for a registry the tests of a study ask it.
+Two types say so: the type of the settings of the program that makes the metric, and the type in
+`Measured[...]` of the measure's parameter. The check imports the program and the measure, with all
+packages that they compute with. So a plan checks only a user's own claims; the tests of a study
+check its registry.
 """
 
 import inspect
@@ -22,8 +22,8 @@ def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
 
     Args:
         jobs: of the study.
-        claim: its number.
-        where: keys that lead to it.
+        claim: number of the claim.
+        where: keys that lead to the claim.
 
     Raises:
         InputError: names the measure, the metric, and those that the measure can read.
@@ -50,7 +50,7 @@ def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
 def _parameters_of_sources(
     measure: Callable[..., Any], sources: list[tuple[str, str]]
 ) -> Iterator[tuple[inspect.Parameter, tuple[str, str]]]:
-    """The parameter by which a measure takes each of some metrics."""
+    """Yield each metric with the parameter by which a measure takes it."""
     signature = inspect.signature(measure)
     for name, given in signature.bind_partial(*sources).arguments.items():
         parameter = signature.parameters[name]
@@ -60,14 +60,14 @@ def _parameters_of_sources(
 
 
 def _settings_type(jobs: StudyJobs, metric: Job) -> type:
-    """Type of the settings that a metric is made by, as a measure gets them."""
+    """Return the type of the settings that a metric is made by, as a measure gets them."""
     measure = import_module(jobs.study.program(metric.program)).measure
     first = next(iter(inspect.signature(measure).parameters.values()))
     return first.annotation  # type: ignore[no-any-return]
 
 
 def _can_read(annotation: Any, made_by: type) -> bool:
-    """Whether a parameter takes a metric; one whose type says nothing takes any."""
+    """Say whether a parameter takes a metric; a parameter without a type takes any."""
     if get_origin(annotation) in {Union, UnionType}:
         return any(_can_read(each, made_by) for each in get_args(annotation))
     if get_origin(annotation) is not Measured:

@@ -1,4 +1,4 @@
-"""How long the rest of a run will take, from what its jobs took when they were last measured."""
+"""Time that a run will take, from the times of its jobs when they were last measured."""
 
 import logging
 import time
@@ -15,13 +15,13 @@ from replication.plan.recorded_times import expected_seconds
 
 
 class TimeLeft(logging.Handler):
-    """Says after every job how long the others will take, if the machine goes on as before."""
+    """Handler that says after every job how long the rest takes if the machine goes on as before."""
 
     def __init__(self, jobs: Iterable[tuple[int, str]], recorded: Mapping[str, float]) -> None:
-        """Take the time.
+        """Start the clock.
 
         Args:
-            jobs: identifier of each and the path of its benchmark, or "".
+            jobs: identifier of each job and the path of its benchmark, or "".
             recorded: see `replication.plan.recorded_times.read_recorded`.
         """
         super().__init__()
@@ -37,23 +37,23 @@ class TimeLeft(logging.Handler):
         left = sum(self.left.values())
         if event == LogEvent.PROGRESS and 0 < left < self.total:
             seconds = (time.monotonic() - self.start) * left / (self.total - left)
-            told = f"about {tqdm.format_interval(seconds)} left"
-            logger.info(told, extra={"quietness": Quietness.PROGRESS})
+            text = f"about {tqdm.format_interval(seconds)} left"
+            logger.info(text, extra={"quietness": Quietness.PROGRESS})
 
 
 class Planned(NamedTuple):
     """One job of a plan."""
 
     benchmark: str
-    """Path of the file in which Snakemake writes down what it takes, or ""."""
+    """Path of the file in which Snakemake writes down the job's time, or ""."""
     operations: float
     """Floating-point operations of its training; 0 if nobody has counted."""
     is_on_gpu: bool
-    """Whether a GPU makes them."""
+    """True if a GPU makes these operations."""
 
 
 class TimePlanned(logging.Handler):
-    """Says how long what is planned will take one processor, and one GPU."""
+    """Handler that says how long the planned jobs will take one processor, and one GPU."""
 
     def __init__(
         self, jobs: Callable[[], Iterable[Planned]], recorded: Mapping[str, float], note: str
@@ -61,9 +61,9 @@ class TimePlanned(logging.Handler):
         """Wait until the jobs are known.
 
         Args:
-            jobs: returns all of them.
+            jobs: returns all jobs.
             recorded: see `replication.plan.recorded_times.read_recorded`.
-            note: is added.
+            note: text that follows.
         """
         super().__init__()
         self.jobs = jobs
@@ -76,17 +76,17 @@ class TimePlanned(logging.Handler):
         if getattr(record, "event", None) != LogEvent.RUN_INFO or self.has_spoken:
             return
         self.has_spoken = True
-        told = planned_time(self.jobs(), self.recorded) + self.note
-        logger.info(told, extra={"quietness": Quietness.PROGRESS})
+        text = planned_time(self.jobs(), self.recorded) + self.note
+        logger.info(text, extra={"quietness": Quietness.PROGRESS})
 
 
 def planned_time(jobs: Iterable[Planned], recorded: Mapping[str, float]) -> str:
     """Return the time of all jobs in words.
 
-    A job takes as long as it took; where that is not known, its operations say it.
+    The recorded time of a job counts; where that is not known, its operations say it.
 
     Args:
-        jobs: what is planned.
+        jobs: the planned jobs.
         recorded: see `replication.plan.recorded_times.read_recorded`.
     """
     on_core = on_gpu = 0.0
@@ -98,7 +98,7 @@ def planned_time(jobs: Iterable[Planned], recorded: Mapping[str, float]) -> str:
             on_core += seconds
         else:
             unknown += bool(job.benchmark)
-    told = f"about {tqdm.format_interval(on_core)} of one processor"
+    text = f"about {tqdm.format_interval(on_core)} of one processor"
     if on_gpu:
-        told += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
-    return f"{told}; jobs that are not recorded: {unknown}" if unknown else told
+        text += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
+    return f"{text}; jobs that are not recorded: {unknown}" if unknown else text

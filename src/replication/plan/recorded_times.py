@@ -1,4 +1,4 @@
-"""What jobs took: as Snakemake wrote it down here, or as it is recorded in the repository."""
+"""Times of jobs: as Snakemake wrote them down here, or as the repository records them."""
 
 import csv
 from collections.abc import Mapping
@@ -7,43 +7,44 @@ from statistics import mean
 
 SUFFIX = ".benchmark.tsv"
 RECORD = Path("config/seconds.csv")
-"""What `benchmarks.jobs` wrote, in the project's folder."""
+"""Path of the table that `benchmarks.jobs` wrote, in the project's folder."""
 SECONDS_OF_UNKNOWN = 1.0
-"""Seconds of a job of which nothing is known: a start of Python."""
+"""Seconds of a job without a record: those of a start of Python."""
 
 
 def measured_seconds(path: Path) -> float:
-    """Seconds of processor time that Snakemake wrote down for a job; other jobs do not count."""
+    """Return a job's seconds of processor time, as Snakemake wrote them down in a file."""
     with path.open(newline="", encoding="utf-8") as stream:
         return mean(float(row["cpu_time"]) for row in csv.DictReader(stream, delimiter="\t"))
 
 
 def read_recorded(path: Path) -> dict[str, float]:
-    """Seconds by path of a job's benchmark, without its suffix: what `benchmarks.jobs` wrote."""
-    if not path.is_file():
-        return {}
-    with path.open(newline="", encoding="utf-8") as stream:
-        return {row["job"]: float(row["seconds"]) for row in csv.DictReader(stream)}
+    """Return the recorded seconds by path of a job's benchmark, without its suffix."""
+    return _read_column(path, "seconds")
 
 
 def read_memory(path: Path) -> dict[str, float]:
-    """Most memory that a job had, in MiB, as `read_recorded`; of some jobs it is not known."""
+    """Return the most memory of jobs in MiB, by the same paths; of some jobs it is not known."""
+    return _read_column(path, "mib")
+
+
+def _read_column(path: Path, column: str) -> dict[str, float]:
     if not path.is_file():
         return {}
     with path.open(newline="", encoding="utf-8") as stream:
-        return {row["job"]: float(row["mib"]) for row in csv.DictReader(stream) if row["mib"]}
+        return {row["job"]: float(row[column]) for row in csv.DictReader(stream) if row[column]}
 
 
 def job_name(benchmark: str | Path) -> str:
-    """What a job is called in the record."""
+    """Return a job's name in the record: the path of its benchmark without the suffix."""
     return str(benchmark).removesuffix(SUFFIX)
 
 
 def known_seconds(benchmark: str, recorded: Mapping[str, float]) -> float | None:
-    """Seconds that a job took here or, failing that, as recorded; none if neither is known.
+    """Return the seconds that a job took here, or else as recorded; none if neither is known.
 
     Args:
-        benchmark: path of the file in which Snakemake writes down what it took.
+        benchmark: path of the file in which Snakemake writes down the job's time.
         recorded: see `read_recorded`.
     """
     try:
@@ -53,13 +54,13 @@ def known_seconds(benchmark: str, recorded: Mapping[str, float]) -> float | None
 
 
 def expected_seconds(benchmark: str, recorded: Mapping[str, float]) -> float:
-    """Seconds that a job will take: as `foreseen`, or else `UNKNOWN`; arguments as there."""
+    """Return `foreseen_seconds` of a job, or else `SECONDS_OF_UNKNOWN`; arguments as there."""
     seconds = foreseen_seconds(benchmark, recorded)
     return SECONDS_OF_UNKNOWN if seconds is None else seconds
 
 
 def foreseen_seconds(benchmark: str, recorded: Mapping[str, float]) -> float | None:
-    """Seconds of a job as `known`, or else as of those beside it, if any; arguments as there."""
+    """Return `known_seconds` of a job, or else the mean of those beside it; arguments as there."""
     if not benchmark:
         return None
     if (seconds := known_seconds(benchmark, recorded)) is not None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from replication.judge.judgement import Verdict
+    from replication.judge.verdicts import Verdict
     from replication.plan.jobs import Jobs
 
 

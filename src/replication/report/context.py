@@ -7,17 +7,15 @@ from typing import NamedTuple
 
 from replication.base.errors import InputError
 from replication.figures.typeset import number
-from replication.judge.judgement import (
+from replication.judge.verdicts import (
     NOT_HOLDING,
     OUTCOMES,
     PROBABILITY,
     Comparison,
     Outcome,
     Verdict,
-    estimate_and_range,
-    how_much,
-    least_favourable,
 )
+from replication.judge.wording import estimate_and_range, how_much, least_favourable, range_in_words
 from replication.report.forest import Plot, forest_plot
 from replication.report.sources import ContestedClaim
 from replication.study.registry import (
@@ -200,14 +198,13 @@ def _test_in_words(test: Test, verdict: Verdict) -> str:
     """The test in words."""
     match test:
         case Bounds():
-            return f"Every computed value must be {_range(test.lower, test.upper)}."
+            return f"Every computed value must be {range_in_words(test.lower, test.upper, number)}."
         case Published():
             return f"Every value must equal the published one within {number(test.tolerance)}."
         case Interval():
             tests = "t tests" if test.center == "mean" else "sign tests"
-            told = (
-                f"the {test.center} over seeds must be {_range(test.lower, test.upper)} ({tests})"
-            )
+            needed = range_in_words(test.lower, test.upper, number)
+            told = f"the {test.center} over seeds must be {needed} ({tests})"
             if test.smallest_effect:
                 told += f", by {number(test.smallest_effect)} or more, the smallest that matters"
         case Equivalence():
@@ -225,11 +222,6 @@ def _test_in_words(test: Test, verdict: Verdict) -> str:
         f" together with probability {number(PROBABILITY)} if the means lie"
         f" {number(verdict.resolution)} standard deviations of one seed inside the range."
     )
-
-
-def _range(lower: float | None, upper: float | None) -> str:
-    ends = (("at least", lower), ("at most", upper))
-    return " and ".join(f"{name} {number(end)}" for name, end in ends if end is not None)
 
 
 def _kind_of_place(where: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from replication.figures.typeset import number, power_of_ten, typeset
-from replication.judge.judgement import Comparison
+from replication.judge.verdicts import Comparison
 
 WIDTH = 784
 _MARGIN = 10

@@ -20,14 +20,8 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import value_of
 from replication.figures.typeset import number, typeset, typeset_svg
 from replication.judge.abstract import MARKS, sentences_by_version, without_latex
-from replication.judge.judgement import (
-    DECISIONS,
-    HOLDING,
-    OUTCOMES,
-    Outcome,
-    Verdict,
-)
 from replication.judge.scorecard import read_verdict
+from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
 from replication.plan.cost import HEADER as COST_HEADER
 from replication.plan.cost import cost_rows
 from replication.plan.recorded_times import RECORD, read_recorded

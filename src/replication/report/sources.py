@@ -14,7 +14,7 @@ from PIL import Image
 from replication.base.storage import unreadable
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
-from replication.judge.judgement import Outcome
+from replication.judge.verdicts import Outcome
 from replication.plan.cost import Cost
 from replication.plan.recorded_times import known_seconds
 from replication.run.program import refuse_changed

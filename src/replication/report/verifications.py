@@ -10,7 +10,7 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.strict import shown
 from replication.base.tables import read_csv
-from replication.judge.judgement import EARLIER_VERDICTS, OUTCOMES
+from replication.judge.verdicts import EARLIER_VERDICTS, OUTCOMES
 from replication.verify.history import VERDICTS
 from replication.verify.receipt import FURTHEST, is_plain
 from replication.verify.reproductions import Reproduction

@@ -358,7 +358,7 @@ def _evidence(work: Work) -> None:
             raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
         table = work.function(*_measured(work), *_printed(work), **_uses(work))
     except UnmeasurableError as error:
-        from replication.judge.judgement import missing_evidence
+        from replication.judge.comparisons import missing_evidence
 
         click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
         table = missing_evidence(error.message)

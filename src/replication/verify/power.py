@@ -22,14 +22,9 @@ from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.figures.typeset import number
 from replication.judge.abstract import mark_sentences, without_latex
-from replication.judge.judgement import (
-    FEWEST_SEEDS,
-    PROBABILITY,
-    Decision,
-    Verdict,
-    outcome,
-)
+from replication.judge.judgement import outcome
 from replication.judge.statistics import pooled_std
+from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import RECORD, foreseen_seconds, read_recorded

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.strict import Strict
-from replication.judge.judgement import Outcome, Verdict
+from replication.judge.verdicts import Outcome, Verdict
 from replication.study.registry import Number
 from replication.verify.reference import (
     FINGERPRINTS,

@@ -19,7 +19,7 @@ from replication.judge.abstract import (
     short_verdict,
     without_latex,
 )
-from replication.judge.judgement import Comparison, Verdict
+from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies

@@ -16,7 +16,7 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
 from replication.documents.typed_numbers import typed_in_document, typed_in_template
 from replication.judge.citation import fill_document, fill_template
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.report.captions import Captions

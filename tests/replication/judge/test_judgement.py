@@ -8,15 +8,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from replication.base.errors import InputError
+from replication.judge.comparisons import Judged, missing_evidence
 from replication.judge.corrections import correct_p_values
-from replication.judge.judgement import (
-    Judged,
-    how_much,
-    judge,
-    missing_evidence,
-    sum_up,
-)
+from replication.judge.judgement import judge, sum_up
 from replication.judge.statistics import resolution, sign_test_below, t_test_above, t_test_below
+from replication.judge.wording import how_much
 from replication.study.registry import Test
 
 RNG = np.random.default_rng(0)

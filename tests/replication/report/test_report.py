@@ -9,7 +9,7 @@ from conftest import JOBS, PAGE, ROOT, Template, counted
 from report_folder import CLAIMS, Folder
 
 from replication.base.commit import commit
-from replication.judge.judgement import OUTCOMES
+from replication.judge.verdicts import OUTCOMES
 from replication.report import sources
 from replication.report.page_rule import figure_sources
 from replication.report.sources import FigureSources

@@ -6,7 +6,7 @@ import pytest
 from report_folder import CLAIMS
 
 from replication.figures.typeset import number, typeset, typeset_svg
-from replication.judge.judgement import Comparison
+from replication.judge.verdicts import Comparison
 from replication.report.forest import WIDTH, forest_plot
 
 # Geometry and typesetting

@@ -12,7 +12,7 @@ from report_folder import TEXT, Folder, comparison
 from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.judge import scorecard
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
