@@ -152,7 +152,7 @@ def _at_least(count: int, size: int) -> float:
 
 
 def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the standard deviation of one seed, sqrt(((n - 1) s_a^2 + (m - 1) s_b^2) / (n + m - 2)).
+    """Return one seed's standard deviation, sqrt(((n - 1) s_a^2 + (m - 1) s_b^2) / (n + m - 2)).
 
     Args:
         a: [n] one value per seed.
@@ -256,7 +256,7 @@ def resolution(
         dof: degrees of freedom of the error.
         level: level of each test.
         comparisons: number of tests that must pass together.
-        probability: that they do.
+        probability: probability that they pass together.
 
     Returns:
         d in standard deviations of one seed.

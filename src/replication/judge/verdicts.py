@@ -59,8 +59,11 @@ class Comparison(Strict):
     high: float | None = None
     """Upper end of that interval."""
     confidence: float | None = None
-    """Probability that this interval covers the mean. The ends are one-sided limits at the corrected
-    level, so that the interval lies in the claim's range exactly if the comparison holds."""
+    """Probability that this interval covers the mean.
+
+    The ends are one-sided limits at the corrected level, so that the interval lies in the claim's
+    range exactly if the comparison holds.
+    """
     lower: float | None = None
     """Lower end of the claim's range, moved by the smallest effect that matters."""
     upper: float | None = None

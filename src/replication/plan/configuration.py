@@ -17,7 +17,7 @@ from replication.base.yaml_files import read_yaml
 from replication.study.contract import Study, StudySettings
 
 LONGEST_NAME = 80
-"""Largest number of letters of a name in a configuration; a file's name has two or three of them."""
+"""Largest number of letters of a name in a configuration; a file's name has two or three such."""
 REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
 """Names of files that Snakemake takes for a rule that feeds itself."""
 
@@ -126,7 +126,7 @@ def read_overlay(path: Path) -> dict[str, Any]:
 
 
 def merge(data: Any, changes: Any) -> Any:
-    """Return nested mappings in which changes replace the keys that they name, and lists as a whole.
+    """Return nested mappings in which changes replace the keys that they name, lists as a whole.
 
     Neither argument is changed, as an anchor can share parts of a YAML document.
     """

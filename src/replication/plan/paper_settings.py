@@ -97,7 +97,7 @@ def departures(
 
 
 def _settings_behind(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
-    """Return the settings and seeds of all jobs behind a metric; nothing if there is no such metric.
+    """Return the settings and seeds of all jobs behind a metric; nothing if the metric is missing.
 
     A key on which jobs do not agree has the list of its values.
     """

@@ -15,7 +15,7 @@ from replication.plan.recorded_times import expected_seconds
 
 
 class TimeLeft(logging.Handler):
-    """Handler that says after every job how long the rest takes if the machine goes on as before."""
+    """Handler that says after every job how long the rest takes if the pace stays the same."""
 
     def __init__(self, jobs: Iterable[tuple[int, str]], recorded: Mapping[str, float]) -> None:
         """Start the clock.

@@ -20,19 +20,19 @@ def measured_seconds(path: Path) -> float:
 
 def read_recorded(path: Path) -> dict[str, float]:
     """Return the recorded seconds by path of a job's benchmark, without its suffix."""
-    return _read_column(path, "seconds")
+    return {row["job"]: float(row["seconds"]) for row in _read_rows(path)}
 
 
 def read_memory(path: Path) -> dict[str, float]:
     """Return the most memory of jobs in MiB, by the same paths; of some jobs it is not known."""
-    return _read_column(path, "mib")
+    return {row["job"]: float(row["mib"]) for row in _read_rows(path) if row["mib"]}
 
 
-def _read_column(path: Path, column: str) -> dict[str, float]:
+def _read_rows(path: Path) -> list[dict[str, str]]:
     if not path.is_file():
-        return {}
+        return []
     with path.open(newline="", encoding="utf-8") as stream:
-        return {row["job"]: float(row[column]) for row in csv.DictReader(stream) if row[column]}
+        return list(csv.DictReader(stream))
 
 
 def job_name(benchmark: str | Path) -> str:

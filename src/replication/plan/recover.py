@@ -24,13 +24,13 @@ from replication.base.errors import InputError
 from replication.plan.slurm import SlurmSilentError, refuse_jobs_left
 
 TEMPORARY_NAME = re.compile(r"\..+\.[a-z0-9_]{8}")
-"""Names of the hidden files that `storage.write_atomically` renames when they are whole."""
+"""Names of the hidden files that `storage.write_atomically` renames once they are complete."""
 PROGRAMS = ("snakemake", *(f"{path.parent.name}." for path in SOURCE.glob("*/__init__.py")))
-"""Snakemake, and how the names of all modules of this project begin."""
+"""Snakemake, and the beginnings of the names of all modules of this project."""
 
 
 def running_processes(folder: Path) -> list[int]:
-    """Ids of the other processes of this machine that run the workflow in a folder."""
+    """Return the ids of this machine's other processes that run the workflow in a folder."""
     own = {process.pid for process in psutil.Process().parents()} | {psutil.Process().pid}
     found = psutil.process_iter(["cwd", "cmdline"])
     return [
@@ -43,7 +43,7 @@ def running_processes(folder: Path) -> list[int]:
 
 
 def temporary_files(folder: Path) -> list[Path]:
-    """What killed programs have left half-written below results/ and figures/."""
+    """Return the half-written files that killed programs have left below results/ and figures/."""
     return [
         path
         for name in ("results", "figures")
@@ -53,7 +53,7 @@ def temporary_files(folder: Path) -> list[Path]:
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """All files below a folder, but for those in hidden folders."""
+    """Yield all files below a folder, except those in hidden folders."""
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(place, name) for name in files)
@@ -63,7 +63,7 @@ def shift_into_past(files: set[Path], now: float) -> int:
     """Shift the times of files from the future into the past, in their order.
 
     Returns:
-        how many there were.
+        The number of such files.
     """
     times = {path: path.stat().st_mtime for path in files}
     future = {path: seconds for path, seconds in times.items() if seconds > now}

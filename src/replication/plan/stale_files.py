@@ -1,8 +1,8 @@
-"""Results that are there although Snakemake has no record of what made these files.
+"""Check of results that Snakemake has no record of: are they made as the table of jobs says?
 
-Its records are lost with its hidden folder, or on request, and a file that was copied over a result
-is not the one that was recorded. Snakemake then compares times alone, and would show a figure of
-other settings; what a file says of itself decides instead.
+Snakemake's records are lost with its hidden folder, or on request; and a file that was copied over
+a result is not the recorded one. Snakemake then compares times alone, and would show a figure of
+other settings. Instead, the provenance in the file decides.
 """
 
 import json
@@ -14,13 +14,13 @@ from replication.base.storage import PROVENANCE, without_content
 
 
 def is_made_otherwise(path: Path, expected: Provenance) -> bool:
-    """Whether a file says that it was made otherwise than expected.
+    """Say whether a file says that it was made otherwise than expected.
 
-    Of a damaged one nothing is said here; what reads it refuses it in a sentence.
+    A damaged file does not count; the program that reads it refuses it in a sentence.
 
     Args:
-        path: the file, from the folder of the run; beside a figure's table another one says it.
-        expected: what it should say.
+        path: the file, from the folder of the run; the checksum's file speaks for a figure's table.
+        expected: provenance that the file should have.
     """
     try:
         return not _CHECKS[path.suffix](path, expected)
@@ -30,12 +30,12 @@ def is_made_otherwise(path: Path, expected: Provenance) -> bool:
 
 
 def checksum_file(table: Path) -> Path:
-    """The file that has the digest of a figure's table and says what made it."""
+    """Return the path of the file with the digest and the mark of a figure's table."""
     return Path("results/checksums", table.relative_to("figures")).with_suffix(".sha256")
 
 
 def mark(made_by: Provenance) -> str:
-    """What pictures, and the checksums of tables, say of themselves."""
+    """Return the mark that pictures, and the checksums of tables, have of their provenance."""
     return f"made from {digest(made_by)}"
 
 

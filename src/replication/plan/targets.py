@@ -1,4 +1,4 @@
-"""What a user may ask for, and what was meant by a name that nothing makes."""
+"""Targets that a user may name, and suggestions for a name that nothing makes."""
 
 import difflib
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from replication.base.errors import InputError
 from replication.plan.jobs import Jobs
 
 PICTURE_KINDS = ("pdf", "png", "svg")
-"""Of pictures; beside them stands the CSV of the numbers."""
+"""Endings of a figure's pictures; its numbers are a CSV beside them."""
 
 
 def unknown_targets(
@@ -18,16 +18,17 @@ def unknown_targets(
     is_rule: Callable[[str], bool],
     is_known: Callable[[str], bool],
 ) -> list[str]:
-    """The targets on Snakemake's command line that nothing makes.
+    """Return the targets on Snakemake's command line that nothing makes.
 
-    Rules are read before Snakemake tells them its targets, so its parser is asked again; that
-    takes a moment, as it does to ask all rules, so what the table of jobs has is known without.
+    Rules are read before Snakemake tells them its targets, so its parser parses the command line
+    again. That takes a moment, as asking all rules does. So files in the table of jobs are accepted
+    before it.
 
     Args:
-        jobs: what can be made.
-        arguments: those of the command line.
-        is_rule: whether a rule has this name.
-        is_known: whether a rule makes a target.
+        jobs: the table of jobs.
+        arguments: arguments of the command line.
+        is_rule: says whether a rule has this name.
+        is_known: says whether a rule makes a target.
     """
 
     def is_plain(word: str) -> bool:
@@ -46,15 +47,15 @@ def unknown_targets(
 
 
 def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
-    """Say what was probably meant by a target that nothing makes, or what can be asked for.
+    """Refuse a target that nothing makes, with the name that was probably meant.
 
     Args:
-        jobs: what can be made.
-        target: the file or the rule that was asked for.
-        rules: names of the rules that may be asked for.
+        jobs: the table of jobs.
+        target: the file or the rule that a user named.
+        rules: names of the rules that a user may name.
 
     Raises:
-        InputError: names what comes closest.
+        InputError: names the closest target, or targets that there are.
     """
     suffix = Path(target).suffix
     kind = suffix.lower().removeprefix(".")
@@ -94,6 +95,6 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
 
 
 def _files_of_studies(jobs: Jobs) -> list[str]:
-    """What brings the verdicts of the studies together."""
+    """Return the scorecards and pages of the studies."""
     studies = (study.study for study in jobs.studies.values())
     return [path for each in studies for path in (each.scorecard, each.page)]

@@ -1,4 +1,4 @@
-"""How to cite a paper and its replication, and where they are on the web."""
+"""Citation of a paper and its replication, with their addresses on the web."""
 
 import re
 from pathlib import Path
@@ -11,30 +11,30 @@ CITATION = "CITATION.cff"
 
 
 class Link(NamedTuple):
-    """Somewhere else."""
+    """A link to another place on the web."""
 
     name: str
-    """What it is."""
+    """Name of the place."""
     url: str
-    """Its address."""
+    """Address of the place."""
 
 
 class Citation(NamedTuple):
-    """What a reader cites."""
+    """Links and entries that a reader cites."""
 
     links: list[Link]
     """Paper, repository and DOI, as far as they are known."""
     bibtex: str
     """Entries of the paper and of the replication."""
     repository: str
-    """Address of the repository; empty if it is not known."""
+    """Address of the project's repository; empty if it is not known."""
 
 
 def read_citation(registry: Registry, root: Path) -> Citation:
-    """What is said of a paper in its registry, and of the project in its `CITATION.cff`.
+    """Return the citation of a paper, from its registry and the project's `CITATION.cff`.
 
     Args:
-        registry: of the paper.
+        registry: the paper's.
         root: the project's folder.
 
     Raises:

@@ -1,4 +1,4 @@
-"""From claims and verdicts to what the page shows, and where."""
+"""Claims and verdicts in the words and the order of the page."""
 
 import re
 from collections import Counter
@@ -45,43 +45,43 @@ _SINGULARS = {"Eq": "Eq.", "Corollar": "Corollary", "Appendice": "Appendix"}
 
 
 class ClaimView(NamedTuple):
-    """One claim and what came of it."""
+    """One claim and its verdict, in the words of the page."""
 
     claim: Claim
     """Its entry in the registry."""
     verdict: Verdict
-    """What came of it."""
+    """Verdict on the claim."""
     summary: str
-    """Its verdict in one sentence, or why there is none."""
+    """The verdict in one sentence, or the reason why there is none."""
     ours: str
     """The estimate, or the range of estimates."""
     axis: str
-    """What the plot's axis shows."""
+    """Quantity on the axis of the plot."""
     judged: str
-    """How it is judged."""
+    """Test of the claim in words."""
     scale: str
-    """At which scale, if it is about training."""
+    """Scale at which a claim about training is judged; empty for other claims."""
     figure: str
-    """Figure that it is shown with; empty if that is not drawn."""
+    """Figure that the claim is shown with; empty if the figure is not drawn."""
     about: int
-    """Which of `GROUPS` it belongs to."""
+    """Place of the claim's group in `GROUPS`."""
     found: str
-    """Its least favourable estimate, with its interval."""
+    """Least favourable estimate, with its interval."""
     order: str
-    """That estimate as JavaScript reads it, for sorting; infinite if there is none."""
+    """Least favourable estimate as JavaScript reads it, for sorting; infinite if there is none."""
     needed: str
-    """Where that has to lie."""
+    """Range in which that estimate has to lie."""
     search: str
-    """What a search looks through."""
+    """Text that a search looks through."""
 
     @property
     def how_much(self) -> str:
-        """How much of it holds."""
+        """Number of the comparisons that hold, and the decisions of the others, in words."""
         return how_much(self.verdict.comparisons)
 
     @property
     def plot(self) -> Plot | None:
-        """Its evidence, drawn anew each time."""
+        """Plot of the evidence, drawn anew each time; none without evidence."""
         comparisons = self.verdict.comparisons
         return forest_plot(comparisons) if comparisons else None
 
@@ -89,12 +89,12 @@ class ClaimView(NamedTuple):
 def claim_views(
     registry: Registry, verdicts: Sequence[Verdict], drawn: Mapping[str, str]
 ) -> list[ClaimView]:
-    """Every claim of the registry, in its order.
+    """Return a view of every claim of the registry, in its order.
 
     Args:
-        registry: what is claimed.
+        registry: the study's.
         verdicts: one on each claim that has a test.
-        drawn: what the figures that the page shows are called, by name.
+        drawn: labels of the figures that the page shows, by name.
 
     Raises:
         InputError: if a claim that has a test has no verdict, or a verdict no such claim.
@@ -111,7 +111,7 @@ def claim_views(
 
 
 def contested_claims(claims: Sequence[ClaimView]) -> list[ContestedClaim]:
-    """The paper's own claims that hold in part, do not hold, or are open."""
+    """Return the paper's own claims that hold in part, do not hold, or are open."""
     return [
         ContestedClaim(
             id=view.claim.id,
@@ -127,7 +127,7 @@ def contested_claims(claims: Sequence[ClaimView]) -> list[ContestedClaim]:
 
 
 def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
-    """Number of claims by place in `GROUPS`, as far as there are any, and verdict."""
+    """Return the number of claims by place in `GROUPS` and verdict; groups without claims lack."""
     found = Counter((view.about, view.verdict.verdict) for view in claims)
     return {
         about: {name: found[about, name] for name in OUTCOMES}
@@ -136,7 +136,7 @@ def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]
 
 
 def claims_by_place(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
-    """Claims without a drawn figure, by the kind of place where the paper states them."""
+    """Return the claims without a drawn figure, by the kind of place where the paper states them."""
     found: dict[str, list[ClaimView]] = {}
     for view in claims:
         if not view.figure and view.claim.kind == "claim":
@@ -195,7 +195,7 @@ def _axis(test: Test) -> str:
 
 
 def _test_in_words(test: Test, verdict: Verdict) -> str:
-    """The test in words."""
+    """Return the test in words."""
     match test:
         case Bounds():
             return f"Every computed value must be {range_in_words(test.lower, test.upper, number)}."
@@ -204,17 +204,17 @@ def _test_in_words(test: Test, verdict: Verdict) -> str:
         case Interval():
             tests = "t tests" if test.center == "mean" else "sign tests"
             needed = range_in_words(test.lower, test.upper, number)
-            told = f"the {test.center} over seeds must be {needed} ({tests})"
+            condition = f"the {test.center} over seeds must be {needed} ({tests})"
             if test.smallest_effect:
-                told += f", by {number(test.smallest_effect)} or more, the smallest that matters"
+                condition += (
+                    f", by {number(test.smallest_effect)} or more, the smallest that matters"
+                )
         case Equivalence():
-            told = (
+            condition = (
                 f"our mean must equal the paper's within {number(test.margin)} standard deviations"
                 " of one seed (two one-sided Welch tests)"
             )
-    judged = (
-        f"In every cell {told}, at level {number(test.level)} for all claims of a family together."
-    )
+    judged = f"In every cell {condition}, at level {number(test.level)} for all claims of a family together."
     if verdict.resolution is None:
         return judged
     return (
@@ -225,14 +225,14 @@ def _test_in_words(test: Test, verdict: Verdict) -> str:
 
 
 def _kind_of_place(where: str) -> str:
-    """Lemmas for 'Lemma 3' and for 'Lemmas 3 and 5'."""
+    """Return the kind of a place: Lemmas for 'Lemma 3' and for 'Lemmas 3 and 5'."""
     match = re.match(r"[A-Za-z]+", where)
     word = match[0].removesuffix("s") if match else "Other place"
     return _PLURALS.get(word, f"{word}s")
 
 
 def _places(where: str) -> Iterator[str]:
-    """Each of several places by its own name: Lemma 3 and Lemma 5 for 'Lemmas 3 and 5'."""
+    """Yield each of several places by its own name: Lemma 3, Lemma 5 for 'Lemmas 3 and 5'."""
     for match in re.finditer(
         r"([A-Z][a-z]+?)(?:ie)?s?\.? (\d\w*(?:(?:, and |, | and |-)\d\w*)+)", where
     ):

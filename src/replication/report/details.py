@@ -1,4 +1,4 @@
-"""What stands behind a figure: its settings as an overlay, and the paper's numbers beside ours."""
+"""Details of a figure: its settings as an overlay, and the paper's numbers beside ours."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,23 +19,24 @@ class PaperComparison(NamedTuple):
     values: list[str]
     """Columns that are compared."""
     rows: list[tuple[list[Any], list[tuple[float, float, float]]]]
-    """Of each row the keys, and of each value ours, the paper's and their difference."""
+    """Keys of each row, and for each value ours, the paper's and their difference."""
     largest: dict[str, float]
     """The largest difference of each value, without its sign."""
 
 
 def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterable[str]) -> str:
-    """The part of a study's settings that a figure rests on, as an overlay.
+    """Return the part of a study's settings that a figure rests on, as an overlay.
 
-    Of a mapping by names, such as experiments, it has those that the figure names, and those that
-    these name in turn; of what is no such mapping, everything. What that names counts only if the
-    figure names it: of a table of sensitivity the experiments that vary.
+    Of a mapping by names, such as experiments, the overlay has the items that the figure names, and
+    the items that these name in turn. It has every other setting as a whole. Names in such a setting
+    count only if the figure names the setting, as a table of sensitivity names the experiments that
+    vary.
 
     Args:
-        study: its name.
-        settings: its section of the configuration.
+        study: name of the study.
+        settings: the study's section of the configuration.
         figure: the figure's name.
-        names: of what it shows: experiments.
+        names: names of the experiments that the figure shows.
     """
     own = settings["figures"][figure]
     known = {*names, *_texts(own)}
@@ -54,21 +55,21 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
         if found == known:
             break
         known = found
-    kept = {key: value for key, value in part.items() if value not in ({}, [], None)}
-    whole = {study: {**kept, "figures": {figure: own}}}
+    filled = {key: value for key, value in part.items() if value not in ({}, [], None)}
+    whole = {study: {**filled, "figures": {figure: own}}}
     return str(yaml.dump(whole, sort_keys=False, default_flow_style=None, width=100))
 
 
 def compare_with_paper(
     table: Path, published: Path, columns: Sequence[str]
 ) -> PaperComparison | None:
-    """The paper's numbers and ours; none if the tables share no rows, or not these columns.
+    """Return the paper's numbers and ours; none if the tables share no rows, or not these columns.
 
     Args:
-        table: ours.
-        published: the paper's.
-        columns: of the paper's: first those that name a row, as few as tell all rows apart, then
-            what is compared.
+        table: path of our table.
+        published: path of the paper's table.
+        columns: columns of the paper's table: first the keys, as few as tell all rows apart, then
+            the values that are compared.
 
     Raises:
         InputError: if a table cannot be read.
@@ -105,7 +106,7 @@ def _difference(row: Mapping[Any, Any], name: str) -> float:
 
 
 def _maps_names(value: Any) -> bool:
-    """Whether something maps names to mappings."""
+    """Say whether a value is a mapping from names to mappings."""
     return isinstance(value, dict) and bool(value) and all(map(_is_mapping, value.values()))
 
 

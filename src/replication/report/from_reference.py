@@ -40,15 +40,15 @@ class StudyReference(NamedTuple):
     """A study and its reference."""
 
     jobs: Jobs
-    """The table of its jobs, under its defaults."""
+    """Table of the study's jobs, under its defaults."""
     name: str
-    """Its name."""
+    """Name of the study."""
     registry: Registry
-    """What it claims."""
+    """Registry of the study."""
     folder: Path
-    """Where the reference is."""
+    """Folder of the reference."""
     reference: Reference
-    """What stands there."""
+    """Content of the reference."""
 
 
 def write_pages(
@@ -62,13 +62,13 @@ def write_pages(
 
     Args:
         root: the project's folder.
-        studies: all that there are, by name.
-        names: those whose pages are wanted.
+        studies: all studies by name.
+        names: names of the studies whose pages are wanted.
         output: folder of the pages.
         history: table of verdicts that continuous verification keeps.
 
     Returns:
-        The figures that cannot be drawn from a reference, by page, which says so in their place.
+        The figures that cannot be drawn from a reference, by page; the page says so in their place.
 
     Raises:
         InputError: if a reference is missing or changed, or says nothing of a claim, the history is
@@ -100,7 +100,7 @@ def write_pages(
 def _other_pages(
     kept: StudyReference, others: dict[str, OtherPage], registries: dict[str, Registry]
 ) -> list[OtherPage]:
-    """The other studies, as the page of one shows them."""
+    """Return the pages of the other studies, as the page of one study shows them."""
     url = kept.registry.url
     return [
         other.model_copy(update={"is_same_paper": bool(url) and url == registries[name].url})
@@ -124,7 +124,7 @@ def _registry(study: Study) -> Registry:
 
 
 def _other_page(root: Path, name: str, registry: Registry, page: Path | None) -> OtherPage:
-    """Another study, with its verdicts if there is a reference that tells them."""
+    """Return the page of another study, with its verdicts if a reference tells them."""
     known = OtherPage(
         title=registry.title,
         page=page.name if page else "",
@@ -137,7 +137,7 @@ def _other_page(root: Path, name: str, registry: Registry, page: Path | None) ->
     except InputError:
         return known
     titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
-    told = {
+    fields = {
         "counts": verdict_counts(claims),
         "contested": contested_claims(claims),
         "marks": {
@@ -145,7 +145,7 @@ def _other_page(root: Path, name: str, registry: Registry, page: Path | None) ->
         },
         "search": "\n".join([*titles, *(view.search for view in claims)]),
     }
-    return known.model_copy(update=told)
+    return known.model_copy(update=fields)
 
 
 def _read_study(root: Path, study: Study, registry: Registry) -> StudyReference:
@@ -216,7 +216,7 @@ def _figure_sources(
     drawings: dict[tuple[str, str], Drawing],
     wrong: dict[tuple[str, str], str],
 ) -> FigureSources:
-    """The figures of one study that are drawn, and why the others are not."""
+    """Return the drawn figures of one study, and the reasons why others are missing."""
     figures, missing = [], []
     for source in planned.figures:
         key = (kept.name, source.name)
@@ -224,14 +224,18 @@ def _figure_sources(
             reason = f"{wrong[key]}; `{_renewal_command(kept.name)}` renews the reference"
             missing.append(MissingFigure(name=source.name, drawing=source.drawing, reason=reason))
         else:
-            one = drawings[key]
-            files = {"picture": one.picture, "table": one.table, "checksum": one.checked}
+            drawing = drawings[key]
+            files = {
+                "picture": drawing.picture,
+                "table": drawing.table,
+                "checksum": drawing.checked,
+            }
             figures.append(source.model_copy(update=files))
     return planned.model_copy(update={"figures": figures, "missing": missing})
 
 
 def _text_error(kept: StudyReference, name: str) -> str:
-    """What a figure or its caption lacks, in words; nothing if all is there."""
+    """Return what a figure or its caption lacks, in words; empty if it lacks nothing."""
     study = kept.jobs.studies[kept.name]
     if (numbers := kept.reference.tables.get(figure_path(name))) is None:
         return f"{kept.folder}: has no table of figure {name}"

@@ -62,17 +62,16 @@ def render(
     root: Path,
     history: pd.DataFrame | None = None,
 ) -> str:
-    """The page as HTML: the same text for the same arguments on the same machine.
+    """Return the page as HTML: the same text for the same arguments on the same machine.
 
     Args:
-        registry: what is claimed.
-        verdicts: on the claims, by path.
-        shown: which figures.
+        registry: the study's.
+        verdicts: verdicts on the claims, by path.
+        shown: the figures.
         verified: receipts of verifications by others.
-        origin: what the page came from: `commit`, `configuration` and its `digest`, and the
-            `command` that rebuilds it.
-        page: where it is to be.
-        computed_on: processor, Python and packages of what is shown.
+        origin: `commit`, `configuration` and its `digest`, and the `command` that rebuilds the page.
+        page: path of the page.
+        computed_on: processor, Python and packages by which the results were computed.
         root: the project's folder.
         history: table of verdicts that continuous verification keeps.
 
@@ -171,7 +170,7 @@ def _figure(
 
 
 def _module_path(program: str, root: Path) -> str:
-    """Where a module stands in the project; its name if it stands elsewhere."""
+    """Return the path of a module in the project; its name if it stands elsewhere."""
     found = find_spec(program) if program else None
     path = Path(found.origin or "").resolve() if found else Path()
     top = root.resolve()
@@ -179,7 +178,7 @@ def _module_path(program: str, root: Path) -> str:
 
 
 def _verdict_numbers(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[str, Any]:
-    """Numbers of verdicts, of this page and of the paper's other ones, as the page names them."""
+    """Return the numbers of verdicts, of this page and the paper's others, by name in the page."""
     own_counts = verdict_counts(claims)
     totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
     elsewhere: Counter[tuple[int, Outcome]] = Counter()
@@ -213,7 +212,7 @@ def _environment() -> Environment:
 
 
 def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
-    """How many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
+    """Return how many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
     found = [(about, row) for each in counted for about, row in each.items()]
     return {
         about: (
@@ -226,7 +225,7 @@ def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int
 
 
 def _csp_hash(text: Markup) -> str:
-    """By what the page's security policy recognises its own style or script."""
+    """Return the hash by which the page's security policy knows its own style or script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -249,7 +248,7 @@ def main(
     verdicts: tuple[Path, ...],
     **origin: str,
 ) -> None:
-    """Read everything, then write the page at once."""
+    """Write the page, after everything was read."""
     registry = read_registry(registry_path)
     shown = FigureSources.parse_json(figures.read(), figures.name)
     read = {path: read_verdict(path) for path in verdicts}

@@ -1,4 +1,4 @@
-"""What came of a claim on other machines and with other packages: from receipts and the history."""
+"""Verdicts on a claim on other machines and with other packages, from receipts and the history."""
 
 import re
 from collections.abc import Hashable, Sequence
@@ -19,7 +19,7 @@ TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
 ENDS = ("lowest", "highest")
 DATE = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 GROUPED_BY = ["claim", "verdict", "processor", "torch"]
-"""What verifications are counted by."""
+"""Columns that verifications are counted by."""
 
 
 def read_history(path: Path) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def read_history(path: Path) -> pd.DataFrame:
         path: see `replication.verify.history`.
 
     Raises:
-        InputError: if it is damaged, or is something else.
+        InputError: if the file is damaged, or no table of verdicts.
     """
     try:
         table = read_csv(path, VERDICTS)
@@ -66,15 +66,15 @@ def _check_texts(table: pd.DataFrame) -> None:
 def verifications(
     study: str, receipts: Sequence[Reproduction], history: pd.DataFrame | None
 ) -> dict[str, list[dict[Hashable, Any]]]:
-    """Verdicts of verifications by claim: one entry per verdict, processor and version of PyTorch.
+    """Return verdicts by claim: one entry per verdict, processor and version of PyTorch.
 
     An entry has these three, the `lowest` and `highest` estimate of a comparison, the number of
     `times` and the date of the `latest`.
 
     Args:
         study: name of the study.
-        receipts: those of the study; with other settings than the defaults they do not count.
-        history: table of verdicts, see `read_history`; none if there is none.
+        receipts: receipts of the study; those with other settings than the defaults do not count.
+        history: table of verdicts, see `read_history`; none if there is no table.
     """
     rows = pd.concat([_receipt_rows(receipts), _history_rows(study, history)], ignore_index=True)
     counted = rows.groupby(GROUPED_BY, sort=False, as_index=False).agg(
