@@ -136,7 +136,7 @@ def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]
 
 
 def claims_by_place(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
-    """Return the claims without a drawn figure, by the kind of place where the paper states them."""
+    """Return the claims without a drawn figure, by the kind of place that states them."""
     found: dict[str, list[ClaimView]] = {}
     for view in claims:
         if not view.figure and view.claim.kind == "claim":
@@ -214,7 +214,10 @@ def _test_in_words(test: Test, verdict: Verdict) -> str:
                 f"our mean must equal the paper's within {number(test.margin)} standard deviations"
                 " of one seed (two one-sided Welch tests)"
             )
-    judged = f"In every cell {condition}, at level {number(test.level)} for all claims of a family together."
+    judged = (
+        f"In every cell {condition}, at level {number(test.level)} for all claims of a family"
+        " together."
+    )
     if verdict.resolution is None:
         return judged
     return (

@@ -28,9 +28,9 @@ def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterabl
     """Return the part of a study's settings that a figure rests on, as an overlay.
 
     Of a mapping by names, such as experiments, the overlay has the items that the figure names, and
-    the items that these name in turn. It has every other setting as a whole. Names in such a setting
-    count only if the figure names the setting, as a table of sensitivity names the experiments that
-    vary.
+    the items that these name in turn. Every other setting is there as a whole. Names in such a
+    setting count only if the figure names the setting, as a table of sensitivity names the
+    experiments that vary.
 
     Args:
         study: name of the study.

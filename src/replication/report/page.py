@@ -69,7 +69,7 @@ def render(
         verdicts: verdicts on the claims, by path.
         shown: the figures.
         verified: receipts of verifications by others.
-        origin: `commit`, `configuration` and its `digest`, and the `command` that rebuilds the page.
+        origin: `commit`, `configuration` and its `digest`, `command` that rebuilds the page.
         page: path of the page.
         computed_on: processor, Python and packages by which the results were computed.
         root: the project's folder.

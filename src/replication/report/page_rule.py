@@ -77,7 +77,7 @@ class Page:
         return file_digests([*self._templates(wildcards), *read])
 
     def figures_as_json(self, wildcards: Any) -> str:
-        """Return the figures as JSON, for the records: `document`, made from `input`, is not in them."""
+        """Return the figures as JSON, for the records: a `document` is not in the records."""
         return self._sources(wildcards).model_dump_json()
 
     def document(self, wildcards: Any, input: Any) -> DocumentFile:

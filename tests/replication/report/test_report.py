@@ -102,7 +102,7 @@ def test_a_study_of_the_same_paper_counts_beside_it(folder):
 
 
 def test_large_table_is_linked(folder, monkeypatch):
-    monkeypatch.setattr(sources, "EMBEDDED", 10)
+    monkeypatch.setattr(sources, "LARGEST_EMBEDDED", 10)
     assert '<a href="../../fig6.csv">fig6.csv</a>,\n2 rows' in folder.html()
 
 
