@@ -46,7 +46,7 @@ rule plain:
         rules.verdicts.input,
         expand(
             "figures/{figure}.pdf",
-            figure=[f for s in SELECTED for f in JOBS.shown(s, costly=False)],
+            figure=[f for s in SELECTED for f in JOBS.figure_paths(s, costly=False)],
         ),
 
 

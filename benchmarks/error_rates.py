@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import bdtrc, stdtr
 
-from replication.judge.statistics import corrected
+from replication.judge.corrections import correct_p_values
 
 Floats = NDArray[np.float64]
 LEVEL = 0.05
@@ -91,7 +91,7 @@ def rates() -> Iterator[dict[str, object]]:
 
 def _is_wrong(p: Floats) -> tuple[bool, bool]:
     """Whether some comparison has a wrong yes, and whether all of the second claim have one."""
-    yes = np.array(corrected(list(p), [LEVEL] * len(p))) <= LEVEL
+    yes = np.array(correct_p_values(list(p), [LEVEL] * len(p))) <= LEVEL
     return bool(yes[1].any() or yes[2, 1:].any()), bool(yes[1].all())
 
 

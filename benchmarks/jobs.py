@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from replication.base.tables import write_csv
-from replication.plan.recorded_times import RECORD, SUFFIX, Records, job, measured
+from replication.plan.recorded_times import RECORD, SUFFIX, Records, job_name, measured_seconds
 
 COLUMNS = ["job", "seconds", "mib"]
 
@@ -28,7 +28,7 @@ def main() -> None:
 def _here() -> Iterator[tuple[str, float, float]]:
     for path in Path("logs").rglob(f"*{SUFFIX}"):
         most = pd.read_csv(path, sep="\t")["max_rss"].max()
-        yield job(path), measured(path), most
+        yield job_name(path), measured_seconds(path), most
 
 
 if __name__ == "__main__":

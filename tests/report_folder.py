@@ -9,8 +9,8 @@ import yaml
 from click.testing import CliRunner
 from conftest import ROOT
 
-from replication.judge.judgement import Verdict
 from replication.judge.scorecard import write_verdict
+from replication.judge.verdicts import Verdict
 from replication.report.page import main
 from replication.run.work import checksum
 from replication.study.registry import read_registry

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from configured import SETTINGS
 
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.study.claims import Claim
 from replication.study.contract import Measured, find_studies
 from replication.study.registry import read_registry

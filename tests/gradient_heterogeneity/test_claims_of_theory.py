@@ -5,7 +5,8 @@ import pytest
 from declared import CLAIMS, STUDY, evidence, said, verdict
 
 from replication.base.tables import read_csv
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from transformer_dynamics.gradient_heterogeneity.claims import drift_laws, noisy_steps, quadratics
 from transformer_dynamics.gradient_heterogeneity.theory import heterogeneity, noise
 from transformer_dynamics.gradient_heterogeneity.theory.quadratics import curvature_along

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from replication.documents.methods import table_of, untold
-from replication.plan.configuration import merged, read_yaml
+from replication.plan.configuration import merge, read_yaml
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
 from transformer_dynamics.gradient_heterogeneity import study
@@ -60,7 +60,7 @@ IN_CODE = [
 
 
 def settings(changes):
-    return Settings.model_validate(merged(SECTION, changes)).model_dump(mode="json")
+    return Settings.model_validate(merge(SECTION, changes)).model_dump(mode="json")
 
 
 def overlay(name):

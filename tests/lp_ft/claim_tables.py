@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.study.contract import Measured, find_studies
 from replication.study.registry import read_registry
 

@@ -7,8 +7,9 @@ import pytest
 import yaml
 from claim_tables import CLAIMS, REGISTRY, ROBUSTNESS, STUDY
 
-from replication.judge.judgement import Judged, judge
-from replication.plan.configuration import merged
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
+from replication.plan.configuration import merge
 from replication.study.claims import Bounds
 from transformer_dynamics.encoders.settings import TextNumbers
 from transformer_dynamics.lp_ft.claims.contrasts import SMALL_TEST_SETS
@@ -29,7 +30,7 @@ def configured(overlay):
     found = yaml.safe_load((STUDY.folder / "config.yaml").read_text())
     if overlay:
         changes = yaml.safe_load((STUDY.folder / f"{overlay}.yaml").read_text())["lp_ft"]
-        found = merged(found, changes)
+        found = merge(found, changes)
     return {name: TextNumbers.model_validate(own) for name, own in found["sets"].items()}
 
 

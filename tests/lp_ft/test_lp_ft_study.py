@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from replication.base.errors import InputError
-from replication.plan.configuration import Computation, configure, merged
+from replication.plan.configuration import Computation, configure, merge
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
 from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
@@ -128,7 +128,7 @@ def test_where_files_are_does_not_matter_to_runs():
 
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_overlays_can_be_planned(name):
-    jobs = Jobs.of(configure(merged(overlay(name), ON_GPU), STUDIES), STUDIES)
+    jobs = Jobs.of(configure(merge(overlay(name), ON_GPU), STUDIES), STUDIES)
     assert len(jobs.tasks) > 200
 
 
@@ -136,7 +136,7 @@ def test_the_papers_scale_has_the_papers_rates_and_needs_a_gpu():
     given = overlay("paper_scale")
     with pytest.raises(InputError, match=r"lp_ft: training would take one core about [\d,]+ days"):
         Jobs.of(configure(given, STUDIES), STUDIES)
-    found = configure(merged(given, ON_GPU), STUDIES)
+    found = configure(merge(given, ON_GPU), STUDIES)
     runs = study.experiments(found.section("lp_ft"), found.computation)["main"].runs
     tuning = runs["mrpc-lp_ft-1001"].settings.tuning
     assert (tuning.optimiser.rate, tuning.schedule.batch_size) == (1e-5, 8)
@@ -145,9 +145,9 @@ def test_the_papers_scale_has_the_papers_rates_and_needs_a_gpu():
 
 
 def test_published_values_stand_beside_the_papers_scale_too():
-    given = merged(overlay("paper_scale"), ON_GPU)
+    given = merge(overlay("paper_scale"), ON_GPU)
     assert Jobs.of(configure(given, STUDIES), STUDIES).studies["lp_ft"].unlike_published == {}
-    fewer = configure(merged(given, {"lp_ft": {"seeds": [1001, 2002]}}), STUDIES)
+    fewer = configure(merge(given, {"lp_ft": {"seeds": [1001, 2002]}}), STUDIES)
     told = Jobs.of(fewer, STUDIES).studies["lp_ft"].unlike_published["figure table8"]
     assert told == "seeds: 1001,2002 instead of 1001,2002,3003,4004,5005"
 
@@ -155,7 +155,7 @@ def test_published_values_stand_beside_the_papers_scale_too():
 @pytest.mark.parametrize("name", [None, *OVERLAYS])
 @pytest.mark.parametrize("experiment", ["equal_rate", "scale_sgd", "head_length"])
 def test_ft_and_lp_ft_are_compared_at_equal_rates_and_batches(experiment, name):
-    found = configure(merged(overlay(name) if name else {}, ON_GPU), STUDIES)
+    found = configure(merge(overlay(name) if name else {}, ON_GPU), STUDIES)
     runs = study.experiments(found.section("lp_ft"), found.computation)[experiment].runs
     steps = {}
     for job in runs.values():
@@ -167,11 +167,11 @@ def test_ft_and_lp_ft_are_compared_at_equal_rates_and_batches(experiment, name):
 
 
 def test_what_the_papers_scale_would_cost():
-    given = merged(overlay("paper_scale"), {"lp_ft": {"seeds": [1001, 2002]}})
+    given = merge(overlay("paper_scale"), {"lp_ft": {"seeds": [1001, 2002]}})
     grids = configure(given, STUDIES).section("lp_ft").experiments
     texts = dict.fromkeys(grids["main"].texts) | {"cb": {"epochs": 1}}
     only = dict.fromkeys(grids) | {"main": {"methods": ["lp", "ft"], "texts": texts}}
-    few = configure(merged(given, {"lp_ft": {"experiments": only}}), STUDIES)
+    few = configure(merge(given, {"lp_ft": {"experiments": only}}), STUDIES)
     runs = study.experiments(few.section("lp_ft"), few.computation)["main"].runs
     # 225 of 250 samples are trained on, in 15 batches of 16 texts of 128 tokens.
     # A layer has 12 h^2 weights.

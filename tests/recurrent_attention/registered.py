@@ -2,7 +2,8 @@
 
 from importlib import import_module
 
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry

@@ -9,7 +9,7 @@ from registered import CLAIMS
 
 from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
-from replication.plan.configuration import Configuration, configure, merged
+from replication.plan.configuration import Configuration, configure, merge
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
 from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob
@@ -338,7 +338,7 @@ def test_settings_of_all_models_and_of_training_come_to_every_run() -> None:
             assert found["model"]["omegas"] == "planes"
             assert found["training"]["average"] == average
     # Of few updates there are averages, too.
-    small = configured(merged(changes, STUDY.smallest(section, Path())))
+    small = configured(merge(changes, STUDY.smallest(section, Path())))
     assert small.section(STUDY.name).training.average.every <= 25  # type: ignore[attr-defined]
 
 

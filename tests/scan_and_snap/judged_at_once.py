@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, stdtr
 
-from replication.judge.judgement import FEWEST_SEEDS, QUESTIONS
+from replication.judge.judgement import QUESTIONS
+from replication.judge.verdicts import FEWEST_SEEDS
 from replication.study.claims import Equivalence, Interval, Statistical
 
 Floats = NDArray[np.float64]

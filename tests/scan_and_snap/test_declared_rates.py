@@ -11,14 +11,10 @@ from conftest import JOBS
 from judged_at_once import Asked, Found, Samples, judge_at_once
 
 from replication.judge import judgement
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.study.claims import Equivalence, Statistical, Test
-from replication.verify.reference import (
-    EVIDENCE,
-    find_references,
-    read_reference,
-    reference_folder,
-)
+from replication.verify.reference import EVIDENCE, find_references, read_reference, reference_folder
 
 Key = tuple[str, str]
 Draw = Callable[[int], np.ndarray]

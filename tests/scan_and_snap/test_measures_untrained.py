@@ -5,12 +5,10 @@ import pandas as pd
 import pytest
 from settings_of_the_paper import PAPER, REGISTRY
 
-from replication.judge.judgement import Judged, Verdict, judge
-from transformer_dynamics.scan_and_snap.claims import (
-    figures_4_5,
-    figures_6_11_12,
-    trajectory,
-)
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
+from replication.judge.verdicts import Verdict
+from transformer_dynamics.scan_and_snap.claims import figures_4_5, figures_6_11_12, trajectory
 from transformer_dynamics.scan_and_snap.claims.tables import Measured
 from transformer_dynamics.scan_and_snap.metrics.attention import (
     entropy_on_distinct,

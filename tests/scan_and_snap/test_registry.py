@@ -13,10 +13,10 @@ from settings_of_the_paper import REGISTRY, STUDY
 from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
 from replication.documents.claims import to_markdown
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.orders import Orders, Told
+from replication.plan.orders import DocumentFile, Orders
 from replication.run.program import main
 from replication.study.claims import BEYOND, SHOWN, THEORY, Quote
 from replication.study.contract import find_studies
@@ -53,7 +53,7 @@ def evidence(claim: str, folder: Path, jobs: Jobs = JOBS) -> pd.DataFrame:
     """What the engine makes of a claim that takes no data."""
     order = jobs.order(jobs.studies[STUDY.name].files.evidence[claim])
     output = folder / "evidence.parquet"
-    told = Told(Orders(orders=[order]).to_json(), folder)
+    told = DocumentFile(Orders(orders=[order]).to_json(), folder)
     main(["--job", str(told), str(output)], standalone_mode=False)
     return pq.read_table(output).to_pandas()
 

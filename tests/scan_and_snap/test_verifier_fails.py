@@ -13,10 +13,10 @@ import pytest
 from settings_of_the_paper import PAPER, REGISTRY, STUDY
 
 from replication.base.tables import read_csv
-from replication.judge.judgement import Judged, Verdict, judge
-from transformer_dynamics.scan_and_snap.claims import (
-    figures_6_11_12,
-)
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
+from replication.judge.verdicts import Verdict
+from transformer_dynamics.scan_and_snap.claims import figures_6_11_12
 from transformer_dynamics.scan_and_snap.claims.tables import Measured
 from transformer_dynamics.scan_and_snap.data.sequences import Sequences, draw_sequences
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct

@@ -8,7 +8,7 @@ import numpy as np
 from click.testing import CliRunner, Result
 from conftest import DEFAULTS
 
-from replication.plan.orders import Input, Order, Orders, Told
+from replication.plan.orders import DocumentFile, Input, Order, Orders
 from replication.run.program import main
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
 from transformer_dynamics.scan_and_snap_text.settings.metrics import WordSettings
@@ -82,7 +82,7 @@ def order(stage: str, name: str, function: str, settings: object, **others: obje
         {"stage": stage, "program": f"{PACKAGE}.{name}", "function": function, "settings": settings}
         | others
     )
-    return ["--job", str(Told(Orders(orders=[told]).to_json(), Path(mkdtemp())))]
+    return ["--job", str(DocumentFile(Orders(orders=[told]).to_json(), Path(mkdtemp())))]
 
 
 def tokenised(job: TokenJob, texts: list[Path], output: Path) -> Result:

@@ -1,14 +1,14 @@
 # By study: the scorecard, the page, the comparison with the reference and its renewal; what was
 # computed, described; and the targets that a user asks for.
-from replication.plan.orders import Told
+from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
 from replication.report.page_rule import Page
-from replication.plan.rule_inputs import contents, words
+from replication.plan.rule_inputs import file_digests, shell_words
 
 SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
 # What `--config study=...` names, or the studies of a plain run.
-SELECTED = checked(JOBS.selected, CHOICE)
+SELECTED = checked(JOBS.selected_studies, CHOICE)
 # What a program says to whom started it. If it fails, Snakemake shows its log.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 
@@ -34,10 +34,10 @@ rule scorecard:
         code=lambda wildcards: JOBS.code(
             LOCK, verdicts_on(wildcards.study), "replication.judge.scorecard"
         ),
-        registry=lambda wildcards: contents([registry(wildcards)]),
+        registry=lambda wildcards: file_digests([registry(wildcards)]),
         own=own,
-        told=lambda wildcards, input: Told(own(wildcards)),
-        verdicts=lambda wildcards, input: words(input.verdicts),
+        told=lambda wildcards, input: DocumentFile(own(wildcards)),
+        verdicts=lambda wildcards, input: shell_words(input.verdicts),
     message:
         "Bringing the verdicts of {wildcards.study} together (log: {log})"
     shell:
@@ -60,15 +60,15 @@ rule page:
     benchmark:
         "logs/report/{page}.benchmark.tsv"
     wildcard_constraints:
-        page=alternatives(JOBS.pages),
+        page=name_pattern(JOBS.pages),
     params:
         python=python,
         code=PAGE.code,
         contents=PAGE.contents,
-        planned=PAGE.planned,
-        figures=PAGE.moved,
+        planned=PAGE.figures_as_json,
+        figures=PAGE.document,
         study=PAGE.study,
-        verdicts=lambda wildcards, input: words(input.verdicts),
+        verdicts=lambda wildcards, input: shell_words(input.verdicts),
         root=str(PROJECT),
         commit=lambda wildcards: commit_name(PROJECT),
         digest=lambda wildcards: CONFIGURATION.digest,
@@ -138,7 +138,7 @@ rule verdicts:
 
 rule figures:
     input:
-        asked(*(f"figures/{f}.pdf" for s in SELECTED for f in JOBS.shown(s))),
+        asked(*(f"figures/{f}.pdf" for s in SELECTED for f in JOBS.figure_paths(s))),
 
 
 rule report:
@@ -161,7 +161,7 @@ for name, found in STUDIES.items():
             name
         input:
             asked(
-                *expand("figures/{figure}.pdf", figure=JOBS.shown(name)),
+                *expand("figures/{figure}.pdf", figure=JOBS.figure_paths(name)),
                 *expand(SCORECARD, study=name),
                 found.page,
             ),

@@ -19,9 +19,9 @@ try:
     from replication.plan.recorded_times import RECORD, Records
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code_digests
-    from replication.plan.rule_inputs import Stage, alternatives
+    from replication.plan.rule_inputs import RuleFunctions, name_pattern
     from replication.study.contract import find_studies
-    from replication.plan.targets import KINDS, refuse_target, unknown_targets
+    from replication.plan.targets import PICTURE_KINDS, refuse_target, unknown_targets
     from replication.plan.stale_files import checksum_file
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -232,11 +232,11 @@ def looked(pattern, inputs):
 
 
 def stage(*keys, pattern=None):
-    return Stage(JOBS, list(keys), LOCK, local, pattern or list(keys), look)
+    return RuleFunctions(JOBS, list(keys), LOCK, local, pattern or list(keys), look)
 
 
 wildcard_constraints:
     study="|".join(STUDIES),
-    figure=alternatives(JOBS.figures),
-    kind="|".join(KINDS),
+    figure=name_pattern(JOBS.figures),
+    kind="|".join(PICTURE_KINDS),
     name=".+",

@@ -34,7 +34,7 @@ for made, (path, doing) in MADE_BY_STUDY.items():
             program=FILE.program,
             code=FILE.code,
             job=FILE.job,
-            told=FILE.told,
+            told=FILE.document,
             files=FILE.files,
         message:
             f"{doing} of {{wildcards.study}} (log: {{log}})"
@@ -68,7 +68,7 @@ for (made, name, batch), paths in JOBS.batches.items():
             program=FILE.program,
             code=FILE.code,
             job=FILE.job,
-            told=FILE.told,
+            told=FILE.document,
             outputs=FILE.outputs,
             files=FILE.files,
         message:
@@ -95,7 +95,7 @@ rule table:
         program=TABLE.program,
         code=TABLE.code,
         job=TABLE.job,
-        told=TABLE.told,
+        told=TABLE.document,
         files=TABLE.files,
     message:
         "Tabulating {wildcards.figure} (log: {log})"
@@ -127,7 +127,7 @@ rule figure:
         program=FIGURE.program,
         code=FIGURE.code,
         job=FIGURE.job,
-        told=FIGURE.told,
+        told=FIGURE.document,
         files=FIGURE.files,
     message:
         "Drawing {output} (log: {log})"

@@ -16,7 +16,8 @@ import scipy
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.checklist import Told
-from replication.judge.judgement import HOLDING, Verdict, found_and_needed
+from replication.judge.verdicts import HOLDING, Verdict
+from replication.judge.wording import estimate_and_range
 from replication.study.claims import ERRATA, SHOWN, THEORY, Claim, Interval
 from replication.verify.reference import EVIDENCE
 
@@ -132,7 +133,7 @@ def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataF
         ]
         for item in shown
     }
-    _, needed = found_and_needed(shown[:1], "{:.3g}".format)
+    _, needed = estimate_and_range(shown[:1], "{:.3g}".format)
     text = _SCRIPT.format(
         claim=claim.id,
         center=test.center,

@@ -18,7 +18,7 @@ from jinja2 import Environment, StrictUndefined
 
 from replication.base.code_digest import SOURCE
 from replication.base.errors import InputError
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Checklist
 from replication.verify.reference import FINGERPRINTS, Reference, reference_folder

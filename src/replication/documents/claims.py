@@ -9,9 +9,8 @@ from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.authors import disputed
 from replication.documents.checklist import Told
 from replication.documents.methods import table_of
-from replication.judge.abstract import Link, Marked, decided_elsewhere
-from replication.judge.abstract import to_lines as abstract_lines
-from replication.judge.judgement import Verdict
+from replication.judge.abstract import Link, MarkedSentence, abstract_lines, decided_sentences
+from replication.judge.verdicts import Verdict
 from replication.study.claims import Test
 from replication.study.registry import AT_SCALE, Registry
 
@@ -36,7 +35,7 @@ def _anchor(study: str, claim: str) -> str:
 
 def claims_document(studies: Sequence[Told]) -> str:
     """The claims and methods of all studies, with their verdicts, as Markdown."""
-    elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
+    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
     return "\n".join([_contents(studies), *(_claims(told, elsewhere) for told in studies)])
 
 
@@ -50,7 +49,7 @@ def _contents(studies: Sequence[Told]) -> str:
     return "\n".join([*table(("study", "paper", "claims"), rows), ""])
 
 
-def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
+def _claims(told: Told, elsewhere: Mapping[str, MarkedSentence]) -> str:
     name = told.jobs.study.name
     registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
     pages = {claim.id for claim in disputed(told)} if registry.url else set()
@@ -77,7 +76,7 @@ def to_markdown(
     study: str,
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[str, Marked] = MappingProxyType({}),
+    elsewhere: Mapping[str, MarkedSentence] = MappingProxyType({}),
     for_authors: Collection[str] = (),
 ) -> str:
     """The registry as tables: the abstract and claims.

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from replication.judge.citation import cited, verdict_finder
-from replication.judge.judgement import Verdict
+from replication.judge.citation import fill_template, verdict_finder
+from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import FigureText
 
@@ -62,7 +62,7 @@ class CitedFigure:
         where = f"{self.study}: figure {self.name}"
         parts = {
             # One paragraph: what only computes leaves no gaps.
-            part: " ".join(cited(getattr(text, part), f"{where}: {part}", known).split())
+            part: " ".join(fill_template(getattr(text, part), f"{where}: {part}", known).split())
             for part in ("drawn", "caption")
         }
         return text.model_copy(update=parts)

@@ -26,18 +26,16 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, described
 from replication.documents.typed_numbers import typed_in_template
-from replication.judge.abstract import MARKS, Marked, decided_elsewhere, in_short
-from replication.judge.abstract import to_lines as abstract_lines
-from replication.judge.citation import cited_document, verdict_finder
-from replication.judge.judgement import (
-    FEWEST_SEEDS,
-    NOT_HOLDING,
-    OUTCOMES,
-    PROBABILITY,
-    Verdict,
-    found_and_needed,
-    how_much,
+from replication.judge.abstract import (
+    MARKS,
+    MarkedSentence,
+    abstract_lines,
+    count_marks,
+    decided_sentences,
 )
+from replication.judge.citation import fill_document, verdict_finder
+from replication.judge.verdicts import FEWEST_SEEDS, NOT_HOLDING, OUTCOMES, PROBABILITY, Verdict
+from replication.judge.wording import estimate_and_range, how_much
 from replication.plan.configuration import configuration_type, configure
 from replication.plan.cost import HEADER, MEASURED, cost_rows, costs
 from replication.plan.jobs import Jobs
@@ -125,7 +123,7 @@ def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
         with_scorecard(texts[str(README)], home), all_reproductions(Path())
     )
     return {
-        path: cited_document(text, path, _citable(places.get(path, []) + studies, path))
+        path: fill_document(text, path, _citable(places.get(path, []) + studies, path))
         for path, text in texts.items()
         if "<!-- cited:" in text or path == str(README)
     }
@@ -133,7 +131,7 @@ def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
 
 def _citable(studies: list[Told], document: str) -> dict[str, Any]:
     """What a document can cite, by name; of equal names those of the first study count."""
-    elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
+    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
     kept = [(told.jobs, told.reference) for told in studies if told.reference]
     verdicts = ChainMap(*(reference.verdicts for _, reference in kept))
     shown = {
@@ -189,7 +187,7 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
     }
 
 
-def _abstracts(studies: list[Told], elsewhere: Mapping[str, Marked]) -> list[str]:
+def _abstracts(studies: list[Told], elsewhere: Mapping[str, MarkedSentence]) -> list[str]:
     """Marks by paper and version, as the lines of a table."""
     rows: dict[str, tuple[str, ...]] = {}
     for told in studies:
@@ -197,7 +195,7 @@ def _abstracts(studies: list[Told], elsewhere: Mapping[str, Marked]) -> list[str
         paper = Markdown(
             f"[{escape_markdown(registry.title)}]({told.place}/README.md#does-the-abstract-hold)"
         )
-        for version, marks in in_short(registry, told.verdicts, elsewhere).items():
+        for version, marks in count_marks(registry, told.verdicts, elsewhere).items():
             # A paper's other study has the same abstract.
             if registry.url and version not in rows:
                 rows[version] = (paper, version, *(str(count or "") for count in marks.values()))
@@ -360,7 +358,7 @@ def _with_numbers(claims: Iterable[tuple[_Judged, str]]) -> list[str]:
             " ".join(filter(None, [words, f"The authors: {claim.answer}" if claim.answer else ""])),
             Markdown(f"**{verdict.verdict}**"),
             how_much(verdict.comparisons),
-            *found_and_needed(verdict.comparisons, "{:.3g}".format),
+            *estimate_and_range(verdict.comparisons, "{:.3g}".format),
             str(claim.quantity),
             links(str(README), study)(claim.id, None),
         )

@@ -1,7 +1,18 @@
-"""From evidence to verdicts: tests, verdicts on claims, marks of an abstract's sentences.
+"""Verdicts from evidence: tests, verdicts on claims, marks of an abstract's sentences.
 
-Numbers come in as tables and go out as verdicts, and as texts that cite them. Nothing here knows by
-which job a table was made.
+Tables of numbers come in. Verdicts go out, and texts that cite the numbers. No module here knows
+the job that made a table.
 """
 
-__all__ = ["abstract", "citation", "judgement", "scorecard", "sensitivity", "statistics"]
+__all__ = [
+    "abstract",
+    "citation",
+    "comparisons",
+    "corrections",
+    "judgement",
+    "scorecard",
+    "sensitivity",
+    "statistics",
+    "verdicts",
+    "wording",
+]

@@ -1,4 +1,4 @@
-"""Does what an abstract says hold? Its sentences, with marks that follow from their claims."""
+"""Marks of an abstract's sentences: whether they hold, as the verdicts on their claims say."""
 
 import re
 from collections import Counter
@@ -7,37 +7,41 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from replication.base.markdown import Markdown, escape_markdown, table
-from replication.judge.judgement import HOLDING, Outcome, Verdict, sum_up
+from replication.judge.judgement import sum_up
+from replication.judge.verdicts import HOLDING, Outcome, Verdict
 from replication.study.claims import Claim
 from replication.study.registry import UNJUDGED, Abstract, Mark, Registry, Sentence
 
-Words = str
-"""Of a sentence."""
+SentenceText = str
+"""The words of a sentence."""
 Link = Callable[[str, str | None], str]
-"""Makes Markdown of a claim's number, and of the study that judges it if that is another one."""
-OTHER_WORDS = ", where its words are others"
-"""After a version of which only those sentences are shown that no earlier one has."""
+"""Maker of Markdown from a claim's number, and from the study that judges it if not this one."""
+WORDS_DIFFER = ", where its words are others"
+"""Text after the name of a version that shows only the sentences that no earlier version has."""
 
 
-class Marked(NamedTuple):
-    """A sentence of an abstract with what came of it."""
+class MarkedSentence(NamedTuple):
+    """A sentence of an abstract with its mark."""
 
     sentence: Sentence
     """The sentence."""
     mark: Mark | None
-    """Whether it holds; none if another study decides it whose verdicts are not at hand."""
+    """The mark; none if another study decides the sentence, and its verdicts are not at hand."""
     verdicts: list[Verdict]
-    """On the claims that decide it, in their order."""
+    """Verdicts on the claims that decide the sentence, in the order of the claims."""
     scales: list[str]
-    """At which those about training are judged, each once."""
+    """Scales at which the claims about training are judged, each once."""
     notes: Mapping[str, str] = MappingProxyType({})
-    """What else is said of a claim beside its number."""
+    """Remarks on a claim, by its number: declared late, or answered by the authors."""
 
     @property
-    def told(self) -> list[tuple[str, str]]:
-        """Each claim with what is said of it, nothing of one that simply holds."""
+    def claims_with_remarks(self) -> list[tuple[str, str]]:
+        """Numbers of the claims with remarks; a claim that simply holds has the empty remark."""
         return [
-            (each.claim, "; ".join(filter(None, [_unless_holding(each), self.notes[each.claim]])))
+            (
+                each.claim,
+                "; ".join(filter(None, [_verdict_unless_holding(each), self.notes[each.claim]])),
+            )
             for each in self.verdicts
         ]
 
@@ -50,11 +54,11 @@ MARKS: dict[Mark, str] = {
     "not tested": "it is not judged here; the reason is given",
     "no empirical statement": "it says nothing that an experiment or a proof could decide",
 }
-"""What each mark means."""
+"""Meaning of each mark."""
 
 
-def mark(verdicts: Sequence[Outcome]) -> Mark:
-    """Return whether a sentence holds, given the verdicts on the claims that decide it.
+def joint_mark(verdicts: Sequence[Outcome]) -> Mark:
+    """Return the mark of a sentence, given the verdicts on the claims that decide it.
 
     This is the rule by which comparisons make a verdict, `sum_up`. A claim that holds in part has
     comparisons that hold and others that do not. A claim that is not tested counts as undecided,
@@ -73,31 +77,33 @@ def mark(verdicts: Sequence[Outcome]) -> Mark:
     )
 
 
-def marked(
+def mark_sentences(
     registry: Registry,
     abstract: Abstract,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
-) -> list[Marked]:
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
+) -> list[MarkedSentence]:
     """Return the sentences of an abstract, in order, with their marks.
 
     Args:
         registry: of the paper.
         abstract: one of the registry's.
         verdicts: by number of the claim; claims without one are not tested.
-        elsewhere: what came of sentences that the paper's other study decides.
+        elsewhere: marked sentences that the paper's other study decides, by their words.
     """
-    return [_marked(registry, sentence, verdicts, elsewhere) for sentence in abstract.sentences]
+    return [
+        _mark_sentence(registry, sentence, verdicts, elsewhere) for sentence in abstract.sentences
+    ]
 
 
-def _marked(
+def _mark_sentence(
     registry: Registry,
     sentence: Sentence,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked],
-) -> Marked:
+    elsewhere: Mapping[SentenceText, MarkedSentence],
+) -> MarkedSentence:
     if sentence.study is not None:
-        found = elsewhere.get(sentence.words, Marked(sentence, None, [], []))
+        found = elsewhere.get(sentence.words, MarkedSentence(sentence, None, [], []))
         return found._replace(sentence=sentence)
     deciding = {
         claim: verdicts.get(claim) or Verdict.without_evidence(claim, "not judged")
@@ -109,9 +115,9 @@ def _marked(
         for claim in claims
         if deciding[claim.id].comparisons
     )
-    return Marked(
+    return MarkedSentence(
         sentence,
-        sentence.mark or mark([each.verdict for each in deciding.values()]),
+        sentence.mark or joint_mark([each.verdict for each in deciding.values()]),
         [*deciding.values()],
         [*filter(None, scales)],
         {claim.id: _note(claim) for claim in claims},
@@ -119,14 +125,16 @@ def _marked(
 
 
 def _note(claim: Claim) -> str:
-    said = ("declared late" * claim.declared_late, "the authors answer" * bool(claim.answer))
-    return "; ".join(filter(None, said))
+    remarks = ("declared late" * claim.declared_late, "the authors answer" * bool(claim.answer))
+    return "; ".join(filter(None, remarks))
 
 
-def decided_elsewhere(
+def decided_sentences(
     papers: Iterable[tuple[Registry, Mapping[str, Verdict]]],
-) -> dict[Words, Marked]:
-    """Return what came of the sentences that studies decide themselves, for those that name them.
+) -> dict[SentenceText, MarkedSentence]:
+    """Return the marked sentences that studies decide themselves, by their words.
+
+    Other studies of the same paper name such sentences as decided there.
 
     Args:
         papers: registry and verdicts of every study.
@@ -135,91 +143,95 @@ def decided_elsewhere(
         found.sentence.words: found
         for registry, verdicts in papers
         for abstract in registry.abstracts
-        for found in marked(registry, abstract, verdicts)
+        for found in mark_sentences(registry, abstract, verdicts)
         if found.sentence.study is None
     }
 
 
-def to_lines(
+def abstract_lines(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
     link: Link = lambda claim, _: escape_markdown(claim),
 ) -> list[str]:
-    """Return a paper's abstract as Markdown, a table for every version, see `by_version`.
+    """Return a paper's abstract as Markdown, a table for every version, see `sentences_by_version`.
 
-    Marks on training have the number of the scale at which they were judged, which is told below;
-    before it, what is shown for robustness alone.
+    The study's rules of robustness come first. A mark on training has the number of the scale at
+    which it was judged; a line below the table tells the scales.
 
     Args:
         registry: of the paper.
-        verdicts: as `marked` takes them.
-        elsewhere: likewise.
-        link: makes of a claim what is shown.
+        verdicts: as `mark_sentences` takes them.
+        elsewhere: as `mark_sentences` takes them.
+        link: makes the Markdown that is shown for a claim.
     """
     lines = [line for rule in registry.rules_of_robustness for line in (escape_markdown(rule), "")]
-    for version, found in by_version(registry, verdicts, elsewhere).items():
+    for version, found in sentences_by_version(registry, verdicts, elsewhere).items():
         scales = [*dict.fromkeys(scale for each in found for scale in each.scales)]
         rows = [
-            (plain(each.sentence.words), _strong(each, scales), decided_by(each, link))
+            (
+                without_latex(each.sentence.words),
+                _mark_in_markdown(each, scales),
+                deciding_claims(each, link),
+            )
             for each in found
         ]
         lines += [*table((f"the abstract of {version}", "", "decided by"), rows), ""]
-        lines += _below(scales, registry.scale_of_paper)
+        lines += _scale_lines(scales, registry.scale_of_paper)
     return lines
 
 
-def by_version(
+def sentences_by_version(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
-) -> dict[str, list[Marked]]:
-    """Return what came of the sentences of each version that no earlier one has.
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
+) -> dict[str, list[MarkedSentence]]:
+    """Return the marked sentences of each version that no earlier version has.
 
-    Arguments as `to_lines`; where a version repeats sentences, its name says so.
+    Arguments as `abstract_lines`; where a version repeats sentences, its name says so.
     """
-    parts: dict[str, list[Marked]] = {}
+    parts: dict[str, list[MarkedSentence]] = {}
     seen: list[Sentence] = []
     for abstract in registry.abstracts:
-        found = marked(registry, abstract, verdicts, elsewhere)
+        found = mark_sentences(registry, abstract, verdicts, elsewhere)
         new = [each for each in found if each.sentence not in seen]
-        parts[abstract.version + OTHER_WORDS * (len(new) < len(found))] = new
+        parts[abstract.version + WORDS_DIFFER * (len(new) < len(found))] = new
         seen += abstract.sentences
     return parts
 
 
-def _strong(found: Marked, scales: list[str]) -> str:
+def _mark_in_markdown(found: MarkedSentence, scales: list[str]) -> str:
     word = found.mark or "judged there"
     numbers = ", ".join(str(scales.index(scale) + 1) for scale in found.scales)
     strong = f"**{word}**" if word not in UNJUDGED else word
     return Markdown(strong + (f" <sup>{numbers}</sup>" if numbers else ""))
 
 
-def plain(words: Words) -> str:
+def without_latex(words: SentenceText) -> str:
     """Return the words of a sentence without the marks of LaTeX around some of them."""
     return re.sub(r"\\(?:emph|url){([^{}]*)}", r"\1", words)
 
 
-def _below(scales: list[str], of_paper: str) -> list[str]:
-    """What the numbers at the marks say.
+def _scale_lines(scales: list[str], of_paper: str) -> list[str]:
+    """Return the lines that say what the numbers at the marks mean.
 
     Args:
         scales: in the order of their numbers.
-        of_paper: that of the paper, if others are smaller.
+        of_paper: sentence on the paper's scale, if the others are smaller.
     """
     if not scales:
         return []
-    told = "; ".join(
+    numbered = "; ".join(
         f"<sup>{at}</sup> {escape_markdown(scale)}" for at, scale in enumerate(scales, 1)
     )
-    return [f"Judged at this scale: {told}. {escape_markdown(_capital(of_paper))}".strip(), ""]
+    return [f"Judged at this scale: {numbered}. {escape_markdown(_capital(of_paper))}".strip(), ""]
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def decided_by(found: Marked, link: Link) -> str:
+def deciding_claims(found: MarkedSentence, link: Link) -> str:
     """Return the claims that decide a sentence, and how much of each holds, or why none does."""
     if found.sentence.why:
         return found.sentence.why
@@ -229,31 +241,33 @@ def decided_by(found: Marked, link: Link) -> str:
     return Markdown(
         ", ".join(
             link(claim, study) + (f" ({escape_markdown(words)})" if words else "")
-            for claim, words in found.told
+            for claim, words in found.claims_with_remarks
         )
     )
 
 
-def _unless_holding(verdict: Verdict) -> str:
-    return "" if verdict.verdict in HOLDING else said(verdict)
+def _verdict_unless_holding(verdict: Verdict) -> str:
+    return "" if verdict.verdict in HOLDING else short_verdict(verdict)
 
 
-def said(verdict: Verdict) -> str:
-    """Return a verdict in a few words: in part, 4 of 6 hold."""
+def short_verdict(verdict: Verdict) -> str:
+    """Return a verdict in a few words: "in part, 4 of 6 hold"."""
     counted = verdict.counted
     if len(counted) < 2 or verdict.verdict in HOLDING:
         return verdict.verdict
     return f"{verdict.verdict}, {verdict.holding} of {len(counted)} hold"
 
 
-def in_short(
+def count_marks(
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[Words, Marked] = MappingProxyType({}),
+    elsewhere: Mapping[SentenceText, MarkedSentence] = MappingProxyType({}),
 ) -> dict[str, dict[Mark, int]]:
-    """Return how many sentences of each version have each mark; arguments as `to_lines`."""
+    """Return how many sentences of each version have each mark; arguments as `abstract_lines`."""
     found = {}
     for abstract in registry.abstracts:
-        marks = Counter(each.mark for each in marked(registry, abstract, verdicts, elsewhere))
+        marks = Counter(
+            each.mark for each in mark_sentences(registry, abstract, verdicts, elsewhere)
+        )
         found[abstract.version] = {name: marks[name] for name in MARKS}
     return found

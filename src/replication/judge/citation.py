@@ -32,8 +32,8 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.sandbox import MOST_DIGITS, Sandbox, missing_column_message
 from replication.figures import typeset
-from replication.judge.abstract import said
-from replication.judge.judgement import Verdict
+from replication.judge.abstract import short_verdict
+from replication.judge.verdicts import Verdict
 
 _WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -43,7 +43,7 @@ _CITED = re.compile(r"<!-- cited:\n(.*?)\n-->\n(.*?)<!-- end of cited -->", re.D
 
 
 def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
-    """The rows of a table in which columns have given values.
+    """Return the rows of a table in which columns have given values.
 
     Args:
         table: any.
@@ -64,7 +64,7 @@ def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
 
 
 def cell(table: pd.DataFrame, column: str, **cells: Any) -> Any:
-    """The one value that a column has in the rows that `rows` finds.
+    """Return the one value that a column has in the rows that `rows` finds.
 
     Raises:
         LookupError: as `rows`, and if the column has several values there.
@@ -80,34 +80,34 @@ def cell(table: pd.DataFrame, column: str, **cells: Any) -> Any:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with significant digits, of which a float has some 17."""
+    """Return a number with significant digits, as many as asked for but at most `MOST_DIGITS`."""
     return typeset.number(value, min(digits, MOST_DIGITS))
 
 
-def words(count: int) -> str:
-    """A number up to twelve as a word."""
+def number_word(count: int) -> str:
+    """Return a number up to twelve as a word."""
     return _WORDS[count] if 0 <= count < len(_WORDS) else number(count, 9)
 
 
 def percent(value: float, digits: int = 2) -> str:
-    """A fraction in percent, with significant digits."""
+    """Return a fraction in percent, with significant digits."""
     return f"{number(100 * value, digits)} %"
 
 
 def numbers(values: Iterable[float], digits: int = 3) -> str:
-    """Several numbers, one after the other."""
+    """Return several numbers, separated by commas."""
     return ", ".join(number(value, digits) for value in values)
 
 
 def span(values: Iterable[float], digits: int = 3) -> str:
-    """The least and the greatest of some numbers, `2 to 3`, or the one that all of them are."""
+    """Return the least and the greatest of some numbers, `2 to 3`, or the number that all are."""
     known = [value for value in values if not math.isnan(value)]
     ends = [number(end, digits) for end in (min(known), max(known))]
     return " to ".join(dict.fromkeys(ends))
 
 
 def verdict_finder(find: Callable[[str], Verdict | None]) -> Callable[[str], Verdict]:
-    """What texts call `verdict`: it raises a LookupError where there is none."""
+    """Return the function `verdict` of texts; it raises a LookupError if there is no verdict."""
 
     def verdict(claim: str) -> Verdict:
         found = find(claim)
@@ -118,16 +118,16 @@ def verdict_finder(find: Callable[[str], Verdict | None]) -> Callable[[str], Ver
     return verdict
 
 
-def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
-    """A text with the numbers that it cites.
+def fill_template(text: str, where: str, known: Mapping[str, Any]) -> str:
+    """Return a text with the numbers that its template cites.
 
     Args:
         text: a Jinja template.
-        where: what to call it in an error message.
-        known: what it can cite, by name.
+        where: names the text in an error message.
+        known: values that the text can cite, by name.
 
     Raises:
-        InputError: if it cites what is not there.
+        InputError: if the text cites what is not there.
     """
     try:
         # Its own copies: what one text does to a table no other text sees.
@@ -137,38 +137,38 @@ def cited(text: str, where: str, known: Mapping[str, Any]) -> str:
     except Exception as error:
         # Whatever a template does wrong, pandas and Jinja raise all kinds of errors for it.
         raise InputError(
-            f"{where}: cannot be cited: {_sentence(error)}; mend this text where it is written,"
+            f"{where}: cannot be cited: {_first_line(error)}; mend this text where it is written,"
             " in the registry, in an overlay or in the document"
         ) from error
 
 
-def cited_document(text: str, where: str, known: Mapping[str, Any]) -> str:
-    """A Markdown document with every block that cites written anew.
+def fill_document(text: str, where: str, known: Mapping[str, Any]) -> str:
+    """Return a Markdown document in which every block that cites is written anew.
 
     A block is `<!-- cited:`, the template, `-->`, what came of it, and `<!-- end of cited -->`.
     """
 
     def block(match: re.Match[str]) -> str:
-        shown = cited(match[1], where, known).strip()
+        shown = fill_template(match[1], where, known).strip()
         return f"<!-- cited:\n{match[1]}\n-->\n{shown}\n<!-- end of cited -->"
 
     return _CITED.sub(block, text)
 
 
-def _sentence(error: Exception) -> str:
-    """The first line of what an error says."""
-    told = next((part for part in error.args if isinstance(part, str) and part.strip()), "")
-    return (told.strip() or repr(error)).splitlines()[0]
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error's message."""
+    message = next((part for part in error.args if isinstance(part, str) and part.strip()), "")
+    return (message.strip() or repr(error)).splitlines()[0]
 
 
 ENVIRONMENT = Sandbox()
-"""What a text can do besides."""
+"""Sandbox in which texts are filled, with the functions and filters that they can use."""
 ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
 ENVIRONMENT.filters |= {
     "number": number,
     "numbers": numbers,
     "percent": percent,
-    "said": said,
+    "said": short_verdict,
     "span": span,
-    "words": words,
+    "words": number_word,
 }

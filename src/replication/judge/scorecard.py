@@ -18,8 +18,8 @@ from replication.base.storage import (
     write_text,
 )
 from replication.base.tables import write_table
-from replication.judge.abstract import to_lines as abstract_lines
-from replication.judge.judgement import OUTCOMES, Outcome, Verdict
+from replication.judge.abstract import abstract_lines
+from replication.judge.verdicts import OUTCOMES, Outcome, Verdict
 from replication.study.contract import StudySettings
 from replication.study.registry import Registry, read_registry
 
@@ -30,14 +30,14 @@ COLUMNS = (
 
 
 def write_verdict(path: Path, verdict: Verdict, made_by: Provenance) -> None:
-    """Write a verdict, what made it, and the digest of what it says."""
+    """Write a verdict with its provenance and the digest of its content."""
     record = verdict.model_dump(mode="json")
     whole = {**record, PROVENANCE: {**made_by, CONTENT: digest(record)}}
     write_text(path, json.dumps(whole, indent=1) + "\n")
 
 
 def read_verdict(path: Path) -> Verdict:
-    """Read what `write_verdict` wrote.
+    """Read a verdict that `write_verdict` wrote.
 
     Raises:
         InputError: if it is missing, damaged, not a verdict, changed after it was made, or on
@@ -57,19 +57,19 @@ def read_verdict(path: Path) -> Verdict:
 
 
 def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
-    """One row per claim of the registry, in its order, with the columns `COLUMNS`.
+    """Return one row per claim of the registry, in its order, with the columns `COLUMNS`.
 
     A claim without a verdict is `not tested`, with the reason that the registry gives.
     """
     found = {verdict.claim: verdict for verdict in verdicts}
     rows = []
     for claim in registry.claims:
-        said = claim.model_dump(include={*COLUMNS})
+        texts = claim.model_dump(include={*COLUMNS})
         reason = claim.not_tested or "not judged"
         verdict = found.get(claim.id) or Verdict.without_evidence(claim.id, reason)
         rows.append(
             {
-                **{name: text or "" for name, text in said.items()},
+                **{name: text or "" for name, text in texts.items()},
                 "note": claim.remarks,
                 **verdict.model_dump(include={"claim", "verdict", "summary", "seeds"}),
                 "scale": registry.scale_of(claim, verdict.seeds),
@@ -81,13 +81,13 @@ def scorecard(registry: Registry, verdicts: list[Verdict]) -> pd.DataFrame:
 
 
 def counts(card: pd.DataFrame) -> dict[Outcome, int]:
-    """Number of claims of every verdict, in the order of `OUTCOMES`."""
+    """Return the number of claims of every verdict, in the order of `OUTCOMES`."""
     found = card["verdict"].value_counts()
     return {outcome: int(found.get(outcome, 0)) for outcome in OUTCOMES}
 
 
 def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
-    """The scorecard as Markdown: the abstract, the number of claims by verdict, a line per claim.
+    """Return the scorecard as Markdown: abstract, number of claims by verdict, a line per claim.
 
     A user's own claims have a table of their own, and are not counted.
     """

@@ -1,4 +1,4 @@
-"""Which claims depend on what a paper leaves open: their verdicts under every variant."""
+"""The figure of sensitivity: verdicts on claims under every variant that a paper leaves open."""
 
 import re
 import textwrap
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-    from replication.judge.judgement import Verdict
+    from replication.judge.verdicts import Verdict
 
 
 NO_EFFECT_LEFT = "no effect left"
-LETTERS = 108
-"""Of a statement in one line of the page's width."""
-LINE = 0.118
+LINE_LETTERS = 108
+"""Number of letters of a statement in one line of the page's width."""
+LINE_HEIGHT = 0.118
 """Height of a line, in inches."""
-CELL = 2.7
+CELL_LINES = 2.7
 """Height of a row of cells with what is around it, in lines."""
 _SYMBOL = re.compile(r"(?<![\w$])([A-Za-z]+)_(\w{1,3})(?!\w)|(?<![\w$])([A-Za-z]+)(?!\w)")
 
@@ -35,21 +35,21 @@ class Sensitivity(Figure):
         "comparisons", "holding", "estimate", "effect", "seeds",
     )  # fmt: skip
     drawing: Literal["sensitivity"]
-    """Which drawing."""
+    """Kind of the figure."""
 
 
 def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]) -> "pd.DataFrame":
-    """One row per claim and variant.
+    """Return one row per claim and variant.
 
     `estimate` and `effect`, in standard deviations of one seed, are medians of comparisons.
     `outcome` is the verdict, except "no effect left" where no comparison holds, none says the
     opposite, one has no effect, and one holds in the experiments as they are, the first variant.
 
     Args:
-        figure: its columns.
+        figure: states the columns.
         verdicts: one per cell.
-        cells: of each, its claim, statement, what is expected of it and variant, and as_baseline:
-            whether the variant changes nothing in the claim's experiments.
+        cells: claim, statement, expectation and variant of each; `as_baseline` is true if the
+            variant changes nothing in the claim's experiments.
 
     Raises:
         InputError: if a verdict is on another claim.
@@ -64,9 +64,9 @@ def table(figure: Sensitivity, *verdicts: "Verdict", cells: list[dict[str, Any]]
 
 
 def _has_no_effect(verdict: "Verdict") -> bool:
-    """Whether no comparison holds or says the opposite, and one or more have no effect."""
-    said = {item.decision for item in verdict.counted}
-    return "none" in said and not said & {"holds", "fails"}
+    """Say whether no comparison holds or says the opposite, and one or more have no effect."""
+    decisions = {item.decision for item in verdict.counted}
+    return "none" in decisions and not decisions & {"holds", "fails"}
 
 
 def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
@@ -88,17 +88,19 @@ def _row(cell: dict[str, Any], verdict: "Verdict") -> dict[str, object]:
 
 
 def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """One row per claim, below its statement, and one column per variant."""
+    """Draw one row per claim, below its statement, and one column per variant."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
 
     variants = list(dict.fromkeys(table["variant"]))
     claims = table.drop_duplicates("claim")
-    said = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
-    statements = [textwrap.wrap(words, LETTERS) for words in said]
-    heights = [len(lines) + CELL for lines in statements]
-    drawing, axes = plt.subplots(figsize=(WIDTH, LINE * (sum(heights) + 8)), layout="constrained")
+    texts = claims["claim"] + "  " + claims["statement"] + " Expected: " + claims["expected"] + "."
+    statements = [textwrap.wrap(words, LINE_LETTERS) for words in texts]
+    heights = [len(lines) + CELL_LINES for lines in statements]
+    drawing, axes = plt.subplots(
+        figsize=(WIDTH, LINE_HEIGHT * (sum(heights) + 8)), layout="constrained"
+    )
     axes.set(
         xlim=(0, len(variants)),
         ylim=(sum(heights), 0),
@@ -112,18 +114,18 @@ def draw(figure: Sensitivity, table: "pd.DataFrame", published: None = None) -> 
     for claim, lines, height in zip(claims["claim"], statements, heights, strict=True):
         # As wide as the page, it would make the cells narrower.
         axes.text(
-            0, bottom + 0.2, "\n".join(map(_set, lines)), fontsize="small", va="top",
+            0, bottom + 0.2, "\n".join(map(_with_symbols, lines)), fontsize="small", va="top",
             linespacing=1.1, in_layout=False,
         )  # fmt: skip
         for cell in table[table["claim"] == claim].to_dict("records"):
-            _cell(axes, (variants.index(cell["variant"]), bottom + len(lines) + 0.3), cell)
+            _draw_cell(axes, (variants.index(cell["variant"]), bottom + len(lines) + 0.3), cell)
         bottom += height
-    _legend(drawing, set(table["outcome"]))
+    _draw_legend(drawing, set(table["outcome"]))
     return drawing
 
 
-def _set(text: str) -> str:
-    """Greek letters, and letters with an index, as symbols."""
+def _with_symbols(text: str) -> str:
+    """Return a text with Greek letters, and letters with an index, as symbols."""
     from replication.figures.typeset import GREEK
 
     def symbol(match: re.Match[str]) -> str:
@@ -137,13 +139,13 @@ def _set(text: str) -> str:
     return _SYMBOL.sub(symbol, text.replace("$", "\\$"))
 
 
-def _cell(axes: "Axes", corner: tuple[float, float], cell: dict[str, Any]) -> None:
+def _draw_cell(axes: "Axes", corner: tuple[float, float], cell: dict[str, Any]) -> None:
     from matplotlib.patches import Rectangle
 
     from replication.figures.style import VERDICT_COLOURS, VERDICT_MARKS
 
     left, top = corner
-    height = CELL - 0.6
+    height = CELL_LINES - 0.6
     axes.add_patch(
         Rectangle(corner, 1, height, facecolor=VERDICT_COLOURS[cell["outcome"]], edgecolor="white")
     )
@@ -157,7 +159,7 @@ def _cell(axes: "Axes", corner: tuple[float, float], cell: dict[str, Any]) -> No
     )  # fmt: skip
 
 
-def _legend(drawing: "Drawing", outcomes: set[str]) -> None:
+def _draw_legend(drawing: "Drawing", outcomes: set[str]) -> None:
     from matplotlib.patches import Patch
 
     from replication.figures.style import VERDICT_COLOURS, VERDICT_MARKS

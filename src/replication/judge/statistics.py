@@ -6,7 +6,6 @@ least as favourable to the claim as the seeds' own, if the null hypothesis is tr
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 class Limits(NamedTuple):
-    """An interval."""
+    """Ends of an interval."""
 
     low: float
     """Its lower end."""
@@ -44,7 +43,7 @@ class _Estimate(NamedTuple):
 
 
 def t_interval(values: ArrayLike, confidence: float) -> Limits:
-    """Interval for the mean: mean +- t s / sqrt(n), with n - 1 degrees of freedom.
+    """Return the interval for the mean: mean +- t s / sqrt(n), with n - 1 degrees of freedom.
 
     Args:
         values: [n] one value per seed.
@@ -61,7 +60,7 @@ def t_interval(values: ArrayLike, confidence: float) -> Limits:
 
 
 def t_test_below(values: ArrayLike, bound: float) -> float:
-    """Whether the mean lies below a bound: P(T <= (mean - bound) / (s / sqrt(n))).
+    """Test that the mean lies below a bound: P(T <= (mean - bound) / (s / sqrt(n))).
 
     Args:
         values: [n] one value per seed.
@@ -79,7 +78,7 @@ def t_test_below(values: ArrayLike, bound: float) -> float:
 
 
 def t_test_above(values: ArrayLike, bound: float) -> float:
-    """Whether the mean lies above a bound: P(T >= (mean - bound) / (s / sqrt(n))).
+    """Test that the mean lies above a bound: P(T >= (mean - bound) / (s / sqrt(n))).
 
     Args:
         values: [n] one value per seed.
@@ -97,7 +96,7 @@ def t_test_above(values: ArrayLike, bound: float) -> float:
 
 
 def sign_test_above(values: ArrayLike, bound: float) -> float:
-    """Whether the median lies above a bound: P(B >= number of values above it).
+    """Test that the median lies above a bound: P(B >= number of values above the bound).
 
     B is binomial with n trials of probability 1/2. The test keeps its level whatever the shape of
     the spread, where that of a mean does not over a few skewed seeds.
@@ -119,19 +118,19 @@ def sign_test_above(values: ArrayLike, bound: float) -> float:
 
 
 def sign_test_below(values: ArrayLike, bound: float) -> float:
-    """Whether the median lies below a bound; see `sign_test_above`."""
+    """Test that the median lies below a bound; arguments and p as in `sign_test_above`."""
     return sign_test_above(-np.asarray(values, dtype=np.float64), -bound)
 
 
 def sign_interval(values: ArrayLike, confidence: float) -> Limits:
-    """Interval for the median, whose ends are the bounds at which sign tests begin to pass.
+    """Return the interval for the median; sign tests begin to pass at the interval's ends.
 
     Args:
         values: [n] one value per seed.
-        confidence: with which the interval covers the median, at least.
+        confidence: least probability that the interval covers the median.
 
     Returns:
-        The interval; without ends, that is from -inf to inf, where no number of signs suffices.
+        The interval; from -inf to inf where no number of signs suffices.
 
     Raises:
         InputError: as `t_interval`.
@@ -148,12 +147,12 @@ def sign_interval(values: ArrayLike, confidence: float) -> Limits:
 
 
 def _at_least(count: int, size: int) -> float:
-    """P(B >= count), B binomial with probability 1/2."""
+    """Return P(B >= count), B binomial with probability 1/2."""
     return float(scipy.special.bdtrc(count - 1, size, 0.5)) if count else 1.0
 
 
 def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
-    """Standard deviation of one seed, sqrt(((n - 1) s_a^2 + (m - 1) s_b^2) / (n + m - 2)).
+    """Return one seed's standard deviation, sqrt(((n - 1) s_a^2 + (m - 1) s_b^2) / (n + m - 2)).
 
     Args:
         a: [n] one value per seed.
@@ -171,7 +170,7 @@ def pooled_std(a: ArrayLike, b: ArrayLike) -> float:
 
 
 def welch_interval(a: ArrayLike, b: ArrayLike, confidence: float) -> Limits:
-    """Interval for the difference of means: mean(a) - mean(b) +- t sqrt(s_a^2/n + s_b^2/m).
+    """Return the interval for mean(a) - mean(b): the difference +- t sqrt(s_a^2/n + s_b^2/m).
 
     The degrees of freedom are Welch's, (u + v)^2 / (u^2/(n - 1) + v^2/(m - 1)) with u = s_a^2/n
     and v = s_b^2/m.
@@ -192,7 +191,7 @@ def welch_interval(a: ArrayLike, b: ArrayLike, confidence: float) -> Limits:
 
 
 def welch_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
-    """Whether two means are equal within a margin, by two one-sided Welch tests.
+    """Test that two means are equal within a margin, by two one-sided Welch tests.
 
     The larger p of the two is P(T >= (margin - |mean(a) - mean(b)|) / sqrt(s_a^2/n + s_b^2/m)).
 
@@ -223,7 +222,7 @@ def welch_equivalence(a: ArrayLike, b: ArrayLike, margin: float) -> float:
 
 
 def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
-    """Whether two means differ by more than a margin, the opposite of `welch_equivalence`.
+    """Test that two means differ by more than a margin, the opposite of `welch_equivalence`.
 
     P(T >= (|mean(a) - mean(b)| - margin) / sqrt(s_a^2/n + s_b^2/m)), one-sided: as either mean may
     be the larger one, a test takes twice this.
@@ -246,7 +245,7 @@ def welch_beyond(a: ArrayLike, b: ArrayLike, margin: float) -> float:
 def resolution(
     error: float, dof: float, level: float, comparisons: int, probability: float
 ) -> float:
-    """How far from a bound means must lie for all t tests against it to pass.
+    """Return the distance from a bound at which all t tests against the bound pass.
 
     The least d with P(T' >= t)^comparisons = probability, T' noncentral t with noncentrality
     d/error and t the critical value of the central one. The comparisons count as independent,
@@ -255,9 +254,9 @@ def resolution(
     Args:
         error: standard error of each mean, in standard deviations of one seed.
         dof: degrees of freedom of the error.
-        level: of each test.
+        level: level of each test.
         comparisons: number of tests that must pass together.
-        probability: that they do.
+        probability: probability that they pass together.
 
     Returns:
         d in standard deviations of one seed.
@@ -268,72 +267,6 @@ def resolution(
         lambda ncp: scipy.stats.nct.sf(critical, dof, ncp) - each, 0, largest
     )
     return float(found) * error
-
-
-def hochberg(p_values: ArrayLike) -> Floats:
-    """Hochberg's correction for the parts of one claim.
-
-    The k-th smallest of n is adjusted to the least of (n - j + 1) p_j, j >= k. If all p are at most
-    a level, so are all adjusted ones: that a conjunction holds needs no correction, as each part
-    has to pass (an intersection-union test). Otherwise the parts whose adjusted p is at most a
-    level contain a wrong one with at most that probability, if the tests are independent or help
-    each other (Hochberg 1988, Biometrika 75, 800).
-
-    Args:
-        p_values: [tests] p of each part.
-
-    Returns:
-        [tests] the adjusted p in the same order.
-
-    Raises:
-        InputError: for a p outside [0, 1].
-    """
-    p = _p_values(p_values)
-    order = np.argsort(p)[::-1]
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum.accumulate(p[order] * np.arange(1, p.size + 1))
-    return adjusted
-
-
-def corrected(claims: Sequence[ArrayLike], levels: Sequence[float]) -> list[Floats]:
-    """Correct the p values of the comparisons of several claims.
-
-    Claims pass one after the other, as in Holm's correction, each by the largest p of its
-    comparisons, as all have to pass. Each p is then adjusted within its claim (`hochberg`), and
-    multiplied by the number of claims that had not passed before. Before a first wrong decision on
-    one of k claims with a wrong part, at most the others have passed, so that each of the k is
-    tested at a k-th of the level: some comparison of a family is wrongly decided with at most
-    that probability.
-
-    Args:
-        claims: [claims] p of the comparisons of each, at least one.
-        levels: [claims] probability of a wrong decision.
-
-    Returns:
-        [claims] the adjusted p in the same order, at most 1.
-
-    Raises:
-        InputError: for a p outside [0, 1].
-    """
-    worst = [float(np.max(_p_values(p))) for p in claims]
-    left = len(claims)
-    factors = [0] * left
-    for index in sorted(range(len(claims)), key=worst.__getitem__):
-        factors[index] = left
-        if worst[index] * left > levels[index]:
-            break
-        left -= 1
-    return [
-        np.minimum((factor or left) * hochberg(p), 1)
-        for p, factor in zip(claims, factors, strict=True)
-    ]
-
-
-def _p_values(values: ArrayLike) -> Floats:
-    p = np.asarray(values, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError(f"a family of tests needs a list of p from 0 to 1, not {p.tolist()}")
-    return p
 
 
 def _sample(values: ArrayLike) -> _Sample:
@@ -373,7 +306,7 @@ def _check_confidence(confidence: float) -> None:
 
 
 def _tail(excess: float, estimate: _Estimate) -> float:
-    """P(T >= excess / error), and its limit as the error vanishes."""
+    """Return P(T >= excess / error), or its limit as the error vanishes."""
     if estimate.error == 0:
         return 0.0 if excess > 0 else 1.0
     return float(scipy.special.stdtr(estimate.dof, -excess / estimate.error))

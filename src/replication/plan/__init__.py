@@ -1,7 +1,7 @@
-"""From the configuration to the table of jobs: each file's path, and how the file is made.
+"""The table of jobs, made from the configuration: each file's path, and how the file is made.
 
-Snakemake's rules read this table: inputs, settings, digests, cost, and what may be asked for.
-Nothing here computes a result.
+Snakemake's rules read this table: inputs, settings, digests, cost, and the targets that a user may
+name. No module here computes a result.
 """
 
 __all__ = [

@@ -17,13 +17,13 @@ from replication.base.yaml_files import read_yaml
 from replication.study.contract import Study, StudySettings
 
 LONGEST_NAME = 80
-"""Of what a configuration names; names of files are made of two or three."""
-PERIODIC = re.compile(r"(.+?)\1{19}")
-"""What Snakemake takes for a rule that feeds itself, in the name of a file."""
+"""Largest number of letters of a name in a configuration; a file's name has two or three such."""
+REPEATED_TWENTY_TIMES = re.compile(r"(.+?)\1{19}")
+"""Names of files that Snakemake takes for a rule that feeds itself."""
 
 
 class Computation(Strict):
-    """Where and how jobs run."""
+    """Settings of how jobs run."""
 
     device: Literal["cpu", "cuda"] = "cpu"
     """Device that trains. Numbers of different devices agree to rounding, not to the bit."""
@@ -36,16 +36,16 @@ class Configuration(Strict):
     """All settings of a run; every study adds its section."""
 
     computation: Computation = Computation()
-    """Common to all studies."""
+    """Settings of how jobs run, common to all studies."""
 
     @cached_property
     def yaml(self) -> str:
-        """The merged configuration as YAML."""
+        """Merged configuration as YAML."""
         return str(yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False))
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the merged configuration as it is written."""
+        """SHA-256 of the merged configuration as YAML."""
         return hashlib.sha256(self.yaml.encode()).hexdigest()
 
     def write(self, path: Path) -> None:
@@ -53,15 +53,15 @@ class Configuration(Strict):
         update_text(path, self.yaml)
 
     def section(self, study: str) -> StudySettings:
-        """The section of one study."""
+        """Return the section of one study."""
         return getattr(self, study)  # type: ignore[no-any-return]
 
 
 def configuration_type(studies: dict[str, Study]) -> type[Configuration]:
-    """The model of a configuration with the sections of some studies.
+    """Return the model of a configuration with the sections of some studies.
 
     Raises:
-        InputError: if the name of a study means something else there.
+        InputError: if the name of a study means something else in a configuration.
     """
     for name, study in studies.items():
         if name in Configuration.model_fields or hasattr(Configuration, name):
@@ -75,8 +75,8 @@ def _with_sections(sections: tuple[tuple[str, type[StudySettings]], ...]) -> typ
     return create_model("Configuration", __base__=Configuration, **fields)
 
 
-def defaults(studies: dict[str, Study]) -> dict[str, Any]:
-    """The default sections of some studies as plain data, as their `config.yaml` state them."""
+def default_sections(studies: dict[str, Study]) -> dict[str, Any]:
+    """Return the default sections of some studies as plain data, from their `config.yaml`."""
     return {
         name: read_yaml(study.folder / "config.yaml", is_shared=True)
         for name, study in studies.items()
@@ -84,19 +84,19 @@ def defaults(studies: dict[str, Study]) -> dict[str, Any]:
 
 
 def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configuration:
-    """The configuration: the studies' defaults with some changes.
+    """Return the configuration: the studies' defaults with some changes.
 
     Args:
-        changes: nested mappings, of which just the keys that are there replace the defaults.
-        studies: which have sections.
+        changes: nested mappings; only the keys that they have replace the defaults.
+        studies: studies with a section.
 
     Raises:
-        InputError: names what is wrong.
+        InputError: if the configuration cannot be used; names what is wrong.
     """
-    settings = merged(defaults(studies), changes)
+    settings = merge(default_sections(studies), changes)
     read = configuration_type(studies).parse(settings, "configuration")
-    for path in _names(read.model_dump()):
-        if len(path[-1]) > LONGEST_NAME or PERIODIC.search(path[-1]):
+    for path in _key_paths(read.model_dump()):
+        if len(path[-1]) > LONGEST_NAME or REPEATED_TWENTY_TIMES.search(path[-1]):
             raise InputError(
                 f"configuration: {' > '.join(map(shorten, path))}: a name has at most"
                 f" {LONGEST_NAME} characters, and does not repeat the same ones twenty times;"
@@ -105,18 +105,18 @@ def configure(changes: dict[str, Any], studies: dict[str, Study]) -> Configurati
     return read
 
 
-def _names(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every key, after those that lead to it."""
+def _key_paths(data: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield every key, after the keys that lead to it."""
     for key, value in data.items() if isinstance(data, dict) else ():
         yield (*path, str(key))
-        yield from _names(value, (*path, str(key)))
+        yield from _key_paths(value, (*path, str(key)))
 
 
 def read_overlay(path: Path) -> dict[str, Any]:
-    """Read an overlay.
+    """Read an overlay as plain data.
 
     Raises:
-        InputError: if it is no YAML, or has no keys.
+        InputError: if the file is no YAML, or has no keys.
     """
     changes = read_yaml(path)
     if not isinstance(changes, dict):
@@ -126,11 +126,11 @@ def read_overlay(path: Path) -> dict[str, Any]:
     return changes
 
 
-def merged(data: Any, changes: Any) -> Any:
-    """Nested mappings with the keys that the changes name replaced; lists are replaced whole.
+def merge(data: Any, changes: Any) -> Any:
+    """Return nested mappings in which changes replace the keys that they name, lists as a whole.
 
-    Neither is changed, as parts of a YAML document may be shared by an anchor.
+    Neither argument is changed, as an anchor can share parts of a YAML document.
     """
     if not (isinstance(data, dict) and isinstance(changes, dict)):
         return changes
-    return data | {key: merged(data.get(key), value) for key, value in changes.items()}
+    return data | {key: merge(data.get(key), value) for key, value in changes.items()}

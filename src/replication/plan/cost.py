@@ -1,4 +1,4 @@
-"""What a study costs: foreseen from the multiplications of its training, and as it was recorded."""
+"""Cost of a study: as recorded, or foreseen from the multiplications of its training."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
@@ -11,14 +11,17 @@ from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import Experiment
 
 CORE = 5e10
-"""Floating-point operations a second, of one core on matrices of a few hundred rows."""
+"""Floating-point operations a second of one core, on matrices of a few hundred rows."""
 GPU = 2e13
-"""The same of one GPU, in 32 bits: about a third of the 67e12 that an H100's maker states."""
+"""Floating-point operations a second of one GPU, in 32 bits.
+
+This is about a third of the 67e12 that an H100's maker states.
+"""
 MOST_DAYS = 100
-"""Of one core; training that takes longer is for GPUs."""
+"""Longest time of training on one core, in days; longer training is for GPUs."""
 DAY = 86_400
 REST = "data, evidence, verdicts, figures"
-"""What a study makes besides its experiments."""
+"""Name of the work of a study besides its experiments."""
 NOT_RECORDED = "not recorded"
 MEASURED = (
     "Each number was recorded when the job last ran, on a machine that had other work, too. A job"
@@ -31,15 +34,15 @@ HEADER = ("what", "runs", "minutes of one core", "most memory of a job, GiB")
 def refuse_without_gpu(
     where: str, experiments: Iterable[Experiment], computation: Computation
 ) -> None:
-    """Refuse to begin what would take processors too long.
+    """Refuse experiments whose training would take processors too long.
 
     Args:
         where: names the study in the configuration.
-        experiments: whose jobs say how many operations they take.
-        computation: where they are to be trained.
+        experiments: their jobs say how many operations they take.
+        computation: the device that trains them.
 
     Raises:
-        InputError: if they would be trained on processors, and take more than `MOST_DAYS`.
+        InputError: if processors would train them, for more than `MOST_DAYS`.
     """
     operations = sum(job.operations for each in experiments for job in each.runs.values())
     days = operations / CORE / DAY
@@ -51,30 +54,30 @@ def refuse_without_gpu(
 
 
 class Cost(Strict):
-    """What jobs of one kind take."""
+    """Time and memory of the jobs of one kind."""
 
     what: str
-    """The experiment that they are of, or what else they make."""
+    """Name of their experiment, or of the other files that they make."""
     runs: int
-    """Files of training runs; 0 of what else."""
+    """Number of files of training runs; 0 if the jobs make other files."""
     minutes: float
-    """Of one core, all jobs together that are known."""
+    """Minutes of one core, summed over the jobs whose time is known."""
     unknown: int
-    """Jobs that nobody has recorded."""
+    """Number of jobs that nobody has recorded."""
     mib: float | None
-    """Most memory that one of them had; none if that of no job is known."""
+    """Most memory of one of the jobs, in MiB; none if that of no job is known."""
 
 
 def costs(study: StudyJobs, records: Records) -> list[Cost]:
-    """Return what every experiment of a study takes, then all else, then everything.
+    """Return the cost of every experiment of a study, then of the rest, then the sum.
 
     Variants of an experiment, named after it and a hyphen, count as one. A job that is not recorded
     takes as long as those beside it, or as its operations say. What Snakemake measured in this
     folder does not count: the documents that tell the costs are the same everywhere.
 
     Args:
-        study: whose jobs they are.
-        records: what they took.
+        study: its jobs.
+        records: recorded times and memory.
     """
     name = study.study.name
     jobs: dict[str, dict[str, float]] = {}
@@ -126,8 +129,8 @@ def cost_rows(found: Iterable[Cost]) -> list[tuple[str, str, str, str]]:
 
 
 def _minutes(cost: Cost) -> str:
-    told = [f"{cost.minutes:.1f}"] if cost.minutes else []
-    return "; ".join(told + [f"{cost.unknown} jobs {NOT_RECORDED}"] * bool(cost.unknown))
+    known = [f"{cost.minutes:.1f}"] if cost.minutes else []
+    return "; ".join(known + [f"{cost.unknown} jobs {NOT_RECORDED}"] * bool(cost.unknown))
 
 
 def _gib(cost: Cost) -> str:

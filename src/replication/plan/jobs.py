@@ -1,7 +1,7 @@
-"""The table of jobs: from the configuration to every file that can be made, and how it is made.
+"""The table of jobs: every file that a configuration can make, and how the file is made.
 
-Everything follows from it: what a rule reads and runs, what reruns, what a file must say of itself,
-what is compared with the reference, and what a page shows.
+The table decides the inputs and programs of rules, the files that rerun, the provenance that a file
+must have, the files that are compared with the reference, and the figures of a page.
 """
 
 import os
@@ -36,25 +36,26 @@ class Jobs:
     """The table of all jobs."""
 
     configuration: Configuration
-    """What is computed."""
+    """Configuration of all studies."""
     studies: dict[str, StudyJobs]
-    """By name."""
+    """Jobs of each study, by its name."""
     tasks: dict[str, Task] = field(default_factory=dict)
-    """By path of the file that is made."""
+    """Tasks by path of the file that is made."""
     figures: dict[str, tuple[StudyJobs, str]] = field(default_factory=dict)
-    """By path below `figures/`, without ending: the study, and the figure's name in it."""
+    """Study and name of a figure, by path below `figures/` without ending."""
     _recipes: dict[Hashable, Recipe] = field(default_factory=dict)
 
     @classmethod
     def of(cls, configuration: Configuration, studies: dict[str, Study]) -> "Jobs":
-        """The table of a configuration.
+        """Return the table of a configuration.
 
         Raises:
-            InputError: if a study's parts do not fit together, or two make the same file, or one
-                of the same name but for upper and lower case.
+            InputError: if a study's parts do not fit together, or two make the same file, or files
+                whose names differ in upper and lower case alone.
         """
         jobs = cls(
-            configuration, {name: _of(study, configuration) for name, study in studies.items()}
+            configuration,
+            {name: _study_jobs(study, configuration) for name, study in studies.items()},
         )
         # Some file systems take FIG1 and fig1 for the same.
         made: dict[str, tuple[str, str]] = {}
@@ -80,7 +81,7 @@ class Jobs:
 
     @property
     def pages(self) -> dict[str, str]:
-        """Name of the page of each study to the study's."""
+        """Names of the studies, by the names of their pages."""
         return {Path(study.study.page).stem: name for name, study in self.studies.items()}
 
     @cached_property
@@ -93,20 +94,20 @@ class Jobs:
                 found.setdefault((task.stage, study, task.batch), []).append(path)
         return found
 
-    def shown(self, study: str, *, costly: bool = True) -> list[str]:
-        """Paths of a study's figures below `figures/`, without ending; costly ones if asked for."""
+    def figure_paths(self, study: str, *, costly: bool = True) -> list[str]:
+        """Return a study's paths below `figures/`, without ending; costly figures if asked for."""
         return [
             below
             for below, (jobs, name) in self.figures.items()
             if jobs.study.name == study and (costly or not jobs.figures[name].is_costly)
         ]
 
-    def selected(self, choice: object) -> list[str]:
-        """The studies that targets without a study's name are about.
+    def selected_studies(self, choice: object) -> list[str]:
+        """Return the studies of targets that name no study.
 
         Args:
-            choice: names, separated by commas; if left out, the studies of a plain run and those
-                on which all verdicts are there.
+            choice: names, separated by commas; if none, the studies of a plain run and the studies
+                whose verdicts are all there.
 
         Raises:
             InputError: if there is no such study.
@@ -128,12 +129,12 @@ class Jobs:
         return path in self.tasks and self.tasks[path].stage == "figure"
 
     def code(self, lock: Path, paths: Iterable[str], *programs: str) -> list[str]:
-        """One string per module and package that some files, or some programs, depend on."""
+        """Return one string per module and package that some files, or programs, depend on."""
         made = (task.program for _, task in self.closure(paths))
         return code_digests(lock, tuple(dict.fromkeys([*programs, *made])))
 
     def order(self, path: str) -> Order:
-        """What the program that makes a file is told."""
+        """Return the order to the program that makes a file."""
         task = self.tasks[path]
         return Order(
             stage=task.stage,
@@ -146,7 +147,7 @@ class Jobs:
         )
 
     def recipe(self, path: str) -> Recipe:
-        """What a file must say of itself."""
+        """Return the recipe that a file must name."""
         if path not in self._recipes:
             task = self.tasks[path]
             made = (self.recipe(each).digest for each in task.reads if each in self.tasks)
@@ -158,7 +159,7 @@ class Jobs:
         return self._recipes[path]
 
     def made_by(self, path: str) -> Provenance:
-        """What a file says of itself once it is made."""
+        """Return the provenance of a file once it is made."""
         task = self.tasks[path]
         read = [
             (self.recipe(each), self.tasks[each].seeds) for each in task.reads if each in self.tasks
@@ -166,17 +167,17 @@ class Jobs:
         return made_by(task.program, task.settings, list(task.seeds), read)
 
     def is_made_otherwise(self, output: str, path: str) -> bool:
-        """Whether an output that is there does not say that it is what the table has at a path."""
+        """Say whether an output is made otherwise than the table says for a path."""
         return is_made_otherwise(Path(output), self.made_by(path))
 
     def programs(self, path: str) -> list[str]:
-        """The programs that a file is made by, its own first, then those of what it reads."""
+        """Return the programs that make a file: its own first, then those of its inputs."""
         made = [task.program for _, task in self.closure([path])]
         drawing = [DRAWING] if self.tasks[path].stage == "figure" else []
         return list(dict.fromkeys([*made, *drawing]))
 
     def closure(self, paths: Iterable[str]) -> Iterator[tuple[str, Task]]:
-        """Some files and all that they are made from, each once."""
+        """Yield path and task of some files and of all that they are made from, each once."""
         seen: set[str] = set()
         waiting = list(paths)
         while waiting:
@@ -187,7 +188,7 @@ class Jobs:
                 waiting.extend(self.tasks[path].reads)
 
     def settings_digest(self, path: str) -> str:
-        """Of all settings and seeds that a file depends on, however seeds are cut into jobs."""
+        """Return a digest of all settings and seeds of a file, however seeds are cut into jobs."""
         seeds: dict[str, set[int]] = {}
         for _, task in self.closure([path]):
             key = digest([task.program, task.settings])
@@ -198,7 +199,7 @@ class Jobs:
         return digest([sorted((key, sorted(found)) for key, found in seeds.items()), published])
 
     def _inputs(self, task: Task) -> Iterator[Input]:
-        """Neighbours of the same recipe are told once."""
+        """Yield the inputs of a task; neighbours of the same recipe are one input."""
         for (role, made), group in groupby(task.reads, self._made_by):
             paths = list(group)
             if made is None:
@@ -218,26 +219,26 @@ class Jobs:
             yield Input(role="published", count=len(task.published))
 
     def _made_by(self, path: str) -> tuple[str, Recipe | None]:
-        """Stage and recipe of an input; none if no program made it."""
+        """Return stage and recipe of an input; none if no program made it."""
         return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
 
 
-def _of(study: Study, configuration: Configuration) -> StudyJobs:
-    parts = _parts(study, configuration)
-    papers = list(_papers(study, configuration.computation))
+def _study_jobs(study: Study, configuration: Configuration) -> StudyJobs:
+    parts = _read_study(study, configuration)
+    papers = list(_paper_configurations(study, configuration.computation))
     if any(parts.settings == paper.section(study.name) for paper in papers):
         return parts
     defaults, *at_scale = papers
-    known = [_parts(study, defaults)]
+    known = [_read_study(study, defaults)]
     for paper in at_scale:
         # Where the study refuses to compute the paper's scale, nothing that it computes is of it.
         with suppress(InputError):
-            known.append(_parts(study, paper))
+            known.append(_read_study(study, paper))
     return without_published(parts, known)
 
 
-def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
-    """Yield the settings that values were published of: the defaults, then the paper's scale."""
+def _paper_configurations(study: Study, computation: Computation) -> Iterator[Configuration]:
+    """Yield the settings of published values: the defaults, then the paper's scale."""
     changes: dict[str, Any] = {"computation": computation.model_dump()}
     yield configure(changes, {study.name: study})
     overlay = study.folder / "paper_scale.yaml"
@@ -247,7 +248,7 @@ def _papers(study: Study, computation: Computation) -> Iterator[Configuration]:
             yield configure(changes | {study.name: section}, {study.name: study})
 
 
-def _parts(study: Study, configuration: Configuration) -> StudyJobs:
+def _read_study(study: Study, configuration: Configuration) -> StudyJobs:
     settings = configuration.section(study.name)
     registry = read_registry(study.folder / "registry.yaml")
     where = f"configuration: {study.name}"
@@ -286,7 +287,7 @@ def _check_own(settings: Any, registry: Registry, where: str) -> None:
 
 
 def _check_template(text: str, where: str) -> None:
-    """Refuse what is no template, or none for texts, before anything is computed for it."""
+    """Refuse a text that is no template of texts, before anything is computed for it."""
     from jinja2 import TemplateSyntaxError
 
     from replication.judge.citation import ENVIRONMENT

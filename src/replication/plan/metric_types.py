@@ -1,9 +1,9 @@
-"""Whether the measure of a claim can read the metrics that the claim names.
+"""Check that the measure of a claim can read the metrics that the claim names.
 
-Types say so: that of the settings which a metric is made by, as the program that makes it takes
-them, and that in `Measured[...]` of the measure's parameter. To see them both are imported, with
-all that they compute with. So jobs are planned with this question to claims of a user's own only;
-for a registry the tests of a study ask it.
+Two types say so: the type of the settings of the program that makes the metric, and the type in
+`Measured[...]` of the measure's parameter. The check imports the program and the measure, with all
+packages that they compute with. So a plan checks only a user's own claims; the tests of a study
+check its registry.
 """
 
 import inspect
@@ -22,8 +22,8 @@ def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
 
     Args:
         jobs: of the study.
-        claim: its number.
-        where: keys that lead to it.
+        claim: number of the claim.
+        where: keys that lead to the claim.
 
     Raises:
         InputError: names the measure, the metric, and those that the measure can read.
@@ -31,13 +31,15 @@ def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
     measure = str(jobs.claims[claim].measure)
     module, _, function = measure.partition(".")
     program = import_module(jobs.study.program(f"claims.{module}"))
-    for parameter, (experiment, metric) in _taken(getattr(program, function), jobs.sources(claim)):
+    for parameter, (experiment, metric) in _parameters_of_sources(
+        getattr(program, function), jobs.sources(claim)
+    ):
         metrics = jobs.experiments[experiment].metrics
-        if not _reads(parameter.annotation, _made_by(jobs, metrics[metric])):
+        if not _can_read(parameter.annotation, _settings_type(jobs, metrics[metric])):
             known = [
                 name
                 for name, job in metrics.items()
-                if _reads(parameter.annotation, _made_by(jobs, job))
+                if _can_read(parameter.annotation, _settings_type(jobs, job))
             ]
             raise InputError(
                 f"{where} > data: {measure} cannot read the metric {metric} of {experiment} as its"
@@ -45,10 +47,10 @@ def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
             )
 
 
-def _taken(
+def _parameters_of_sources(
     measure: Callable[..., Any], sources: list[tuple[str, str]]
 ) -> Iterator[tuple[inspect.Parameter, tuple[str, str]]]:
-    """The parameter by which a measure takes each of some metrics."""
+    """Yield each metric with the parameter by which a measure takes it."""
     signature = inspect.signature(measure)
     for name, given in signature.bind_partial(*sources).arguments.items():
         parameter = signature.parameters[name]
@@ -57,17 +59,17 @@ def _taken(
             yield parameter, source
 
 
-def _made_by(jobs: StudyJobs, metric: Job) -> type:
-    """Type of the settings that a metric is made by, as a measure gets them."""
+def _settings_type(jobs: StudyJobs, metric: Job) -> type:
+    """Return the type of the settings that a metric is made by, as a measure gets them."""
     measure = import_module(jobs.study.program(metric.program)).measure
     first = next(iter(inspect.signature(measure).parameters.values()))
     return first.annotation  # type: ignore[no-any-return]
 
 
-def _reads(annotation: Any, made_by: type) -> bool:
-    """Whether a parameter takes a metric; one whose type says nothing takes any."""
+def _can_read(annotation: Any, made_by: type) -> bool:
+    """Say whether a parameter takes a metric; a parameter without a type takes any."""
     if get_origin(annotation) in {Union, UnionType}:
-        return any(_reads(each, made_by) for each in get_args(annotation))
+        return any(_can_read(each, made_by) for each in get_args(annotation))
     if get_origin(annotation) is not Measured:
         is_untold = annotation in (Measured, Any, inspect.Parameter.empty)
         return is_untold or isinstance(annotation, str)

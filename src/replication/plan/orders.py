@@ -1,4 +1,4 @@
-"""What a program is told: one JSON document, the same in its file and in the records."""
+"""Orders to a program: one JSON document, the same in its file and in the records."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -11,8 +11,8 @@ from replication.base.strict import Strict
 from replication.study.seeds import format_seeds
 
 Role = Literal["source", "data", "runs", "metrics", "table", "evidence", "verdict", "published"]
-TOLD = Path(".snakemake/told")
-"""Where what programs are told is kept, beside the rest that Snakemake keeps of a run."""
+DOCUMENTS = Path(".snakemake/told")
+"""Folder of the documents for programs, beside the rest that Snakemake keeps of a run."""
 Stage = Literal["data", "runs", "metrics", "table", "figure", "evidence", "verdict"]
 
 
@@ -20,49 +20,49 @@ class Input(Strict):
     """Successive input files of one kind."""
 
     role: Role
-    """What they are to the program."""
+    """Use that the program has for the files."""
     count: int
-    """How many."""
+    """Number of the files."""
     recipe: Recipe | None = None
-    """What they must say of themselves; none if no program of this project made them."""
+    """Recipe that the files must name; none if no program of this project made them."""
     seeds: list[str] | None = None
-    """What each covers, such as 1-10,12; none if the names of the files say so."""
+    """Seeds of each file, such as 1-10,12; none if the names of the files say so."""
     settings: Any = None
-    """Of metrics, what made them."""
+    """Settings of the program that made metrics; none for other files."""
     mark: str | None = None
-    """Of a figure's table, what the file with its checksum must say of it."""
+    """Mark that the checksum's file of a figure's table must have; none for other files."""
 
 
 class Order(Strict):
-    """All that makes a file, besides the paths of its inputs."""
+    """Everything that determines a file, except the paths of its inputs."""
 
     stage: Stage
-    """What is made."""
+    """Kind of the file that is made."""
     program: str
     """Full name of the module."""
     function: str
-    """Its function."""
+    """Function of the module."""
     settings: Any
-    """Of that function."""
+    """Settings of the function."""
     seeds: str = ""
-    """What the file covers, such as 1-10,12; empty if it depends on no seed."""
+    """Seeds that the file covers, such as 1-10,12; empty if it depends on no seed."""
     inputs: list[Input] = []
-    """What it reads, in the order of the paths."""
+    """Inputs, in the order of the paths."""
     gaps: list[str] = []
-    """Of runs, patterns of the names of arrays that may hold what is not finite."""
+    """Patterns of the names of a run's arrays that may hold values that are not finite."""
 
 
 def made_by(
     program: str, settings: Any, seeds: list[int], read: Iterable[tuple[Recipe, Sequence[int]]]
 ) -> Provenance:
-    """Return what a file says of itself: what made it, and the seeds of each kind of input.
+    """Return a file's provenance: the program, the settings, and the seeds of each kind of input.
 
-    However its inputs are cut into files, it says the same.
+    The provenance does not depend on how inputs are cut into files.
 
     Args:
         program: full name of the module.
-        settings: its settings as plain JSON data.
-        seeds: what the file covers.
+        settings: settings of the program as plain JSON data.
+        seeds: seeds that the file covers.
         read: recipe and seeds of every file that was read.
     """
     covered: dict[str, set[int]] = {}
@@ -73,35 +73,38 @@ def made_by(
 
 
 class Orders(Strict):
-    """What one run of the program makes, one after the other."""
+    """Files that one run of the program makes, one after the other."""
 
     orders: list[Order]
-    """One for each file."""
+    """Orders, one for each file."""
 
     def to_json(self) -> str:
-        """What the program is told."""
+        """Return the document for the program."""
         return self.model_dump_json(exclude_defaults=True)
 
-    def recorded(self) -> str:
-        """What decides the files' content: another choice of what is refused makes none anew."""
+    def to_record(self) -> str:
+        """Return the part of the document that decides the files' content, for the records.
+
+        Gaps are not part of it: no file is made anew because others of its values are refused.
+        """
         return self.model_dump_json(
             exclude_defaults=True, exclude={"orders": {"__all__": {"gaps"}}}
         )
 
 
-class Told:
+class DocumentFile:
     """A document on the command line of a program, as the name of its file.
 
     The file is written when the command is put together, on whatever machine: the document itself
     would make the command, and what is printed when it fails, kilobytes long.
     """
 
-    def __init__(self, document: str, folder: Path = TOLD) -> None:
-        """Of a document; the file's name follows from it."""
+    def __init__(self, document: str, folder: Path = DOCUMENTS) -> None:
+        """Take a document; the file's name follows from it."""
         self._document = document
         self._path = folder / f"{hashlib.sha256(document.encode()).hexdigest()[:16]}.json"
 
     def __str__(self) -> str:
-        """The name of the file, which is there then."""
+        """Write the file, and return its name."""
         update_text(self._path, self._document)
         return str(self._path)

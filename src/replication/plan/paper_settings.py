@@ -1,8 +1,8 @@
-"""Where the values that a paper prints can be compared with: where its settings were kept.
+"""Removal of published values where the paper's settings were not kept.
 
 The settings of a paper are the defaults of its study and, where there is one, its overlay
 `paper_scale.yaml`. A figure that is made of other settings draws no published values, and a claim
-about them is not tested; both say what differs from the nearer of the two.
+about them is not tested; both say what differs from the nearer settings.
 """
 
 import json
@@ -14,19 +14,19 @@ from typing import Any
 from replication.plan.study_jobs import StudyJobs
 from replication.study.seeds import format_seeds
 
-SHOWN = 3
-"""Departures that are told; of the rest only how many there are."""
+MOST_DEPARTURES = 3
+"""Largest number of departures that are told; of the rest only their number is."""
 LONGEST_VALUE = 40
 NONE = "none"
 
 
 def without_published(study: StudyJobs, papers: Sequence[StudyJobs]) -> StudyJobs:
-    """The jobs of a study, without published values where their settings were not kept.
+    """Return the jobs of a study, without published values where their settings were not kept.
 
     Args:
         study: the jobs of a configuration.
-        papers: those of the settings of the paper. A published table that no figure or claim of
-            theirs has is taken as it is.
+        papers: the jobs of the paper's settings. A published table that none of their figures and
+            claims has is taken as it is.
     """
     unlike: dict[str, str] = {}
     for name, figure in study.figures.items():
@@ -64,13 +64,14 @@ def departures(
     sources: Sequence[tuple[str, str]],
     published: Sequence[tuple[str, str]],
 ) -> str:
-    """What differs between the tables that are shown and those that values were published of.
+    """Return the differences between our tables and the tables that values were published of.
 
     Args:
         study: the jobs of the configuration.
-        paper: those of the settings of the paper.
+        paper: the jobs of the paper's settings.
         sources: experiment and metric of each table that is shown.
-        published: of each table that the published values belong to, in the same order.
+        published: experiment and metric of each table that the published values belong to, in the
+            same order.
 
     Returns:
         Such as `sampling.steps: 50 instead of 100`; empty if nothing differs.
@@ -80,22 +81,25 @@ def departures(
     found = [
         difference
         for now, before in zip(sources, published, strict=True)
-        for difference in _differences(_made_of(study, *now), _made_of(paper, *before))
+        for difference in _differences(
+            _settings_behind(study, *now), _settings_behind(paper, *before)
+        )
     ]
     # Jobs have the same setting at places of their own: `updates` and `training.updates`.
-    told = [
+    departing = [
         text
         for text in dict.fromkeys(found)
         if not any(each.endswith(f".{text}") for each in found)
     ]
-    more = [f"and {len(told) - SHOWN} more"] if len(told) > SHOWN else []
-    return "; ".join([*told[:SHOWN], *more])
+    rest = len(departing) - MOST_DEPARTURES
+    more = [f"and {rest} more"] if rest > 0 else []
+    return "; ".join([*departing[:MOST_DEPARTURES], *more])
 
 
-def _made_of(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
-    """The settings of all jobs behind a metric, and the seeds; nothing if there is no such metric.
+def _settings_behind(study: StudyJobs, experiment: str, metric: str) -> dict[str, Any]:
+    """Return the settings and seeds of all jobs behind a metric; nothing if the metric is missing.
 
-    A key that jobs do not agree on has the list of its values.
+    A key on which jobs do not agree has the list of its values.
     """
     found = study.experiments.get(experiment)
     if not found or metric not in found.metrics:
@@ -115,10 +119,10 @@ def _differences(now: Any, before: Any, place: str = "") -> Iterator[str]:
             below = f"{place}.{key}" if place else str(key)
             yield from _differences(now.get(key, NONE), before.get(key, NONE), below)
     elif now != before:
-        yield f"{place}: {_told(now)} instead of {_told(before)}"
+        yield f"{place}: {_value_in_words(now)} instead of {_value_in_words(before)}"
 
 
-def _told(value: Any) -> str:
+def _value_in_words(value: Any) -> str:
     if isinstance(value, dict):
         return "others"
     text = value if isinstance(value, str) else json.dumps(value)

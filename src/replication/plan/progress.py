@@ -1,4 +1,4 @@
-"""How long the rest of a run will take, from what its jobs took when they were last measured."""
+"""Time that a run will take, from the times of its jobs when they were last measured."""
 
 import logging
 import time
@@ -11,11 +11,11 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from replication.plan.cost import GPU, seconds_on_core
-from replication.plan.recorded_times import Records, expected, foreseen
+from replication.plan.recorded_times import Records, expected_seconds, foreseen_seconds
 
 
 class TimeLeft(logging.Handler):
-    """Says after every job how long the others will take, if the machine goes on as before."""
+    """Handler that says after every job how long the rest takes if the pace stays the same."""
 
     def __init__(self, jobs: Iterable[tuple[int, str]], records: Records) -> None:
         """Take the time.
@@ -25,7 +25,7 @@ class TimeLeft(logging.Handler):
             records: of jobs elsewhere.
         """
         super().__init__()
-        self.left = {job: expected(path, records) for job, path in jobs}
+        self.left = {job: expected_seconds(path, records) for job, path in jobs}
         self.total = sum(self.left.values())
         self.start = time.monotonic()
 
@@ -37,23 +37,23 @@ class TimeLeft(logging.Handler):
         left = sum(self.left.values())
         if event == LogEvent.PROGRESS and 0 < left < self.total:
             seconds = (time.monotonic() - self.start) * left / (self.total - left)
-            told = f"about {tqdm.format_interval(seconds)} left"
-            logger.info(told, extra={"quietness": Quietness.PROGRESS})
+            text = f"about {tqdm.format_interval(seconds)} left"
+            logger.info(text, extra={"quietness": Quietness.PROGRESS})
 
 
 class Planned(NamedTuple):
     """One job of a plan."""
 
     benchmark: str
-    """Path of the file in which Snakemake writes down what it takes, or ""."""
+    """Path of the file in which Snakemake writes down the job's time, or ""."""
     operations: float
     """Floating-point operations of its training; 0 if nobody has counted."""
     is_on_gpu: bool
-    """Whether a GPU makes them."""
+    """True if a GPU makes these operations."""
 
 
 class TimePlanned(logging.Handler):
-    """Says how long what is planned will take one processor, and one GPU."""
+    """Handler that says how long the planned jobs will take one processor, and one GPU."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class TimePlanned(logging.Handler):
 def planned_time(jobs: Iterable[Planned], records: Records) -> str:
     """Return the time of all jobs in words.
 
-    A job takes as long as it took; where that is not known, its operations say it.
+    The recorded time of a job counts; where that is not known, its operations say it.
 
     Args:
         jobs: what is planned.
@@ -95,14 +95,14 @@ def planned_time(jobs: Iterable[Planned], records: Records) -> str:
     on_core = on_gpu = 0.0
     unknown = 0
     for job in jobs:
-        known = foreseen(job.benchmark, records)
+        known = foreseen_seconds(job.benchmark, records)
         if job.is_on_gpu and job.operations:
             on_gpu += job.operations / GPU
         elif (seconds := seconds_on_core(known, job.operations)) is not None:
             on_core += seconds
         else:
             unknown += bool(job.benchmark)
-    told = f"about {tqdm.format_interval(on_core)} of one processor"
+    text = f"about {tqdm.format_interval(on_core)} of one processor"
     if on_gpu:
-        told += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
-    return f"{told}; jobs that are not recorded: {unknown}" if unknown else told
+        text += f" and {on_gpu / 3600:,.1f} hours of one GPU at {GPU:.0e} operations a second"
+    return f"{text}; jobs that are not recorded: {unknown}" if unknown else text

@@ -1,4 +1,4 @@
-"""What jobs took: as Snakemake wrote it down here, or as it is recorded in the repository."""
+"""Times of jobs: as Snakemake wrote them down here, or as the repository records them."""
 
 import csv
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from statistics import mean
 
 SUFFIX = ".benchmark.tsv"
 RECORD = Path("config/seconds.csv")
-"""What `benchmarks.jobs` wrote, in the project's folder."""
-UNKNOWN = 1.0
-"""Seconds of a job of which nothing is known: a start of Python."""
+"""Path of the table that `benchmarks.jobs` wrote, in the project's folder."""
+SECONDS_OF_UNKNOWN = 1.0
+"""Seconds of a job without a record: those of a start of Python."""
 
 
-def measured(path: Path) -> float:
-    """Seconds of processor time that Snakemake wrote down for a job; other jobs do not count."""
+def measured_seconds(path: Path) -> float:
+    """Return a job's seconds of processor time, as Snakemake wrote them down in a file."""
     with path.open(newline="", encoding="utf-8") as stream:
         return mean(float(row["cpu_time"]) for row in csv.DictReader(stream, delimiter="\t"))
 
@@ -59,12 +59,12 @@ class Records:
         return {folder: mean(seconds) for folder, seconds in folders.items()}
 
 
-def job(benchmark: str | Path) -> str:
-    """What a job is called in the record."""
+def job_name(benchmark: str | Path) -> str:
+    """Return a job's name in the record: the path of its benchmark without the suffix."""
     return str(benchmark).removesuffix(SUFFIX)
 
 
-def known(benchmark: str, records: Records) -> float | None:
+def known_seconds(benchmark: str, records: Records) -> float | None:
     """Seconds that a job took here or, failing that, as recorded; none if neither is known.
 
     Args:
@@ -72,23 +72,23 @@ def known(benchmark: str, records: Records) -> float | None:
         records: of jobs elsewhere.
     """
     seconds = _here(benchmark)
-    return records.seconds.get(job(benchmark)) if seconds is None else seconds
+    return records.seconds.get(job_name(benchmark)) if seconds is None else seconds
 
 
-def expected(benchmark: str, records: Records) -> float:
-    """Seconds that a job will take: as `foreseen`, or else `UNKNOWN`; arguments as there."""
-    seconds = foreseen(benchmark, records)
-    return UNKNOWN if seconds is None else seconds
+def expected_seconds(benchmark: str, records: Records) -> float:
+    """Return the `foreseen_seconds` of a job, or else `SECONDS_OF_UNKNOWN`; arguments as there."""
+    seconds = foreseen_seconds(benchmark, records)
+    return SECONDS_OF_UNKNOWN if seconds is None else seconds
 
 
-def foreseen(benchmark: str, records: Records) -> float | None:
+def foreseen_seconds(benchmark: str, records: Records) -> float | None:
     """Seconds of a job as `known`, or else as of those beside it, if any; arguments as there."""
     seconds = _here(benchmark)
-    return records.told(job(benchmark)) if seconds is None else seconds
+    return records.told(job_name(benchmark)) if seconds is None else seconds
 
 
 def _here(benchmark: str) -> float | None:
     try:
-        return measured(Path(benchmark))
+        return measured_seconds(Path(benchmark))
     except (OSError, ValueError, KeyError):  # not made here yet, or by another Snakemake
         return None

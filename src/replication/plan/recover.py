@@ -23,14 +23,14 @@ from replication.base.code_digest import SOURCE
 from replication.base.errors import InputError
 from replication.plan.slurm import SlurmSilentError, refuse_jobs_left
 
-TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")
-"""Names of the hidden files that `storage.write_atomically` renames when they are whole."""
+TEMPORARY_NAME = re.compile(r"\..+\.[a-z0-9_]{8}")
+"""Names of the hidden files that `storage.write_atomically` renames once they are complete."""
 PROGRAMS = ("snakemake", *(f"{path.parent.name}." for path in SOURCE.glob("*/__init__.py")))
-"""Snakemake, and how the names of all modules of this project begin."""
+"""Snakemake, and the beginnings of the names of all modules of this project."""
 
 
-def running(folder: Path) -> list[int]:
-    """Ids of the other processes of this machine that run the workflow in a folder."""
+def running_processes(folder: Path) -> list[int]:
+    """Return the ids of this machine's other processes that run the workflow in a folder."""
     own = {process.pid for process in psutil.Process().parents()} | {psutil.Process().pid}
     found = psutil.process_iter(["cwd", "cmdline"])
     return [
@@ -43,27 +43,27 @@ def running(folder: Path) -> list[int]:
 
 
 def temporary_files(folder: Path) -> list[Path]:
-    """What killed programs have left half-written below results/ and figures/."""
+    """Return the half-written files that killed programs have left below results/ and figures/."""
     return [
         path
         for name in ("results", "figures")
         for path in sorted((folder / name).rglob(".*"))
-        if TEMPORARY.fullmatch(path.name) and path.is_file()
+        if TEMPORARY_NAME.fullmatch(path.name) and path.is_file()
     ]
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """All files below a folder, but for those in hidden folders."""
+    """Yield all files below a folder, except those in hidden folders."""
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (Path(place, name) for name in files)
 
 
-def bring_back(files: set[Path], now: float) -> int:
+def shift_into_past(files: set[Path], now: float) -> int:
     """Shift the times of files from the future into the past, in their order.
 
     Returns:
-        how many there were.
+        The number of such files.
     """
     times = {path: path.stat().st_mtime for path in files}
     future = {path: seconds for path, seconds in times.items() if seconds > now}
@@ -83,7 +83,7 @@ def main(folder: str) -> None:
             or a file belongs to someone else.
     """
     place = Path(folder).resolve()
-    if pids := running(place):
+    if pids := running_processes(place):
         raise InputError(
             f"{place}: still in use by process {', '.join(map(str, pids))};"
             " wait for it or stop it, then run this again"
@@ -101,7 +101,7 @@ def main(folder: str) -> None:
     try:
         for path in leftovers:
             path.unlink()
-        moved = bring_back({*visible_files(place), *visible_files(Path.cwd())}, time.time())
+        moved = shift_into_past({*visible_files(place), *visible_files(Path.cwd())}, time.time())
     except OSError as error:
         raise InputError(
             f"{error.filename}: cannot be changed ({error.strerror}); let its owner run this"

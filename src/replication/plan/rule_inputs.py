@@ -1,4 +1,4 @@
-"""What the rules of the workflow take from the table of jobs."""
+"""Inputs, parameters and resources of the workflow's rules, from the table of jobs."""
 
 import hashlib
 import os
@@ -14,7 +14,7 @@ from replication.base.code_digest import code_digests
 from replication.base.process import arithmetic_variables
 from replication.base.provenance import FORMAT
 from replication.plan.jobs import Jobs
-from replication.plan.orders import Orders, Told
+from replication.plan.orders import DocumentFile, Orders
 from replication.plan.tasks import Task
 
 MADE_HERE = ("results/", "figures/")
@@ -22,26 +22,26 @@ MADE_HERE = ("results/", "figures/")
 
 
 @dataclass(frozen=True)
-class Stage:
-    """The functions of one rule, from its wildcards to what its job reads, runs and needs."""
+class RuleFunctions:
+    """The functions of one rule, which take the wildcards of a job."""
 
     jobs: Jobs
-    """The table."""
+    """Table of jobs."""
     keys: list[str]
-    """Patterns of the paths by which the table knows what the job makes."""
+    """Patterns of the paths that the table has for the job's outputs."""
     lock: Path
-    """The pinned packages."""
+    """File of the pinned packages."""
     own_file: Callable[[str], Any]
-    """How an input is marked that the workflow does not make."""
+    """Function that marks an input that the workflow does not make."""
     pattern: str | list[str]
     """Patterns of the rule's outputs."""
     look: Callable[[str, str], None]
-    """Told the path of each output that is planned, and that by which the table knows it."""
+    """Function that gets each planned output's path, and the path that the table has for it."""
 
     def inputs(self, wildcards: Any) -> list[Any]:
-        """What the job reads, each file once, tables as printed last."""
+        """Return the files that the job reads, each once, tables as printed last."""
         patterns = [self.pattern] if isinstance(self.pattern, str) else self.pattern
-        for output, path in zip(_filled(patterns, wildcards), self._paths(wildcards), strict=True):
+        for output, path in zip(_fill(patterns, wildcards), self._paths(wildcards), strict=True):
             self.look(output, path)
         return [
             path if path.startswith(MADE_HERE) else self.own_file(path)
@@ -49,54 +49,61 @@ class Stage:
         ]
 
     def job(self, wildcards: Any) -> str:
-        """What decides the content of what the program makes, for the records."""
-        return self._orders(wildcards).recorded()
+        """Return the text that decides the content of the job's outputs, for the records."""
+        return self._orders(wildcards).to_record()
 
-    def told(self, wildcards: Any, input: Any) -> Told:
-        """What the program is told; taking `input` keeps the file's name from the records."""
-        return Told(self._orders(wildcards).to_json())
+    def document(self, wildcards: Any, input: Any) -> DocumentFile:
+        """Return the document for the program; taking `input` keeps its name from the records."""
+        return DocumentFile(self._orders(wildcards).to_json())
 
     def program(self, wildcards: Any) -> list[str]:
-        """The program's own module, apart from what it shares, so that a reason line is short."""
+        """Return the code of the program's own module, apart from `code`: so a reason is short."""
         names = tuple(f"{task.program}@" for task in self._tasks(wildcards))
         return [item for item in self._code(wildcards) if item.startswith(names)]
 
     def code(self, wildcards: Any) -> list[str]:
-        """All other code, packages and tables as printed that the file depends on, from the start.
+        """Return all other code, packages and tables as printed that the file depends on.
 
-        What made its inputs counts, too: Snakemake looks at the content of an input only if the
-        file is newer, and after a clock was set back, or within one tick of a coarse one, what was
-        made anew is not. So do variables by which libraries compute as on another processor.
+        The code that made its inputs counts, too: Snakemake looks at the content of an input only
+        if the file is newer, and a file that is made anew is not newer after a clock was set back,
+        or within one tick of a coarse clock. Variables count by which libraries compute as on
+        another processor.
         """
         own = self.program(wildcards)
         others = [item for item in self._code(wildcards) if item not in own]
         published = (path for task in self._tasks(wildcards) for path in task.published)
         like = (f"{name}={value}" for name, value in arithmetic_variables().items())
-        return [*others, *contents(dict.fromkeys(published)), f"format {FORMAT} of results", *like]
+        return [
+            *others,
+            *file_digests(dict.fromkeys(published)),
+            f"format {FORMAT} of results",
+            *like,
+        ]
 
     def files(self, wildcards: Any, input: Any) -> str:
-        """What each program reads, as words of the shell, wherever a storage provider has put it.
+        """Return the files that each program reads, as words of the shell.
 
-        Of a figure without the checksum of its table.
+        The files are where a storage provider has put them. Of a figure the checksum of its table
+        is not among them.
         """
         read = self._read(wildcards)
         places = dict(zip(dict.fromkeys(read), map(str, input.get("shown", input)), strict=True))
-        return words(places[path] for path in read)
+        return shell_words(places[path] for path in read)
 
     def outputs(self, wildcards: Any, output: Any) -> str:
-        """What the job makes, as words of the shell."""
-        return words(map(str, output))
+        """Return the job's outputs, as words of the shell."""
+        return shell_words(map(str, output))
 
     def memory(self, wildcards: Any, attempt: int) -> int:
-        """In MB; more after every failure."""
+        """Return the memory of the job in MB; more after every failure."""
         return max(task.memory for task in self._tasks(wildcards)) * attempt
 
     def minutes(self, wildcards: Any, attempt: int) -> int:
-        """Limit of the run time; more after every failure."""
+        """Return the limit of the run time in minutes; more after every failure."""
         return max(task.minutes for task in self._tasks(wildcards)) * attempt
 
     def _paths(self, wildcards: Any) -> list[str]:
-        return _filled(self.keys, wildcards)
+        return _fill(self.keys, wildcards)
 
     def _orders(self, wildcards: Any) -> Orders:
         return Orders(orders=[self.jobs.order(path) for path in self._paths(wildcards)])
@@ -105,7 +112,7 @@ class Stage:
         return [self.jobs.tasks[path] for path in self._paths(wildcards)]
 
     def _read(self, wildcards: Any) -> list[str]:
-        """What each program reads, one after the other."""
+        """Return the files that each program reads, one after the other."""
         tasks = self._tasks(wildcards)
         return [path for task in tasks for path in (*task.reads, *task.published)]
 
@@ -114,13 +121,13 @@ class Stage:
         return code_digests(self.lock, tuple(dict.fromkeys(programs)))
 
 
-def contents(paths: Iterable[str]) -> list[str]:
-    """Digests of files that a person edits."""
+def file_digests(paths: Iterable[str]) -> list[str]:
+    """Return digests of files that a person edits."""
     return [hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12] for path in paths]
 
 
-def words(paths: Iterable[str]) -> str:
-    """Paths as words of the shell; neighbours of one folder and kind as one, `runs/{1,2,3}.npz`.
+def shell_words(paths: Iterable[str]) -> str:
+    """Return paths as words of the shell, neighbours of a folder and kind as `runs/{1,2,3}.npz`.
 
     Written out, thousands of files exceed what a command may have.
     """
@@ -129,29 +136,29 @@ def words(paths: Iterable[str]) -> str:
         return path[: path.rfind("/") + 1], os.path.splitext(path)[1]
 
     return " ".join(
-        _quoted(folder)
-        + _alternatives([path.removeprefix(folder).removesuffix(kind) for path in group])
-        + _quoted(kind)
+        _quote(folder)
+        + _braces([path.removeprefix(folder).removesuffix(kind) for path in group])
+        + _quote(kind)
         for (folder, kind), group in groupby(paths, folder_and_kind)
     )
 
 
-def _filled(patterns: Iterable[str], wildcards: Any) -> list[str]:
+def _fill(patterns: Iterable[str], wildcards: Any) -> list[str]:
     return [pattern.format_map(dict(wildcards.items())) for pattern in patterns]
 
 
-def alternatives(names: Iterable[str]) -> str:
-    """A pattern that matches just some names."""
+def name_pattern(names: Iterable[str]) -> str:
+    """Return a pattern that matches exactly some names."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def _alternatives(stems: list[str]) -> str:
+def _braces(stems: list[str]) -> str:
     if len(stems) == 1:
-        return _quoted(stems[0])
+        return _quote(stems[0])
     # A comma within quotes separates nothing.
-    quoted = [f"'{stem}'" if "," in stem and "'" not in stem else _quoted(stem) for stem in stems]
+    quoted = [f"'{stem}'" if "," in stem and "'" not in stem else _quote(stem) for stem in stems]
     return "{" + ",".join(quoted) + "}"
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     return part and shlex.quote(part)

@@ -24,7 +24,7 @@ from replication.base.errors import InputError
 SQUEUE = ("squeue", "--me", "--noheader", "--format=%i|%T|%Z|%k")
 """Id, state, working folder and comment of the user's jobs that are not over."""
 JOB_COMMENT = "rule_"
-"""How the comment of a job begins that Snakemake has submitted."""
+"""Beginning of the comment of a job that Snakemake has submitted."""
 CLUSTERS = ("slurm", "cluster-generic")
 """Snakemake's executors whose jobs can be in Slurm's queue."""
 SECONDS_BETWEEN_QUESTIONS = 5.0
@@ -38,19 +38,20 @@ class Job(NamedTuple):
     """A Slurm job that waits or runs."""
 
     number: str
+    """Slurm's id of the job."""
     state: str
-    """As Slurm calls it, for example `PENDING`."""
+    """State in Slurm's words, for example `PENDING`."""
     rule: str
-    """What Snakemake has submitted, for example `rule_runs_wildcards_example_1`."""
+    """Rule that Snakemake has submitted, for example `rule_runs_wildcards_example_1`."""
 
 
 def has_slurm() -> bool:
-    """Whether Slurm's commands are installed here."""
+    """Say whether Slurm's commands are installed here."""
     return shutil.which(SQUEUE[0]) is not None
 
 
 def jobs_in_queue(folder: Path) -> list[Job]:
-    """The user's jobs that Snakemake has submitted from a folder and that are not over.
+    """Return the user's jobs that Snakemake has submitted from a folder and that are not over.
 
     Raises:
         SlurmSilentError: if Slurm does not answer.
@@ -70,7 +71,7 @@ def jobs_in_queue(folder: Path) -> list[Job]:
 
 
 def prepare_run(folder: Path, executor: object) -> None:
-    """What a run on a cluster does before it submits its first job; other runs do nothing.
+    """Prepare a run on a cluster before it submits its first job; do nothing for other runs.
 
     Args:
         folder: where Snakemake was started.
@@ -88,7 +89,7 @@ def prepare_run(folder: Path, executor: object) -> None:
 
 
 def refuse_jobs_left(folder: Path) -> None:
-    """Make sure that no job of an earlier run in a folder is left, where there is a Slurm.
+    """Refuse a folder if jobs of an earlier run there are left, on a machine with Slurm.
 
     Raises:
         InputError: if one is still in Slurm's queue.
@@ -122,7 +123,7 @@ _ORIGINAL = "_check_active_jobs_of_plugin"
 
 
 async def _check_active_jobs(executor: Any, active_jobs: list[Any]) -> AsyncIterator[Any]:
-    """Yields the jobs that are still active: all of them, if Slurm has not answered."""
+    """Yield the jobs that are still active: all of them, if Slurm has not answered."""
     answers = executor._status_query_calls
     async for job in getattr(executor, _ORIGINAL)(active_jobs):
         yield job

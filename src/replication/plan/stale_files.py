@@ -1,8 +1,8 @@
-"""Results that are there although Snakemake has no record of what made these files.
+"""Check of results that Snakemake has no record of: are they made as the table of jobs says?
 
-Its records are lost with its hidden folder, or on request, and a file that was copied over a result
-is not the one that was recorded. Snakemake then compares times alone, and would show a figure of
-other settings; what a file says of itself decides instead.
+Snakemake's records are lost with its hidden folder, or on request; and a file that was copied over
+a result is not the recorded one. Snakemake then compares times alone, and would show a figure of
+other settings. Instead, the provenance in the file decides.
 """
 
 import json
@@ -14,68 +14,68 @@ from replication.base.storage import PROVENANCE, split_record
 
 
 def is_made_otherwise(path: Path, expected: Provenance) -> bool:
-    """Whether a file says that it was made otherwise than expected.
+    """Say whether a file says that it was made otherwise than expected.
 
-    Of a damaged one nothing is said here; what reads it refuses it in a sentence.
+    A damaged file does not count; the program that reads it refuses it in a sentence.
 
     Args:
-        path: the file, from the folder of the run; beside a figure's table another one says it.
-        expected: what it should say.
+        path: the file, from the folder of the run; the checksum's file speaks for a figure's table.
+        expected: provenance that the file should have.
     """
     try:
-        return not _SAYS[path.suffix](path, expected)
+        return not _CHECKS[path.suffix](path, expected)
     except Exception:
         # A damaged byte can make any reader fail in any way.
         return False
 
 
 def checksum_file(table: Path) -> Path:
-    """The file that has the digest of a figure's table and says what made it."""
+    """Return the path of the file with the digest and the mark of a figure's table."""
     return Path("results/checksums", table.relative_to("figures")).with_suffix(".sha256")
 
 
 def mark(made_by: Provenance) -> str:
-    """What pictures, and the checksums of tables, say of themselves."""
+    """Return the mark that pictures, and the checksums of tables, have of their provenance."""
     return f"made from {digest(made_by)}"
 
 
-def _of_arrays(path: Path, expected: Provenance) -> bool:
+def _arrays_say(path: Path, expected: Provenance) -> bool:
     import numpy as np
 
     with np.load(path, allow_pickle=False) as archive:
-        return _same(str(archive[PROVENANCE]), expected)
+        return _is_same(str(archive[PROVENANCE]), expected)
 
 
-def _of_table(path: Path, expected: Provenance) -> bool:
+def _table_says(path: Path, expected: Provenance) -> bool:
     import pyarrow.parquet as pq
 
-    return _same(pq.read_metadata(path).metadata[PROVENANCE.encode()].decode(), expected)
+    return _is_same(pq.read_metadata(path).metadata[PROVENANCE.encode()].decode(), expected)
 
 
-def _of_verdict(path: Path, expected: Provenance) -> bool:
+def _verdict_says(path: Path, expected: Provenance) -> bool:
     found = json.loads(path.read_text(encoding="utf-8"))[PROVENANCE]
-    return _same(json.dumps(found), {**expected, "settings": digest(expected["settings"])})
+    return _is_same(json.dumps(found), {**expected, "settings": digest(expected["settings"])})
 
 
-def _of_figures_table(path: Path, expected: Provenance) -> bool:
-    return _of_mark(checksum_file(path), expected)
+def _checksum_says(path: Path, expected: Provenance) -> bool:
+    return _mark_says(checksum_file(path), expected)
 
 
-def _of_mark(path: Path, expected: Provenance) -> bool:
+def _mark_says(path: Path, expected: Provenance) -> bool:
     return mark(expected).encode() in path.read_bytes()
 
 
-def _same(record: str, expected: Provenance) -> bool:
+def _is_same(record: str, expected: Provenance) -> bool:
     found, _ = split_record(record)
     return digest(found) == digest(expected)
 
 
-_SAYS: dict[str, Callable[[Path, Provenance], bool]] = {
-    ".npz": _of_arrays,
-    ".parquet": _of_table,
-    ".json": _of_verdict,
-    ".csv": _of_figures_table,
-    ".pdf": _of_mark,
-    ".svg": _of_mark,
-    ".png": _of_mark,
+_CHECKS: dict[str, Callable[[Path, Provenance], bool]] = {
+    ".npz": _arrays_say,
+    ".parquet": _table_says,
+    ".json": _verdict_says,
+    ".csv": _checksum_says,
+    ".pdf": _mark_says,
+    ".svg": _mark_says,
+    ".png": _mark_says,
 }

@@ -12,16 +12,16 @@ from replication.study.variants import Variant
 
 
 class StudyFiles(NamedTuple):
-    """What a study makes, by name; values are paths."""
+    """Paths of a study's files, by name."""
 
     tables: dict[str, str]
-    """Numbers of its figures."""
+    """Tables of its figures."""
     evidence: dict[str, str]
-    """Of its claims."""
+    """Evidence of its claims."""
     verdicts: dict[str, str]
-    """On its claims."""
+    """Verdicts on its claims."""
     fingerprints: dict[str, str]
-    """Of the runs of its experiments."""
+    """Fingerprints of the runs of its experiments."""
 
     @property
     def all(self) -> list[str]:
@@ -34,7 +34,7 @@ class StudyJobs:
     """The jobs of one study."""
 
     study: Study
-    """What it is: name, folder, programs."""
+    """The study: name, folder, programs."""
     settings: Any
     """Its section of the configuration."""
     experiments: dict[str, Experiment]
@@ -42,10 +42,12 @@ class StudyJobs:
     variants: dict[str, Variant]
     """Other readings that some claims are judged under."""
     registry: Registry
-    """What it claims, and what a user claims besides."""
+    """Registry of the study's claims, with a user's own."""
     unlike_published: dict[str, str] = field(default_factory=dict)
-    """Of `figure NAME` and `claim NUMBER` whose settings are not those that the published values
-    are of: what differs. Such a figure shows no published values."""
+    """Differences from the settings of the published values, by `figure NAME` or `claim NUMBER`.
+
+    A figure that differs shows no published values.
+    """
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
@@ -59,17 +61,17 @@ class StudyJobs:
 
     @cached_property
     def own(self) -> StudySettings:
-        """What a user adds to its registry."""
+        """Claims and texts that a user adds to its registry."""
         return StudySettings(claims=self.settings.claims, texts=self.settings.texts)
 
     def text(self, figure: str) -> FigureText | None:
-        """What is said of a figure: a user's own words, or those of its drawing, if any."""
+        """Return the texts of a figure: a user's own, or those of its drawing, if any."""
         drawing = self.figures[figure].drawing
         return self.own.texts.get(figure) or self.registry.figures.get(drawing)
 
     @cached_property
     def files(self) -> StudyFiles:
-        """What the reference is made of."""
+        """Files that make the reference."""
         return StudyFiles(
             tables={name: self.table(name) for name in self.figures},
             evidence={name: self.evidence(name) for name in self.claims},
@@ -82,41 +84,41 @@ class StudyJobs:
         )
 
     def path(self, stage: str, name: str, kind: str) -> str:
-        """Path of a result."""
+        """Return the path of a result."""
         return f"results/{self.study.name}/{stage}/{name}.{kind}"
 
     def table(self, figure: str) -> str:
-        """Path of the numbers that a figure draws."""
+        """Return the path of the table that a figure draws."""
         return f"{self.study.figures}/{figure}.csv"
 
     def run(self, experiment: str, name: str) -> str:
-        """Path of a file of runs."""
+        """Return the path of a file of runs."""
         return self.path("runs", f"{experiment}/{name}", "npz")
 
     def metric(self, experiment: str, metric: str) -> str:
-        """Path of a metric's table."""
+        """Return the path of a metric's table."""
         return self.path("metrics", f"{experiment}/{metric}", "parquet")
 
     def evidence(self, claim: str, variant: str = "") -> str:
-        """Path of a claim's evidence, under a variant if named."""
+        """Return the path of a claim's evidence, under a variant if named."""
         return self.path("evidence", f"{claim}-{variant}" if variant else claim, "parquet")
 
     def verdict(self, claim: str, variant: str = "") -> str:
-        """Path of the verdict on a claim, under a variant if named."""
+        """Return the path of the verdict on a claim, under a variant if named."""
         return self.path("verdicts", f"{claim}-{variant}" if variant else claim, "json")
 
     def seeds(self, experiment: str) -> tuple[int, ...]:
-        """All seeds of an experiment, ascending."""
+        """Return all seeds of an experiment, ascending."""
         runs = self.experiments[experiment].runs.values()
         return tuple(sorted({seed for job in runs for seed in job.seeds}))
 
     def seeds_behind(self, figure: str) -> tuple[int, ...]:
-        """All seeds that a figure shows, ascending."""
+        """Return all seeds that a figure shows, ascending."""
         shown = (self.seeds(source) for source, _ in self.figures[figure].sources())
         return tuple(sorted({seed for seeds in shown for seed in seeds}))
 
     def sources(self, claim: str, variant: str = "") -> list[tuple[str, str]]:
-        """Experiment and metric of every table that a claim takes, under a variant if named."""
+        """Return experiment and metric of every table of a claim, under a variant if named."""
         varied = self.variants[variant].experiments if variant else {}
         return [
             (varied.get(name, name), item.metric)
@@ -125,17 +127,17 @@ class StudyJobs:
         ]
 
     def _named(self, experiment: str) -> list[str]:
-        """The experiments that a claim means by a name, or by the beginning of names and a `*`."""
+        """Return the experiments of a claim's name, or of the beginning of names and a `*`."""
         if not experiment.endswith("*"):
             return [experiment]
         found = [name for name in self.experiments if name.startswith(experiment[:-1])]
-        # With none of them it is a name that no experiment has, which is said where it is read.
+        # With none of them, it is a name that no experiment has: who reads it refuses it.
         return found or [experiment]
 
     def batch(self, claim: str, variant: str = "") -> str:
-        """Name of the job that measures a claim: that of its module, with what it reads.
+        """Return the name of the job that measures a claim: its module and experiments.
 
-        Of a user's own, a job of its own, so that it reruns no other.
+        A user's own claim has a job of its own, so that it reruns no other.
         """
         if self.claims[claim].kind == "own":
             return f"own-{claim}"
@@ -144,7 +146,7 @@ class StudyJobs:
         return "-".join([module, *experiments])
 
     def family(self, claim: str, variant: str = "") -> list[str]:
-        """The claims that share the correction for many tests with one, itself included.
+        """Return the claims that share the correction for many tests with one, itself included.
 
         Under a variant these are all that are judged under it.
         """
@@ -165,11 +167,11 @@ class StudyJobs:
         return [(claim, variant) for claim in varied for variant in self.variants]
 
     def varied_verdict(self, claim: str, variant: str) -> str:
-        """Path of a verdict under a variant, or under the first if the variant changes nothing."""
+        """Return the path of a verdict under a variant, or the first if it changes nothing."""
         first = next(iter(self.variants))
         same = self.sources(claim, variant) == self.sources(claim, first)
         return self.verdict(claim, first if same else variant)
 
     def one_seed(self, random: Random) -> dict[str, Any]:
-        """Overlay of the configuration that leaves one seed of every experiment."""
+        """Return an overlay of the configuration that leaves one seed of every experiment."""
         return {self.study.name: self.study.one_seed(self.settings, random)}

@@ -1,4 +1,4 @@
-"""What a user may ask for, and what was meant by a name that nothing makes."""
+"""Targets that a user may name, and suggestions for a name that nothing makes."""
 
 import difflib
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from typing import NoReturn
 from replication.base.errors import InputError
 from replication.plan.jobs import Jobs
 
-KINDS = ("pdf", "png", "svg")
-"""Of pictures; beside them stands the CSV of the numbers."""
+PICTURE_KINDS = ("pdf", "png", "svg")
+"""Endings of a figure's pictures; its numbers are a CSV beside them."""
 
 
 def unknown_targets(
@@ -18,21 +18,22 @@ def unknown_targets(
     is_rule: Callable[[str], bool],
     is_known: Callable[[str], bool],
 ) -> list[str]:
-    """The targets on Snakemake's command line that nothing makes.
+    """Return the targets on Snakemake's command line that nothing makes.
 
-    Rules are read before Snakemake tells them its targets, so its parser is asked again; that
-    takes a moment, as it does to ask all rules, so what the table of jobs has is known without.
+    Rules are read before Snakemake tells them its targets, so its parser parses the command line
+    again. That takes a moment, as asking all rules does. So files in the table of jobs are accepted
+    before it.
 
     Args:
-        jobs: what can be made.
-        arguments: those of the command line.
-        is_rule: whether a rule has this name.
-        is_known: whether a rule makes a target.
+        jobs: the table of jobs.
+        arguments: arguments of the command line.
+        is_rule: says whether a rule has this name.
+        is_known: says whether a rule makes a target.
     """
 
     def is_plain(word: str) -> bool:
         stem, _, kind = word.rpartition(".")
-        is_picture = kind in KINDS and jobs.is_figure(stem)
+        is_picture = kind in PICTURE_KINDS and jobs.is_figure(stem)
         is_file = word in jobs.tasks and not jobs.is_figure(word)
         return is_picture or is_file or word.startswith("-") or is_rule(word)
 
@@ -46,21 +47,21 @@ def unknown_targets(
 
 
 def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
-    """Say what was probably meant by a target that nothing makes, or what can be asked for.
+    """Refuse a target that nothing makes, with the name that was probably meant.
 
     Args:
-        jobs: what can be made.
-        target: the file or the rule that was asked for.
-        rules: names of the rules that may be asked for.
+        jobs: the table of jobs.
+        target: the file or the rule that a user named.
+        rules: names of the rules that a user may name.
 
     Raises:
-        InputError: names what comes closest.
+        InputError: names the closest target, or targets that there are.
     """
     suffix = Path(target).suffix
     kind = suffix.lower().removeprefix(".")
     word = target.removesuffix(suffix).casefold()
     paths = {
-        name: f"figures/{name}.{kind if kind in {*KINDS, 'csv'} else 'pdf'}"
+        name: f"figures/{name}.{kind if kind in {*PICTURE_KINDS, 'csv'} else 'pdf'}"
         for name in jobs.figures
     }
     # By the last part of their names, too; of two, that which has no other part.
@@ -70,7 +71,7 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     if is_figure:
         known, word = figures, word.removeprefix("figures/")
     elif target.startswith("results/"):
-        known, word = {path: path for path in (*jobs.tasks, *_collected(jobs))}, target
+        known, word = {path: path for path in (*jobs.tasks, *_files_of_studies(jobs))}, target
     else:
         pages = {f"report/{name}": f"results/report/{name}.html" for name in jobs.pages}
         below = {f"figures/{name}": path for name, path in figures.items()}
@@ -78,19 +79,22 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.65)
     if close:
         meant = known[close[0]]
-        kinds = f" (a figure can be {', '.join(KINDS)} or, its numbers, csv)"
+        kinds = f" (a figure can be {', '.join(PICTURE_KINDS)} or, its numbers, csv)"
         also = kinds if meant.startswith("figures/") else ""
         raise InputError(f"{target}: nothing makes it; did you mean {meant}?{also}")
     if is_figure:
         raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
-    files = [*(f"figures/{name}.pdf" for name in list(jobs.figures)[:1]), *_collected(jobs)[:2]]
+    files = [
+        *(f"figures/{name}.pdf" for name in list(jobs.figures)[:1]),
+        *_files_of_studies(jobs)[:2],
+    ]
     raise InputError(
         f"{target or 'an empty target'}: nothing makes it; ask for {', '.join(rules)}, or for a"
         f" file, such as {', '.join(files)}"
     )
 
 
-def _collected(jobs: Jobs) -> list[str]:
-    """What brings the verdicts of the studies together."""
+def _files_of_studies(jobs: Jobs) -> list[str]:
+    """Return the scorecards and pages of the studies."""
     studies = (study.study for study in jobs.studies.values())
     return [path for each in studies for path in (each.scorecard, each.page)]

@@ -1,4 +1,4 @@
-"""How each file of a study is made, from its jobs, figures and claims."""
+"""Tasks of a study: one for each file, from its jobs, figures and claims."""
 
 import os
 import re
@@ -19,47 +19,47 @@ from replication.study.contract import Experiment, Job
 from replication.study.published_tables import check_published_table
 
 JUDGE = "replication.judge.judgement"
-PLAIN = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
+PLAIN_PATH = re.compile(r"([\w,+-][\w.,+-]*/)*[\w,+-][\w.,+-]*", re.ASCII)
 """Paths that mean nothing else to a shell, to Snakemake or to a file system."""
-REMOVED = " (did the configuration remove it?)"
-"""Of what a registry or a configuration names, and is not there."""
+REMOVED_HINT = " (did the configuration remove it?)"
+"""Hint after a name of a registry or a configuration that is not there."""
 LONGEST_NAME = 200
-"""Of a file, without its ending; file systems take 255 bytes."""
+"""Largest number of letters of a file's name without ending; file systems take 255 bytes."""
 
 
 class Task(NamedTuple):
-    """How one file is made."""
+    """One file's program, settings and inputs."""
 
     stage: Stage
-    """What is made."""
+    """Kind of the file that is made."""
     program: str
-    """Full name of the module that makes it."""
+    """Full name of the module that makes the file."""
     function: str
-    """Its function."""
+    """Function of the module."""
     settings: Any
-    """Of that function, as plain data."""
+    """Settings of the function, as plain data."""
     digest: str
-    """Of these settings."""
+    """Digest of the settings."""
     seeds: tuple[int, ...] = ()
-    """What the file covers."""
+    """Seeds that the file covers."""
     reads: tuple[str, ...] = ()
-    """Paths, in the order in which the program takes them."""
+    """Paths of the inputs, in the order in which the program takes them."""
     published: tuple[str, ...] = ()
-    """Paths of tables as printed, which people edit; the last inputs."""
+    """Paths of tables as printed, which people edit; they are the last inputs."""
     memory: int = 1500
-    """In MB."""
+    """Memory in MB."""
     minutes: int = 30
-    """The longest that it takes."""
+    """Limit of the run time in minutes."""
     operations: float = 0.0
     """Floating-point operations, see `Job`."""
     gaps: tuple[str, ...] = ()
-    """Patterns of the names of arrays that may hold what is not finite."""
+    """Patterns of the names of arrays that may hold values that are not finite."""
     batch: str = ""
-    """Files of a stage with the same one are made by one job; none if it has its own."""
+    """Name of a job that makes several files of a stage; empty if the file has its own job."""
 
 
 class Tasks:
-    """From the parts of a study to its tasks."""
+    """Maker of a study's tasks from its parts."""
 
     def __init__(self, jobs: StudyJobs) -> None:
         self._jobs = jobs
@@ -69,7 +69,7 @@ class Tasks:
         self._plain: dict[int, tuple[Strict, Any, str]] = {}
 
     def all(self) -> Iterator[tuple[str, Task]]:
-        """Path and task of every file, what is read before what reads it."""
+        """Return path and task of every file; inputs come before the files that read them."""
         for experiment in self._jobs.experiments.values():
             for name, job in experiment.data.items():
                 self._add(self._jobs.path("data", name, "npz"), self._data(job), shared=True)
@@ -89,7 +89,7 @@ class Tasks:
         known = self._made.get(path)
         if known is not None and not (shared and known == task):
             raise InputError(f"{path}: two jobs of study {self._study} make this file")
-        if not PLAIN.fullmatch(path):
+        if not PLAIN_PATH.fullmatch(path):
             raise InputError(
                 f"configuration: {self._study}: the file {path!r} cannot be made; names"
                 " may have letters, digits and _.,+- and must not begin with a dot"
@@ -151,7 +151,7 @@ class Tasks:
         return task._replace(batch=self._jobs.batch(claim, variant))
 
     def _measure(self, claim: Claim, tables: int, where: str) -> tuple[str, str]:
-        """Module and function of a claim's measure, which takes so many tables of metrics."""
+        """Return module and function of a claim's measure; refuse it for this number of tables."""
         module, _, function = str(claim.measure).partition(".")
         try:
             program = self._jobs.study.program(f"claims.{module}")
@@ -189,7 +189,7 @@ class Tasks:
         return self._small("table", type(figure).__module__, "table", settings, reads)
 
     def _figure(self, name: str) -> Task:
-        """The picture, of whatever kind."""
+        """Return the task of a picture, of whatever kind."""
         figure = self._jobs.figures[name]
         where = f"configuration: {self._study} > figures > {name} > published"
         settings: dict[str, Any] = {"figure": figure.model_dump(mode="json")}
@@ -217,10 +217,12 @@ class Tasks:
         for experiment, metric in sources:
             if experiment not in self._jobs.experiments:
                 known = unknown_key(experiment, list(self._jobs.experiments))
-                raise InputError(f"{where}: experiment: {known}{REMOVED}")
+                raise InputError(f"{where}: experiment: {known}{REMOVED_HINT}")
             if metric not in self._jobs.experiments[experiment].metrics:
                 known = unknown_key(metric, list(self._jobs.experiments[experiment].metrics))
-                raise InputError(f"{where}: metric of experiment '{experiment}': {known}{REMOVED}")
+                raise InputError(
+                    f"{where}: metric of experiment '{experiment}': {known}{REMOVED_HINT}"
+                )
         return tuple(self._jobs.metric(*source) for source in sources)
 
     def _uses(self, keys: Iterable[str], where: str) -> dict[str, Any]:
@@ -272,13 +274,13 @@ class Tasks:
 def _check_parameters(
     claim: Claim, given: int, takes: Parameters, keys: set[str], where: str
 ) -> None:
-    """Refuse a claim that does not give its measure what that takes: tables, and `uses` by name.
+    """Refuse a claim that does not give its measure the tables, and `uses` by name, that it takes.
 
     Args:
         claim: the claim.
         given: number of tables, a published one included.
-        takes: parameters of its measure; one with the name of a key is no table.
-        keys: of the study's section.
+        takes: parameters of its measure; a parameter with the name of a key is no table.
+        keys: keys of the study's section.
         where: keys that lead to the claim.
     """
     used = {*takes.positional, *takes.named} & keys
@@ -306,5 +308,5 @@ def _check_characters(path: str, where: str) -> None:
 
 
 def stem(path: str) -> str:
-    """Name of a file without folders and ending."""
+    """Return the name of a file without folders and ending."""
     return path.rpartition("/")[2].rpartition(".")[0]

@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from replication.judge.judgement import Verdict
+    from replication.judge.verdicts import Verdict
     from replication.plan.jobs import Jobs
 
 
 class Captions(dict[str, str]):
-    """The caption of a figure by its path below `figures/`, without ending.
+    """Captions of figures by their paths below `figures/`, without ending.
 
-    It cites what is computed, so it is made when the report asks for it, and not when jobs are
-    planned, which loads no tables.
+    A caption cites computed numbers. So it is made when the report asks for it, and not when jobs
+    are planned, which loads no tables.
     """
 
     def __init__(self, jobs: "Jobs") -> None:
@@ -20,10 +20,10 @@ class Captions(dict[str, str]):
         self._jobs = jobs
 
     def __missing__(self, below: str) -> str:
-        """Make a caption.
+        """Return the caption of a figure.
 
         Raises:
-            InputError: if it cites what is not there.
+            InputError: if the caption cites what is not there.
         """
         from replication.base.tables import read_csv
         from replication.documents.figure_texts import CitedFigure

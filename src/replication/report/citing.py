@@ -1,4 +1,4 @@
-"""How to cite a paper and its replication, and where they are on the web."""
+"""Citation of a paper and its replication, with their addresses on the web."""
 
 import re
 from pathlib import Path
@@ -11,30 +11,30 @@ CITATION = "CITATION.cff"
 
 
 class Link(NamedTuple):
-    """Somewhere else."""
+    """A link to another place on the web."""
 
     name: str
-    """What it is."""
+    """Name of the place."""
     url: str
-    """Its address."""
+    """Address of the place."""
 
 
-class Citing(NamedTuple):
-    """What a reader cites."""
+class Citation(NamedTuple):
+    """Links and entries that a reader cites."""
 
     links: list[Link]
     """Paper, repository and DOI, as far as they are known."""
     bibtex: str
     """Entries of the paper and of the replication."""
     repository: str
-    """Address of the repository; empty if it is not known."""
+    """Address of the project's repository; empty if it is not known."""
 
 
-def citing(registry: Registry, root: Path) -> Citing:
-    """What is said of a paper in its registry, and of the project in its `CITATION.cff`.
+def read_citation(registry: Registry, root: Path) -> Citation:
+    """Return the citation of a paper, from its registry and the project's `CITATION.cff`.
 
     Args:
-        registry: of the paper.
+        registry: the paper's.
         root: the project's folder.
 
     Raises:
@@ -52,7 +52,7 @@ def citing(registry: Registry, root: Path) -> Citing:
     entries = [_paper(registry), *([_software(project)] if project else [])]
     web = [link for link in links if link.url.startswith(("https://", "http://"))]
     known = repository if repository in {link.url for link in web} else ""
-    return Citing(web, "\n\n".join(entries), known)
+    return Citation(web, "\n\n".join(entries), known)
 
 
 def _paper(registry: Registry) -> str:

@@ -27,14 +27,14 @@ from replication.study.contract import find_studies
 def main(
     reference: bool, root: Path, output: Path, history: Path | None, studies: tuple[str, ...]
 ) -> None:
-    """Write them, and name them."""
+    """Write the pages, and print their paths."""
     from replication.report.from_reference import write_pages
 
     known = find_studies()
     for name in studies:
         if name not in known:
-            told = unknown_key(name, list(known)).replace("known keys", "known studies")
-            raise InputError(told.replace("key", "study"))
+            message = unknown_key(name, list(known)).replace("known keys", "known studies")
+            raise InputError(message.replace("key", "study"))
     names = list(studies) or [name for name, study in known.items() if study.is_default]
     made = write_pages(root, known, list(dict.fromkeys(names)), output, history)
     for page in made:

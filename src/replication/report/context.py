@@ -1,4 +1,4 @@
-"""From claims and verdicts to what the page shows, and where."""
+"""Claims and verdicts in the words and the order of the page."""
 
 import re
 from collections import Counter
@@ -7,19 +7,17 @@ from typing import NamedTuple
 
 from replication.base.errors import InputError
 from replication.figures.typeset import number
-from replication.judge.judgement import (
+from replication.judge.verdicts import (
     NOT_HOLDING,
     OUTCOMES,
     PROBABILITY,
     Comparison,
     Outcome,
     Verdict,
-    found_and_needed,
-    how_much,
-    least_favourable,
 )
-from replication.report.forest import Plot, forest
-from replication.report.sources import Contested
+from replication.judge.wording import estimate_and_range, how_much, least_favourable, range_in_words
+from replication.report.forest import Plot, forest_plot
+from replication.report.sources import ContestedClaim
 from replication.study.claims import (
     ERRATA,
     GROUPS,
@@ -47,56 +45,56 @@ _SINGULARS = {"Eq": "Eq.", "Corollar": "Corollary", "Appendice": "Appendix"}
 
 
 class ClaimView(NamedTuple):
-    """One claim and what came of it."""
+    """One claim and its verdict, in the words of the page."""
 
     claim: Claim
     """Its entry in the registry."""
     verdict: Verdict
-    """What came of it."""
+    """Verdict on the claim."""
     summary: str
-    """Its verdict in one sentence, or why there is none."""
+    """The verdict in one sentence, or the reason why there is none."""
     ours: str
     """The estimate, or the range of estimates."""
     axis: str
-    """What the plot's axis shows."""
+    """Quantity on the axis of the plot."""
     judged: str
-    """How it is judged."""
+    """Test of the claim in words."""
     scale: str
-    """At which scale, if it is about training."""
+    """Scale at which a claim about training is judged; empty for other claims."""
     figure: str
-    """Figure that it is shown with; empty if that is not drawn."""
+    """Figure that the claim is shown with; empty if the figure is not drawn."""
     about: int
-    """Which of `GROUPS` it belongs to."""
+    """Place of the claim's group in `GROUPS`."""
     found: str
-    """Its least favourable estimate, with its interval."""
+    """Least favourable estimate, with its interval."""
     order: str
-    """That estimate as JavaScript reads it, for sorting; infinite if there is none."""
+    """Least favourable estimate as JavaScript reads it, for sorting; infinite if there is none."""
     needed: str
-    """Where that has to lie."""
+    """Range in which that estimate has to lie."""
     search: str
-    """What a search looks through."""
+    """Text that a search looks through."""
 
     @property
     def how_much(self) -> str:
-        """How much of it holds."""
+        """Number of the comparisons that hold, and the decisions of the others, in words."""
         return how_much(self.verdict.comparisons)
 
     @property
     def plot(self) -> Plot | None:
-        """Its evidence, drawn anew each time."""
+        """Plot of the evidence, drawn anew each time; none without evidence."""
         comparisons = self.verdict.comparisons
-        return forest(comparisons) if comparisons else None
+        return forest_plot(comparisons) if comparisons else None
 
 
 def claim_views(
     registry: Registry, verdicts: Sequence[Verdict], drawn: Mapping[str, str]
 ) -> list[ClaimView]:
-    """Every claim of the registry, in its order.
+    """Return a view of every claim of the registry, in its order.
 
     Args:
-        registry: what is claimed.
+        registry: the study's.
         verdicts: one on each claim that has a test.
-        drawn: what the figures that the page shows are called, by name.
+        drawn: labels of the figures that the page shows, by name.
 
     Raises:
         InputError: if a claim that has a test has no verdict, or a verdict no such claim.
@@ -112,10 +110,10 @@ def claim_views(
     return [_claim_view(registry, claim, found.get(claim.id), drawn) for claim in registry.claims]
 
 
-def contested(claims: Sequence[ClaimView]) -> list[Contested]:
-    """The paper's own claims that hold in part, do not hold, or are open."""
+def contested_claims(claims: Sequence[ClaimView]) -> list[ContestedClaim]:
+    """Return the paper's own claims that hold in part, do not hold, or are open."""
     return [
-        Contested(
+        ContestedClaim(
             id=view.claim.id,
             verdict=view.verdict.verdict,
             statement=view.claim.statement,
@@ -128,8 +126,8 @@ def contested(claims: Sequence[ClaimView]) -> list[Contested]:
     ]
 
 
-def counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
-    """Number of claims by place in `GROUPS`, as far as there are any, and verdict."""
+def verdict_counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
+    """Return the number of claims by place in `GROUPS` and verdict; groups without claims lack."""
     found = Counter((view.about, view.verdict.verdict) for view in claims)
     return {
         about: {name: found[about, name] for name in OUTCOMES}
@@ -137,8 +135,8 @@ def counts(claims: Sequence[ClaimView]) -> dict[int, dict[Outcome, int]]:
     }
 
 
-def groups(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
-    """Claims without a drawn figure, by the kind of place where the paper states them."""
+def claims_by_place(claims: Sequence[ClaimView]) -> dict[str, list[ClaimView]]:
+    """Return the claims without a drawn figure, by the kind of place that states them."""
     found: dict[str, list[ClaimView]] = {}
     for view in claims:
         if not view.figure and view.claim.kind == "claim":
@@ -156,15 +154,15 @@ def _claim_view(
     places = " ".join([claim.where, *_places(claim.where), label, named])
     texts = (claim.id, claim.statement, places, verdict.verdict, summary, claim.headline or "")
     comparisons = verdict.comparisons
-    found, needed = found_and_needed(comparisons, number)
+    found, needed = estimate_and_range(comparisons, number)
     plain = " ".join([*texts, claim.quantity or "", claim.note or "", claim.figure or ""])
     return ClaimView(
         claim=claim,
         verdict=verdict,
         summary=summary,
-        ours=_ours(comparisons),
+        ours=_estimates(comparisons),
         axis=_axis(claim.test) if claim.test else "",
-        judged=_judged(claim.test, verdict) if claim.test else "",
+        judged=_test_in_words(claim.test, verdict) if claim.test else "",
         scale=registry.scale_of(claim, verdict.seeds) if judged else "",
         figure=claim.figure if claim.figure and label else "",
         about=GROUPS.index(claim.group),
@@ -175,7 +173,7 @@ def _claim_view(
     )
 
 
-def _ours(comparisons: Sequence[Comparison]) -> str:
+def _estimates(comparisons: Sequence[Comparison]) -> str:
     if not comparisons:
         return ""
     estimates = [item.estimate for item in comparisons]
@@ -196,27 +194,29 @@ def _axis(test: Test) -> str:
     return f"{quantity}, with the interval by which it is decided"
 
 
-def _judged(test: Test, verdict: Verdict) -> str:
-    """The test in words."""
+def _test_in_words(test: Test, verdict: Verdict) -> str:
+    """Return the test in words."""
     match test:
         case Bounds():
-            return f"Every computed value must be {_range(test.lower, test.upper)}."
+            return f"Every computed value must be {range_in_words(test.lower, test.upper, number)}."
         case Published():
             return f"Every value must equal the published one within {number(test.tolerance)}."
         case Interval():
             tests = "t tests" if test.center == "mean" else "sign tests"
-            told = (
-                f"the {test.center} over seeds must be {_range(test.lower, test.upper)} ({tests})"
-            )
+            needed = range_in_words(test.lower, test.upper, number)
+            condition = f"the {test.center} over seeds must be {needed} ({tests})"
             if test.smallest_effect:
-                told += f", by {number(test.smallest_effect)} or more, the smallest that matters"
+                condition += (
+                    f", by {number(test.smallest_effect)} or more, the smallest that matters"
+                )
         case Equivalence():
-            told = (
+            condition = (
                 f"our mean must equal the paper's within {number(test.margin)} standard deviations"
                 " of one seed (two one-sided Welch tests)"
             )
     judged = (
-        f"In every cell {told}, at level {number(test.level)} for all claims of a family together."
+        f"In every cell {condition}, at level {number(test.level)} for all claims of a family"
+        " together."
     )
     if verdict.resolution is None:
         return judged
@@ -227,20 +227,15 @@ def _judged(test: Test, verdict: Verdict) -> str:
     )
 
 
-def _range(lower: float | None, upper: float | None) -> str:
-    ends = (("at least", lower), ("at most", upper))
-    return " and ".join(f"{name} {number(end)}" for name, end in ends if end is not None)
-
-
 def _kind_of_place(where: str) -> str:
-    """Lemmas for 'Lemma 3' and for 'Lemmas 3 and 5'."""
+    """Return the kind of a place: Lemmas for 'Lemma 3' and for 'Lemmas 3 and 5'."""
     match = re.match(r"[A-Za-z]+", where)
     word = match[0].removesuffix("s") if match else "Other place"
     return _PLURALS.get(word, f"{word}s")
 
 
 def _places(where: str) -> Iterator[str]:
-    """Each of several places by its own name: Lemma 3 and Lemma 5 for 'Lemmas 3 and 5'."""
+    """Yield each of several places by its own name: Lemma 3, Lemma 5 for 'Lemmas 3 and 5'."""
     for match in re.finditer(
         r"([A-Z][a-z]+?)(?:ie)?s?\.? (\d\w*(?:(?:, and |, | and |-)\d\w*)+)", where
     ):

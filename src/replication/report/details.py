@@ -1,4 +1,4 @@
-"""What stands behind a figure: its settings as an overlay, and the paper's numbers beside ours."""
+"""Details of a figure: its settings as an overlay, and the paper's numbers beside ours."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from replication.base.tables import read_csv
 from replication.study.published_tables import check_published_table
 
 
-class Beside(NamedTuple):
+class PaperComparison(NamedTuple):
     """The paper's numbers and ours, row by row."""
 
     keys: list[str]
@@ -19,52 +19,57 @@ class Beside(NamedTuple):
     values: list[str]
     """Columns that are compared."""
     rows: list[tuple[list[Any], list[tuple[float, float, float]]]]
-    """Of each row the keys, and of each value ours, the paper's and their difference."""
+    """Keys of each row, and for each value ours, the paper's and their difference."""
     largest: dict[str, float]
     """The largest difference of each value, without its sign."""
 
 
 def overlay(study: str, settings: Mapping[str, Any], figure: str, names: Iterable[str]) -> str:
-    """The part of a study's settings that a figure rests on, as an overlay.
+    """Return the part of a study's settings that a figure rests on, as an overlay.
 
-    Of a mapping by names, such as experiments, it has those that the figure names, and those that
-    these name in turn; of what is no such mapping, everything. What that names counts only if the
-    figure names it: of a table of sensitivity the experiments that vary.
+    Of a mapping by names, such as experiments, the overlay has the items that the figure names, and
+    the items that these name in turn. Every other setting is there as a whole. Names in such a
+    setting count only if the figure names the setting, as a table of sensitivity names the
+    experiments that vary.
 
     Args:
-        study: its name.
-        settings: its section of the configuration.
+        study: name of the study.
+        settings: the study's section of the configuration.
         figure: the figure's name.
-        names: of what it shows: experiments.
+        names: names of the experiments that the figure shows.
     """
     own = settings["figures"][figure]
     known = {*names, *_texts(own)}
     while True:
         part = {
             key: {name: item for name, item in value.items() if name in known}
-            if _by_name(value)
+            if _maps_names(value)
             else value
             for key, value in settings.items()
             if key != "figures"
         }
-        followed = [value for key, value in part.items() if key in known or _by_name(settings[key])]
+        followed = [
+            value for key, value in part.items() if key in known or _maps_names(settings[key])
+        ]
         found = known | {*_texts(followed)}
         if found == known:
             break
         known = found
-    kept = {key: value for key, value in part.items() if value not in ({}, [], None)}
-    whole = {study: {**kept, "figures": {figure: own}}}
+    filled = {key: value for key, value in part.items() if value not in ({}, [], None)}
+    whole = {study: {**filled, "figures": {figure: own}}}
     return str(yaml.dump(whole, sort_keys=False, default_flow_style=None, width=100))
 
 
-def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | None:
-    """The paper's numbers and ours; none if the tables share no rows, or not these columns.
+def compare_with_paper(
+    table: Path, published: Path, columns: Sequence[str]
+) -> PaperComparison | None:
+    """Return the paper's numbers and ours; none if the tables share no rows, or not these columns.
 
     Args:
-        table: ours.
-        published: the paper's.
-        columns: of the paper's: first those that name a row, as few as tell all rows apart, then
-            what is compared.
+        table: path of our table.
+        published: path of the paper's table.
+        columns: columns of the paper's table: first the keys, as few as tell all rows apart, then
+            the values that are compared.
 
     Raises:
         InputError: if a table cannot be read.
@@ -86,22 +91,22 @@ def beside(table: Path, published: Path, columns: Sequence[str]) -> Beside | Non
     rows = [
         (
             [row[key] for key in keys],
-            [(row[name], row[f"{name} of the paper"], _less(row, name)) for name in values],
+            [(row[name], row[f"{name} of the paper"], _difference(row, name)) for name in values],
         )
         for row in both.to_dict("records")
     ]
     largest = {
         name: max(abs(found[index][2]) for _, found in rows) for index, name in enumerate(values)
     }
-    return Beside(keys, values, rows, largest)
+    return PaperComparison(keys, values, rows, largest)
 
 
-def _less(row: Mapping[Any, Any], name: str) -> float:
+def _difference(row: Mapping[Any, Any], name: str) -> float:
     return float(row[name] - row[f"{name} of the paper"])
 
 
-def _by_name(value: Any) -> bool:
-    """Whether something maps names to mappings."""
+def _maps_names(value: Any) -> bool:
+    """Say whether a value is a mapping from names to mappings."""
     return isinstance(value, dict) and bool(value) and all(map(_is_mapping, value.values()))
 
 

@@ -20,24 +20,24 @@ from markupsafe import Markup
 from replication.study.contract import find_studies
 
 STYLE = Path(__file__).parent / "templates" / "explorer.css"
-"""What all of them look like."""
+"""Style that all explorers share."""
 SCRIPT = STYLE.with_suffix(".js")
-"""What all of them do."""
+"""Script that all explorers share."""
 
 
 class Explorer(NamedTuple):
-    """What is added to a page, all empty where a study has none."""
+    """The additions to a page, all empty if a study has no explorer."""
 
     panel: Markup = Markup()
-    """The section."""
+    """Section of the page."""
     style: str = ""
-    """Its style."""
+    """Style of the section."""
     script: str = ""
-    """Its script."""
+    """Script of the section."""
 
 
 def explorer_files(study: str) -> list[Path]:
-    """Its files besides the program, none for a study that has none."""
+    """Return the files of a study's explorer, except its program; none if there is none."""
     if (found := find_studies().get(study)) is None:
         return []
     folder = found.folder / "explorer"
@@ -45,7 +45,7 @@ def explorer_files(study: str) -> list[Path]:
 
 
 def explorer_programs(study: str) -> list[str]:
-    """Full name of the module with its `data`."""
+    """Return the full name of the module with an explorer's `data`; none if there is none."""
     return [f"{find_studies()[study].package}.explorer.data"] if explorer_files(study) else []
 
 
@@ -55,16 +55,16 @@ def explorer(
     tables: Mapping[str, Path],
     environment: Environment,
 ) -> Explorer:
-    """What a study adds to its page.
+    """Return the additions of a study to its page.
 
     Args:
-        study: its name.
-        settings: its section of the configuration.
-        tables: the numbers that its figures draw, by name of the figure.
-        environment: with the page's filters.
+        study: name of the study.
+        settings: the study's section of the configuration.
+        tables: tables that the study's figures draw, by name of the figure.
+        environment: has the page's filters.
 
     Raises:
-        InputError: if the settings are none, or a table cannot be read.
+        InputError: if the settings are not the study's, or a table cannot be read.
     """
     if not (files := explorer_files(study)):
         return Explorer()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from replication.figures.typeset import number, power_of_ten, typeset
-from replication.judge.judgement import Comparison
+from replication.judge.verdicts import Comparison
 
 WIDTH = 784
 _MARGIN = 10
@@ -17,9 +17,9 @@ _NARROW_LETTER = 4.7
 _LETTER = 7.7
 _SHORTEST_AXIS = 180
 _BEYOND_NUMBERS = 72
-"""From the numbers to the right edge, the decision included."""
+"""Width from the numbers to the right edge, the decision included."""
 _LARGEST = 1e300
-"""Ends of an axis are no further away, so that its length is a number."""
+"""Largest end of an axis, so that the length of the axis is a number."""
 _DECADES_FROM = 1000
 
 
@@ -27,33 +27,33 @@ class Plot(NamedTuple):
     """A forest plot in pixels."""
 
     left: float
-    """Where the axis begins."""
+    """Left end of the axis."""
     right: float
-    """Where it ends."""
+    """Right end of the axis."""
     top: float
-    """Above the first row."""
+    """Upper edge of the first row."""
     bottom: float
-    """Below the last row."""
+    """Lower edge of the last row."""
     row_height: float
-    """Of one row."""
+    """Height of one row."""
     logarithmic: bool
-    """Whether the axis is."""
+    """True if the axis is logarithmic."""
     axis_above: bool
-    """Whether the axis is drawn above the rows, too: where they are many."""
+    """True if the axis is drawn above the rows, too, as the rows are many."""
     zero: float | None
-    """Where 0 is, if it is within the axis."""
+    """Place of 0, if that is within the axis."""
     ticks: list[tuple[float, str]]
     """Place and number of each mark of the axis."""
     rows: list[tuple[Comparison, str, str]]
-    """Of each comparison its cell, shortened if it is long, and estimate and interval in words."""
+    """Comparisons with the name of the cell, shortened if long, and the estimate with interval."""
     place: Callable[[float], float]
-    """Where a value is; one beyond the axis is at its end."""
+    """Function from a value to its place; a value beyond the axis is at the axis' end."""
     width: float = WIDTH
-    """Of the whole."""
+    """Width of the plot."""
 
 
-def forest(comparisons: Sequence[Comparison]) -> Plot:
-    """Lay out one row per comparison on a common axis.
+def forest_plot(comparisons: Sequence[Comparison]) -> Plot:
+    """Return a plot with one row per comparison on a common axis.
 
     The axis is logarithmic where no number is negative and the positive ones span three decades.
     """
@@ -62,7 +62,7 @@ def forest(comparisons: Sequence[Comparison]) -> Plot:
     texts = [_text(item) for item in comparisons]
     right = WIDTH - max(map(_breadth, texts)) - _BEYOND_NUMBERS
     longest = right - _SHORTEST_AXIS - _MARGIN - 14
-    labels = [_shortened(item.cell, longest) for item in comparisons]
+    labels = [_shorten(item.cell, longest) for item in comparisons]
     rows = list(zip(comparisons, labels, texts, strict=True))
     left = _MARGIN + max(map(_breadth, labels)) + 14
     values = [value for item in comparisons for value in _values(item)]
@@ -99,8 +99,8 @@ def _values(item: Comparison) -> list[float]:
     return [value for value in found if value is not None]
 
 
-def _shortened(cell: str, longest: float) -> str:
-    """A name without words in its middle, as names of cells differ at their ends."""
+def _shorten(cell: str, longest: float) -> str:
+    """Return a name without words in its middle, as names of cells differ at their ends."""
     words = cell.split()
     tries = (
         " ".join([*words[: kept - kept // 2], "…", *words[len(words) - kept // 2 :]])
@@ -111,7 +111,7 @@ def _shortened(cell: str, longest: float) -> str:
 
 
 def _breadth(text: str) -> float:
-    """About how wide a text of the plot is, in a wide typeface, once it is typeset."""
+    """Return the approximate width of a text once it is typeset, in a wide typeface."""
     letters = typeset(text).striptags()
     return sum(_NARROW_LETTER if letter in _NARROW else _LETTER for letter in letters)
 
@@ -124,7 +124,7 @@ def _text(item: Comparison) -> str:
 
 
 def _steps(least: float, largest: float) -> tuple[float, float, list[float]]:
-    """Ends of a linear axis and its round marks."""
+    """Return the ends of a linear axis and its round marks."""
     least, largest = max(least, -_LARGEST), min(largest, _LARGEST)
     span = largest - least or abs(largest) or 1.0
     least, largest = least - 0.06 * span, largest + 0.06 * span
@@ -136,7 +136,7 @@ def _steps(least: float, largest: float) -> tuple[float, float, list[float]]:
 
 
 def _decades(positive: Sequence[float]) -> tuple[float, float, list[float]]:
-    """Ends of a logarithmic axis, as powers of ten, and its marks."""
+    """Return the ends of a logarithmic axis, as powers of ten, and its marks."""
     least = math.floor(math.log10(min(positive)))
     largest = math.ceil(math.log10(max(positive)))
     every = -(-(largest - least) // 6)

@@ -11,10 +11,10 @@ from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.documents.figure_texts import CitedFigure
-from replication.judge.abstract import decided_elsewhere
+from replication.judge.abstract import decided_sentences
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.report.context import claim_views, contested, counts
+from replication.report.context import claim_views, contested_claims, verdict_counts
 from replication.report.page import render
 from replication.report.page_rule import figure_sources
 from replication.report.pictures import Drawing, draw_all
@@ -36,19 +36,19 @@ from replication.verify.reproductions import reproductions
 COMMAND = "python -m replication report --reference"
 
 
-class Kept(NamedTuple):
+class StudyReference(NamedTuple):
     """A study and its reference."""
 
     jobs: Jobs
-    """The table of its jobs, under its defaults."""
+    """Table of the study's jobs, under its defaults."""
     name: str
-    """Its name."""
+    """Name of the study."""
     registry: Registry
-    """What it claims."""
+    """Registry of the study."""
     folder: Path
-    """Where the reference is."""
+    """Folder of the reference."""
     reference: Reference
-    """What stands there."""
+    """Content of the reference."""
 
 
 def write_pages(
@@ -62,13 +62,13 @@ def write_pages(
 
     Args:
         root: the project's folder.
-        studies: all that there are, by name.
-        names: those whose pages are wanted.
+        studies: all studies by name.
+        names: names of the studies whose pages are wanted.
         output: folder of the pages.
         history: table of verdicts that continuous verification keeps.
 
     Returns:
-        The figures that cannot be drawn from a reference, by page, which says so in their place.
+        The figures that cannot be drawn from a reference, by page; the page says so in their place.
 
     Raises:
         InputError: if a reference is missing or changed, or says nothing of a claim, the history is
@@ -76,16 +76,17 @@ def write_pages(
     """
     recorded = read_history(history) if history else None
     registries = {name: _registry(study) for name, study in studies.items()}
-    kept = [_kept(root, studies[name], registries[name]) for name in names]
+    kept = [_read_study(root, studies[name], registries[name]) for name in names]
     _make_folder(output)
     pages = {name: output / Path(studies[name].page).name for name in names}
     others = {
-        name: _other(root, name, registry, pages.get(name)) for name, registry in registries.items()
+        name: _other_page(root, name, registry, pages.get(name))
+        for name, registry in registries.items()
     }
     with TemporaryDirectory() as folder:
         shown = [
-            sources.model_copy(update={"others": _beside(each, others, registries)})
-            for each, sources in zip(kept, _all_drawn(kept, Path(folder), root), strict=True)
+            sources.model_copy(update={"others": _other_pages(each, others, registries)})
+            for each, sources in zip(kept, _draw_figures(kept, Path(folder), root), strict=True)
         ]
         texts = [
             _page(each, sources, root, pages[each.name], recorded)
@@ -96,10 +97,10 @@ def write_pages(
     return {pages[each.name]: sources.missing for each, sources in zip(kept, shown, strict=True)}
 
 
-def _beside(
-    kept: Kept, others: dict[str, OtherPage], registries: dict[str, Registry]
+def _other_pages(
+    kept: StudyReference, others: dict[str, OtherPage], registries: dict[str, Registry]
 ) -> list[OtherPage]:
-    """The other studies, as the page of one shows them."""
+    """Return the pages of the other studies, as the page of one study shows them."""
     url = kept.registry.url
     return [
         other.model_copy(update={"is_same_paper": bool(url) and url == registries[name].url})
@@ -122,8 +123,8 @@ def _registry(study: Study) -> Registry:
     return read_registry(study.folder / "registry.yaml")
 
 
-def _other(root: Path, name: str, registry: Registry, page: Path | None) -> OtherPage:
-    """Another study, with its verdicts if there is a reference that tells them."""
+def _other_page(root: Path, name: str, registry: Registry, page: Path | None) -> OtherPage:
+    """Return the page of another study, with its verdicts if a reference tells them."""
     known = OtherPage(
         title=registry.title,
         page=page.name if page else "",
@@ -136,18 +137,18 @@ def _other(root: Path, name: str, registry: Registry, page: Path | None) -> Othe
     except InputError:
         return known
     titles = [f"{text.label} {text.title}".lower() for text in registry.figures.values()]
-    told = {
-        "counts": counts(claims),
-        "contested": contested(claims),
+    fields = {
+        "counts": verdict_counts(claims),
+        "contested": contested_claims(claims),
         "marks": {
-            words: found.mark for words, found in decided_elsewhere([(registry, verdicts)]).items()
+            words: found.mark for words, found in decided_sentences([(registry, verdicts)]).items()
         },
         "search": "\n".join([*titles, *(view.search for view in claims)]),
     }
-    return known.model_copy(update=told)
+    return known.model_copy(update=fields)
 
 
-def _kept(root: Path, study: Study, registry: Registry) -> Kept:
+def _read_study(root: Path, study: Study, registry: Registry) -> StudyReference:
     folder = reference_folder(root, study.name)
     reference, changed = read_reference(folder)
     if changed:
@@ -158,18 +159,20 @@ def _kept(root: Path, study: Study, registry: Registry) -> Kept:
     if unjudged := [claim for claim in tested if claim not in reference.verdicts]:
         raise InputError(
             f"{folder / VERDICTS}: has no verdict of claim(s) {', '.join(unjudged)};"
-            f" restore it with git, or `{_renewing(study.name)}` renews it"
+            f" restore it with git, or `{_renewal_command(study.name)}` renews it"
         )
     alone = {study.name: study}
-    return Kept(Jobs.of(configure({}, alone), alone), study.name, registry, folder, reference)
+    return StudyReference(
+        Jobs.of(configure({}, alone), alone), study.name, registry, folder, reference
+    )
 
 
-def _renewing(study: str) -> str:
+def _renewal_command(study: str) -> str:
     return f"snakemake reference --config study={study}"
 
 
 def _page(
-    kept: Kept, shown: FigureSources, root: Path, page: Path, history: pd.DataFrame | None
+    kept: StudyReference, shown: FigureSources, root: Path, page: Path, history: pd.DataFrame | None
 ) -> str:
     study = kept.jobs.studies[kept.name]
     verdicts = {
@@ -186,11 +189,11 @@ def _page(
     return render(study.registry, verdicts, shown, verified, origin, page, machine, root, history)
 
 
-def _all_drawn(kept: list[Kept], folder: Path, root: Path) -> list[FigureSources]:
+def _draw_figures(kept: list[StudyReference], folder: Path, root: Path) -> list[FigureSources]:
     """Draw the figures of all pages in a folder, from their tables in the references."""
     planned = [figure_sources(each.jobs, each.name, root) for each in kept]
     wrong = {
-        (each.name, source.name): _uncited(each, source.name)
+        (each.name, source.name): _text_error(each, source.name)
         for each, sources in zip(kept, planned, strict=True)
         for source in sources.figures
     }
@@ -202,32 +205,37 @@ def _all_drawn(kept: list[Kept], folder: Path, root: Path) -> list[FigureSources
     }
     wrong |= dict(zip(drawings, draw_all([*drawings.values()]), strict=True))
     return [
-        _shown(each, sources, drawings, wrong) for each, sources in zip(kept, planned, strict=True)
+        _figure_sources(each, sources, drawings, wrong)
+        for each, sources in zip(kept, planned, strict=True)
     ]
 
 
-def _shown(
-    kept: Kept,
+def _figure_sources(
+    kept: StudyReference,
     planned: FigureSources,
     drawings: dict[tuple[str, str], Drawing],
     wrong: dict[tuple[str, str], str],
 ) -> FigureSources:
-    """The figures of one study that are drawn, and why the others are not."""
+    """Return the drawn figures of one study, and the reasons why others are missing."""
     figures, missing = [], []
     for source in planned.figures:
         key = (kept.name, source.name)
         if wrong[key]:
-            reason = f"{wrong[key]}; `{_renewing(kept.name)}` renews the reference"
+            reason = f"{wrong[key]}; `{_renewal_command(kept.name)}` renews the reference"
             missing.append(MissingFigure(name=source.name, drawing=source.drawing, reason=reason))
         else:
-            one = drawings[key]
-            files = {"picture": one.picture, "table": one.table, "checksum": one.checked}
+            drawing = drawings[key]
+            files = {
+                "picture": drawing.picture,
+                "table": drawing.table,
+                "checksum": drawing.checked,
+            }
             figures.append(source.model_copy(update=files))
     return planned.model_copy(update={"figures": figures, "missing": missing})
 
 
-def _uncited(kept: Kept, name: str) -> str:
-    """What a figure or its caption lacks, in words; nothing if all is there."""
+def _text_error(kept: StudyReference, name: str) -> str:
+    """Return what a figure or its caption lacks, in words; empty if it lacks nothing."""
     study = kept.jobs.studies[kept.name]
     if (numbers := kept.reference.tables.get(figure_path(name))) is None:
         return f"{kept.folder}: has no table of figure {name}"
@@ -239,7 +247,7 @@ def _uncited(kept: Kept, name: str) -> str:
     return ""
 
 
-def _drawing(kept: Kept, planned: FigureSource, folder: Path) -> Drawing:
+def _drawing(kept: StudyReference, planned: FigureSource, folder: Path) -> Drawing:
     table, checked = kept.folder / figure_path(planned.name), folder / f"{planned.name}.sha256"
     write_text(checked, checksum(table))
     path = str(planned.picture.with_suffix(""))

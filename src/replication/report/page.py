@@ -19,21 +19,21 @@ from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import value_of
 from replication.figures.typeset import number, typeset, typeset_svg
-from replication.judge.abstract import MARKS, by_version, plain
-from replication.judge.judgement import (
-    DECISIONS,
-    HOLDING,
-    OUTCOMES,
-    Outcome,
-    Verdict,
-)
+from replication.judge.abstract import MARKS, sentences_by_version, without_latex
 from replication.judge.scorecard import read_verdict
+from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
 from replication.plan.cost import HEADER as COST_HEADER
 from replication.plan.cost import MEASURED, cost_rows
 from replication.plan.recorded_times import RECORD, Records
-from replication.report.citing import citing
-from replication.report.context import ClaimView, claim_views, contested, counts, groups
-from replication.report.details import beside, overlay
+from replication.report.citing import read_citation
+from replication.report.context import (
+    ClaimView,
+    claim_views,
+    claims_by_place,
+    contested_claims,
+    verdict_counts,
+)
+from replication.report.details import compare_with_paper, overlay
 from replication.report.explorer import explorer
 from replication.report.sources import (
     FigureSource,
@@ -63,17 +63,16 @@ def render(
     root: Path,
     history: pd.DataFrame | None = None,
 ) -> str:
-    """The page as HTML: the same text for the same arguments on the same machine.
+    """Return the page as HTML: the same text for the same arguments on the same machine.
 
     Args:
-        registry: what is claimed.
-        verdicts: on the claims, by path.
-        shown: which figures.
+        registry: the study's.
+        verdicts: verdicts on the claims, by path.
+        shown: the figures.
         verified: receipts of verifications by others.
-        origin: what the page came from: `commit`, `configuration` and its `digest`, and the
-            `command` that rebuilds it.
-        page: where it is to be.
-        computed_on: processor, Python and packages of what is shown.
+        origin: `commit`, `configuration` and its `digest`, `command` that rebuilds the page.
+        page: path of the page.
+        computed_on: processor, Python and packages by which the results were computed.
         root: the project's folder.
         history: table of verdicts that continuous verification keeps.
 
@@ -101,7 +100,7 @@ def render(
         explorer=added.panel,
         registry=registry,
         claims=claims,
-        abstracts=by_version(registry, judged),
+        abstracts=sentences_by_version(registry, judged),
         marks=MARKS,
         marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
         costs=cost_rows(shown.costs),
@@ -112,16 +111,16 @@ def render(
         decisions=DECISIONS,
         group_names=GROUPS,
         figures=figures,
-        groups=groups(claims),
+        groups=claims_by_place(claims),
         columns=COLUMNS,
         reproductions=[item.row for item in verified],
         verifications=verifications(shown.study, verified, history),
         verdict_paths={verdict.claim: path for path, verdict in verdicts.items()},
         labels=labels,
-        contested=contested(claims),
+        contested=contested_claims(claims),
         related=related,
-        **_summed(claims, related),
-        cited=citing(registry, root),
+        **_verdict_numbers(claims, related),
+        cited=read_citation(registry, root),
         others=shown.others,
         missing=[(item, registry.figures[item.drawing]) for item in shown.missing],
         origin=origin,
@@ -165,24 +164,24 @@ def _figure(
         "picture": read_picture(source.picture),
         "table": numbers,
         "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),
-        "beside": beside(source.table, source.published, source.published_columns)
+        "beside": compare_with_paper(source.table, source.published, source.published_columns)
         if source.published
         else None,
-        "code": _code(source.program, root),
+        "code": _module_path(source.program, root),
     }
 
 
-def _code(program: str, root: Path) -> str:
-    """Where a module stands in the project; its name if it stands elsewhere."""
+def _module_path(program: str, root: Path) -> str:
+    """Return the path of a module in the project; its name if it stands elsewhere."""
     found = find_spec(program) if program else None
     path = Path(found.origin or "").resolve() if found else Path()
     top = root.resolve()
     return path.relative_to(top).as_posix() if path.is_relative_to(top) else program
 
 
-def _summed(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[str, Any]:
-    """Numbers of verdicts, of this page and of the paper's other ones, as the page names them."""
-    own_counts = counts(claims)
+def _verdict_numbers(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[str, Any]:
+    """Return the numbers of verdicts, of this page and the paper's others, by name in the page."""
+    own_counts = verdict_counts(claims)
     totals = Counter(view.verdict.verdict for view in claims if view.claim.kind != "own")
     elsewhere: Counter[tuple[int, Outcome]] = Counter()
     others = [other.counts for other in related]
@@ -193,7 +192,7 @@ def _summed(claims: Sequence[ClaimView], related: Sequence[OtherPage]) -> dict[s
         "counts": own_counts,
         "totals": totals,
         "elsewhere_counts": elsewhere,
-        "holding": _holding([own_counts, *others]),
+        "holding": _count_holding([own_counts, *others]),
     }
 
 
@@ -207,15 +206,15 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "number": number,
-        "plain": plain,
+        "plain": without_latex,
         "typeset": typeset,
         "typeset_svg": typeset_svg,
     }
     return environment
 
 
-def _holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
-    """How many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
+def _count_holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tuple[int, int]]:
+    """Return how many of the paper's claims hold, and how many there are, by place in `GROUPS`."""
     found = [(about, row) for each in counted for about, row in each.items()]
     return {
         about: (
@@ -228,7 +227,7 @@ def _holding(counted: Iterable[dict[int, dict[Outcome, int]]]) -> dict[int, tupl
 
 
 def _csp_hash(text: Markup) -> str:
-    """By what the page's security policy recognises its own style or script."""
+    """Return the hash by which the page's security policy knows its own style or script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
@@ -251,7 +250,7 @@ def main(
     verdicts: tuple[Path, ...],
     **origin: str,
 ) -> None:
-    """Read everything, then write the page at once."""
+    """Write the page, after everything was read."""
     registry = read_registry(registry_path)
     shown = FigureSources.parse_json(figures.read(), figures.name)
     read = {path: read_verdict(path) for path in verdicts}

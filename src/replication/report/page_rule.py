@@ -1,6 +1,6 @@
-"""What the rule of the page takes from the table of jobs.
+"""Inputs and parameters of the page's rule, from the table of jobs.
 
-What loads pandas is loaded where a page is made: a figure's run need not wait for it.
+Modules that load pandas are imported inside functions: a run that makes no page need not wait.
 """
 
 import os
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from replication.base.code_digest import locked_versions
 from replication.plan.cost import costs
 from replication.plan.jobs import DRAWING, Jobs
-from replication.plan.orders import Told
+from replication.plan.orders import DocumentFile
 from replication.plan.recorded_times import RECORD, Records
-from replication.plan.rule_inputs import contents
+from replication.plan.rule_inputs import file_digests
 from replication.plan.stale_files import checksum_file
 from replication.plan.study_jobs import StudyJobs
 
@@ -26,44 +26,44 @@ PROGRAM = "replication.report.page"
 
 @dataclass(frozen=True)
 class Page:
-    """The functions of the rule, from the page's name to what its job reads and is told."""
+    """The functions of the page's rule, which take the wildcards of a job."""
 
     jobs: Jobs
-    """The table."""
+    """Table of jobs."""
     lock: Path
-    """The pinned packages."""
+    """File of the pinned packages."""
     root: Path
     """The project's folder."""
     own_file: Callable[[str], Any]
-    """How an input is marked that the workflow does not make."""
+    """Function that marks an input that the workflow does not make."""
 
     def verdicts(self, wildcards: Any) -> list[str]:
-        """All verdicts of the study."""
+        """Return the paths of all verdicts of the study."""
         return list(self._study(wildcards).files.verdicts.values())
 
     def registry(self, wildcards: Any) -> Any:
-        """What the study claims."""
+        """Return the path of the study's registry."""
         return self.own_file(self._registry(wildcards))
 
     def figures(self, wildcards: Any) -> list[str]:
-        """Pictures, tables and checksums."""
+        """Return the paths of pictures, tables and checksums."""
         return self._sources(wildcards).files
 
     def templates(self, wildcards: Any) -> list[Any]:
-        """What the page is made from besides."""
+        """Return the paths of the page's templates, and of the study's own."""
         return [self.own_file(path) for path in self._templates(wildcards)]
 
     def reproductions(self, wildcards: Any) -> list[Any]:
-        """Receipts of others, and what they are checked against."""
+        """Return the paths of others' receipts, and of the files that they are checked against."""
         return [self.own_file(path) for path in self._reproductions(wildcards)]
 
     def study(self, wildcards: Any) -> str:
-        """Name of the study."""
+        """Return the name of the study."""
         return self._study(wildcards).study.name
 
     def code(self, wildcards: Any) -> list[str]:
-        """All code and packages that the page depends on, from the beginning."""
-        shown = self.jobs.shown(self.study(wildcards))
+        """Return all code and packages that the page, and everything that it shows, depends on."""
+        shown = self.jobs.figure_paths(self.study(wildcards))
         paths = [*self.verdicts(wildcards), *(f"figures/{figure}" for figure in shown)]
         packages = locked_versions(self.lock, ("jinja2", "markupsafe"))
         return [
@@ -72,17 +72,17 @@ class Page:
         ]
 
     def contents(self, wildcards: Any) -> list[str]:
-        """Digests of the files that a person edits."""
+        """Return digests of the files that a person edits."""
         read = [self._registry(wildcards), *self._reproductions(wildcards)]
-        return contents([*self._templates(wildcards), *read])
+        return file_digests([*self._templates(wildcards), *read])
 
-    def planned(self, wildcards: Any) -> str:
-        """The figures, as Snakemake does not record what is made from `input`."""
+    def figures_as_json(self, wildcards: Any) -> str:
+        """Return the figures as JSON, for the records: a `document` is not in the records."""
         return self._sources(wildcards).model_dump_json()
 
-    def moved(self, wildcards: Any, input: Any) -> Told:
-        """The figures, where a storage provider has put them."""
-        return Told(self._sources(wildcards).at(input.figures).model_dump_json())
+    def document(self, wildcards: Any, input: Any) -> DocumentFile:
+        """Return the document with the figures, where a storage provider has put them."""
+        return DocumentFile(self._sources(wildcards).with_paths(input.figures).model_dump_json())
 
     def _study(self, wildcards: Any) -> StudyJobs:
         return self.jobs.studies[self.jobs.pages[wildcards.page]]
@@ -94,7 +94,7 @@ class Page:
         from replication.report.explorer import explorer_files
 
         own = map(os.path.relpath, explorer_files(self.study(wildcards)))
-        return [*templates(), *own]
+        return [*template_files(), *own]
 
     def _programs(self, wildcards: Any) -> list[str]:
         from replication.report.explorer import explorer_programs
@@ -110,14 +110,14 @@ class Page:
         return figure_sources(self.jobs, self.study(wildcards), self.root)
 
 
-def templates() -> list[str]:
-    """Files that the page is made from; digests of code follow Python's imports only."""
+def template_files() -> list[str]:
+    """Return the templates of the page; digests of code follow Python's imports only."""
     folder = Path(os.path.relpath(Path(__file__).parent / "templates"))
     return sorted(map(str, folder.glob("*.*")))
 
 
 def figure_sources(jobs: Jobs, study: str, root: Path) -> "FigureSources":
-    """All figures of a study, from the table of jobs.
+    """Return all figures of a study, from the table of jobs.
 
     Args:
         jobs: the table.
@@ -127,25 +127,25 @@ def figure_sources(jobs: Jobs, study: str, root: Path) -> "FigureSources":
     from replication.report.sources import FigureSources
 
     return FigureSources(
-        figures=[_figure_source(jobs, below) for below in jobs.shown(study)],
+        figures=[_figure_source(jobs, below) for below in jobs.figure_paths(study)],
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
         names=jobs.studies[study].study.names,
-        others=[_other(other) for name, other in jobs.studies.items() if name != study],
+        others=[_other_page(other) for name, other in jobs.studies.items() if name != study],
         costs=costs(jobs.studies[study], Records.read(root / RECORD)),
         own=jobs.studies[study].own,
     )
 
 
-def _other(study: StudyJobs) -> "OtherPage":
-    """Another study; whether its page is there depends on what is asked for."""
+def _other_page(study: StudyJobs) -> "OtherPage":
+    """Return another study; whether its page is there depends on the targets of a run."""
     from replication.report.sources import OtherPage
 
     return OtherPage(title=study.registry.title, command=f"snakemake {study.study.page}")
 
 
 def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
-    """One figure, by its path below `figures/` without ending."""
+    """Return one figure, by its path below `figures/` without ending."""
     from replication.report.sources import FigureSource
 
     study, name = jobs.figures[below]
@@ -167,7 +167,7 @@ def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
 
 
 def _benchmarks(jobs: Jobs, below: str, kind: str) -> dict[str, list[str]]:
-    """Of all jobs that make a figure from nothing; none where verdicts are among them."""
+    """Return the benchmarks of all jobs behind a figure; none where verdicts are among them."""
     made = dict(jobs.closure([f"figures/{below}.csv"]))
     if any(task.stage == "verdict" for task in made.values()):
         return {}

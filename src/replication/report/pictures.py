@@ -16,49 +16,49 @@ from replication.base.errors import InputError
 from replication.plan.orders import Order
 from replication.run.stages import draw_figure
 
-WORTH = 4
-"""Figures that take longer to draw than another process takes to start."""
+FIGURES_PER_PROCESS = 4
+"""Number of figures that take longer to draw than another process takes to start."""
 
 
 class Drawing(NamedTuple):
-    """What `replication.run.stages.draw_figure` takes."""
+    """Arguments of `replication.run.stages.draw_figure`."""
 
     order: Order
     """The figure's job."""
     table: Path
-    """The numbers that it draws."""
+    """Path of the table that the figure draws."""
     checked: Path
-    """Digest of the table's content."""
+    """Path of the digest of the table's content."""
     published: list[Path]
-    """Tables as printed."""
+    """Paths of tables as printed."""
     picture: Path
-    """Where to draw."""
+    """Path of the picture."""
 
 
 def draw_all(drawings: Sequence[Drawing], cores: int | None = None) -> list[str]:
-    """Draw figures, and say of each what is wrong with an input; nothing if it is drawn.
+    """Draw figures, and return for each the error of an input; empty if the figure is drawn.
 
     Args:
         drawings: the figures.
-        cores: how many processes there may be; of the machine if left out.
+        cores: largest number of processes; the machine's number of cores if left out.
     """
-    processes = min(cores or _cores(), len(drawings) // WORTH)
+    processes = min(cores or _count_cores(), len(drawings) // FIGURES_PER_PROCESS)
     shown = partial(tqdm, total=len(drawings), unit="figure", file=sys.stderr, disable=None)
     if processes < 2:
-        return list(shown(map(_drawn, drawings)))
-    # Started anew: what has threads, as NumPy has, cannot be forked safely. They end soon, and
-    # need not look for what drawing leaves behind.
+        return list(shown(map(_draw, drawings)))
+    # Processes are started anew: one with threads, as NumPy has, cannot be forked safely. They end
+    # soon, and need not collect the objects that drawing leaves behind.
     with ProcessPoolExecutor(processes, get_context("spawn"), gc.disable) as pool:
-        return list(shown(pool.map(_drawn, drawings)))
+        return list(shown(pool.map(_draw, drawings)))
 
 
-def _cores() -> int:
-    """Those that this process may use, where that is known."""
+def _count_cores() -> int:
+    """Return the number of cores that this process may use, where that is known."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1
 
 
-def _drawn(drawing: Drawing) -> str:
+def _draw(drawing: Drawing) -> str:
     try:
         draw_figure(*drawing)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""What the page is made of: pictures, tables and run times, read and checked."""
+"""Pictures, tables and run times of the page, read and checked."""
 
 import io
 import os
@@ -14,102 +14,102 @@ from PIL import Image
 from replication.base.storage import unreadable_error
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
-from replication.judge.judgement import Outcome
+from replication.judge.verdicts import Outcome
 from replication.plan.cost import Cost
-from replication.plan.recorded_times import Records, known
+from replication.plan.recorded_times import Records, known_seconds
 from replication.run.work import refuse_changed_table
 from replication.study.contract import StudySettings
 from replication.study.registry import Mark
 
-EMBEDDED = 256 * 1024
-"""Bytes up to which a table is part of the page; a larger one is linked."""
-PLAIN = " ()/:;,=@!$*+?[]{}|^`"
-"""What a table's data URI has as it is, so that it is a fifth shorter than in base64."""
+LARGEST_EMBEDDED = 256 * 1024
+"""Largest size in bytes of a table within the page; a larger one is linked."""
+UNQUOTED = " ()/:;,=@!$*+?[]{}|^`"
+"""Characters that stay unquoted in a table's data URI, which is a fifth shorter than base64."""
 SCREEN, PRINT = 96, 72
 """Pixels of CSS, and points of an SVG, in an inch."""
 
 
 class FigureSource(Strict):
-    """One figure and what belongs to it."""
+    """One figure with the paths of its files."""
 
     name: str
-    """What the claims call it."""
+    """Name of the figure in the claims."""
     drawing: str
-    """What it is drawn as; its texts have this name."""
+    """Kind of the figure; its texts have this name."""
     picture: Path
-    """SVG or PNG."""
+    """Path of the SVG or PNG."""
     table: Path
-    """The numbers that it draws, as CSV."""
+    """Path of the CSV that the figure draws."""
     checksum: Path
-    """Where the digest of the table's content stands."""
+    """Path of the digest of the table's content."""
     command: str
-    """What rebuilds it."""
+    """Command that rebuilds the figure."""
     benchmarks: dict[str, list[str]]
-    """Snakemake's benchmark files of everything that it was made by: paths, with {} in place of
-    these names."""
+    """Snakemake's benchmark files of all jobs behind the figure: names, by path with {} in place of
+    the name."""
     program: str = ""
-    """Module that draws it."""
+    """Module that draws the figure."""
     experiments: list[str] = []
-    """What it shows."""
+    """Experiments that the figure shows."""
     published: Path | None = None
-    """Its numbers as the paper prints them, if they are known."""
+    """Path of the numbers as the paper prints them, if they are known."""
     published_columns: list[str] = []
-    """The columns that these have."""
+    """Columns of the published numbers."""
     n_seeds: int = 0
-    """Number of seeds that it shows."""
+    """Number of seeds that the figure shows."""
 
 
 class MissingFigure(Strict):
     """A figure that cannot be drawn."""
 
     name: str
-    """What the claims call it."""
+    """Name of the figure in the claims."""
     drawing: str
-    """What it would be drawn as; its texts have this name."""
+    """Kind of the missing figure; its texts have this name."""
     reason: str
-    """What is wrong, and what to do."""
+    """The error, and the remedy."""
 
 
-class Contested(Strict):
+class ContestedClaim(Strict):
     """A claim of a paper that holds in part, does not hold, or is open."""
 
     id: str
-    """Its number."""
+    """Number of the claim."""
     verdict: Outcome
-    """What came of it."""
+    """Verdict on the claim."""
     statement: str
-    """What is claimed."""
+    """Statement of the claim."""
     how_much: str
-    """How much of it holds."""
+    """Number of the comparisons that hold, and the decisions of the others, in words."""
     found: str
-    """Its least favourable estimate, with its interval."""
+    """Least favourable estimate, with its interval."""
     needed: str
-    """Where that has to lie."""
+    """Range in which that estimate has to lie."""
 
 
 class OtherPage(Strict):
     """The page of another study."""
 
     title: str
-    """Of the study's paper."""
+    """Title of the study's paper."""
     page: str = ""
-    """Its file, where it stands beside this page."""
+    """Name of the page's file, if it stands beside this page."""
     command: str
-    """What makes it, where it may not be there."""
+    """Command that makes the page, which may be missing."""
     is_same_paper: bool = False
-    """Whether both studies are on one paper."""
+    """True if both studies are on one paper."""
     counts: dict[int, dict[Outcome, int]] = {}
-    """Number of its claims by place in `GROUPS` and verdict, as far as they are known."""
-    contested: list[Contested] = []
-    """Those of the paper that hold in part, do not hold, or are open."""
+    """Number of the study's claims by place in `GROUPS` and verdict, as far as they are known."""
+    contested: list[ContestedClaim] = []
+    """The paper's claims that hold in part, do not hold, or are open."""
     marks: dict[str, Mark] = {}
-    """Marks of the sentences of its paper's abstract that it decides, by their words."""
+    """Marks of the sentences of the paper's abstract that the study decides, by their words."""
     search: str = ""
-    """What a search looks through."""
+    """Text that a search looks through."""
 
     @property
     def n_claims(self) -> int:
-        """Number of its claims, as far as they are known."""
+        """Number of the study's claims, as far as they are known."""
         return sum(sum(row.values()) for row in self.counts.values())
 
 
@@ -117,30 +117,30 @@ class FigureSources(Strict):
     """All figures of a study, in their order."""
 
     figures: list[FigureSource]
-    """All of them."""
+    """Figures that can be shown."""
     study: str
     """Name of the study."""
     settings: dict[str, Any]
     """The study's section of the configuration."""
     names: dict[str, str] = {}
-    """What its texts call values."""
+    """Names of values in the study's texts."""
     others: list[OtherPage] = []
     """Pages of the project's other studies."""
     missing: list[MissingFigure] = []
     """Figures that cannot be drawn."""
     costs: list[Cost] = []
-    """What the study takes, as recorded."""
+    """Time and memory of the study's jobs, as recorded."""
     own: StudySettings = StudySettings()
-    """What a user adds to the study's registry."""
+    """Claims and texts that a user adds to the study's registry."""
 
     @property
     def files(self) -> list[str]:
-        """Their pictures, tables and checksums."""
+        """Paths of pictures, tables and checksums."""
         paths = ((item.picture, item.table, item.checksum) for item in self.figures)
         return [str(path) for three in paths for path in three]
 
-    def at(self, files: Iterable[str]) -> "FigureSources":
-        """The same figures, where a storage provider has put their files.
+    def with_paths(self, files: Iterable[str]) -> "FigureSources":
+        """Return the same figures, with the paths where a storage provider has put their files.
 
         Args:
             files: paths in the order of `files`.
@@ -157,11 +157,11 @@ class Picture(NamedTuple):
     """A picture within the page."""
 
     uri: str
-    """Itself, as a data URI."""
+    """Data URI of the picture."""
     width: int
-    """In pixels of CSS."""
+    """Width in pixels of CSS."""
     height: int
-    """In pixels of CSS."""
+    """Height in pixels of CSS."""
 
 
 class Table(NamedTuple):
@@ -170,9 +170,9 @@ class Table(NamedTuple):
     name: str
     """Name of its file."""
     link: str
-    """Itself as a data URI, or its path from the page."""
+    """Data URI of the table, or its path from the page."""
     embedded: bool
-    """Which of the two."""
+    """True if the table is within the page."""
     rows: int
     """Number of rows."""
     columns: list[str]
@@ -180,10 +180,10 @@ class Table(NamedTuple):
 
 
 def read_picture(path: Path) -> Picture:
-    """Read a whole SVG or PNG, as they are drawn here.
+    """Read a whole SVG or PNG that was drawn here.
 
     Raises:
-        InputError: if it is missing, damaged or neither.
+        InputError: if the file is missing, damaged or neither of the two.
     """
     try:
         content = path.read_bytes()
@@ -198,18 +198,18 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
     """Read the numbers of a figure, to be embedded or linked.
 
     Args:
-        path: of the table.
+        path: path of the table.
         checksum: path of the digest of the table's content.
         page: path of the page, from which a large table is linked.
 
     Raises:
-        InputError: if it is missing, empty, or changed.
+        InputError: if the table is missing, empty, or changed.
     """
     table = read_csv(path, ())
     refuse_changed_table(path, checksum)
-    embedded = path.stat().st_size <= EMBEDDED
+    embedded = path.stat().st_size <= LARGEST_EMBEDDED
     link = (
-        f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=PLAIN)}"
+        f"data:text/csv;charset=utf-8,{quote(path.read_bytes(), safe=UNQUOTED)}"
         if embedded
         else Path(os.path.relpath(path, page.parent)).as_posix()
     )
@@ -217,19 +217,19 @@ def read_numbers(path: Path, checksum: Path, page: Path) -> Table:
 
 
 def run_time(benchmarks: dict[str, list[str]], records: Records) -> float | None:
-    """Seconds that all jobs took, see `FigureSource`; none unless that of every one is known.
+    """Return the seconds of all jobs behind a figure; none unless those of every job are known.
 
     Args:
-        benchmarks: see there.
+        benchmarks: see `FigureSource`.
         records: of jobs elsewhere.
     """
     seconds = [
-        known(pattern.replace("{}", name), records)
+        known_seconds(pattern.replace("{}", name), records)
         for pattern, names in benchmarks.items()
         for name in names
     ]
-    told = [each for each in seconds if each is not None]
-    return sum(told) if told and len(told) == len(seconds) else None
+    known = [each for each in seconds if each is not None]
+    return sum(known) if known and len(known) == len(seconds) else None
 
 
 def _data_uri(kind: str, content: bytes) -> str:
@@ -237,7 +237,7 @@ def _data_uri(kind: str, content: bytes) -> str:
 
 
 def _png_size(content: bytes) -> tuple[int, int]:
-    """Width and height in print, of a whole PNG."""
+    """Return width and height of a whole PNG as printed, in pixels of CSS."""
     with Image.open(io.BytesIO(content), formats=["png"]) as image:
         image.verify()
         across, down = (SCREEN / dots for dots in image.info.get("dpi", (SCREEN, SCREEN)))

@@ -1,4 +1,4 @@
-"""What came of a claim on other machines and with other packages: from receipts and the history."""
+"""Verdicts on a claim on other machines and with other packages, from receipts and the history."""
 
 import re
 from collections.abc import Hashable, Sequence
@@ -10,7 +10,7 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.strict import shorten
 from replication.base.tables import read_csv
-from replication.judge.judgement import EARLIER, OUTCOMES
+from replication.judge.verdicts import EARLIER_VERDICTS, OUTCOMES
 from replication.verify.history import VERDICTS
 from replication.verify.receipt import FURTHEST, is_plain
 from replication.verify.reproductions import Reproduction
@@ -18,8 +18,8 @@ from replication.verify.reproductions import Reproduction
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
 ENDS = ("lowest", "highest")
 DATE = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
-KINDS = ["claim", "verdict", "processor", "torch"]
-"""What verifications are counted by."""
+GROUPED_BY = ["claim", "verdict", "processor", "torch"]
+"""Columns that verifications are counted by."""
 
 
 def read_history(path: Path) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def read_history(path: Path) -> pd.DataFrame:
         path: see `replication.verify.history`.
 
     Raises:
-        InputError: if it is damaged, or is something else.
+        InputError: if the file is damaged, or no table of verdicts.
     """
     try:
         table = read_csv(path, VERDICTS)
@@ -53,7 +53,7 @@ def _check_numbers(ends: pd.DataFrame) -> None:
 
 
 def _check_texts(table: pd.DataFrame) -> None:
-    if unknown := {*map(str, table["verdict"])} - (OUTCOMES | EARLIER).keys():
+    if unknown := {*map(str, table["verdict"])} - (OUTCOMES | EARLIER_VERDICTS).keys():
         raise ValueError(f"there is no verdict {shorten(min(unknown))}")
     for name in TEXTS:
         if table[name].isna().any():
@@ -66,18 +66,18 @@ def _check_texts(table: pd.DataFrame) -> None:
 def verifications(
     study: str, receipts: Sequence[Reproduction], history: pd.DataFrame | None
 ) -> dict[str, list[dict[Hashable, Any]]]:
-    """Verdicts of verifications by claim: one entry per verdict, processor and version of PyTorch.
+    """Return verdicts by claim: one entry per verdict, processor and version of PyTorch.
 
     An entry has these three, the `lowest` and `highest` estimate of a comparison, the number of
     `times` and the date of the `latest`.
 
     Args:
         study: name of the study.
-        receipts: those of the study; with other settings than the defaults they do not count.
-        history: table of verdicts, see `read_history`; none if there is none.
+        receipts: receipts of the study; those with other settings than the defaults do not count.
+        history: table of verdicts, see `read_history`; none if there is no table.
     """
-    rows = pd.concat([_sent_in(receipts), _recorded(study, history)], ignore_index=True)
-    counted = rows.groupby(KINDS, sort=False, as_index=False).agg(
+    rows = pd.concat([_receipt_rows(receipts), _history_rows(study, history)], ignore_index=True)
+    counted = rows.groupby(GROUPED_BY, sort=False, as_index=False).agg(
         lowest=("lowest", "min"),
         highest=("highest", "max"),
         times=("date", "size"),
@@ -89,7 +89,7 @@ def verifications(
     }
 
 
-def _sent_in(receipts: Sequence[Reproduction]) -> pd.DataFrame:
+def _receipt_rows(receipts: Sequence[Reproduction]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
@@ -105,14 +105,14 @@ def _sent_in(receipts: Sequence[Reproduction]) -> pd.DataFrame:
             if item.receipt.settings == "default"
             for claim, found in item.receipt.verdicts.items()
         ],
-        columns=[*KINDS, *ENDS, "date"],
+        columns=[*GROUPED_BY, *ENDS, "date"],
     ).astype(dict.fromkeys(ENDS, "float"))
 
 
-def _recorded(study: str, history: pd.DataFrame | None) -> pd.DataFrame | None:
+def _history_rows(study: str, history: pd.DataFrame | None) -> pd.DataFrame | None:
     if history is None:
         return None
     own = history[history["study"] == study]
     torch = own["packages"].str.extract(r"(?:^| )torch==(\S+)", expand=False).fillna("")
     dated = own.assign(torch=torch, date=own["date"].str[:10])
-    return dated[[*KINDS, *ENDS, "date"]]
+    return dated[[*GROUPED_BY, *ENDS, "date"]]

@@ -186,10 +186,10 @@ def _make_evidence(work: Work) -> None:
             raise UnmeasurableError(f"the settings differ from those that were published: {unlike}")
         table = work.function(*read_tables(work), *read_published(work), **used_settings(work))
     except UnmeasurableError as error:
-        from replication.judge.judgement import unmeasured
+        from replication.judge.comparisons import missing_evidence
 
         click.echo(f"claim {work.output.stem} is not tested: {error.message}", err=True)
-        table = unmeasured(error.message)
+        table = missing_evidence(error.message)
     except (KeyError, UndefinedVariableError) as error:
         # The columns of metrics whose settings are of one type are known only now.
         raise InputError(

@@ -25,7 +25,7 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import unknown_settings, untold
 from replication.documents.typed_numbers import typed_in_template
 from replication.figures.marks import unknown_marks
-from replication.judge.judgement import UNMEASURED
+from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
 from replication.plan.configuration import configure
 from replication.plan.metric_types import refuse_unreadable

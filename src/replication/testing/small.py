@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from replication.base.errors import InputError
 from replication.base.storage import read_arrays
 from replication.base.tables import read_table
-from replication.plan.configuration import configure, merged
+from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
-from replication.plan.orders import TOLD, Orders, Told
+from replication.plan.orders import DOCUMENTS, DocumentFile, Orders
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task
 from replication.run.work import Work
@@ -262,7 +262,11 @@ class Small:
         """Return the arguments of the program that makes a file."""
         task, orders = self.jobs.tasks[path], Orders(orders=[self.jobs.order(path)])
         files = (str(self.output(path)), *task.reads, *task.published)
-        return ["--job", str(Told(orders.to_json(), self.folder.resolve() / TOLD)), *files]
+        return [
+            "--job",
+            str(DocumentFile(orders.to_json(), self.folder.resolve() / DOCUMENTS)),
+            *files,
+        ]
 
     def tasks(self, *stages: str) -> Iterator[tuple[str, Task]]:
         """Yield the path and the task of every file of some stages."""
@@ -287,7 +291,7 @@ class Small:
 
     def jobs_with(self, overlay: Mapping[str, Any]) -> Jobs:
         """Return the jobs under further changes of the study's section."""
-        return _jobs_of(self.study, merged(self.changes, {self.study.name: overlay}))
+        return _jobs_of(self.study, merge(self.changes, {self.study.name: overlay}))
 
 
 def _jobs_of(study: Study, changes: dict[str, Any]) -> Jobs:

@@ -14,7 +14,7 @@ import pandas as pd
 from replication.base.markdown import table
 from replication.base.storage import write_text
 from replication.base.tables import write_csv
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.verify.differences import SAME_PROCESSOR, Difference, differences
 from replication.verify.reference import (
     Reference,

@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterator
 import numpy as np
 import pandas as pd
 
-from replication.judge.judgement import QUESTIONS, Comparison, Verdict
+from replication.judge.judgement import QUESTIONS
+from replication.judge.verdicts import Comparison, Verdict
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
     COUNTS,

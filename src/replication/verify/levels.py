@@ -29,7 +29,7 @@ from replication.base.tables import write_csv
 from replication.base.yaml_files import read_yaml
 from replication.judge.scorecard import counts as totals
 from replication.judge.scorecard import scorecard
-from replication.plan.configuration import Configuration, configure, merged
+from replication.plan.configuration import Configuration, configure, merge
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
@@ -219,7 +219,7 @@ def main(
     project = Project(root, studies, whole, profile)
     chosen = [name for name, study in studies.items() if study.is_default]
     if names:
-        chosen = project.jobs.selected(",".join(names))
+        chosen = project.jobs.selected_studies(",".join(names))
     if receipt and (write or len(chosen) != 1):
         raise InputError("--receipt: tells the verification of one study; name it with --study")
     if write:
@@ -424,7 +424,7 @@ def _found(
     if level == "seed":
         drawn = random.Random(draw.seed)
         overlay = project.jobs.studies[study].one_seed(drawn)
-        data = merged(configuration.model_dump(mode="json"), overlay)
+        data = merge(configuration.model_dump(mode="json"), overlay)
         configuration = type(configuration).parse(data, "one seed of every experiment")
     jobs = Jobs.of(configuration, project.studies)
     files = jobs.studies[study].files

@@ -21,27 +21,17 @@ from numpy.typing import NDArray
 from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.figures.typeset import number
-from replication.judge.abstract import marked, plain
-from replication.judge.judgement import (
-    FEWEST_SEEDS,
-    PROBABILITY,
-    Decision,
-    Verdict,
-    outcome,
-)
+from replication.judge.abstract import mark_sentences, without_latex
+from replication.judge.judgement import outcome
 from replication.judge.statistics import pooled_std
+from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import RECORD, Records, foreseen
+from replication.plan.recorded_times import RECORD, Records, foreseen_seconds
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.contract import find_studies
-from replication.verify.reference import (
-    EVIDENCE,
-    MANIFEST,
-    read_reference,
-    reference_folder,
-)
+from replication.verify.reference import EVIDENCE, MANIFEST, read_reference, reference_folder
 
 Floats = NDArray[np.float64]
 MOST = 1000
@@ -249,8 +239,8 @@ def sentences(
     decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
     registry = study.registry
     for abstract in registry.abstracts:
-        now = marked(registry, abstract, verdicts)
-        then = marked(registry, abstract, {**verdicts, **decided})
+        now = mark_sentences(registry, abstract, verdicts)
+        then = mark_sentences(registry, abstract, {**verdicts, **decided})
         for before, after in zip(now, then, strict=True):
             if before.mark != after.mark:
                 changed = [
@@ -263,7 +253,7 @@ def sentences(
                     for name in changed
                 ]
                 yield (
-                    study.study.name, plain(before.sentence.words), str(before.mark),
+                    study.study.name, without_latex(before.sentence.words), str(before.mark),
                     str(after.mark), ", ".join(changed), *map(", ".join, zip(*needs, strict=True)),
                 )  # fmt: skip
 
@@ -300,7 +290,7 @@ def _minutes(study: StudyJobs, verdict: Verdict, seeds: int, records: Records) -
     for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
         folder = f"logs/{study.study.name}/runs/{name}"
         runs = study.experiments[name].runs
-        took = [foreseen(f"{folder}/{run}.benchmark.tsv", records) for run in runs]
+        took = [foreseen_seconds(f"{folder}/{run}.benchmark.tsv", records) for run in runs]
         known = [each for each in took if each is not None]
         if len(known) < len(took):
             return None

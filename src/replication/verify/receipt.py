@@ -18,7 +18,7 @@ from replication.base.process import ARITHMETIC
 from replication.base.provenance import digest
 from replication.base.storage import write_text
 from replication.base.strict import Name, Strict, shorten
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.study.seeds import format_seeds, parse_seeds
 from replication.verify.differences import Tolerance
 from replication.verify.reference_summary import (

@@ -12,7 +12,9 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.base.storage import unreadable_error, write_text
 from replication.base.strict import Strict
-from replication.judge.judgement import UNMEASURED, Judged, Verdict, judge
+from replication.judge.comparisons import UNMEASURED, Judged
+from replication.judge.judgement import judge
+from replication.judge.verdicts import Verdict
 from replication.study.claims import Test
 
 Parsed = TypeVar("Parsed", bound=Strict)

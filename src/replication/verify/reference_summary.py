@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.strict import Strict
-from replication.judge.judgement import Outcome, Verdict
+from replication.judge.verdicts import Outcome, Verdict
 from replication.study.claims import Number
 from replication.verify.reference import (
     FINGERPRINTS,
@@ -38,7 +38,7 @@ class VerdictInShort(Strict):
     """What of a verdict must be the same on every processor."""
 
     verdict: Outcome | Literal["contradicted", "no effect", "inconclusive"]
-    """The verdict, or one by the rules of earlier references, see `EARLIER`."""
+    """The verdict, or one by the rules of earlier references, see `EARLIER_VERDICTS`."""
     seeds: Amount
     """Number of seeds behind each comparison."""
     comparisons: Amount

@@ -11,9 +11,9 @@ from pydantic import model_validator
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.configuration import Computation
-from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings, Variant
+from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
 from replication.study.seeds import SeedRange, batches, seed_list
-from replication.study.variants import AS_PUBLISHED, BASELINE
+from replication.study.variants import AS_PUBLISHED, BASELINE, Variant
 from transformer_dynamics.scan_and_snap.figures.elements import RunsFigure, SweepFigure
 from transformer_dynamics.scan_and_snap.figures.fig1 import Fig1
 from transformer_dynamics.scan_and_snap.figures.fig2 import Fig2

@@ -9,8 +9,8 @@ from pydantic import model_validator
 
 from replication.base.strict import Name, unknown_key
 from replication.judge.sensitivity import Sensitivity
-from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings, Variant
-from replication.study.variants import AS_PUBLISHED, BASELINE, check_titles
+from replication.study.contract import Experiment, Figure, FiguresOf, Job, StudySettings
+from replication.study.variants import AS_PUBLISHED, BASELINE, Variant, check_titles
 from transformer_dynamics.scan_and_snap_text.figures.fig7 import Fig7
 from transformer_dynamics.scan_and_snap_text.figures.fig10 import Fig10
 from transformer_dynamics.scan_and_snap_text.figures.wikitext_dynamics import WikitextDynamics

@@ -26,7 +26,7 @@ from replication.base.storage import (
     write_atomically,
 )
 from replication.base.tables import read_csv, read_table, write_csv, write_table
-from replication.plan.orders import Orders, Told
+from replication.plan.orders import DocumentFile, Orders
 from replication.run.stages import STAGES, make_output
 from replication.run.work import Given, Work, refuse_changed_table
 
@@ -259,7 +259,7 @@ def test_data_that_are_not_finite_are_refused(tmp_path, monkeypatch):
 def test_what_is_refused_makes_nothing_anew():
     order = JOBS.order("results/example/runs/printed/1-5.npz")
     both = [Orders(orders=[order.model_copy(update={"gaps": gaps})]) for gaps in ([], ["*"])]
-    assert both[0].recorded() == both[1].recorded() == both[0].to_json()
+    assert both[0].to_record() == both[1].to_record() == both[0].to_json()
     assert both[0].to_json() != both[1].to_json()
 
 
@@ -430,7 +430,7 @@ def small_disk(tmp_path):
 
 def test_full_disk_gives_one_sentence_and_leaves_nothing(small_disk: Path, tmp_path: Path):
     path = next(path for path in JOBS.tasks if path.startswith("results/example/data/"))
-    job = str(Told(Orders(orders=[JOBS.order(path)]).to_json(), tmp_path))
+    job = str(DocumentFile(Orders(orders=[JOBS.order(path)]).to_json(), tmp_path))
     command = [
         sys.executable,
         "-m",
@@ -458,7 +458,7 @@ def test_a_small_file_that_is_damaged_is_written_anew(tmp_path):
     configuration.write_bytes(b"\xff\x00")
     DEFAULTS.write(configuration)
     assert configuration.read_text() == DEFAULTS.yaml
-    told = Told("{}", tmp_path)
+    told = DocumentFile("{}", tmp_path)
     Path(str(told)).write_bytes(b"\xff\x00")
     assert Path(str(told)).read_text() == "{}"
 

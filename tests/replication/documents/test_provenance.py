@@ -14,7 +14,7 @@ from conftest import FIGURE, JOBS, ROOT, Template
 
 from replication.documents import crate
 from replication.documents.generate import with_scorecard
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.study.claims import SHOWN, THEORY
 from replication.study.contract import find_studies
 from replication.verify.reference import read_reference, reference_folder

@@ -9,17 +9,17 @@ from replication.base.errors import InputError
 from replication.documents.generate import check_sentences
 from replication.judge.abstract import (
     MARKS,
-    OTHER_WORDS,
-    by_version,
-    decided_by,
-    in_short,
-    mark,
-    marked,
-    plain,
-    said,
-    to_lines,
+    WORDS_DIFFER,
+    abstract_lines,
+    count_marks,
+    deciding_claims,
+    joint_mark,
+    mark_sentences,
+    sentences_by_version,
+    short_verdict,
+    without_latex,
 )
-from replication.judge.judgement import Comparison, Verdict
+from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.claims import LATE
@@ -56,7 +56,7 @@ def verdict(claim: str, outcome: str, holding: int = 0, others: int = 0) -> Verd
     ],
 )
 def test_a_mark_follows_from_the_verdicts(verdicts, expected):
-    assert mark(verdicts) == expected
+    assert joint_mark(verdicts) == expected
     assert expected in MARKS
 
 
@@ -105,10 +105,10 @@ def linked(claim: str, study: str | None) -> str:
 def test_every_sentence_is_marked_in_order():
     verdicts = {"A1": verdict("A1", "replicated", 2), "A2": verdict("A2", "in part", 1, 1)}
     paper = registry()
-    found = marked(paper, paper.abstracts[0], verdicts)
+    found = mark_sentences(paper, paper.abstracts[0], verdicts)
     marks = [each.mark for each in found]
     assert marks == ["no empirical statement", "in part", None, "not tested"]
-    assert [decided_by(each, linked) for each in found] == [
+    assert [deciding_claims(each, linked) for each in found] == [
         "Scene.",
         "[A1](#own), [A2](#own) (in part, 1 of 2 hold)",
         "see other",
@@ -123,11 +123,13 @@ def test_every_sentence_is_marked_in_order():
 def test_a_sentence_of_the_other_study_has_the_mark_that_it_has_there():
     words = "on text, too."
     there = registry({"version": "v1", "sentences": [{"words": words, "claims": ["A1"]}]})
-    elsewhere = {words: marked(there, there.abstracts[0], {"A1": verdict("A1", "open", 0, 3)})[0]}
+    elsewhere = {
+        words: mark_sentences(there, there.abstracts[0], {"A1": verdict("A1", "open", 0, 3)})[0]
+    }
     paper = registry()
-    found = marked(paper, paper.abstracts[0], {}, elsewhere)[2]
+    found = mark_sentences(paper, paper.abstracts[0], {}, elsewhere)[2]
     assert found.mark == "open"
-    assert decided_by(found, linked) == "[A1](#other) (open, 0 of 3 hold)"
+    assert deciding_claims(found, linked) == "[A1](#other) (open, 0 of 3 hold)"
 
 
 def test_a_later_version_has_only_what_no_earlier_one_says():
@@ -135,10 +137,10 @@ def test_a_later_version_has_only_what_no_earlier_one_says():
     second += [{"words": "B was shown.", "claims": ["B1"]}]
     first = {"version": "v1", "sentences": SENTENCES}
     paper = registry(first, {"version": "v2", "sentences": second})
-    found = by_version(paper, {"B1": verdict("B1", "replicated", 1)})
-    assert list(found) == ["v1", f"v2{OTHER_WORDS}"]
-    assert [each.sentence.words for each in found[f"v2{OTHER_WORDS}"]] == ["B was shown."]
-    counts = in_short(paper, {"B1": verdict("B1", "replicated", 1)})
+    found = sentences_by_version(paper, {"B1": verdict("B1", "replicated", 1)})
+    assert list(found) == ["v1", f"v2{WORDS_DIFFER}"]
+    assert [each.sentence.words for each in found[f"v2{WORDS_DIFFER}"]] == ["B was shown."]
+    counts = count_marks(paper, {"B1": verdict("B1", "replicated", 1)})
     assert list(counts) == ["v1", "v2"]
     # A sentence that another study decides whose verdicts are not at hand has no mark.
     assert {name: count for name, count in counts["v1"].items() if count} == {
@@ -149,9 +151,9 @@ def test_a_later_version_has_only_what_no_earlier_one_says():
 
 
 def test_how_much_holds_stands_beside_what_does_not_hold_in_all():
-    assert said(verdict("A", "replicated", 3)) == "replicated"
-    assert said(verdict("A", "open", 0, 1)) == "open"
-    assert said(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2 hold"
+    assert short_verdict(verdict("A", "replicated", 3)) == "replicated"
+    assert short_verdict(verdict("A", "open", 0, 1)) == "open"
+    assert short_verdict(verdict("A", "does not hold", 0, 2)) == "does not hold, 0 of 2 hold"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_every_paper_begins_with_its_abstract(registry):
 
 def test_the_abstract_is_a_table_with_its_scales_below():
     verdicts = {name: verdict(name, "replicated", 1) for name in ("A1", "A2", "B1")}
-    lines = to_lines(registry(), verdicts, link=linked)
+    lines = abstract_lines(registry(), verdicts, link=linked)
     assert lines[0] == "| the abstract of v1 |  | decided by |"
     assert lines[3] == "| A holds, | **holds** <sup>1, 2</sup> | [A1](#own), [A2](#own) |"
     assert lines[4] == "| on text, too. | **judged there** | see other |"
@@ -198,7 +200,7 @@ def test_the_abstract_is_a_table_with_its_scales_below():
 
 def test_the_scale_of_the_paper_is_told_where_ours_is_smaller():
     paper = registry(scale="tiny; the paper's models are large.")
-    lines = to_lines(paper, {"A1": verdict("A1", "replicated", 1)})
+    lines = abstract_lines(paper, {"A1": verdict("A1", "replicated", 1)})
     assert lines[-2] == (
         "Judged at this scale: <sup>1</sup> tiny, 5 seeds. The paper's models are large."
     )
@@ -209,7 +211,7 @@ def test_what_was_declared_late_or_answered_is_told_beside_its_number():
     answered = {**SHOWN, "id": "A2", "answer": "We disagree.", "declared_late": True}
     paper = registry(claims=[late, answered, {**SHOWN, "id": "B1"}])
     verdicts = {"A1": verdict("A1", "replicated", 1), "A2": verdict("A2", "open", 0, 2)}
-    lines = to_lines(paper, verdicts)
+    lines = abstract_lines(paper, verdicts)
     assert (
         "A1 (declared late), A2 (open, 0 of 2 hold; declared late; the authors answer)" in lines[3]
     )
@@ -218,12 +220,12 @@ def test_what_was_declared_late_or_answered_is_told_beside_its_number():
 
 def test_marks_of_latex_are_not_shown():
     words = r"By \emph{this} and that, \url{https://a.org/b}."
-    assert plain(words) == "By this and that, https://a.org/b."
+    assert without_latex(words) == "By this and that, https://a.org/b."
 
 
 def test_a_scale_is_told_as_text():
     paper = registry(scale="<b>tiny</b>; the paper's are large")
-    lines = to_lines(paper, {"A1": verdict("A1", "replicated", 1)})
+    lines = abstract_lines(paper, {"A1": verdict("A1", "replicated", 1)})
     assert "<sup>1</sup> &lt;b>tiny&lt;/b>, 5 seeds" in lines[-2]
 
 
@@ -238,8 +240,8 @@ def test_a_sentence_that_a_later_version_decides_otherwise_is_shown_again():
     paper = registry(
         {"version": "v1", "sentences": SENTENCES}, {"version": "v2", "sentences": again}
     )
-    (_, (name, rows)) = by_version(paper, {}).items()
-    assert name == f"v2{OTHER_WORDS}"
+    (_, (name, rows)) = sentences_by_version(paper, {}).items()
+    assert name == f"v2{WORDS_DIFFER}"
     assert [each.sentence.claims for each in rows] == [["B1"]]
 
 

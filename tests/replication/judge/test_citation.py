@@ -15,8 +15,8 @@ from replication.documents.checklist import Told
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
 from replication.documents.typed_numbers import typed_in_document, typed_in_template
-from replication.judge.citation import cited, cited_document
-from replication.judge.judgement import Verdict
+from replication.judge.citation import fill_document, fill_template
+from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.report.captions import Captions
@@ -144,7 +144,7 @@ def test_what_a_text_does_to_a_table_no_other_sees():
     figure = shown(table)
     assert [figure.cited(text(template)).caption for _ in range(2)] == ["2", "2"]
     block = f"<!-- cited:\n{template}\n-->\n\n<!-- end of cited -->\n"
-    assert cited_document(2 * block, "a", {"table": table}).count("-->\n2\n") == 2
+    assert fill_document(2 * block, "a", {"table": table}).count("-->\n2\n") == 2
     pd.testing.assert_frame_equal(table, TABLE)
 
 
@@ -298,17 +298,17 @@ def test_the_check_of_generated_files_checks_texts(monkeypatch):
 
 def test_a_document_is_written_anew_where_it_cites():
     block = "a 1\n<!-- cited:\n{{ seeds }} seeds\n-->\nold 2\n<!-- end of cited -->\nb\n"
-    once = cited_document(block, "README.md", {"seeds": 10})
+    once = fill_document(block, "README.md", {"seeds": 10})
     assert once == block.replace("old 2", "10 seeds")
-    assert cited_document(once, "README.md", {"seeds": 10}) == once
+    assert fill_document(once, "README.md", {"seeds": 10}) == once
     with pytest.raises(InputError, match=r"^README.md: cannot be cited: 'seeds' is undefined;"):
-        cited_document(block, "README.md", {})
+        fill_document(block, "README.md", {})
 
 
 def test_a_study_whose_claims_are_to_be_counted_must_be_there():
     block = '<!-- cited:\n{{ counts("nobody") }}\n-->\n<!-- end of cited -->\n'
     with pytest.raises(InputError, match=r"^README.md: cannot be cited: there is no study nobody;"):
-        cited_document(block, "README.md", generate._citable([], "README.md"))
+        fill_document(block, "README.md", generate._citable([], "README.md"))
 
 
 @pytest.mark.parametrize(
@@ -405,4 +405,4 @@ def test_a_caption_under_an_overlay_has_the_numbers_of_the_overlay(tmp_path, mon
 
 def test_what_a_template_does_is_said_by_its_error():
     with pytest.raises(InputError, match=r"^here: cannot be cited: division by zero;"):
-        cited("{{ 1 / 0 }}", "here", {})
+        fill_template("{{ 1 / 0 }}", "here", {})

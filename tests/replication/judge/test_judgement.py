@@ -8,20 +8,11 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from replication.base.errors import InputError
-from replication.judge.judgement import (
-    Judged,
-    how_much,
-    judge,
-    sum_up,
-    unmeasured,
-)
-from replication.judge.statistics import (
-    corrected,
-    resolution,
-    sign_test_below,
-    t_test_above,
-    t_test_below,
-)
+from replication.judge.comparisons import Judged, missing_evidence
+from replication.judge.corrections import correct_p_values
+from replication.judge.judgement import judge, sum_up
+from replication.judge.statistics import resolution, sign_test_below, t_test_above, t_test_below
+from replication.judge.wording import how_much
 from replication.study.claims import Test
 
 RNG = np.random.default_rng(0)
@@ -215,7 +206,7 @@ def test_p_values_are_corrected_over_the_claims_of_a_family():
     assert alone.comparisons[0].p == pytest.approx(raw[0])
     found = judge(family)
     assert found["T1"].comparisons[0].p == pytest.approx(2 * raw[0])
-    expected = corrected([raw[:1], [raw[1], raw[0]]], [0.05, 0.05])[1]
+    expected = correct_p_values([raw[:1], [raw[1], raw[0]]], [0.05, 0.05])[1]
     assert [item.p for item in found["T2"].comparisons] == pytest.approx(expected.tolist())
 
 
@@ -320,7 +311,7 @@ def test_every_question_is_corrected_by_itself():
     for name, test, bound in (
         ("p", t_test_below, -0.1), ("p_against", t_test_above, 0.1), ("p_less", t_test_above, -0.1)
     ):  # fmt: skip
-        expected = corrected([[test(each, bound)] for each in values], [0.05, 0.05])
+        expected = correct_p_values([[test(each, bound)] for each in values], [0.05, 0.05])
         assert [getattr(item, name) for item in found] == pytest.approx(
             [each.item() for each in expected]
         )
@@ -370,7 +361,10 @@ def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
 @pytest.mark.parametrize(
     ("evidence", "reason"),
     [
-        (unmeasured("the training must record update 9"), "the training must record update 9"),
+        (
+            missing_evidence("the training must record update 9"),
+            "the training must record update 9",
+        ),
         (seeds(0).head(0), "nothing was found to measure"),
         (
             seeds(0, n=2).head(1),

@@ -4,8 +4,8 @@ from matplotlib.text import Text
 
 from replication.base.tables import read_csv, write_csv
 from replication.figures.style import WIDTH, set_style
-from replication.judge.judgement import Comparison, Verdict
 from replication.judge.sensitivity import Sensitivity, draw, table
+from replication.judge.verdicts import Comparison, Verdict
 
 
 def test_a_claim_that_could_not_be_measured_has_a_mark_and_no_number(tmp_path):

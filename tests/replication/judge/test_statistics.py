@@ -10,9 +10,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW, ttost_ind
 
 from replication.base.errors import InputError
+from replication.judge.corrections import correct_p_values, hochberg
 from replication.judge.statistics import (
-    corrected,
-    hochberg,
     pooled_std,
     resolution,
     sign_interval,
@@ -274,24 +273,24 @@ def test_hochberg_is_statsmodels(p_values):
 @given(FAMILIES)
 def test_claims_of_one_comparison_are_corrected_as_holm_does(p_values):
     """Of claims that pass: the others have the factor of the first that did not."""
-    adjusted = np.concatenate(corrected([[p] for p in p_values], [0.05] * len(p_values)))
+    adjusted = np.concatenate(correct_p_values([[p] for p in p_values], [0.05] * len(p_values)))
     expected = multipletests(p_values, method="holm")[1]
     assert ((adjusted <= 0.05) == (expected <= 0.05)).all()
 
 
 def test_a_conjunction_needs_no_correction_within_a_claim():
-    assert corrected([[0.05, 0.05, 0.01]], [0.05])[0].max() == 0.05
-    assert corrected([[0.05, 0.06, 0.01]], [0.05])[0] == pytest.approx([0.06, 0.06, 0.03])
-    both = corrected([[0.02, 0.02], [0.05, 0.05]], [0.05, 0.05])
+    assert correct_p_values([[0.05, 0.05, 0.01]], [0.05])[0].max() == 0.05
+    assert correct_p_values([[0.05, 0.06, 0.01]], [0.05])[0] == pytest.approx([0.06, 0.06, 0.03])
+    both = correct_p_values([[0.02, 0.02], [0.05, 0.05]], [0.05, 0.05])
     assert both[0] == pytest.approx([0.04, 0.04])
     assert both[1] == pytest.approx([0.05, 0.05])
-    assert corrected([[0.03], [0.9, 0.01]], [0.05, 0.05])[0] == 0.06
-    assert corrected([], []) == []
+    assert correct_p_values([[0.03], [0.9, 0.01]], [0.05, 0.05])[0] == 0.06
+    assert correct_p_values([], []) == []
 
 
 def test_a_claim_that_does_not_pass_gives_nothing_on():
     """What remains to be tested of it keeps its share of the level."""
-    held, in_part, other = corrected([[0.001], [0.9, 0.002], [0.03]], [0.05] * 3)
+    held, in_part, other = correct_p_values([[0.001], [0.9, 0.002], [0.03]], [0.05] * 3)
     assert held == pytest.approx([0.003])
     assert in_part == pytest.approx([1, 0.008])
     assert other == pytest.approx([0.06])
@@ -357,7 +356,7 @@ def test_samples_that_cannot_be_judged(values, message):
         (lambda v: welch_equivalence(v, v, np.nan), "the margin must be finite, but is nan"),
         (lambda _: hochberg([0.1, np.nan]), "needs a list of p from 0 to 1, not [0.1, nan]"),
         (lambda _: hochberg([-0.1]), "needs a list of p from 0 to 1, not [-0.1]"),
-        (lambda _: corrected([[1.1]], [0.05]), "needs a list of p from 0 to 1, not [1.1]"),
+        (lambda _: correct_p_values([[1.1]], [0.05]), "needs a list of p from 0 to 1, not [1.1]"),
     ],
 )
 def test_settings_that_cannot_be_used(judge, message):

@@ -17,7 +17,7 @@ from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Name, Strict
 from replication.base.yaml_files import read_yaml
 from replication.documents.generate import generated_files
-from replication.plan.configuration import configuration_type, configure, defaults
+from replication.plan.configuration import configuration_type, configure, default_sections
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
 
@@ -42,7 +42,7 @@ def test_default_file_changes_nothing():
 OVERLAYS = {
     "nothing": {},
     "what all studies share": read_yaml(ROOT / "config/config.yaml"),
-    "every study": defaults(STUDIES),
+    "every study": default_sections(STUDIES),
     "one key": {"example": {"experiments": {"printed": {"training": {"updates": 3}}}}},
     "one key of a figure": {"example": {"figures": {"fig1": {"experiment": "replication"}}}},
     **{
@@ -182,12 +182,12 @@ def test_a_study_with_the_name_of_something_else_is_refused(name):
 @pytest.mark.parametrize("choice", [123, True, "exampel", "example,", ["example"]])
 def test_an_unknown_study_is_refused(choice):
     with pytest.raises(InputError, match="study: unknown key"):
-        JOBS.selected(choice)
+        JOBS.selected_studies(choice)
 
 
 def test_studies_are_chosen_by_name():
     both = ["example", "scan_and_snap"]
-    assert JOBS.selected(" example,scan_and_snap, example") == both
+    assert JOBS.selected_studies(" example,scan_and_snap, example") == both
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from replication.plan import progress
 from replication.plan.cost import CORE, GPU
 from replication.plan.progress import Planned, TimeLeft, TimePlanned, planned_time
-from replication.plan.recorded_times import RECORD, UNKNOWN, Records, expected
+from replication.plan.recorded_times import RECORD, SECONDS_OF_UNKNOWN, Records, expected_seconds
 
 RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0})
 
@@ -16,13 +16,15 @@ RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/
 def test_a_job_is_expected_to_take_what_it_took(tmp_path):
     here = tmp_path / "here.benchmark.tsv"
     here.write_text("s\tcpu_time\n50\t7.5\n60\t8.5\n")
-    assert expected(str(here), RECORDS) == 8
+    assert expected_seconds(str(here), RECORDS) == 8
     here.write_text("s\th:m:s\n50\t0:00:50\n")
-    assert expected(str(here), RECORDS) == UNKNOWN
-    assert expected("logs/a/runs/x/6-10.benchmark.tsv", RECORDS) == 30
-    assert expected("logs/a/runs/x/11-15.benchmark.tsv", RECORDS) == 20, "as those beside it"
-    assert expected("logs/b/runs/x/1.benchmark.tsv", RECORDS) == UNKNOWN
-    assert expected("", RECORDS) == UNKNOWN, "a job that measures nothing"
+    assert expected_seconds(str(here), RECORDS) == SECONDS_OF_UNKNOWN
+    assert expected_seconds("logs/a/runs/x/6-10.benchmark.tsv", RECORDS) == 30
+    assert expected_seconds("logs/a/runs/x/11-15.benchmark.tsv", RECORDS) == 20, (
+        "as those beside it"
+    )
+    assert expected_seconds("logs/b/runs/x/1.benchmark.tsv", RECORDS) == SECONDS_OF_UNKNOWN
+    assert expected_seconds("", RECORDS) == SECONDS_OF_UNKNOWN, "a job that measures nothing"
 
 
 def test_time_left_is_weighted_by_the_jobs_that_are_left(monkeypatch):

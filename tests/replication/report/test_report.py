@@ -9,7 +9,7 @@ from conftest import JOBS, PAGE, ROOT, Template, counted
 from report_folder import CLAIMS, Folder
 
 from replication.base.commit import commit_name
-from replication.judge.judgement import OUTCOMES
+from replication.judge.verdicts import OUTCOMES
 from replication.report import sources
 from replication.report.page_rule import figure_sources
 from replication.report.sources import FigureSources
@@ -102,7 +102,7 @@ def test_a_study_of_the_same_paper_counts_beside_it(folder):
 
 
 def test_large_table_is_linked(folder, monkeypatch):
-    monkeypatch.setattr(sources, "EMBEDDED", 10)
+    monkeypatch.setattr(sources, "LARGEST_EMBEDDED", 10)
     assert '<a href="../../fig6.csv">fig6.csv</a>,\n2 rows' in folder.html()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from report_folder import Folder
 
-from replication.judge.judgement import OUTCOMES
+from replication.judge.verdicts import OUTCOMES
 
 # In the browser
 

@@ -6,8 +6,8 @@ import pytest
 from report_folder import CLAIMS
 
 from replication.figures.typeset import number, typeset, typeset_svg
-from replication.judge.judgement import Comparison
-from replication.report.forest import WIDTH, forest
+from replication.judge.verdicts import Comparison
+from replication.report.forest import WIDTH, forest_plot
 
 # Geometry and typesetting
 
@@ -17,7 +17,7 @@ def test_plots_stay_within_their_axis(row):
     comparisons = [Comparison.model_validate(item) for item in row[4]]
     if not comparisons:
         return
-    plot = forest(comparisons)
+    plot = forest_plot(comparisons)
     assert 0 < plot.left < plot.right < WIDTH
     assert len(plot.rows) == len(comparisons)
     assert 2 <= len(plot.ticks) <= 8
@@ -32,13 +32,13 @@ def test_plots_stay_within_their_axis(row):
 
 def test_a_plot_of_one_value_without_bounds_has_an_axis():
     for estimate in (0.0, 5.0, -1e-300):
-        plot = forest([Comparison(cell="a", estimate=estimate, decision="open")])
+        plot = forest_plot([Comparison(cell="a", estimate=estimate, decision="open")])
         assert plot.left < plot.place(estimate) < plot.right
 
 
 def test_zero_stands_at_the_end_of_a_logarithmic_axis():
     items = [Comparison(cell="a", estimate=v, upper=1, decision="holds") for v in (0, 1e-9)]
-    plot = forest(items)
+    plot = forest_plot(items)
     assert plot.logarithmic
     assert plot.place(0) == plot.left
 
@@ -102,7 +102,7 @@ def test_long_cells_keep_their_ends():
         for middle in ("", "of many that are all as frequent as each other,")
         for end in ("100", "1000")
     ]
-    labels = [label for _, label, _ in forest(rows).rows]
+    labels = [label for _, label, _ in forest_plot(rows).rows]
     assert labels[:2] == [row.cell for row in rows[:2]]
     assert [label.split()[-2:] for label in labels[2:]] == [
         ["eta_Y/eta_Z", "100"],
@@ -111,7 +111,9 @@ def test_long_cells_keep_their_ends():
     assert all(label.count("…") == 1 for label in labels[2:])
     (label,) = [
         label
-        for _, label, _ in forest([Comparison(cell="a" * 200, estimate=1, decision="open")]).rows
+        for _, label, _ in forest_plot(
+            [Comparison(cell="a" * 200, estimate=1, decision="open")]
+        ).rows
     ]
     assert label.endswith("a…")
     assert len(label) < 100
@@ -119,6 +121,6 @@ def test_long_cells_keep_their_ends():
 
 def test_the_largest_numbers_have_an_axis():
     values = (1e308, -1e308, 0.0)
-    plot = forest([Comparison(cell="a", estimate=v, decision="open") for v in values])
+    plot = forest_plot([Comparison(cell="a", estimate=v, decision="open") for v in values])
     first, second, zero = map(plot.place, values)
     assert plot.left <= second < zero < first <= plot.right

@@ -14,10 +14,10 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.report import from_reference as reference
-from replication.report.citing import citing
+from replication.report.citing import read_citation
 from replication.report.command import main
-from replication.report.details import beside, overlay
-from replication.report.pictures import WORTH, Drawing, draw_all
+from replication.report.details import compare_with_paper, overlay
+from replication.report.pictures import FIGURES_PER_PROCESS, Drawing, draw_all
 from replication.run.work import checksum
 from replication.study.claims import GROUPS
 from replication.study.contract import find_studies
@@ -213,7 +213,7 @@ def test_figures_are_the_same_whoever_draws_them(tmp_path):
     found = {}
     for cores in (1, 2):
         drawings = []
-        for index in range(2 * WORTH):
+        for index in range(2 * FIGURES_PER_PROCESS):
             name = f"fig{1 + index % 2}"
             checked = tmp_path / f"{name}.sha256"
             checked.write_text(checksum(folder / f"{name}.csv"))
@@ -228,7 +228,7 @@ def test_figures_are_the_same_whoever_draws_them(tmp_path):
         drawings[1] = drawings[1]._replace(checked=wrong)
         said = draw_all(drawings, cores)
         assert "fig2.csv was changed after it was made" in said[1]
-        assert [*said[:1], *said[2:]] == [""] * (2 * WORTH - 1)
+        assert [*said[:1], *said[2:]] == [""] * (2 * FIGURES_PER_PROCESS - 1)
         assert not drawings[1].picture.exists()
         found[cores] = [each.picture.read_bytes() for each in drawings if each.picture.exists()]
     assert found[1] == found[2]
@@ -262,15 +262,15 @@ def test_published_numbers_stand_beside_ours(tmp_path):
     ours, papers = tmp_path / "ours.csv", tmp_path / "papers.csv"
     ours.write_text("k,rate,mean,n\n1,0.5,2.0,9\n1,1,3.0,9\n2,0.5,5.0,9\n")
     papers.write_text("k,rate,mean\n1,0.5,2.25\n1,1.0,2.5\n")
-    found = beside(ours, papers, ("k", "rate", "mean"))
+    found = compare_with_paper(ours, papers, ("k", "rate", "mean"))
     assert (found.keys, found.values) == (["k", "rate"], ["mean"])
     assert found.rows == [([1, 0.5], [(2.0, 2.25, -0.25)]), ([1, 1.0], [(3.0, 2.5, 0.5)])]
     assert found.largest == {"mean": 0.5}
     papers.write_text("k,rate,mean\n7,0.5,2.25\n")
-    assert beside(ours, papers, ("k", "rate", "mean")) is None
+    assert compare_with_paper(ours, papers, ("k", "rate", "mean")) is None
     # A figure that shows both has columns of its own.
     papers.write_text("table,rate,mean\n1,0.5,2.25\n")
-    assert beside(ours, papers, ("table", "rate", "mean")) is None
+    assert compare_with_paper(ours, papers, ("table", "rate", "mean")) is None
 
 
 def paper(authors: str) -> Registry:
@@ -293,7 +293,7 @@ def paper(authors: str) -> Registry:
     ],
 )
 def test_authors_are_told_one_by_one(tmp_path, authors, key, names):
-    bibtex = citing(paper(authors), tmp_path).bibtex
+    bibtex = read_citation(paper(authors), tmp_path).bibtex
     assert bibtex.startswith(f"@misc{{{key}2023on,\n")
     assert f"author = {{{names}}}" in bibtex
 
@@ -310,7 +310,7 @@ def test_a_paper_and_its_replication_can_be_cited(tmp_path):
         "title: tool\nversion: 1.0\ndoi: 10.5/x\nauthors: [{name: Us}]\n"
         "repository-code: javascript:alert(1)\n"
     )
-    found = citing(registry, tmp_path)
+    found = read_citation(registry, tmp_path)
     assert [link.name for link in found.links] == ["arXiv:2301.00001", "doi:10.5/x"]
     assert "@misc{lee2023on," in found.bibtex
     assert "author = {Ann Lee and Bo Ek}" in found.bibtex

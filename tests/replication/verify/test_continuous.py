@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from conftest import FIGURE, PRODUCT, ROOT, Template
 
 from replication.base.errors import InputError
-from replication.judge.judgement import Comparison, Verdict
+from replication.judge.verdicts import Comparison, Verdict
 from replication.verify import changed_numbers as changes
 from replication.verify import changed_pictures as pictures
 from replication.verify import history

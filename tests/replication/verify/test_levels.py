@@ -13,7 +13,7 @@ import yaml
 from conftest import ROOT, STUDIES, Project
 
 from replication.base.yaml_files import read_yaml
-from replication.plan.configuration import configure, merged
+from replication.plan.configuration import configure, merge
 from replication.study.registry import read_registry
 from replication.verify.reference import find_references
 
@@ -49,7 +49,7 @@ def kept(request, tmp_path_factory) -> tuple[Small, str]:
     overlay = study.smallest(configure({}, {name: study}).section(name), project.folder)
     _have_spread(overlay)
     config = project.folder / study.folder.relative_to(ROOT) / "config.yaml"
-    config.write_text(yaml.safe_dump(merged(read_yaml(study.folder / "config.yaml"), overlay)))
+    config.write_text(yaml.safe_dump(merge(read_yaml(study.folder / "config.yaml"), overlay)))
     project.run("reference", "--config", f"study={name}", quick=False)
     made = (project.folder / f"results/{name}/metrics").rglob("*.parquet")
     project.metrics = [str(path.relative_to(project.folder)) for path in made]

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 from statsmodels.stats.power import TTestPower
 
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from replication.base.errors import InputError
-from replication.judge.judgement import Verdict
+from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies

@@ -8,7 +8,8 @@ import pytest
 from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
-from replication.judge.judgement import Judged, judge
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
 from replication.study.claims import Interval
 from replication.study.registry import Registry
 from replication.verify.collect import counts, expected, others, texts_among_numbers

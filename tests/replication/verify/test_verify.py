@@ -13,7 +13,7 @@ import yaml
 from conftest import DEFAULTS, FIGURE, PAGE, ROOT, STUDIES, Project, Template
 
 from replication.judge.scorecard import read_verdict, write_verdict
-from replication.plan.configuration import configure, merged, read_overlay
+from replication.plan.configuration import configure, merge, read_overlay
 from replication.verify.levels import _with_removals
 from replication.verify.receipt import Receipt, read_receipt
 from replication.verify.reference import (
@@ -365,10 +365,10 @@ def test_what_an_overlay_removes_stays_removed():
     default = DEFAULTS.model_dump(mode="json")
     study, section = next((name, part) for name, part in default.items() if "sensitivity" in part)
     name = next(iter(section["sensitivity"]["variants"]))
-    fewer = merged(default, {})
+    fewer = merge(default, {})
     fewer = json.loads(json.dumps(fewer))
     del fewer[study]["sensitivity"]["variants"][name]
-    again = merged(default, _with_removals(fewer, default))
+    again = merge(default, _with_removals(fewer, default))
     assert again[study]["sensitivity"]["variants"].pop(name) is None
     assert again == fewer
 

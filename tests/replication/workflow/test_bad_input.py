@@ -19,7 +19,7 @@ from replication.base.errors import InputError
 from replication.plan import configuration
 from replication.plan.configuration import configure, read_overlay
 from replication.plan.jobs import Jobs
-from replication.plan.orders import Orders, Told
+from replication.plan.orders import DocumentFile, Orders
 from replication.plan.targets import refuse_target, unknown_targets
 from replication.run import program as run
 from replication.study.contract import Study
@@ -272,7 +272,7 @@ def test_what_does_not_fit_into_memory_is_named_by_its_keys(tmp_path, samples):
     jobs = Jobs.of(configure(changes, EXAMPLE), EXAMPLE)
     order = jobs.order("results/example/data/printed/1-5.npz")
     output = tmp_path / "out/1-5.npz"
-    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
     done = CliRunner().invoke(run.main, ["--job", told, str(output)])
     assert done.exit_code == 1
     assert f"does not fit into memory; the largest of its settings are samples ({samples}), " in (
@@ -302,7 +302,7 @@ def test_matrices_of_a_diverged_training_are_one_sentence(tmp_path, monkeypatch,
     program = importlib.import_module(order.program)
     diverged = wraps(program.sample)(lambda *_: decompose(np.full((3, 3), np.nan)))
     monkeypatch.setattr(program, "sample", diverged)
-    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
     done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "1-5.npz")])
     assert isinstance(done.exception, SystemExit), done.exception
     assert f"1-5.npz: {said}" in done.output

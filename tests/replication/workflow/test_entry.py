@@ -10,7 +10,9 @@ from replication.plan import recover
 
 ENTRIES = {"Snakefile": "plain", "workflow/Snakefile": "all"}
 """Each with its default target."""
-CHEAP = [f"figures/{name}.pdf" for name in JOBS.shown("scan_and_snap") if name != "sensitivity"]
+CHEAP = [
+    f"figures/{name}.pdf" for name in JOBS.figure_paths("scan_and_snap") if name != "sensitivity"
+]
 
 
 def test_a_plain_run_judges_all_claims_and_draws_what_costs_little(project):

@@ -12,10 +12,10 @@ from report_folder import TEXT, Folder, comparison
 from replication.base.errors import InputError
 from replication.base.strict import Strict
 from replication.judge import scorecard
-from replication.judge.judgement import Verdict
-from replication.plan.configuration import configure, merged
+from replication.judge.verdicts import Verdict
+from replication.plan.configuration import configure, merge
 from replication.plan.jobs import Jobs
-from replication.plan.orders import Orders, Told
+from replication.plan.orders import DocumentFile, Orders
 from replication.run import program as run
 from replication.study.claims import OWN
 from replication.study.contract import Measured, find_studies
@@ -52,7 +52,7 @@ def jobs(*changes: dict) -> Jobs:
     studies = {STUDY: find_studies()[STUDY]}
     overlay = {}
     for change in changes:
-        overlay = merged(overlay, change)
+        overlay = merge(overlay, change)
     return Jobs.of(configure({STUDY: overlay}, studies), studies)
 
 
@@ -254,7 +254,7 @@ def test_a_metric_without_the_columns_is_one_sentence(tmp_path, monkeypatch, rea
     monkeypatch.setattr("replication.base.tables.read_table", lambda *_: table)
     measure = wraps(learning.over_twice_the_variance)(lambda measured: reading(measured.table))
     monkeypatch.setattr(learning, "over_twice_the_variance", measure)
-    told = str(Told(Orders(orders=[order]).to_json(), tmp_path))
+    told = str(DocumentFile(Orders(orders=[order]).to_json(), tmp_path))
     done = CliRunner().invoke(run.main, ["--job", told, str(tmp_path / "U1.parquet"), metric])
     assert isinstance(done.exception, SystemExit), done.exception
     assert f"claim U1: {order.program}.over_twice_the_variance cannot read {metric} ({said}" in (

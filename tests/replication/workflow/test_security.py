@@ -22,7 +22,7 @@ from replication.base.errors import InputError
 from replication.base.storage import read_own_arrays
 from replication.plan.configuration import configuration_type
 from replication.plan.jobs import Jobs
-from replication.plan.rule_inputs import words
+from replication.plan.rule_inputs import shell_words
 from replication.study.contract import find_studies
 from replication.study.datasets import Archive, Download, Url, ZipUrl
 
@@ -282,7 +282,7 @@ PATHS = st.builds(
 @example(paths=["a/train-x & touch b", "a/valid-x & touch b"])
 @example(paths=["runs/1-10,12.npz", "runs/13.npz"])
 def test_paths_reach_a_program_as_they_are(paths):
-    command = f"printf '%s\\0' {words(paths)}"
+    command = f"printf '%s\\0' {shell_words(paths)}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.split("\0")[:-1] == paths
 
