@@ -39,14 +39,14 @@ MEDIANS = {"normal": 0.0, "skewness 2": np.log(2) - 1, "skewness -2": 1 - np.log
 OUTPUT = Path(__file__).with_suffix(".csv")
 
 
-def t_above(values: Floats, bound: float) -> Floats:
+def t_test_above(values: Floats, bound: float) -> Floats:
     """P of the t test, along the last axis."""
     n = values.shape[-1]
     error = values.std(axis=-1, ddof=1) / np.sqrt(n)
     return np.asarray(stdtr(n - 1, -(values.mean(axis=-1) - bound) / error))
 
 
-def signs_above(values: Floats, bound: float) -> Floats:
+def sign_test_above(values: Floats, bound: float) -> Floats:
     """P of the sign test, along the last axis."""
     above = np.count_nonzero(values > bound, axis=-1)
     return np.where(above > 0, bdtrc(above - 1, values.shape[-1], 0.5), 1.0)
@@ -64,9 +64,9 @@ QUESTIONS: dict[str, tuple[float, Callable[[Callable[..., Floats], Floats], Floa
 }
 
 
-def rates() -> Iterator[dict[str, object]]:
+def error_rate_rows() -> Iterator[dict[str, object]]:
     """One row per way to draw seeds, test, number of seeds and question."""
-    tests = {"t": t_above, "sign": signs_above}
+    tests = {"t": t_test_above, "sign": sign_test_above}
     for (shape, draw), (spread, scale), seeds in product(SHAPES.items(), SPREADS.items(), SEEDS):
         for test, above in tests.items():
             rng = np.random.default_rng(21)
@@ -81,7 +81,7 @@ def rates() -> Iterator[dict[str, object]]:
                 if question == "no effect":
                     centres[0] = 0
                 p = p_of(above, values + centres[:, :, None])
-                wrong = [_is_wrong(family) for family in p]
+                wrong = [_wrong_answers(family) for family in p]
                 any_wrong, whole = np.mean(wrong, axis=0)
                 yield {
                     "shape": shape, "spreads": spread, "test": test, "seeds": seeds,
@@ -89,7 +89,7 @@ def rates() -> Iterator[dict[str, object]]:
                 }  # fmt: skip
 
 
-def _is_wrong(p: Floats) -> tuple[bool, bool]:
+def _wrong_answers(p: Floats) -> tuple[bool, bool]:
     """Whether some comparison has a wrong yes, and whether all of the second claim have one."""
     yes = np.array(corrected(list(p), [LEVEL] * len(p))) <= LEVEL
     return bool(yes[1].any() or yes[2, 1:].any()), bool(yes[1].all())
@@ -98,7 +98,7 @@ def _is_wrong(p: Floats) -> tuple[bool, bool]:
 @click.command(help=__doc__)
 def main() -> None:
     """Write the table."""
-    table = pd.DataFrame(rates())
+    table = pd.DataFrame(error_rate_rows())
     table.round(4).to_csv(OUTPUT, index=False, lineterminator="\n")
     click.echo(table.to_string())
 

@@ -24,19 +24,19 @@ COLUMNS = ["job", "seconds", "mib"]
 
 def main() -> None:
     """Write the table."""
-    kept = pd.DataFrame(_kept(), columns=COLUMNS)
-    here = pd.DataFrame(_here(), columns=COLUMNS)
+    kept = pd.DataFrame(_recorded_rows(), columns=COLUMNS)
+    here = pd.DataFrame(_measured_rows(), columns=COLUMNS)
     rows = pd.concat([kept[~kept.job.isin(here.job)], here]).sort_values("job")
     write_csv(RECORD, rows.round({"seconds": 1, "mib": 0}).astype({"mib": "Int64"}))
 
 
-def _kept() -> Iterator[tuple[str, float, float | None]]:
+def _recorded_rows() -> Iterator[tuple[str, float, float | None]]:
     memory = read_memory(RECORD)
     for name, seconds in read_recorded(RECORD).items():
         yield name, seconds, memory.get(name)
 
 
-def _here() -> Iterator[tuple[str, float, float]]:
+def _measured_rows() -> Iterator[tuple[str, float, float]]:
     for path in Path("logs").rglob(f"*{SUFFIX}"):
         most = pd.read_csv(path, sep="\t")["max_rss"].max()
         yield job(path), measured(path), most

@@ -135,7 +135,7 @@ def copy_workflow(folder: Path) -> None:
         copy(ROOT / name, folder / name)
 
 
-def spent(words: list[str], folder: Path) -> Spent:
+def time_command(words: list[str], folder: Path) -> Spent:
     """What a command takes in a folder.
 
     Raises:
@@ -152,7 +152,7 @@ def spent(words: list[str], folder: Path) -> Spent:
 
 def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
     """What users ask for, from nothing, and the same again; ratios of processor time."""
-    imports = [spent(IMPORT, ROOT) for _ in range(IMPORTS)]
+    imports = [time_command(IMPORT, ROOT) for _ in range(IMPORTS)]
     one = sorted(imports, key=lambda each: each.processor)[IMPORTS // 2]
     yield "`import torch`, the unit of the ratios that follow", str(one), "1"
 
@@ -164,7 +164,7 @@ def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
             folder = Path(name)
             copy_workflow(folder)
             words = [sys.executable, "-m", "snakemake", *target.split()]
-            first, again = spent(words, folder), spent(words, folder)
+            first, again = time_command(words, folder), time_command(words, folder)
             peaks = max(map(peak_memory, folder.glob("logs/**/*.benchmark.tsv")))
         command = f"snakemake {target}".rstrip()
         yield row(f"`{command}` from nothing, a job has up to {peaks:.0f} MiB", first)
@@ -172,7 +172,7 @@ def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
     pages = [sys.executable, "-m", "replication", "report", "--reference"]
     with tempfile.TemporaryDirectory() as name:
         for what, names in (("the home paper", []), ("all studies", find_references(ROOT))):
-            taken = spent([*pages, "--output", name, *names], ROOT)
+            taken = time_command([*pages, "--output", name, *names], ROOT)
             yield row(f"the page of {what} from the reference", taken)
 
 
@@ -181,7 +181,7 @@ def peak_memory(benchmark: Path) -> float:
     return float(benchmark.read_text(encoding="utf-8").splitlines()[1].split("\t")[2])
 
 
-def show(head: str, *tables: Iterable[Row]) -> None:
+def print_tables(head: str, *tables: Iterable[Row]) -> None:
     """Print tables as one, row by row, as each takes minutes."""
     click.echo(f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}{head}")
     click.echo("\n| what | measured | ratio |\n| --- | --- | --- |")
@@ -198,4 +198,6 @@ def main(repeats: int, sensitivity: bool) -> None:
     """Print the table, row by row."""
     cores = os.cpu_count() or 1
     targets = [*TARGETS, *(["figures/sensitivity.pdf"] if sensitivity else [])]
-    show(f", torch {torch.__version__}", workflow_rows(targets), engine_rows(cores, repeats))
+    print_tables(
+        f", torch {torch.__version__}", workflow_rows(targets), engine_rows(cores, repeats)
+    )

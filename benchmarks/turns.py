@@ -12,7 +12,7 @@ from replication.base.markdown import table
 
 ROUNDS = 3
 HEADER = ("step", "the literal way", "this project", "ratio")
-Way = Callable[[], ArrayLike]
+Work = Callable[[], ArrayLike]
 """Does all of a step, and returns numbers by which another way is compared with it."""
 
 
@@ -32,9 +32,9 @@ class Compared(NamedTuple):
         return self.seconds[0] / self.seconds[1]
 
 
-def compared(
+def time_by_turns(
     step: str,
-    ways: tuple[str, Way, Way],
+    ways: tuple[str, Work, Work],
     tolerance: float,
     rounds: int = ROUNDS,
 ) -> Compared:
@@ -50,13 +50,13 @@ def compared(
         ClickException: if their numbers differ by more.
     """
     name, literal, ours = ways
-    check(step, literal(), ours(), tolerance)
-    taken = [(seconds(literal), seconds(ours)) for _ in range(rounds)]
+    check_agreement(step, literal(), ours(), tolerance)
+    taken = [(time_call(literal), time_call(ours)) for _ in range(rounds)]
     first, second = (min(each) for each in zip(*taken, strict=True))
     return Compared(step, name, (first, second))
 
 
-def check(step: str, exact: ArrayLike, found: ArrayLike, tolerance: float) -> None:
+def check_agreement(step: str, exact: ArrayLike, found: ArrayLike, tolerance: float) -> None:
     """Refuse numbers that are not those of the literal way.
 
     Args:
@@ -77,20 +77,20 @@ def check(step: str, exact: ArrayLike, found: ArrayLike, tolerance: float) -> No
         raise click.ClickException(f"{step}: the two ways differ by {difference:.1e}")
 
 
-def seconds(work: Callable[[], object]) -> float:
+def time_call(work: Callable[[], object]) -> float:
     """What a call takes."""
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
 
 
-def printed(rows: Iterable[Compared], rounds: int = ROUNDS) -> str:
+def to_markdown(rows: Iterable[Compared], rounds: int = ROUNDS) -> str:
     """A table in Markdown."""
     cells = [
         (
             row.step,
-            f"{row.literal}: {_shown(row.seconds[0])}",
-            _shown(row.seconds[1]),
+            f"{row.literal}: {_format_seconds(row.seconds[0])}",
+            _format_seconds(row.seconds[1]),
             f"{row.ratio:.2g}" if row.ratio < 10 else f"{row.ratio:.0f}",
         )
         for row in rows
@@ -98,5 +98,5 @@ def printed(rows: Iterable[Compared], rounds: int = ROUNDS) -> str:
     return "\n".join([*table(HEADER, cells), "", f"one thread, best of {rounds}"])
 
 
-def _shown(taken: float) -> str:
+def _format_seconds(taken: float) -> str:
     return f"{taken:.2f} s" if taken >= 1 else f"{1e3 * taken:.3g} ms"

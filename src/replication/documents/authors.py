@@ -15,7 +15,7 @@ import pandas as pd
 import scipy
 
 from replication.base.markdown import Markdown, inert, table
-from replication.documents.checklist import Told
+from replication.documents.checklist import StudyResults
 from replication.judge.judgement import HOLDING, Verdict, found_and_needed
 from replication.study.registry import ERRATA, SHOWN, THEORY, Claim, Interval
 from replication.verify.reference import EVIDENCE
@@ -25,9 +25,11 @@ MOST_LINES = 40
 """Of a script."""
 MOST_CELLS = 8
 """Comparisons of which a script has the seeds."""
-DIGITS = 5
+SIGNIFICANT_DIGITS = 5
 """Significant ones of a seed's value in a script."""
-ALONE = ", with intervals of each comparison alone, where those above are corrected for many tests"
+INTERVALS_NOTE = (
+    ", with intervals of each comparison alone, where those above are corrected for many tests"
+)
 _SCRIPT = '''\
 """{claim}: is the {center} of the seeds {needed}?"""
 
@@ -65,10 +67,10 @@ class Script(NamedTuple):
     """What it prints."""
 
 
-def pages(studies: list[Told]) -> dict[str, str]:
+def author_pages(studies: list[StudyResults]) -> dict[str, str]:
     """Return the pages, and their list, by path from the project's folder."""
     real = [told for told in studies if told.jobs.registry.url]
-    found = [(told, claim) for told in real for claim in disputed(told)]
+    found = [(told, claim) for told in real for claim in disputed_claims(told)]
     rows = [
         (
             Markdown(f"[{claim.id}]({told.name}/{claim.id}.md)"),
@@ -94,12 +96,15 @@ def pages(studies: list[Told]) -> dict[str, str]:
         "",
     ]
     return {
-        **{str(FOLDER / told.name / f"{claim.id}.md"): _page(told, claim) for told, claim in found},
+        **{
+            str(FOLDER / told.name / f"{claim.id}.md"): _author_page(told, claim)
+            for told, claim in found
+        },
         str(FOLDER / "README.md"): "\n".join(listed),
     }
 
 
-def disputed(told: Told) -> Iterator[Claim]:
+def disputed_claims(told: StudyResults) -> Iterator[Claim]:
     """Yield a study's errata, but for those that hold, and the claims of its paper that do not."""
     verdicts = told.reference.verdicts if told.reference else {}
     for claim in told.jobs.registry.claims:
@@ -109,7 +114,7 @@ def disputed(told: Told) -> Iterator[Claim]:
             yield claim
 
 
-def script(told: Told, claim: Claim) -> Script | None:
+def find_script(told: StudyResults, claim: Claim) -> Script | None:
     """Return the program of a claim; none if nobody wrote one, and it is not over seeds."""
     written = told.jobs.study.folder / "authors" / f"{claim.id}.py"
     if written.is_file():
@@ -119,15 +124,17 @@ def script(told: Told, claim: Claim) -> Script | None:
         return None
     evidence = told.reference.tables[EVIDENCE]
     verdict = told.reference.verdicts[claim.id]
-    return _of_seeds(claim, claim.test, verdict, evidence[evidence["claim"] == claim.id])
+    return _script_over_seeds(claim, claim.test, verdict, evidence[evidence["claim"] == claim.id])
 
 
-def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataFrame) -> Script:
+def _script_over_seeds(
+    claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataFrame
+) -> Script:
     against = [item for item in verdict.counted if item.decision != "holds"]
     shown = (against or verdict.counted)[:MOST_CELLS]
     seeds = {
         item.cell: [
-            float(f"{value:.{DIGITS}g}")
+            float(f"{value:.{SIGNIFICANT_DIGITS}g}")
             for value in evidence.loc[evidence["cell"] == item.cell, "value"]
         ]
         for item in shown
@@ -141,11 +148,11 @@ def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataF
         seeds="\n".join(f"    {cell!r}: {values}," for cell, values in seeds.items()),
         interval=_INTERVALS[test.center],
     )
-    lines = (_line(cell, values, test.center) for cell, values in seeds.items())
+    lines = (_output_line(cell, values, test.center) for cell, values in seeds.items())
     return Script(text, "\n".join([f"needed: {needed}", *lines]) + "\n")
 
 
-def _line(cell: str, values: list[float], center: str) -> str:
+def _output_line(cell: str, values: list[float], center: str) -> str:
     """What the script prints of a comparison: a test runs the script itself."""
     n = len(values)
     if center == "mean":
@@ -157,7 +164,7 @@ def _line(cell: str, values: list[float], center: str) -> str:
     return f"{cell}: {found:.3g}, 95 % from {low:.3g} to {high:.3g}, {n} seeds"
 
 
-def _page(told: Told, claim: Claim) -> str:
+def _author_page(told: StudyResults, claim: Claim) -> str:
     registry = told.jobs.registry
     says = f"“{inert(claim.quote.words)}” ({inert(claim.quote.place)})" if claim.quote else ""
     answer = "None yet. [How to answer](../../extend.md#an-answer-of-the-authors)."
@@ -170,15 +177,15 @@ def _page(told: Told, claim: Claim) -> str:
         f"{inert(registry.authors)}. {inert(registry.venue)}. {inert(claim.where)}.",
         *filter(None, stated),
         "## What was found",
-        *_found(told, claim),
-        *_shown(script(told, claim)),
+        *_findings(told, claim),
+        *_script_section(find_script(told, claim)),
         "## The authors' answer",
         inert(claim.answer) if claim.answer else answer,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _found(told: Told, claim: Claim) -> Iterator[str]:
+def _findings(told: StudyResults, claim: Claim) -> Iterator[str]:
     """The verdict, what was measured at which scale, and what holds instead."""
     verdict = told.reference.verdicts.get(claim.id) if told.reference else None
     if verdict:
@@ -193,7 +200,7 @@ def _found(told: Told, claim: Claim) -> Iterator[str]:
         yield inert(claim.remarks)
 
 
-def _shown(found: Script | None) -> list[str]:
+def _script_section(found: Script | None) -> list[str]:
     if found is None:
         return []
     code, printed = found.text.rstrip(), found.output.rstrip()
@@ -201,6 +208,6 @@ def _shown(found: Script | None) -> list[str]:
     return [
         "## A program that shows it",
         f"{fence}python\n{code}\n{fence}",
-        f"It prints{ALONE if ' 95 % from ' in printed else ''}:",
+        f"It prints{INTERVALS_NOTE if ' 95 % from ' in printed else ''}:",
         f"{fence}\n{printed}\n{fence}",
     ]

@@ -23,12 +23,12 @@ from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Checklist
 from replication.verify.reference import FINGERPRINTS, Reference, reference_folder
 
-Data = dict[str, Any]
+JsonObject = dict[str, Any]
 TEMPLATE = Path(__file__).with_suffix(".jinja")
 CODECHECK = "https://codecheck.org.uk/spec/config/1.0/"
 
 
-class Told(NamedTuple):
+class StudyResults(NamedTuple):
     """One study, and what is known of its results."""
 
     jobs: StudyJobs
@@ -65,7 +65,7 @@ class Told(NamedTuple):
         return Path(SOURCE.name) / self.jobs.study.folder.relative_to(SOURCE)
 
 
-def checklist(studies: Sequence[Told]) -> Data:
+def checklist(studies: Sequence[StudyResults]) -> JsonObject:
     """All answers for the studies of one paper."""
     kept = {told.name: told.reference for told in studies if told.reference}
     claims = [claim for told in studies for claim in told.jobs.registry.claims]
@@ -79,7 +79,7 @@ def checklist(studies: Sequence[Told]) -> Data:
         kept=lambda file: [str(reference_folder(Path(), name) / file) for name in kept],
         settings=[str(told.place / "config.yaml") for told in studies],
         data={told.name: told.jobs.study.datasets(told.jobs.settings) for told in studies},
-        ranges={told.name: _ranges(told.jobs.settings) for told in studies},
+        ranges={told.name: _lists_of_settings(told.jobs.settings) for told in studies},
         methods=sum(len(told.jobs.registry.methods) for told in studies),
         claims=len(claims),
         claims_of_the_theory=sum(bool(claim.test and not claim.data) for claim in claims),
@@ -96,14 +96,14 @@ def checklist(studies: Sequence[Told]) -> Data:
     return yaml.safe_load(answers)  # type: ignore[no-any-return]
 
 
-def codecheck(studies: Sequence[StudyJobs]) -> Data:
+def codecheck(studies: Sequence[StudyJobs]) -> JsonObject:
     """What `codecheck.yml` says of a paper: which files a check makes again."""
     paper = studies[0].registry
     targets = " ".join(study.study.name for study in studies)
     return {
         "version": CODECHECK,
         "source": f"An independent replication; `snakemake {targets}` makes all files.",
-        "manifest": [item for study in studies for item in _manifest(study)],
+        "manifest": [item for study in studies for item in _manifest_items(study)],
         "paper": {
             "title": paper.title,
             "authors": [{"name": name} for name in paper.author_names],
@@ -112,7 +112,7 @@ def codecheck(studies: Sequence[StudyJobs]) -> Data:
     }
 
 
-def _manifest(study: StudyJobs) -> Iterator[Data]:
+def _manifest_items(study: StudyJobs) -> Iterator[JsonObject]:
     for name, figure in study.figures.items():
         label, table = study.registry.figures[figure.drawing].label, study.table(name)
         yield {"file": f"{table.removesuffix('.csv')}.pdf", "comment": f"{label}, drawn"}
@@ -121,7 +121,7 @@ def _manifest(study: StudyJobs) -> Iterator[Data]:
     yield {"file": verdicts, "comment": f"Verdicts on {study.registry.title}"}
 
 
-def _ranges(settings: Any) -> Data:
+def _lists_of_settings(settings: Any) -> JsonObject:
     """Every list among the settings of the experiments, by its path of keys."""
     experiments = settings.model_dump(mode="json").get("experiments", {})
     flat = {name: pd.json_normalize(each).iloc[0] for name, each in experiments.items()}

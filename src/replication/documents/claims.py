@@ -6,26 +6,26 @@ from pathlib import Path
 from types import MappingProxyType
 
 from replication.base.markdown import Markdown, inert, table
-from replication.documents.authors import disputed
-from replication.documents.checklist import Told
+from replication.documents.authors import disputed_claims
+from replication.documents.checklist import StudyResults
 from replication.documents.methods import table_of
 from replication.judge.abstract import Link, Marked, decided_elsewhere
 from replication.judge.abstract import to_lines as abstract_lines
 from replication.judge.judgement import Verdict
 from replication.study.registry import AT_SCALE, Registry, Test
 
-PATH = "docs/claims.md"
+CLAIMS_PATH = "docs/claims.md"
 """Where it stands in a project."""
 
 
-def links(document: str, study: str) -> Link:
+def claim_links(document: str, study: str) -> Link:
     """Return what makes links to claims.
 
     Args:
         document: path of the file that has them, relative to the project's folder.
         study: which judges the claims that are not of another one.
     """
-    here = "" if document == PATH else os.path.relpath(PATH, Path(document).parent)
+    here = "" if document == CLAIMS_PATH else os.path.relpath(CLAIMS_PATH, Path(document).parent)
     return lambda claim, other: Markdown(f"[{claim}]({here}#{_anchor(other or study, claim)})")
 
 
@@ -33,13 +33,15 @@ def _anchor(study: str, claim: str) -> str:
     return f"{study}-{claim}"
 
 
-def claims_document(studies: Sequence[Told]) -> str:
+def claims_document(studies: Sequence[StudyResults]) -> str:
     """The claims and methods of all studies, with their verdicts, as Markdown."""
     elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
-    return "\n".join([_contents(studies), *(_claims(told, elsewhere) for told in studies)])
+    return "\n".join(
+        [_contents_table(studies), *(_claims_of_study(told, elsewhere) for told in studies)]
+    )
 
 
-def _contents(studies: Sequence[Told]) -> str:
+def _contents_table(studies: Sequence[StudyResults]) -> str:
     """Links to the papers' claims, with their number."""
     registries = [(told.jobs.study.name, told.jobs.registry) for told in studies]
     rows = [
@@ -49,30 +51,30 @@ def _contents(studies: Sequence[Told]) -> str:
     return "\n".join([*table(("study", "paper", "claims"), rows), ""])
 
 
-def _claims(told: Told, elsewhere: Mapping[str, Marked]) -> str:
+def _claims_of_study(told: StudyResults, elsewhere: Mapping[str, Marked]) -> str:
     name = told.jobs.study.name
     registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
-    pages = {claim.id for claim in disputed(told)} if registry.url else set()
-    claims = to_markdown(name, registry, told.verdicts, elsewhere, pages)
+    pages = {claim.id for claim in disputed_claims(told)} if registry.url else set()
+    claims = registry_to_markdown(name, registry, told.verdicts, elsewhere, pages)
     methods = "\n".join(table_of(registry, settings))
     parts = (f'<a id="claims-of-{name}"></a>', claims, f'<a id="methods-of-{name}"></a>', methods)
     return "\n\n".join(parts)
 
 
-def _result(verdict: Verdict) -> str:
+def _verdict_text(verdict: Verdict) -> str:
     told = f"{verdict.verdict}: {verdict.summary}"
     if verdict.resolution is None:
         return told
     return f"{told}; {verdict.seeds} seeds resolve {verdict.resolution:.2g} SD"
 
 
-def _in_words(test: Test) -> str:
+def _test_in_words(test: Test) -> str:
     """Kind of a test and its own numbers, without its level."""
     settings = test.model_dump(exclude={"kind", "level"}, exclude_none=True)
     return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
 
 
-def to_markdown(
+def registry_to_markdown(
     study: str,
     registry: Registry,
     verdicts: Mapping[str, Verdict],
@@ -88,7 +90,7 @@ def to_markdown(
         elsewhere: what came of sentences of the abstract that another study decides.
         for_authors: numbers of the claims that have a page for the paper's authors.
     """
-    results = {name: _result(found) for name, found in verdicts.items()}
+    results = {name: _verdict_text(found) for name, found in verdicts.items()}
     claims = [
         (
             Markdown(f'<a id="{_anchor(study, claim.id)}"></a>{claim.id}'),
@@ -102,7 +104,7 @@ def to_markdown(
             ),
             registry.scale_of(claim, verdicts[claim.id].seeds if claim.id in verdicts else 0),
             f"{claim.quantity}: {claim.expected}" if claim.test else "",
-            f"{_in_words(claim.test)}: {claim.why}" if claim.test else "",
+            f"{_test_in_words(claim.test)}: {claim.why}" if claim.test else "",
             claim.remarks,
             Markdown("<br>".join(f"`{name}`" for name in claim.checked_by)),
         )
@@ -122,7 +124,7 @@ def to_markdown(
         "",
         *((inert(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((inert(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
-        *abstract_lines(registry, verdicts, elsewhere, links(PATH, study)),
+        *abstract_lines(registry, verdicts, elsewhere, claim_links(CLAIMS_PATH, study)),
         "## Claims",
         "",
         *table(header, claims),

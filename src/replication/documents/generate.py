@@ -19,12 +19,12 @@ from replication.base.errors import InputError
 from replication.base.markdown import Markdown, inert, table
 from replication.base.storage import write_text
 from replication.documents.authors import FOLDER as FOR_AUTHORS
-from replication.documents.authors import pages as pages_for_authors
-from replication.documents.checklist import Told, checklist, codecheck
-from replication.documents.claims import claims_document, links
+from replication.documents.authors import author_pages as pages_for_authors
+from replication.documents.checklist import StudyResults, checklist, codecheck
+from replication.documents.claims import claim_links, claims_document
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
-from replication.documents.schema import Schema, described
+from replication.documents.schema import Schema, configuration_schema
 from replication.documents.typed_numbers import typed_in_template
 from replication.judge.abstract import MARKS, Marked, decided_elsewhere, in_short
 from replication.judge.abstract import to_lines as abstract_lines
@@ -51,7 +51,12 @@ from replication.verify.reference import (
     read_reference,
     reference_folder,
 )
-from replication.verify.reproductions import SUMMARY, Reproduction, all_reproductions, summary
+from replication.verify.reproductions import (
+    SUMMARY_COLUMNS,
+    Reproduction,
+    all_reproductions,
+    summary_rows,
+)
 
 README = Path("README.md")
 
@@ -67,7 +72,7 @@ whole. `<name>` stands for a name of your choice. What is required has its defau
 configuration of a run is written to `results/config.yaml`.
 """
 
-_ADDED = """\
+_SECTION_OF_STUDY = """\
 In the section of every study: claims and texts of your own, beside those of its registry.
 [An example](extend.md#a-claim-of-your-own-one-file).\
 """
@@ -83,13 +88,13 @@ _CHECKLIST_HEADER = """\
 # references.
 """
 
-_GRAPH = "figures/fig6"
+_GRAPH_PATH = "figures/fig6"
 """What the example of a rule graph is of."""
 
-_SCORECARD = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
-_REPRODUCTIONS = ("<!-- reproductions: generated -->", "<!-- end of reproductions -->")
+_SCORECARD_MARKS = ("<!-- scorecard: generated -->", "<!-- end of scorecard -->")
+_REPRODUCTIONS_MARKS = ("<!-- reproductions: generated -->", "<!-- end of reproductions -->")
 
-_BOUNDS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
+_BOUND_SIGNS = {"minimum": "≥", "maximum": "≤", "exclusiveMinimum": ">", "exclusiveMaximum": "<"}
 
 
 def generated_files() -> dict[str, str]:
@@ -97,40 +102,42 @@ def generated_files() -> dict[str, str]:
     found = find_studies()
     jobs = Jobs.of(configure({}, found), found)
     check_sentences({name: study.registry for name, study in jobs.studies.items()})
-    studies = [_told(study) for study in jobs.studies.values()]
+    studies = [_read_study(study) for study in jobs.studies.values()]
     home = [told for told in studies if told.jobs.study.is_home]
-    schema = described(configuration_type(found))
+    schema = configuration_schema(configuration_type(found))
     answers = _to_yaml(checklist(home))
     return {
-        "config/config.schema.json": json.dumps(_of_overlays(schema), indent=2) + "\n",
-        "docs/configuration.md": "\n".join([_CONFIGURATION_HEADER, *_sections(schema, studies)]),
+        "config/config.schema.json": json.dumps(_overlay_schema(schema), indent=2) + "\n",
+        "docs/configuration.md": "\n".join(
+            [_CONFIGURATION_HEADER, *_section_lines(schema, studies)]
+        ),
         "docs/claims.md": claims_document(studies),
         **pages_for_authors(studies),
-        "docs/rulegraph.svg": rulegraph(jobs, _GRAPH),
+        "docs/rulegraph.svg": rulegraph(jobs, _GRAPH_PATH),
         **_cited_documents(studies, home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + answers,
     }
 
 
-def _cited_documents(studies: list[Told], home: list[Told]) -> dict[str, str]:
+def _cited_documents(studies: list[StudyResults], home: list[StudyResults]) -> dict[str, str]:
     """The documents that people write, with what they cite of the references."""
     places = {str(told.place / "README.md"): [told] for told in studies}
     documents = [README, *Path("docs").glob("*.md")]
     texts = {
         str(path): path.read_text(encoding="utf-8") for path in (*documents, *map(Path, places))
     }
-    texts[str(README)] = with_reproductions(
-        with_scorecard(texts[str(README)], home), all_reproductions(Path())
+    texts[str(README)] = insert_reproductions(
+        insert_scorecard(texts[str(README)], home), all_reproductions(Path())
     )
     return {
-        path: cited_document(text, path, _citable(places.get(path, []) + studies, path))
+        path: cited_document(text, path, _citable_values(places.get(path, []) + studies, path))
         for path, text in texts.items()
         if "<!-- cited:" in text or path == str(README)
     }
 
 
-def _citable(studies: list[Told], document: str) -> dict[str, Any]:
+def _citable_values(studies: list[StudyResults], document: str) -> dict[str, Any]:
     """What a document can cite, by name; of equal names those of the first study count."""
     elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
     kept = [(told.jobs, told.reference) for told in studies if told.reference]
@@ -150,22 +157,22 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
 
     def abstract(study: str) -> str:
         """The abstract of a study's paper, with marks."""
-        own = _named(studies, study)
-        link = links(document, study)
+        own = _find_study(studies, study)
+        link = claim_links(document, study)
         return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere, link))
 
     def abstracts() -> str:
         """How many sentences of every paper's abstract have which mark."""
-        return "\n".join(_abstracts(studies, elsewhere))
+        return "\n".join(_abstract_lines(studies, elsewhere))
 
     def cost(study: str) -> str:
         """What every experiment of a study takes, as recorded."""
-        found = costs(_named(studies, study).jobs, Records.read(RECORD))
+        found = costs(_find_study(studies, study).jobs, Records.read(RECORD))
         return "\n".join(table(HEADER, cost_rows(found)))
 
     def counts(study: str) -> str:
         """Number of claims of a study by group and verdict."""
-        return "\n".join(_counts(_verdicts([_named(studies, study)])))
+        return "\n".join(_count_lines(_judged_claims([_find_study(studies, study)])))
 
     return {
         "tables": {
@@ -186,7 +193,7 @@ def _citable(studies: list[Told], document: str) -> dict[str, Any]:
     }
 
 
-def _abstracts(studies: list[Told], elsewhere: Mapping[str, Marked]) -> list[str]:
+def _abstract_lines(studies: list[StudyResults], elsewhere: Mapping[str, Marked]) -> list[str]:
     """Marks by paper and version, as the lines of a table."""
     rows: dict[str, tuple[str, ...]] = {}
     for told in studies:
@@ -201,14 +208,14 @@ def _abstracts(studies: list[Told], elsewhere: Mapping[str, Marked]) -> list[str
     return table(("paper", "version", *MARKS), rows.values())
 
 
-def _named(studies: list[Told], name: str) -> Told:
+def _find_study(studies: list[StudyResults], name: str) -> StudyResults:
     found = next((told for told in studies if told.jobs.study.name == name), None)
     if found is None:
         raise LookupError(f"there is no study {name}")
     return found
 
 
-def check_texts(studies: Iterable[Told]) -> None:
+def check_texts(studies: Iterable[StudyResults]) -> None:
     """Cite the captions and descriptions of all figures whose table a reference keeps.
 
     Raises:
@@ -254,12 +261,12 @@ def check_sentences(registries: Mapping[str, Registry]) -> None:
                 )
 
 
-def _told(study: StudyJobs) -> Told:
+def _read_study(study: StudyJobs) -> StudyResults:
     folder = reference_folder(Path(), study.study.name)
-    return Told(study, read_reference(folder)[0] if (folder / MANIFEST).is_file() else None)
+    return StudyResults(study, read_reference(folder)[0] if (folder / MANIFEST).is_file() else None)
 
 
-def with_scorecard(readme: str, studies: list[Told]) -> str:
+def insert_scorecard(readme: str, studies: list[StudyResults]) -> str:
     """The README with what is summed up of the references between its two marks.
 
     Args:
@@ -269,13 +276,13 @@ def with_scorecard(readme: str, studies: list[Told]) -> str:
     Raises:
         InputError: if it lacks a mark.
     """
-    verdicts = _verdicts(studies)
-    parts = (_headlines(verdicts), _not_holding(verdicts), _counts(verdicts))
+    verdicts = _judged_claims(studies)
+    parts = (_headline_lines(verdicts), _lines_not_holding(verdicts), _count_lines(verdicts))
     lines = [line for part in parts if part for line in (*part, "")]
-    return _between(_SCORECARD, readme, lines[:-1])
+    return _replace_between(_SCORECARD_MARKS, readme, lines[:-1])
 
 
-def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
+def insert_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
     """The README with a table of reproductions by others between its two marks.
 
     Args:
@@ -288,13 +295,13 @@ def with_reproductions(readme: str, sent_in: list[Reproduction]) -> str:
     rows = [
         # As code, as strangers wrote it: nothing in it is markup.
         (study, f"`{computed_on}`", f"`{torch}`" if torch else "", *counts)
-        for study, computed_on, torch, *counts in summary(sent_in)
+        for study, computed_on, torch, *counts in summary_rows(sent_in)
     ]
-    lines = table(SUMMARY, rows) if rows else ["None has been sent in yet."]
-    return _between(_REPRODUCTIONS, readme, lines)
+    lines = table(SUMMARY_COLUMNS, rows) if rows else ["None has been sent in yet."]
+    return _replace_between(_REPRODUCTIONS_MARKS, readme, lines)
 
 
-def _between(marks: tuple[str, str], readme: str, lines: list[str]) -> str:
+def _replace_between(marks: tuple[str, str], readme: str, lines: list[str]) -> str:
     """The README with other lines between two marks."""
     if any(readme.count(mark) != 1 for mark in marks):
         raise InputError(f"{README}: needs the lines {' and '.join(marks)}, each once")
@@ -311,7 +318,7 @@ class _Judged(NamedTuple):
     verdict: Verdict | None
 
 
-def _verdicts(studies: Iterable[Told]) -> list[_Judged]:
+def _judged_claims(studies: Iterable[StudyResults]) -> list[_Judged]:
     """All claims of studies that have a reference, with its verdicts."""
     return [
         _Judged(told.name, claim, told.reference.verdicts.get(claim.id))
@@ -321,7 +328,7 @@ def _verdicts(studies: Iterable[Told]) -> list[_Judged]:
     ]
 
 
-def _counts(verdicts: list[_Judged]) -> list[str]:
+def _count_lines(verdicts: list[_Judged]) -> list[str]:
     """Number of claims by group and verdict, as the lines of a table."""
     found = Counter(
         (each.claim.group, each.verdict.verdict if each.verdict else "not tested")
@@ -332,12 +339,12 @@ def _counts(verdicts: list[_Judged]) -> list[str]:
     return table(("", *OUTCOMES), rows)
 
 
-def _headlines(verdicts: list[_Judged]) -> list[str]:
+def _headline_lines(verdicts: list[_Judged]) -> list[str]:
     """The claims that stand for the others, as the lines of a table."""
-    return _with_numbers((each, each.claim.headline) for each in verdicts if each.claim.headline)
+    return _claim_lines((each, each.claim.headline) for each in verdicts if each.claim.headline)
 
 
-def _not_holding(verdicts: list[_Judged]) -> list[str]:
+def _lines_not_holding(verdicts: list[_Judged]) -> list[str]:
     """The claims of the paper that were judged and do not hold, if any, as lines."""
     found = [
         (each, each.claim.statement)
@@ -347,10 +354,10 @@ def _not_holding(verdicts: list[_Judged]) -> list[str]:
         and each.verdict.verdict in NOT_HOLDING
     ]
     before = "These claims of the paper hold in part, do not hold, or are open:"
-    return [before, "", *_with_numbers(found)] if found else []
+    return [before, "", *_claim_lines(found)] if found else []
 
 
-def _with_numbers(claims: Iterable[tuple[_Judged, str]]) -> list[str]:
+def _claim_lines(claims: Iterable[tuple[_Judged, str]]) -> list[str]:
     """Claims that were judged, each with its words, as the lines of a table."""
     rows = (
         (
@@ -359,7 +366,7 @@ def _with_numbers(claims: Iterable[tuple[_Judged, str]]) -> list[str]:
             how_much(verdict.comparisons),
             *found_and_needed(verdict.comparisons, "{:.3g}".format),
             str(claim.quantity),
-            links(str(README), study)(claim.id, None),
+            claim_links(str(README), study)(claim.id, None),
         )
         for (study, claim, verdict), words in claims
         if verdict
@@ -379,100 +386,104 @@ class _Dumper(yaml.SafeDumper):
         return True
 
 
-def _list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
+def _represent_list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
     flow = not any(isinstance(item, dict | list) for item in items)
     return dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=flow)
 
 
-_Dumper.add_representer(list, _list)
+_Dumper.add_representer(list, _represent_list)
 
 
-def _of_overlays(schema: Any) -> Any:
+def _overlay_schema(schema: Any) -> Any:
     """A schema that allows to leave out every key, as overlays do.
 
     Without what tells them apart, an overlay fits several of some models, so that one need not be
     the only one.
     """
     if isinstance(schema, list):
-        return [_of_overlays(item) for item in schema]
+        return [_overlay_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     names = {"oneOf": "anyOf"}
     return {
-        names.get(key, key): _of_overlays(value)
+        names.get(key, key): _overlay_schema(value)
         for key, value in schema.items()
         if key not in {"required", "discriminator"}
     }
 
 
-def _sections(schema: Schema, studies: list[Told]) -> Iterator[str]:
+def _section_lines(schema: Schema, studies: list[StudyResults]) -> Iterator[str]:
     """The lines of a table for every section of the configuration."""
     places = {told.name: told.place / "config.yaml" for told in studies}
     models = schema["$defs"]
     common: Schema = {}
     for name, section in schema["properties"].items():
-        model = models[_model(section)]
+        model = models[_model_name(section)]
         place = places.get(name, "config/config.yaml")
         own = dict(model["properties"])
         if name in places:
             common = {key: own.pop(key) for key in StudySettings.model_fields}
         head = f"{model['description']} Defaults: `{place}`."
-        yield from _section(name, head, _rows({**model, "properties": own}, models, f"{name}."))
-    yield from _section("<study>", _ADDED, _rows({"properties": common}, models, "<study>."))
+        yield from _lines_of_section(
+            name, head, _key_rows({**model, "properties": own}, models, f"{name}.")
+        )
+    yield from _lines_of_section(
+        "<study>", _SECTION_OF_STUDY, _key_rows({"properties": common}, models, "<study>.")
+    )
     yield ""
 
 
-def _section(name: str, head: str, rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def _lines_of_section(name: str, head: str, rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
     yield from ("", f"## `{name}`", "", head, "")
     written = (tuple(map(Markdown, row)) for row in rows)
     yield from table(("key", "type", "default", "meaning"), written)
 
 
-def _rows(schema: Schema, models: dict[str, Schema], prefix: str) -> Iterator[tuple[str, ...]]:
+def _key_rows(schema: Schema, models: dict[str, Schema], prefix: str) -> Iterator[tuple[str, ...]]:
     """Key, type, default and meaning of every key below a model, depth first."""
     for name, field in schema["properties"].items():
         key = prefix + name
         default = "required" if name in schema.get("required", []) else f"`{field['default']}`"
-        yield f"`{key}`", _type(field), default, field["description"]
-        for model, below in _models_of(field, key):
-            yield from _rows(models[model], models, below + ".")
+        yield f"`{key}`", _type_text(field), default, field["description"]
+        for model, below in _models_in(field, key):
+            yield from _key_rows(models[model], models, below + ".")
 
 
-def _models_of(field: Schema, key: str) -> Iterator[tuple[str, str]]:
+def _models_in(field: Schema, key: str) -> Iterator[tuple[str, str]]:
     """Names of the models that a field holds, each with the key under which it stands."""
     if "$ref" in field:
-        yield _model(field), key
+        yield _model_name(field), key
     values = [*field.get("patternProperties", {}).values(), field.get("additionalProperties")]
     for value in values:
         if isinstance(value, dict):
-            yield from _models_of(value, f"{key}.<name>")
+            yield from _models_in(value, f"{key}.<name>")
     if "discriminator" in field:
         for choice, reference in field["discriminator"]["mapping"].items():
             yield reference.rpartition("/")[2], f"{key} ({choice})"
     else:
         for option in (*field.get("anyOf", ()), *field.get("oneOf", ())):
-            yield from _models_of(option, key)
+            yield from _models_in(option, key)
 
 
-def _model(field: Schema) -> str:
+def _model_name(field: Schema) -> str:
     """Name of the model that a field is."""
     return str(field["$ref"].rpartition("/")[2])
 
 
-def _type(field: Schema) -> str:
+def _type_text(field: Schema) -> str:
     if "$ref" in field:
-        return _model(field).rpartition("__")[2]
+        return _model_name(field).rpartition("__")[2]
     for kind in ("anyOf", "oneOf"):
         if kind in field:
-            return " or ".join(_type(option) for option in field[kind])
+            return " or ".join(_type_text(option) for option in field[kind])
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if field["type"] == "array":
-        return f"list of {_type(field['items'])}"
+        return f"list of {_type_text(field['items'])}"
     name = "mapping by name" if field["type"] == "object" else str(field["type"])
-    limits = (f"{sign} {field[bound]:g}" for bound, sign in _BOUNDS.items() if bound in field)
+    limits = (f"{sign} {field[bound]:g}" for bound, sign in _BOUND_SIGNS.items() if bound in field)
     return " ".join([name, *limits])
 
 
@@ -486,7 +497,7 @@ def main(check: bool) -> None:
     """Write or check the generated files."""
     if check:
         found = find_studies()
-        check_texts(map(_told, Jobs.of(configure({}, found), found).studies.values()))
+        check_texts(map(_read_study, Jobs.of(configure({}, found), found).studies.values()))
     generated = generated_files()
     gone = [path for path in FOR_AUTHORS.rglob("*.md") if str(path) not in generated]
     for path in gone:

@@ -16,36 +16,36 @@ from replication.base.code_digest import is_bare_string
 Schema = dict[str, Any]
 
 
-def described(configuration: type[BaseModel]) -> Schema:
+def configuration_schema(configuration: type[BaseModel]) -> Schema:
     """JSON schema of a model, each field with its text.
 
     Pydantic's `use_attribute_docstrings` reads them, too, but whenever a model is imported, which
     made every start a fifth longer.
     """
-    return configuration.model_json_schema(schema_generator=_Described)
+    return configuration.model_json_schema(schema_generator=_SchemaWithTexts)
 
 
-class _Described(GenerateJsonSchema):
+class _SchemaWithTexts(GenerateJsonSchema):
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         found = super().model_schema(schema)
-        texts = _texts(schema["cls"])
+        texts = _texts_of_fields(schema["cls"])
         for name, field in found.get("properties", {}).items():
             if name in texts:
                 field.setdefault("description", texts[name])
         return found
 
 
-def _texts(model: type) -> dict[str, str]:
+def _texts_of_fields(model: type) -> dict[str, str]:
     """The strings below the fields of a model and of what it inherits from."""
     texts: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, BaseModel) and each is not BaseModel:
-            texts |= _own_texts(each)
+            texts |= _texts_in_source(each)
     return texts
 
 
 @cache
-def _own_texts(model: type) -> dict[str, str]:
+def _texts_in_source(model: type) -> dict[str, str]:
     try:
         source = inspect.getsource(model)
     except OSError:

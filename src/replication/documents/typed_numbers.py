@@ -59,7 +59,7 @@ def typed_in_template(template: str) -> list[str]:
     What the template computes is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
     Enwik-8) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
     """
-    return _typed(_shown_as_it_stands(template), NAMES, rf"\d|\b{_WORD}\b")
+    return _find_typed(_literal_text(template), NAMES, rf"\d|\b{_WORD}\b")
 
 
 def typed_in_document(markdown: str) -> list[str]:
@@ -70,24 +70,24 @@ def typed_in_document(markdown: str) -> list[str]:
     counts if a unit or `of` follows.
     """
     prose = _NOT_PROSE.sub("", markdown)
-    return _typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
+    return _find_typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
 
 
-def _shown_as_it_stands(template: str) -> str:
+def _literal_text(template: str) -> str:
     """All text outside braces, and within them what is a mere number, -12, or quotation."""
     outputs = ENVIRONMENT.parse(template).find_all(nodes.Output)
-    return "".join(_as_it_stands(node) for output in outputs for node in output.nodes)
+    return "".join(_text_of_node(node) for output in outputs for node in output.nodes)
 
 
-def _as_it_stands(node: nodes.Expr | None) -> str:
+def _text_of_node(node: nodes.Expr | None) -> str:
     match node:
         case nodes.TemplateData():
             return node.data
         case nodes.Filter():
-            return _as_it_stands(node.node)
+            return _text_of_node(node.node)
         case nodes.BinExpr():
             # The sandbox computes at the end what may be large.
-            left, right = map(_as_it_stands, (node.left, node.right))
+            left, right = map(_text_of_node, (node.left, node.right))
             return left if right else ""
         case nodes.Expr():
             try:
@@ -98,7 +98,7 @@ def _as_it_stands(node: nodes.Expr | None) -> str:
             return ""
 
 
-def _typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:
+def _find_typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:
     # Each sign stays in its place, so that places in it are places in the text: ½ is a digit, too.
     plain = "".join("1" if not at.isascii() and at.isnumeric() else at for at in text)
     for name in names:

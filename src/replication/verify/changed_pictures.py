@@ -20,7 +20,7 @@ from replication.plan.stale_files import checksum_file
 from replication.run.program import checksum
 from replication.verify.reference import find_references, reference_folder
 
-_FOLDERS = """
+_PRINT_FIGURE_FOLDERS = """
 import json
 from replication.study.contract import find_studies
 print(json.dumps({name: study.figures for name, study in find_studies().items()}))
@@ -88,7 +88,7 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
     names = find_references(root)
     if not names:
         raise InputError(f"{root}: has no reference; run `snakemake reference` there first")
-    folders = json.loads(_run(root, "-c", _FOLDERS, stdout=subprocess.PIPE))
+    folders = json.loads(_run_python(root, "-c", _PRINT_FIGURE_FOLDERS, stdout=subprocess.PIPE))
     tables = {
         f"{folders[name]}/{table.stem}": table
         for name in names
@@ -100,7 +100,7 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
         write_text(copy, table.read_text(encoding="utf-8"))
         write_text(folder / checksum_file(Path(f"{figure}.csv")), checksum(copy))
     # The tables are given: nothing but their drawing may run.
-    _run(
+    _run_python(
         root, "-m", "snakemake", *(f"{figure}.png" for figure in tables),
         "--directory", str(folder), "--snakefile", str(root.resolve() / "Snakefile"),
         "--cores", "all", "--quiet", "progress", "--allowed-rules", "figure",
@@ -122,7 +122,7 @@ def main(before: Path, after: Path, output: Path) -> None:
     write_text(output / "index.html", page.render(pairs=pairs, folder=output))
 
 
-def _run(root: Path, *arguments: str, stdout: int | None = None) -> str:
+def _run_python(root: Path, *arguments: str, stdout: int | None = None) -> str:
     """What a checkout's own Python code prints, if it is asked for."""
     environment = os.environ | {"PYTHONPATH": str(root.resolve() / "src")}
     done = subprocess.run(

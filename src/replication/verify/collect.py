@@ -31,13 +31,13 @@ from replication.verify.reference import (
     read_numbers,
 )
 
-COMPARISON = "replication.verify.comparison"
+COMPARISON_MODULE = "replication.verify.comparison"
 """Code that every number of a reference depends on, as it says which ones are equal."""
-NUMBER = "a number"
+A_NUMBER = "a number"
 """What stands in the place of a text."""
 
 
-def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, str]]:
+def collect_results(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, str]]:
     """What is computed of a study in a folder.
 
     Args:
@@ -73,7 +73,7 @@ def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, 
     if runs := read(files.fingerprints, made):
         tables[FINGERPRINTS] = collect_fingerprints(runs)
     verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
-    return Reference(tables, verdicts, depends(jobs, study)), refused
+    return Reference(tables, verdicts, dependencies(jobs, study)), refused
 
 
 def texts_among_numbers(found: Reference, reference: Reference) -> Iterator[Difference]:
@@ -84,13 +84,13 @@ def texts_among_numbers(found: Reference, reference: Reference) -> Iterator[Diff
     for name in [name for name in found.tables if name in reference.tables]:
         here, there = found.tables[name], reference.tables[name]
         for column in there.columns.intersection(here.columns):
-            for row in _texts(here[column], there[column]):
-                yield Difference(name, f"{column} in row {row + 1}", NUMBER, here[column][row])
-            for row in _texts(there[column], here[column]):
-                yield Difference(name, f"{column} in row {row + 1}", there[column][row], NUMBER)
+            for row in _unlike_cells(here[column], there[column]):
+                yield Difference(name, f"{column} in row {row + 1}", A_NUMBER, here[column][row])
+            for row in _unlike_cells(there[column], here[column]):
+                yield Difference(name, f"{column} in row {row + 1}", there[column][row], A_NUMBER)
 
 
-def _texts(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
+def _unlike_cells(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
     """The cells of a column of texts that are not of the kind of a like column, if others are."""
     is_text, is_like_text = map(pd.api.types.is_string_dtype, (column, like))
     if not is_text or is_like_text:
@@ -102,7 +102,7 @@ def _texts(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
     return column.index[column.notna() & ~is_like & bool(is_like.any())]
 
 
-def expected(study: StudyJobs) -> Expected:
+def expected_reference(study: StudyJobs) -> Expected:
     """What a whole reference of a study holds."""
     runs = [(name, seed) for name in study.files.fingerprints for seed in study.seeds(name)]
     return Expected(
@@ -112,12 +112,16 @@ def expected(study: StudyJobs) -> Expected:
     )
 
 
-def depends(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
+def dependencies(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
     """What the numbers of a study depend on: see `Manifest`."""
-    return {"settings": settings(jobs, study), "code": code(jobs, study), "machine": machine()}
+    return {
+        "settings": settings_digests(jobs, study),
+        "code": code_digests(jobs, study),
+        "machine": machine(),
+    }
 
 
-def settings(jobs: Jobs, study: str) -> dict[str, str]:
+def settings_digests(jobs: Jobs, study: str) -> dict[str, str]:
     """Digest of the settings of every figure, claim and experiment of a study, and of tests.
 
     A claim's are those of its evidence, its table of published values among them, a test's say how
@@ -138,16 +142,16 @@ def settings(jobs: Jobs, study: str) -> dict[str, str]:
     return digests
 
 
-def code(jobs: Jobs, study: str) -> dict[str, str]:
+def code_digests(jobs: Jobs, study: str) -> dict[str, str]:
     """Digest of every module that a number of a study, or its comparison, depends on."""
     made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
     modules: dict[str, str] = {}
-    for program in (*made, COMPARISON):
+    for program in (*made, COMPARISON_MODULE):
         modules |= reach(program).modules
     return dict(sorted(modules.items()))
 
 
-def packages(jobs: Jobs, study: str) -> dict[str, str]:
+def package_versions(jobs: Jobs, study: str) -> dict[str, str]:
     """Installed version of Python and of every package that a number or drawing depends on."""
     made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
     reached = {package for program in made for package in reach(program).packages}
@@ -155,19 +159,19 @@ def packages(jobs: Jobs, study: str) -> dict[str, str]:
     return own | installed_versions(tuple(sorted(reached - own.keys())))
 
 
-def counts(study: StudyJobs) -> set[str]:
+def names_of_counts(study: StudyJobs) -> set[str]:
     """The tables and claims of a study whose numbers are compared like counts."""
     names = set(study.registry.compared_as_counts)
     figures = (name for name, figure in study.figures.items() if figure.drawing in names)
     return {*(names & study.claims.keys()), *map(figure_path, figures)}
 
 
-def others(study: StudyJobs) -> Tolerances:
+def tolerances_of_study(study: StudyJobs) -> Tolerances:
     """How far all other numbers of a study may be off on another processor."""
     return OTHER_SEEDS if study.registry.amplifies_rounding else ACROSS_PROCESSORS
 
 
-def families(study: StudyJobs) -> Iterator[dict[str, Any]]:
+def tests_by_family(study: StudyJobs) -> Iterator[dict[str, Any]]:
     """Tests by claim of those that share their correction for many tests, family by family."""
     for names in study.families:
         yield {name: study.claims[name].test for name in names}

@@ -17,10 +17,10 @@ from replication.base.storage import write_text
 from replication.base.tables import read_csv, write_csv
 from replication.verify.reference import FINGERPRINTS, Reference, read_reference, run_keys
 
-RUN = ("date", "commit", "study", "level", "processor", "python", "packages")
+VERIFICATION_COLUMNS = ("date", "commit", "study", "level", "processor", "python", "packages")
 """Columns that say which re-verification a row is of."""
-VERDICTS = (*RUN, "claim", "verdict", "seeds", "comparisons", "lowest", "highest")
-RUNS = (*RUN, "experiment", "run", "seed", "digest", "quantity", "value")
+VERDICTS = (*VERIFICATION_COLUMNS, "claim", "verdict", "seeds", "comparisons", "lowest", "highest")
+RUN_COLUMNS = (*VERIFICATION_COLUMNS, "experiment", "run", "seed", "digest", "quantity", "value")
 
 
 def verdict_rows(found: Reference) -> pd.DataFrame:
@@ -30,7 +30,7 @@ def verdict_rows(found: Reference) -> pd.DataFrame:
         values = [item.estimate for item in verdict.comparisons]
         ends = (min(values), max(values)) if values else (math.nan, math.nan)
         rows.append((claim, verdict.verdict, verdict.seeds, len(values), *ends))
-    return pd.DataFrame(rows, columns=list(VERDICTS[len(RUN) :]))
+    return pd.DataFrame(rows, columns=list(VERDICTS[len(VERIFICATION_COLUMNS) :]))
 
 
 def run_rows(found: Reference) -> pd.DataFrame:
@@ -47,11 +47,11 @@ def run_rows(found: Reference) -> pd.DataFrame:
     rows = first.drop(columns=labels).melt(
         ["experiment", "run", "seed", "digest"], var_name="quantity"
     )
-    columns = list(RUNS[len(RUN) :])
+    columns = list(RUN_COLUMNS[len(VERIFICATION_COLUMNS) :])
     return rows.dropna(subset="value").sort_values(columns[:2], ignore_index=True)[columns]
 
 
-def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
+def append_rows(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
     """Append rows of one re-verification to a table, which is made if it is not there.
 
     Args:
@@ -64,7 +64,7 @@ def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
     """
     if rows.empty:
         return
-    new = rows.assign(**run)[[*RUN, *rows.columns]]
+    new = rows.assign(**run)[[*VERIFICATION_COLUMNS, *rows.columns]]
     if path.exists():
         old = read_csv(path, new.columns)
         if list(old) != list(new):
@@ -107,5 +107,5 @@ def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> 
             "python": machine.pop("python"),
             "packages": " ".join(f"{name}=={version}" for name, version in sorted(machine.items())),
         }
-        append(folder / "verdicts.csv", verdict_rows(results), run)
-        append(folder / "runs.csv", run_rows(results), run)
+        append_rows(folder / "verdicts.csv", verdict_rows(results), run)
+        append_rows(folder / "runs.csv", run_rows(results), run)

@@ -13,13 +13,13 @@ from replication.base.errors import InputError
 from replication.base.process import arithmetic
 from replication.base.provenance import digest
 from replication.plan.jobs import Jobs
-from replication.verify.collect import packages, settings
+from replication.verify.collect import package_versions, settings_digests
 from replication.verify.differences import Difference
 from replication.verify.machine import gpu, own_processor, system
 from replication.verify.receipt import (
-    LISTED,
-    LONGEST,
     LONGEST_PART,
+    LONGEST_TEXT,
+    MOST_LISTED,
     PLAIN_LETTERS,
     Code,
     Judgement,
@@ -39,7 +39,7 @@ from replication.verify.reference import (
 )
 from replication.verify.reference_summary import ReferenceInShort, bits_of_runs, reference_digest
 
-LEFT_OUT = "left out, as it names a folder or is no plain text"
+LEFT_OUT_TEXT = "left out, as it names a folder or is no plain text"
 
 
 class Verified(NamedTuple):
@@ -55,7 +55,7 @@ class Verified(NamedTuple):
     """All of them."""
 
 
-def issue(
+def issue_receipt(
     verified: Verified, level: Level, by: str | None, root: Path, jobs: Jobs, default: Jobs
 ) -> Receipt:
     """What a verification found, to send in.
@@ -73,7 +73,7 @@ def issue(
     """
     study, current, reference, differences = verified
     short = ReferenceInShort.of(reference)
-    runs = _runs(current, reference, short, {item.place for item in differences})
+    runs = _agreeing_runs(current, reference, short, {item.place for item in differences})
     if not current.verdicts and not runs:
         raise InputError(
             "--receipt: there is nothing to tell, as nothing is computed here; run"
@@ -83,23 +83,24 @@ def issue(
         study=study,
         date=datetime.now(UTC).replace(microsecond=0),
         by=by,
-        code=_code(root),
-        machine=_machine(jobs.configuration.computation.device),
-        packages=packages(jobs, study),
+        code=_code_state(root),
+        machine=_machine_of_receipt(jobs.configuration.computation.device),
+        packages=package_versions(jobs, study),
         reference=reference_digest(reference_folder(root, study)),
         level=level,
-        settings=_other_settings(settings(jobs, study), settings(default, study)) or "default",
+        settings=_other_settings(settings_digests(jobs, study), settings_digests(default, study))
+        or "default",
         verdicts={
             claim: Judgement.found(verdict, short.verdicts.get(claim))
             for claim, verdict in current.verdicts.items()
         },
         runs=runs,
         differences=len(differences),
-        listed=_listed(differences),
+        listed=_first_differences(differences),
     )
 
 
-def _code(root: Path) -> Code | None:
+def _code_state(root: Path) -> Code | None:
     """The commit of the code, if git knows it."""
     name = commit(root, "--abbrev=40", "--exclude=*")
     if name == UNKNOWN:
@@ -107,20 +108,20 @@ def _code(root: Path) -> Code | None:
     return Code(commit=name.removesuffix("-dirty"), dirty=name.endswith("-dirty"))
 
 
-def _machine(device: str) -> Machine:
+def _machine_of_receipt(device: str) -> Machine:
     return Machine(
-        processor=_part(own_processor()) or UNKNOWN,
-        emulated={name: _part(value) for name, value in arithmetic().items()},
+        processor=_plain_part(own_processor()) or UNKNOWN,
+        emulated={name: _plain_part(value) for name, value in arithmetic().items()},
         cores=os.cpu_count() or 1,
-        system=_part(system()) or UNKNOWN,
-        gpu=_part(gpu()) if device == "cuda" else None,
+        system=_plain_part(system()) or UNKNOWN,
+        gpu=_plain_part(gpu()) if device == "cuda" else None,
     )
 
 
-def _part(name: str) -> str:
+def _plain_part(name: str) -> str:
     """The name of a machine's part in plain letters: the sign of a trademark is left out."""
     plain = " ".join(re.sub(f"[^{PLAIN_LETTERS}]", " ", name).split())
-    return LEFT_OUT if names_folder(plain) else plain[:LONGEST_PART]
+    return LEFT_OUT_TEXT if names_folder(plain) else plain[:LONGEST_PART]
 
 
 def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
@@ -129,7 +130,7 @@ def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
     return digest({name: own.get(name) for name in names}) if names else ""
 
 
-def _runs(
+def _agreeing_runs(
     current: Reference, reference: Reference, short: ReferenceInShort, places: set[str]
 ) -> dict[str, Runs]:
     """Those runs by experiment that the reference has, too, with the places of all differences."""
@@ -150,22 +151,22 @@ def _runs(
     return found
 
 
-def _listed(differences: Sequence[Difference]) -> list[Listed]:
+def _first_differences(differences: Sequence[Difference]) -> list[Listed]:
     """The first differences, without names of folders."""
     return [
         Listed(
-            place=_shareable(item.place),
-            quantity=_shareable(item.quantity),
-            reference=_shareable(item.reference),
-            found=_shareable(item.found),
+            place=_shareable_text(item.place),
+            quantity=_shareable_text(item.quantity),
+            reference=_shareable_text(item.reference),
+            found=_shareable_text(item.found),
             difference=item.difference if math.isfinite(item.difference) else None,
             tolerance=item.tolerance,
         )
-        for item in differences[:LISTED]
+        for item in differences[:MOST_LISTED]
     ]
 
 
-def _shareable(text: str) -> str:
+def _shareable_text(text: str) -> str:
     """A text as a receipt may tell it, in one line."""
     line = "".join(letter if letter.isprintable() else " " for letter in text)
-    return line[:LONGEST] if is_plain(line) and not names_folder(line) else LEFT_OUT
+    return line[:LONGEST_TEXT] if is_plain(line) and not names_folder(line) else LEFT_OUT_TEXT

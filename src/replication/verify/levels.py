@@ -35,18 +35,18 @@ from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
 from replication.study.contract import Study, find_studies
 from replication.verify.collect import (
-    collect,
-    counts,
-    depends,
-    expected,
-    families,
-    others,
-    settings,
+    collect_results,
+    dependencies,
+    expected_reference,
+    names_of_counts,
+    settings_digests,
+    tests_by_family,
     texts_among_numbers,
+    tolerances_of_study,
 )
-from replication.verify.comparison import compare, missing
+from replication.verify.comparison import compare_with_reference, missing_parts
 from replication.verify.differences import Difference
-from replication.verify.issue import Verified, issue
+from replication.verify.issue import Verified, issue_receipt
 from replication.verify.receipt import Level, Signature, write_receipt
 from replication.verify.reference import (
     EVIDENCE,
@@ -65,15 +65,15 @@ from replication.verify.reference_summary import (
     read_in_short,
     reference_digest,
 )
-from replication.verify.renewal import renew
+from replication.verify.renewal import renew_reference
 from replication.verify.reproductions import record_earlier
-from replication.verify.sentences import READABLE, sentences
+from replication.verify.sentences import READABLE, difference_sentences
 
-STAGES = ("table", "evidence", "verdict")
+JUDGING_STAGES = ("table", "evidence", "verdict")
 """What makes figures' numbers and verdicts from metrics."""
-SHOWN = 30
+MOST_PRINTED = 30
 """Differences that are printed; the rest stands in the file."""
-KEYS = 10
+MOST_KEYS = 10
 """Of an overlay, that are printed."""
 
 
@@ -102,7 +102,7 @@ class Project:
 
     def is_default(self, study: str) -> bool:
         """Whether just what is in the reference of a study is computed."""
-        return settings(self.jobs, study) == settings(self.default, study)
+        return settings_digests(self.jobs, study) == settings_digests(self.default, study)
 
     def snakemake(
         self, configuration: Configuration, targets: Iterable[str], *options: str
@@ -115,14 +115,16 @@ class Project:
         with self.folder() as folder:
             file = folder / "configuration.yaml"
             whole, default = configuration, self.default.configuration
-            overlay = _with_removals(whole.model_dump(mode="json"), default.model_dump(mode="json"))
+            overlay = _overlay_with_removals(
+                whole.model_dump(mode="json"), default.model_dump(mode="json")
+            )
             # In its order, as a list of names in a table has that of its settings.
             text = yaml.safe_dump(overlay, sort_keys=False)
             file.write_text(text, encoding="utf-8")
             command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress", *options]
             places = ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(file)]
             profile = ["--workflow-profile", str(self.profile.resolve())] if self.profile else []
-            if _waited(subprocess.Popen([*command, *places, *profile])):
+            if _wait_for_snakemake(subprocess.Popen([*command, *places, *profile])):
                 raise InputError("computing the results again failed, see above")
 
     @contextmanager
@@ -220,16 +222,16 @@ def main(
         for name in chosen:
             write_results(project, name, partly)
         return
-    drawn = _drawn(level, draw, experiments)
+    drawn = _announce_draw(level, draw, experiments)
     rows: list[tuple[Any, ...]] = []
     for name in chosen:
         if len(chosen) > 1:
             click.echo(f"\n{name}\n")
-        verified = _verify(project, name, level, drawn, found and found / name)
+        verified = _compare_study(project, name, level, drawn, found and found / name)
         rows += [(name, *difference) for difference in verified.differences]
     write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
     if receipt:
-        told = issue(verified, level, signature.by, root, project.jobs, project.default)
+        told = issue_receipt(verified, level, signature.by, root, project.jobs, project.default)
         write_receipt(receipt, told)
         click.echo(f"The receipt is {receipt}")
     if rows:
@@ -237,7 +239,7 @@ def main(
         raise InputError(f"{number} from the reference; all are in {output}")
 
 
-def _drawn(level: Level, seed: int | None, experiments: int | None) -> Draw:
+def _announce_draw(level: Level, seed: int | None, experiments: int | None) -> Draw:
     """What is drawn, which is printed.
 
     Raises:
@@ -278,32 +280,34 @@ def write_results(project: Project, study: str, partly: bool = False) -> None:
             "only results of the default configuration become the reference; leave out overlays"
         )
     folder = reference_folder(project.root, study)
-    found = _renewed(project, study, folder) if partly else _whole(project, study)
-    earlier = _in_short(folder)
+    found = (
+        _renewed_reference(project, study, folder) if partly else _complete_results(project, study)
+    )
+    earlier = _read_earlier(folder)
     write_reference(folder, found)
     if earlier and earlier[0] != reference_digest(folder):
         record_earlier(project.root, study, *earlier)
     click.echo(f"The results are kept in {folder}")
 
 
-def _whole(project: Project, study: str) -> Reference:
+def _complete_results(project: Project, study: str) -> Reference:
     absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
     if absent:
         raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
-    found, refused = collect(project.jobs, study, Path())
+    found, refused = collect_results(project.jobs, study, Path())
     for reason in refused.values():
         raise InputError(reason)
     return found
 
 
-def _renewed(project: Project, study: str, folder: Path) -> Reference:
+def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
     kept, changed = read_reference(folder)
     if changed:
         raise InputError(
             f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
         )
-    found, refused = collect(project.jobs, study, Path())
-    renewal = renew(project.jobs.studies[study], found, kept)
+    found, refused = collect_results(project.jobs, study, Path())
+    renewal = renew_reference(project.jobs.studies[study], found, kept)
     for reason in refused.values():
         click.echo(f"Left as it was: {reason}")
     click.echo(
@@ -312,7 +316,7 @@ def _renewed(project: Project, study: str, folder: Path) -> Reference:
     return renewal.reference
 
 
-def _in_short(folder: Path) -> tuple[str, ReferenceInShort] | None:
+def _read_earlier(folder: Path) -> tuple[str, ReferenceInShort] | None:
     """The reference that is there and its digest; none if there is none yet, or a damaged one."""
     if not folder.is_dir():
         return None
@@ -323,7 +327,9 @@ def _in_short(folder: Path) -> tuple[str, ReferenceInShort] | None:
         return None
 
 
-def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | None) -> Verified:
+def _compare_study(
+    project: Project, study: str, level: str, draw: Draw, keep: Path | None
+) -> Verified:
     """A study and its reference; the differences are printed."""
     folder = reference_folder(project.root, study)
     if not folder.is_dir():
@@ -332,9 +338,9 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
             f" study={study}`"
         )
     reference, changed = read_reference(folder)
-    current, refused = _found(project, study, level, draw)
+    current, refused = _compute_results(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
-    due = expected(jobs)
+    due = expected_reference(jobs)
     if project.is_default(study):
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
@@ -344,13 +350,16 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
             for each in (project.jobs, project.default)
         )
         keys = list(_other_keys(now, before, study))
-        more = f" and {len(keys) - KEYS} more" if len(keys) > KEYS else ""
-        click.echo(f"Other settings than by default: {', '.join(keys[:KEYS])}{more}")
-        current, due = _known(current, reference), _also_of(due, expected(default))
+        more = f" and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
+        click.echo(f"Other settings than by default: {', '.join(keys[:MOST_KEYS])}{more}")
+        current, due = (
+            _without_additions(current, reference),
+            _expected_by_default_too(due, expected_reference(default)),
+        )
     if keep:
-        _write_found(keep, current)
+        _write_found_results(keep, current)
     beside = default.registry.beside
-    again = judge_again(reference.tables[EVIDENCE], families(default), beside)
+    again = judge_again(reference.tables[EVIDENCE], tests_by_family(default), beside)
     texts = list(texts_among_numbers(current, reference))
     tables = {
         name: table
@@ -358,26 +367,33 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
         if name not in {text.place for text in texts}
     }
     rows = [
-        *missing("reference", reference, expected(default)),
+        *missing_parts("reference", reference, expected_reference(default)),
         *(Difference("results", path, READABLE, why) for path, why in refused.items()),
         *texts,
-        *compare(
-            replace(current, tables=tables), reference, changed, again, counts(jobs), others(jobs)
+        *compare_with_reference(
+            replace(current, tables=tables),
+            reference,
+            changed,
+            again,
+            names_of_counts(jobs),
+            tolerances_of_study(jobs),
         ),
-        *missing("results", current, due if level == "full" else _begun(due, current, level)),
+        *missing_parts(
+            "results", current, due if level == "full" else _expected_of_found(due, current, level)
+        ),
     ]
-    _report(default, current, reference, rows)
+    _print_report(default, current, reference, rows)
     return Verified(study, current, reference, rows)
 
 
-def _found(
+def _compute_results(
     project: Project, study: str, level: str, draw: Draw
 ) -> tuple[Reference, dict[str, str]]:
     """What is here, or, of the levels above `figure`, what is made in a folder of its own."""
     if level == "figure":
-        _remake(project, study)
+        _make_again(project, study)
     if level in {"hash", "figure"}:
-        return collect(project.jobs, study, Path())
+        return collect_results(project.jobs, study, Path())
     configuration = project.configuration
     if level == "seed":
         drawn = random.Random(draw.seed)
@@ -393,11 +409,11 @@ def _found(
         targets = drawn.sample(fingerprints, number)
     with project.folder() as folder:
         project.snakemake(configuration, targets, "--directory", str(folder))
-        found, refused = collect(jobs, study, folder)
-    return replace(found, depends=depends(project.jobs, study)), refused
+        found, refused = collect_results(jobs, study, folder)
+    return replace(found, depends=dependencies(project.jobs, study)), refused
 
 
-def _waited(process: subprocess.Popen[bytes]) -> int:
+def _wait_for_snakemake(process: subprocess.Popen[bytes]) -> int:
     """Return the exit status of Snakemake.
 
     Ctrl-C reaches Snakemake, too, which then cancels its jobs. A second one ends it at once.
@@ -415,7 +431,7 @@ def _waited(process: subprocess.Popen[bytes]) -> int:
         raise
 
 
-def _remake(project: Project, study: str) -> None:
+def _make_again(project: Project, study: str) -> None:
     """Figures and verdicts whose metrics are not here are left out and named."""
     jobs, files = project.jobs, project.jobs.studies[study].files
     made = {
@@ -433,11 +449,11 @@ def _remake(project: Project, study: str) -> None:
     if left_out:
         click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
     here = [path for name, path in made.items() if name not in left_out]
-    again = [path for path, task in jobs.closure(here) if task.stage in STAGES]
+    again = [path for path, task in jobs.closure(here) if task.stage in JUDGING_STAGES]
     project.snakemake(project.configuration, here, "--forcerun", *again)
 
 
-def _known(current: Reference, reference: Reference) -> Reference:
+def _without_additions(current: Reference, reference: Reference) -> Reference:
     """Without what an overlay adds, as the reference has nothing of it."""
     digests = current.depends["settings"]
     added = [name for name in digests if name not in reference.depends["settings"]]
@@ -466,20 +482,20 @@ def _other_keys(data: Any, default: Any, path: str) -> Iterator[str]:
         yield path
 
 
-def _also_of(due: Expected, default: Expected) -> Expected:
+def _expected_by_default_too(due: Expected, default: Expected) -> Expected:
     """Of what should be there that which the defaults have, too."""
     runs = due.runs[due.runs["experiment"].isin(default.runs["experiment"])]
     return Expected(due.tables & default.tables, due.claims & default.claims, runs)
 
 
-def _begun(due: Expected, current: Reference, level: str) -> Expected:
+def _expected_of_found(due: Expected, current: Reference, level: str) -> Expected:
     """Where not everything is computed: all runs of the experiments of which some were found."""
     there = current.tables.get(FINGERPRINTS, due.runs.head(0))["experiment"]
     begun = due.runs["experiment"].isin(there) & (level != "seed")
     return Expected(set(), set(), due.runs[begun])
 
 
-def _write_found(folder: Path, current: Reference) -> None:
+def _write_found_results(folder: Path, current: Reference) -> None:
     """Keep what was found, with an empty table in place of one that was not computed."""
     empty = {
         EVIDENCE: pd.DataFrame(columns=list(EVIDENCE_COLUMNS)),
@@ -488,7 +504,7 @@ def _write_found(folder: Path, current: Reference) -> None:
     write_reference(folder, replace(current, tables=empty | current.tables))
 
 
-def _report(
+def _print_report(
     jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference]
 ) -> None:
     kept = len(reference.verdicts.keys() - current.verdicts.keys())
@@ -511,16 +527,18 @@ def _report(
         click.echo(f"Equal to the reference: {found}{within}.")
     elif not rows:
         click.echo("Nothing is computed here; the reference itself is whole.")
-    for sentence in sentences(rows)[:SHOWN]:
+    for sentence in difference_sentences(rows)[:MOST_PRINTED]:
         click.echo(sentence, err=True)
 
 
-def _with_removals(data: Any, default: Any) -> Any:
+def _overlay_with_removals(data: Any, default: Any) -> Any:
     """With null for what only the defaults have, so that merged into them it gives the data."""
     if not (isinstance(data, dict) and isinstance(default, dict)):
         return data
     removed = {key: None for key in default if key not in data}
-    return removed | {key: _with_removals(value, default.get(key)) for key, value in data.items()}
+    return removed | {
+        key: _overlay_with_removals(value, default.get(key)) for key, value in data.items()
+    }
 
 
 if __name__ == "__main__":

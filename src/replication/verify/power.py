@@ -44,15 +44,15 @@ from replication.verify.reference import (
 )
 
 Floats = NDArray[np.float64]
-MOST = 1000
+MOST_SEEDS = 1000
 """Seeds beyond which none are planned."""
-SIZES = np.arange(FEWEST_SEEDS, MOST + 1)
-HEADER = (
+SEED_NUMBERS = np.arange(FEWEST_SEEDS, MOST_SEEDS + 1)
+CLAIM_HEADER = (
     "study", "claim", "verdict", "comparison", "spread", "seeds", "that one would say",
     "seeds needed",
     "processor minutes",
 )  # fmt: skip
-SENTENCES = (
+SENTENCE_HEADER = (
     "study", "sentence of the abstract", "mark", "it would have", "by claims", "seeds needed",
     "processor minutes",
 )  # fmt: skip
@@ -104,7 +104,7 @@ class Plan(NamedTuple):
     """How many it would take; `MOST` + 1 if no number is enough."""
 
 
-def plan(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
+def plan_comparison(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
     """Return the number of seeds that would decide a comparison.
 
     Args:
@@ -114,15 +114,15 @@ def plan(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
         family: number of claims that are corrected together.
     """
     sample, answers = (
-        _two_samples(test, rows) if isinstance(test, Equivalence) else _one(test, rows)
+        _two_samples(test, rows) if isinstance(test, Equivalence) else _one_sample(test, rows)
     )
-    needed = [(_needed(sample, answer, test.level / family), answer) for answer in answers]
+    needed = [(_seeds_needed(sample, answer, test.level / family), answer) for answer in answers]
     seeds, answer = min(needed, key=lambda pair: pair[0])
-    decision = answer.decision if seeds <= MOST else "open"
+    decision = answer.decision if seeds <= MOST_SEEDS else "open"
     return Plan(cell, sample.spread, decision, seeds)
 
 
-def _one(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
+def _one_sample(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
     assert isinstance(test, Interval)
     values = rows["value"].to_numpy(np.float64)
     sample = Sample(values, float(values.std(ddof=1)), by_signs=test.center == "median")
@@ -149,37 +149,37 @@ def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[An
     return Sample(ours - paper.mean(), spread, others=paper.size), answers
 
 
-def _needed(sample: Sample, answer: Answer, level: float) -> int:
+def _seeds_needed(sample: Sample, answer: Answer, level: float) -> int:
     """The least number of seeds with which all its tests pass together; `MOST` + 1 if none is."""
-    power = _by_signs if sample.by_signs else _by_t
+    power = _sign_test_power if sample.by_signs else _t_test_power
     missed = sum(1 - power(sample, edge, level / answer.ways) for edge in answer.edges)
-    enough = SIZES[1 - missed >= PROBABILITY]
-    return int(enough[0]) if enough.size else MOST + 1
+    enough = SEED_NUMBERS[1 - missed >= PROBABILITY]
+    return int(enough[0]) if enough.size else MOST_SEEDS + 1
 
 
-def _by_t(sample: Sample, edge: Edge, level: float) -> Floats:
+def _t_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
     """Probability that a t test passes, by number of seeds."""
     inside = edge.sign * (sample.seeds.mean() - edge.place)
     if inside <= 0 or sample.spread == 0:
-        return np.zeros(SIZES.size)
+        return np.zeros(SEED_NUMBERS.size)
     others = sample.others
-    error = np.sqrt(1 / SIZES + (1 / others if others else 0))
-    dof = SIZES - 1 + max(others - 1, 0)
+    error = np.sqrt(1 / SEED_NUMBERS + (1 / others if others else 0))
+    dof = SEED_NUMBERS - 1 + max(others - 1, 0)
     critical = -scipy.special.stdtrit(dof, level)
     # Beyond some distance the noncentral distribution is not computed, and the test always passes.
     distance = np.minimum(inside / sample.spread / error, 30)
     return np.asarray(scipy.stats.nct.sf(critical, dof, distance))
 
 
-def _by_signs(sample: Sample, edge: Edge, level: float) -> Floats:
+def _sign_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
     """Probability that a sign test passes, by number of seeds."""
     inside = np.count_nonzero(edge.sign * (sample.seeds - edge.place) > 0)
     share = (inside + 0.5) / (sample.seeds.size + 1)
-    needed = scipy.stats.binom.isf(level, SIZES, 0.5) + 1
-    return np.asarray(scipy.stats.binom.sf(needed - 1, SIZES, share))
+    needed = scipy.stats.binom.isf(level, SEED_NUMBERS, 0.5) + 1
+    return np.asarray(scipy.stats.binom.sf(needed - 1, SEED_NUMBERS, share))
 
 
-def plans(
+def plan_open_claims(
     study: StudyJobs, evidence: pd.DataFrame, verdicts: Mapping[str, Verdict]
 ) -> dict[str, list[Plan]]:
     """Return what would decide each comparison that is open, by number of the claim.
@@ -199,11 +199,13 @@ def plans(
             continue
         own = evidence[evidence["claim"] == name]
         family = sum(1 for other in study.family(name) if other in verdicts)
-        found[name] = [plan(test, own[own["cell"] == cell], cell, family) for cell in undecided]
+        found[name] = [
+            plan_comparison(test, own[own["cell"] == cell], cell, family) for cell in undecided
+        ]
     return found
 
 
-def rows(
+def claim_rows(
     study: StudyJobs,
     planned: Mapping[str, list[Plan]],
     verdicts: Mapping[str, Verdict],
@@ -220,19 +222,19 @@ def rows(
         recorded: seconds of jobs, see `read_recorded`.
     """
     for name, each in planned.items():
-        verdict, worst = verdicts[name], _worst(each)
+        verdict, worst = verdicts[name], _costliest_plan(each)
         yield (
             study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
-            str(verdict.seeds), *_needs(study, verdict, worst, recorded),
+            str(verdict.seeds), *_cells_of_need(study, verdict, worst, recorded),
         )  # fmt: skip
 
 
-def _worst(planned: list[Plan]) -> Plan:
+def _costliest_plan(planned: list[Plan]) -> Plan:
     """The comparison of a claim that needs most seeds."""
     return max(planned, key=lambda each: each.seeds)
 
 
-def sentences(
+def sentence_rows(
     study: StudyJobs,
     planned: Mapping[str, list[Plan]],
     verdicts: Mapping[str, Verdict],
@@ -246,7 +248,9 @@ def sentences(
         verdicts: of its reference, by number of the claim.
         recorded: seconds of jobs, see `read_recorded`.
     """
-    decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
+    decided = {
+        name: _decided_verdict(study, verdicts[name], each) for name, each in planned.items()
+    }
     registry = study.registry
     for abstract in registry.abstracts:
         now = marked(registry, abstract, verdicts)
@@ -259,7 +263,9 @@ def sentences(
                     if name in decided and decided[name].verdict != verdicts[name].verdict
                 ]
                 needs = [
-                    _needs(study, verdicts[name], _worst(planned[name]), recorded)[1:]
+                    _cells_of_need(study, verdicts[name], _costliest_plan(planned[name]), recorded)[
+                        1:
+                    ]
                     for name in changed
                 ]
                 yield (
@@ -268,7 +274,7 @@ def sentences(
                 )  # fmt: skip
 
 
-def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
+def _decided_verdict(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
     """The verdict on a claim once its open comparisons have said what seeds would make of them."""
     said = {each.comparison: each.decision for each in planned}
     comparisons = [
@@ -281,20 +287,20 @@ def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict
     return verdict.model_copy(update=changes)
 
 
-def _needs(
+def _cells_of_need(
     study: StudyJobs, verdict: Verdict, found: Plan, recorded: Mapping[str, float]
 ) -> tuple[str, str, str]:
     """What the seeds of a plan would say, how many they are, and their minutes, in words."""
     if found.spread == 0:
         return "open", "none: its seeds do not differ", ""
     if found.decision == "open":
-        return "open", f"more than {MOST}: their mean lies near the edge of what is asked", ""
-    minutes = _minutes(study, verdict, found.seeds, recorded)
+        return "open", f"more than {MOST_SEEDS}: their mean lies near the edge of what is asked", ""
+    minutes = _minutes_of_seeds(study, verdict, found.seeds, recorded)
     told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
     return found.decision, str(found.seeds), told
 
 
-def _minutes(
+def _minutes_of_seeds(
     study: StudyJobs, verdict: Verdict, seeds: int, recorded: Mapping[str, float]
 ) -> float | None:
     """Minutes of a processor that the missing seeds of all experiments behind a claim take."""
@@ -310,7 +316,7 @@ def _minutes(
     return (seeds - verdict.seeds) * total / 60
 
 
-def _with_reference(jobs: Jobs, root: Path) -> list[str]:
+def _names_with_reference(jobs: Jobs, root: Path) -> list[str]:
     return [name for name in jobs.studies if (reference_folder(root, name) / MANIFEST).is_file()]
 
 
@@ -324,13 +330,13 @@ def main(names: tuple[str, ...], root: Path) -> None:
     recorded = read_recorded(root / RECORD)
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
-    for name in names or _with_reference(jobs, root):
+    for name in names or _names_with_reference(jobs, root):
         if name not in jobs.studies:
             raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
         study = jobs.studies[name]
         reference, _ = read_reference(reference_folder(root, name))
-        planned = plans(study, reference.tables[EVIDENCE], reference.verdicts)
-        found += rows(study, planned, reference.verdicts, recorded)
-        changed += sentences(study, planned, reference.verdicts, recorded)
-    for line in (*table(HEADER, found), "", *table(SENTENCES, changed)):
+        planned = plan_open_claims(study, reference.tables[EVIDENCE], reference.verdicts)
+        found += claim_rows(study, planned, reference.verdicts, recorded)
+        changed += sentence_rows(study, planned, reference.verdicts, recorded)
+    for line in (*table(CLAIM_HEADER, found), "", *table(SENTENCE_HEADER, changed)):
         click.echo(line)

@@ -22,25 +22,25 @@ from replication.judge.judgement import Verdict
 from replication.study.seeds import format_seeds, parse_seeds
 from replication.verify.differences import Tolerance
 from replication.verify.reference_summary import (
-    MOST,
+    MOST_COUNTED,
     Amount,
     Bits,
     Claim,
     Digest,
     Experiment,
     VerdictInShort,
-    to_lines,
+    to_json,
 )
 
 FORMAT = 1
 """Of receipts; one of another format is refused."""
-CHECKSUM = "checksum"
+CHECKSUM_KEY = "checksum"
 """Key of a file under which the digest of all others stands."""
-LARGEST = 1_000_000
+MOST_BYTES = 1_000_000
 """Bytes of a file; the largest study needs a tenth of that."""
-LISTED = 50
+MOST_LISTED = 50
 """Differences that a receipt lists; it counts all."""
-LONGEST = 300
+LONGEST_TEXT = 300
 """Letters of a text."""
 LONGEST_PART = 150
 """Letters of the name of a machine's part."""
@@ -52,19 +52,19 @@ MOST_MARKS = 3
 """Marks, such as accents, that one letter has; scripts that stack them have no more."""
 FURTHEST = 1e300
 """Estimates are no further from 0, so that three digits of one are a number."""
-FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 """No receipt is older."""
-LAST = datetime(2100, 1, 1, tzinfo=UTC)
+LATEST_DATE = datetime(2100, 1, 1, tzinfo=UTC)
 """None is younger; whether one is of the future, `replication.verify.reproductions` looks at."""
-INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+INVISIBLE_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters that leave a place empty, though they count as printable."""
-RANGE = r"[0-9]{1,10}(-[0-9]{1,10})?"
+SEED_RANGE = r"[0-9]{1,10}(-[0-9]{1,10})?"
 """Of seeds, or a single one."""
 REMEDY = "write it anew with `python -m replication verify --receipt`"
 WEB_ADDRESS = re.compile(r"https?://\S*")
 FOLDER_NAME = re.compile(r"(?<![\w./~])(?://?[^/\s]+/|~[\w.-]*/|\.\./)|:[/\\]|\\\\\w")
 """Where the name of a folder outside the project begins, in a text without addresses."""
-MARKUP = frozenset(r"<>[]{}|`\&*$")
+MARKUP_LETTERS = frozenset(r"<>[]{}|`\&*$")
 """What HTML and Markdown are written with."""
 PLAIN_LETTERS = "A-Za-z0-9 ()+.,/:;@'=!_-"
 """Of names of a machine's parts."""
@@ -75,7 +75,7 @@ def names_folder(text: str) -> bool:
     return bool(FOLDER_NAME.search(WEB_ADDRESS.sub("", text)))
 
 
-def _without_folder(text: str) -> str:
+def _refuse_folder(text: str) -> str:
     if names_folder(text):
         raise ValueError("a receipt must not name a folder of the machine")
     return text
@@ -87,29 +87,29 @@ def is_plain(text: str) -> bool:
     Marks that direct or hide what follows are not printable.
     """
     marks = "".join("m" if unicodedata.category(letter)[0] == "M" else " " for letter in text)
-    is_seen = text.isprintable() and not INVISIBLE.intersection(text)
+    is_seen = text.isprintable() and not INVISIBLE_LETTERS.intersection(text)
     return is_seen and "m" * (MOST_MARKS + 1) not in marks
 
 
-def _plain(text: str) -> str:
+def _refuse_unreadable(text: str) -> str:
     if not is_plain(text):
         raise ValueError("must be one line of printable letters, each with few accents")
     return text
 
 
-def _without_markup(text: str) -> str:
-    if found := sorted(MARKUP.intersection(text)):
+def _refuse_markup(text: str) -> str:
+    if found := sorted(MARKUP_LETTERS.intersection(text)):
         raise ValueError(f"must be without {' '.join(found)}")
     return text
 
 
-def _stripped(text: str) -> str:
+def _refuse_outer_spaces(text: str) -> str:
     if text.strip() != text:
         raise ValueError("must have no spaces around it")
     return text
 
 
-def _seeds(text: str) -> str:
+def _refuse_too_many_seeds(text: str) -> str:
     # A receipt comes from strangers, and a range can be long: it is not written out here.
     ranges = re.findall(r"(\d+)-(\d+)", text)
     if sum(int(last) - int(first) for first, last in ranges) > MOST_SEEDS:
@@ -121,28 +121,31 @@ def _seeds(text: str) -> str:
     return text
 
 
-def _of_arithmetic(name: str) -> str:
+def _refuse_other_variable(name: str) -> str:
     if name not in ARITHMETIC:
         raise ValueError("is no variable that changes arithmetic")
     return name
 
 
-def _within_years(date: datetime) -> datetime:
-    if not FIRST <= date < LAST:
-        raise ValueError(f"must be of the years {FIRST.year} to {LAST.year - 1}")
+def _refuse_other_years(date: datetime) -> datetime:
+    if not EARLIEST_DATE <= date < LATEST_DATE:
+        raise ValueError(f"must be of the years {EARLIEST_DATE.year} to {LATEST_DATE.year - 1}")
     return date
 
 
 Text = Annotated[
-    str, Field(max_length=LONGEST), AfterValidator(_plain), AfterValidator(_without_folder)
+    str,
+    Field(max_length=LONGEST_TEXT),
+    AfterValidator(_refuse_unreadable),
+    AfterValidator(_refuse_folder),
 ]
 Word = Annotated[
-    Text, Field(min_length=1), AfterValidator(_without_markup), AfterValidator(_stripped)
+    Text, Field(min_length=1), AfterValidator(_refuse_markup), AfterValidator(_refuse_outer_spaces)
 ]
 """What people write of themselves: in any script, without marks of HTML and Markdown."""
 Part = Annotated[Text, Field(max_length=LONGEST_PART, pattern=f"^[{PLAIN_LETTERS}]*$")]
 """Of a machine. In plain letters, and shown as code, it is no markup anywhere."""
-Variable = Annotated[str, AfterValidator(_of_arithmetic)]
+Variable = Annotated[str, AfterValidator(_refuse_other_variable)]
 """Name of an environment variable by which libraries compute as another processor would."""
 Package = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Name of a package."""
@@ -176,7 +179,7 @@ class Machine(Strict):
     """Its name and model: two with the same one compute the same bits."""
     emulated: dict[Variable, Part] = Field(max_length=MOST_NAMES)
     """What it was told to compute as, by environment variable."""
-    cores: int = Field(ge=1, le=MOST)
+    cores: int = Field(ge=1, le=MOST_COUNTED)
     """Logical ones that the operating system sees."""
     system: Annotated[Part, Field(min_length=1)]
     """The operating system and its C library."""
@@ -231,11 +234,11 @@ class Runs(Strict):
 
     seeds: Annotated[
         str,
-        Field(max_length=10_000, pattern=f"^{RANGE}(,{RANGE})*$"),
-        AfterValidator(_seeds),
+        Field(max_length=10_000, pattern=f"^{SEED_RANGE}(,{SEED_RANGE})*$"),
+        AfterValidator(_refuse_too_many_seeds),
     ]
     """Those that were run, as `1-10,12`."""
-    number: int = Field(ge=1, le=MOST)
+    number: int = Field(ge=1, le=MOST_COUNTED)
     """How many runs: of a seed there can be several."""
     digest: Digest
     """Of the seed and the digest of every run."""
@@ -296,7 +299,7 @@ class Receipt(Strict):
     """See `FORMAT`."""
     study: Annotated[Name, Field(max_length=100)]
     """Name of the study."""
-    date: Annotated[AwareDatetime, AfterValidator(_within_years)]
+    date: Annotated[AwareDatetime, AfterValidator(_refuse_other_years)]
     """When, to the second."""
     by: Word | None
     """See `Signature`."""
@@ -318,7 +321,7 @@ class Receipt(Strict):
     """Those that were computed, by experiment."""
     differences: Amount
     """How many there are."""
-    listed: list[Listed] = Field(max_length=LISTED)
+    listed: list[Listed] = Field(max_length=MOST_LISTED)
     """The first of them."""
 
     @model_validator(mode="after")
@@ -327,7 +330,7 @@ class Receipt(Strict):
             raise ValueError("it has neither a verdict nor a run")
         # A verdict by other seeds, or by what is compared so, need not agree.
         differs = any(runs.agreement == "differ" for runs in self.runs.values())
-        if len(self.listed) != min(self.differences, LISTED) or (differs and not self.listed):
+        if len(self.listed) != min(self.differences, MOST_LISTED) or (differs and not self.listed):
             raise ValueError("it does not list the differences that it has")
         return self
 
@@ -335,7 +338,7 @@ class Receipt(Strict):
 def write_receipt(path: Path, receipt: Receipt) -> None:
     """Write a receipt with its checksum."""
     data = receipt.model_dump(mode="json")
-    write_text(path, to_lines({**data, CHECKSUM: digest(data)}) + "\n")
+    write_text(path, to_json({**data, CHECKSUM_KEY: digest(data)}) + "\n")
 
 
 def read_receipt(path: Path) -> Receipt:
@@ -346,8 +349,12 @@ def read_receipt(path: Path) -> Receipt:
             format.
     """
     try:
-        data = json.loads(_read(path), object_pairs_hook=_once, parse_constant=_refuse_constant)
-        checksum = data.pop(CHECKSUM)
+        data = json.loads(
+            _read_limited(path),
+            object_pairs_hook=_refuse_repeated_keys,
+            parse_constant=_refuse_constant,
+        )
+        checksum = data.pop(CHECKSUM_KEY)
         if checksum != digest(data):
             raise InputError(f"{path}: was changed after it was written")
         return Receipt.parse(data, str(path))
@@ -360,16 +367,16 @@ def read_receipt(path: Path) -> Receipt:
         ) from error
 
 
-def _read(path: Path) -> str:
+def _read_limited(path: Path) -> str:
     """The text of a file, as long as one of a receipt can be."""
     with path.open("rb") as stream:
-        content = stream.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"more than {LARGEST:,} bytes")
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes")
     return content.decode()
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A mapping of which every key stands once: other readers take another one."""
     found = dict(pairs)
     if len(found) < len(pairs):

@@ -102,7 +102,7 @@ def write_reference(folder: Path, reference: Reference) -> None:
     for path, text in files.items():
         write_text(folder / path, text)
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
-    for name in _unlisted(folder, manifest):
+    for name in _unlisted_files(folder, manifest):
         (folder / name).unlink()
 
 
@@ -115,21 +115,21 @@ def read_reference(folder: Path) -> tuple[Reference, list[str]]:
     Raises:
         InputError: if it is missing or damaged.
     """
-    manifest = _parsed(Manifest, folder, MANIFEST, _read(folder, MANIFEST))
-    texts = {name: _read(folder, name) for name in manifest.files}
+    manifest = _parse(Manifest, folder, MANIFEST, _read_text(folder, MANIFEST))
+    texts = {name: _read_text(folder, name) for name in manifest.files}
     for name in (VERDICTS, EVIDENCE, FINGERPRINTS):
         if name not in texts:
-            raise _damaged(folder, MANIFEST, f"does not list {name}")
+            raise _damaged_error(folder, MANIFEST, f"does not list {name}")
     changed = [
         name for name, text in texts.items() if _digest(text.encode()) != manifest.files[name]
     ]
-    verdicts = _verdicts(folder, texts[VERDICTS])
+    verdicts = _parse_verdicts(folder, texts[VERDICTS])
     reference = Reference(
         tables={name: _read_table(folder, name) for name in texts if name.endswith(".csv")},
         verdicts=verdicts,
         depends=manifest.model_dump(include={"settings", "code", "machine"}),
     )
-    return reference, [*changed, *_unlisted(folder, manifest)]
+    return reference, [*changed, *_unlisted_files(folder, manifest)]
 
 
 def read_verdicts(folder: Path) -> dict[str, Verdict]:
@@ -138,7 +138,7 @@ def read_verdicts(folder: Path) -> dict[str, Verdict]:
     Raises:
         InputError: if they are missing or damaged.
     """
-    return _verdicts(folder, _read(folder, VERDICTS))
+    return _parse_verdicts(folder, _read_text(folder, VERDICTS))
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
@@ -155,7 +155,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
     if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):
-        raise _damaged(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
+        raise _damaged_error(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
     return table
 
 
@@ -214,38 +214,38 @@ def judge_again(
     return verdicts
 
 
-def _verdicts(folder: Path, text: str) -> dict[str, Verdict]:
-    found = _parsed(_Verdicts, folder, VERDICTS, text).verdicts
+def _parse_verdicts(folder: Path, text: str) -> dict[str, Verdict]:
+    found = _parse(_Verdicts, folder, VERDICTS, text).verdicts
     return {verdict.claim: verdict for verdict in found}
 
 
-def _read(folder: Path, name: str) -> str:
+def _read_text(folder: Path, name: str) -> str:
     try:
         return (folder / name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise _damaged(folder, name, f"cannot be read ({error})") from error
+        raise _damaged_error(folder, name, f"cannot be read ({error})") from error
 
 
 def _read_table(folder: Path, name: str) -> pd.DataFrame:
     try:
         return read_numbers(folder / name)
     except InputError as error:
-        raise _damaged(folder, name, "is damaged, or is another table") from error
+        raise _damaged_error(folder, name, "is damaged, or is another table") from error
 
 
-def _parsed(model: type[Parsed], folder: Path, name: str, text: str) -> Parsed:
+def _parse(model: type[Parsed], folder: Path, name: str, text: str) -> Parsed:
     try:
         return model.parse_json(text, name)
     except InputError as error:
         wrong = error.message.partition("\n")[0].removeprefix(f"{name}: ")
-        raise _damaged(folder, name, f"is damaged ({wrong})") from error
+        raise _damaged_error(folder, name, f"is damaged ({wrong})") from error
 
 
-def _damaged(folder: Path, name: str, wrong: str) -> InputError:
+def _damaged_error(folder: Path, name: str, wrong: str) -> InputError:
     return InputError(f"{folder / name}: {wrong}; {_REMEDY.format(folder.name)}")
 
 
-def _unlisted(folder: Path, manifest: Manifest) -> list[str]:
+def _unlisted_files(folder: Path, manifest: Manifest) -> list[str]:
     """Files that do not belong to the reference."""
     names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     return [name for name in names if name not in manifest.files and name != MANIFEST]

@@ -22,10 +22,10 @@ from replication.verify.reference import (
     read_reference,
 )
 
-MOST = 10_000_000
+MOST_COUNTED = 10_000_000
 """Of what is counted; a reference that is kept in git has far less of everything."""
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-Amount = Annotated[int, Field(ge=0, le=MOST)]
+Amount = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
 Claim = Annotated[Number, Field(max_length=20)]
 """Number of a claim."""
 Experiment = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
@@ -123,16 +123,16 @@ def read_in_short(folder: Path) -> tuple[str, ReferenceInShort]:
     return found, ReferenceInShort.of(reference)
 
 
-def to_lines(data: Any, depth: int = 0) -> str:
+def to_json(data: Any, depth: int = 0) -> str:
     """JSON with a line per claim, experiment and difference."""
     if depth == 2 or not data or not isinstance(data, dict | list):
         return json.dumps(data, ensure_ascii=False)
     below = " " * (depth + 1)
     if isinstance(data, dict):
         begin, end = "{}"
-        items = [f"{json.dumps(key)}: {to_lines(value, depth + 1)}" for key, value in data.items()]
+        items = [f"{json.dumps(key)}: {to_json(value, depth + 1)}" for key, value in data.items()]
     else:
         begin, end = "[]"
-        items = [to_lines(value, depth + 1) for value in data]
+        items = [to_json(value, depth + 1) for value in data]
     inner = ",\n".join(below + item for item in items)
     return f"{begin}\n{inner}\n{' ' * depth}{end}"

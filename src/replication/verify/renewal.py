@@ -12,7 +12,7 @@ import pandas as pd
 
 from replication.base.errors import InputError
 from replication.plan.study_jobs import StudyJobs
-from replication.verify.collect import families
+from replication.verify.collect import tests_by_family
 from replication.verify.reference import (
     EVIDENCE,
     FINGERPRINTS,
@@ -21,13 +21,13 @@ from replication.verify.reference import (
     judge_again,
 )
 
-NAMED = 5
+MOST_NAMED = 5
 """Parts that a sentence names."""
-IN_PART = ", in part "
+MACHINE_SEPARATOR = ", in part "
 """Between the processors of a reference that was made on several, and between versions."""
-KINDS = ("figure", "claim", "experiment")
+PART_KINDS = ("figure", "claim", "experiment")
 """Of parts, in the manifest's settings `claim T1`, `experiment main`, `figure fig2`."""
-ROWS = {"claim": EVIDENCE, "experiment": FINGERPRINTS}
+TABLES_BY_KIND = {"claim": EVIDENCE, "experiment": FINGERPRINTS}
 """Table by kind of the parts that have rows of one, in a column named like the kind."""
 
 
@@ -52,7 +52,7 @@ class Renewal(NamedTuple):
     """The parts that are computed here."""
 
 
-def renew(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
+def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
     """Return a reference with what is computed here in place of what it has of it.
 
     Args:
@@ -64,8 +64,8 @@ def renew(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
         InputError: if a part is not computed here and has other settings than in the reference, or
             is not in it.
     """
-    now, before = (_settings(each) for each in (found, kept))
-    here, there = ({*_computed(study, each)} for each in (found, kept))
+    now, before = (_settings_by_part(each) for each in (found, kept))
+    here, there = ({*_computed_parts(study, each)} for each in (found, kept))
     renewed = [part for part in now if part in here]
     unknown = [
         part
@@ -73,43 +73,43 @@ def renew(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
         if part not in here and (now[part] != before.get(part) or part not in there)
     ]
     if unknown:
-        more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
-        named = ", ".join(map(str, unknown[:NAMED]))
+        more = f" and {len(unknown) - MOST_NAMED} more" if len(unknown) > MOST_NAMED else ""
+        named = ", ".join(map(str, unknown[:MOST_NAMED]))
         raise InputError(
             f"{named}{more}: not computed here, and not in the reference with"
             " these settings; compute it with Snakemake, then renew"
         )
     sides = {part: found if part in here else kept for part in now}
-    tables = {name: _rows(kind, name, sides, kept) for kind, name in ROWS.items()}
+    tables = {name: _rows_of_kind(kind, name, sides, kept) for kind, name in TABLES_BY_KIND.items()}
     for figure in study.figures:
         path = figure_path(figure)
         tables[path] = sides[Part("figure", figure)].tables[path]
-    judged = judge_again(tables[EVIDENCE], families(study), study.registry.beside)
+    judged = judge_again(tables[EVIDENCE], tests_by_family(study), study.registry.beside)
     unmeasured = kept.verdicts | found.verdicts
     verdicts = {claim: judged.get(claim) or unmeasured[claim] for claim in study.claims}
-    machine = _machine(found, kept) if renewed else kept.depends["machine"]
+    machine = _merged_machine(found, kept) if renewed else kept.depends["machine"]
     depends = found.depends | {"machine": machine}
     return Renewal(Reference(tables, verdicts, depends), renewed)
 
 
-def _settings(reference: Reference) -> dict[Part, str]:
+def _settings_by_part(reference: Reference) -> dict[Part, str]:
     """Digests of the settings of all parts."""
     found = ((Part(*what.split()), each) for what, each in reference.depends["settings"].items())
-    return {part: each for part, each in found if part.kind in KINDS}
+    return {part: each for part, each in found if part.kind in PART_KINDS}
 
 
-def _machine(found: Reference, kept: Reference) -> dict[str, str]:
+def _merged_machine(found: Reference, kept: Reference) -> dict[str, str]:
     """Where a reference was made: of what differs both, so that bits are asked of neither."""
     machines = dict(kept.depends["machine"])
     for kind, mine in found.depends["machine"].items():
-        known = machines.get(kind, mine).split(IN_PART)
-        machines[kind] = IN_PART.join(dict.fromkeys([*known, mine]))
+        known = machines.get(kind, mine).split(MACHINE_SEPARATOR)
+        machines[kind] = MACHINE_SEPARATOR.join(dict.fromkeys([*known, mine]))
     return machines
 
 
-def _computed(study: StudyJobs, found: Reference) -> Iterator[Part]:
+def _computed_parts(study: StudyJobs, found: Reference) -> Iterator[Part]:
     """The parts that a reference has."""
-    for kind, name in ROWS.items():
+    for kind, name in TABLES_BY_KIND.items():
         if name in found.tables:
             yield from (Part(kind, part) for part in found.tables[name][kind].unique())
     for claim, verdict in found.verdicts.items():
@@ -120,7 +120,9 @@ def _computed(study: StudyJobs, found: Reference) -> Iterator[Part]:
             yield Part("figure", name)
 
 
-def _rows(kind: str, name: str, sides: Mapping[Part, Reference], kept: Reference) -> pd.DataFrame:
+def _rows_of_kind(
+    kind: str, name: str, sides: Mapping[Part, Reference], kept: Reference
+) -> pd.DataFrame:
     """The rows of all parts of a kind, each from where it comes, in the study's order."""
     tables = [
         (part.name, side.tables.get(name)) for part, side in sides.items() if part.kind == kind

@@ -13,7 +13,7 @@ from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.storage import write_text
 from replication.base.strict import shown, unknown_key
-from replication.verify.differences import DECIDED
+from replication.verify.differences import DECIDED_VERDICTS
 from replication.verify.receipt import REMEDY, Receipt, Runs, read_receipt
 from replication.verify.reference import (
     FINGERPRINTS,
@@ -27,20 +27,20 @@ from replication.verify.reference_summary import (
     ReferenceInShort,
     VerdictInShort,
     read_in_short,
-    to_lines,
+    to_json,
 )
 
 FOLDER = "reproductions"
-NAME = re.compile(r"\d{4}-\d\d-\d\d-[\w.-]+\.json", re.ASCII)
+FILE_NAME = re.compile(r"\d{4}-\d\d-\d\d-[\w.-]+\.json", re.ASCII)
 """Of a receipt's file."""
-EARLIER = "earlier"
+EARLIER_FOLDER = "earlier"
 """Beside a study's receipts: the references that it had before, in short, by their digest."""
-CLOCKS = timedelta(days=1)
+CLOCK_TOLERANCE = timedelta(days=1)
 """How far those of two machines may be apart."""
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
 """What a table shows of a receipt."""
 
-SUMMARY = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
+SUMMARY_COLUMNS = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
 """What a table shows of all receipts of one study, processor and version of PyTorch."""
 
 
@@ -63,7 +63,9 @@ class Reproduction(NamedTuple):
     @property
     def verdicts(self) -> str:
         """How many agree, and with which reference."""
-        return _verdicts(self.receipt) + ("" if self.is_current else ", with an earlier reference")
+        return _verdicts_text(self.receipt) + (
+            "" if self.is_current else ", with an earlier reference"
+        )
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ class Reproduction(NamedTuple):
             receipt.packages.get("torch", ""),
             receipt.level if receipt.settings == "default" else f"{receipt.level}, other settings",
             self.verdicts,
-            _runs(receipt),
+            _runs_text(receipt),
             receipt.by or "",
         )
 
@@ -98,7 +100,7 @@ def all_reproductions(root: Path) -> list[Reproduction]:
     for study in studies:
         _check_earlier(root, study)
     for receipt, _ in found:
-        if receipt.date > datetime.now(UTC) + CLOCKS:
+        if receipt.date > datetime.now(UTC) + CLOCK_TOLERANCE:
             raise InputError(
                 f"{folder / receipt.study}: the receipt of {receipt.date} is of the future by the"
                 f" clock of this machine; set the clock, or {REMEDY}"
@@ -109,7 +111,7 @@ def all_reproductions(root: Path) -> list[Reproduction]:
 def reproductions(root: Path, study: str) -> list[Reproduction]:
     """Those of one study, the oldest first; arguments and errors as in `all_reproductions`."""
     folder = root / FOLDER / study
-    if not (paths := _receipts(folder)):
+    if not (paths := _receipt_paths(folder)):
         return []
     if study not in (known := find_references(root)):
         told = unknown_key(study, known).replace("known keys", "studies").replace("key", "study")
@@ -118,7 +120,7 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     found: list[Reproduction] = []
     kept: dict[str, Receipt] = {}
     for path in paths:
-        if path.is_symlink() or not NAME.fullmatch(path.name):
+        if path.is_symlink() or not FILE_NAME.fullmatch(path.name):
             raise InputError(
                 f"{folder}: the name of {shown(path.name)} is no <date>-<processor>.json; name it"
                 " like 2026-01-31-epyc.json"
@@ -130,12 +132,12 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
         if receipt.study != study:
             raise InputError(f"{path}: is of the study {receipt.study}; move it to that folder")
         is_current = receipt.reference == present
-        check(path, receipt, reference if is_current else _earlier(path, receipt))
+        check_receipt(path, receipt, reference if is_current else _read_earlier(path, receipt))
         found.append(Reproduction(receipt, is_current))
     return sorted(found, key=lambda item: item.receipt.date)
 
 
-def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
+def summary_rows(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
     """The cells of a table with the columns `SUMMARY`; the oldest come first, as in `found`.
 
     Receipts of other settings are not counted: their verdicts are on something else.
@@ -153,7 +155,7 @@ def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
             str(len(items)),
             f"{items[-1].receipt.date:%Y-%m-%d}",
             items[-1].verdicts,
-            _runs(items[-1].receipt),
+            _runs_text(items[-1].receipt),
         )
         for key, items in alike.items()
     ]
@@ -165,15 +167,15 @@ def compared(root: Path, study: str) -> list[Path]:
     Arguments as in `reproductions`. None, if there is no receipt.
     """
     folder = root / FOLDER / study
-    if not (found := _receipts(folder)):
+    if not (found := _receipt_paths(folder)):
         return []
     place = reference_folder(root, study)
     checked = (place / name for name in (MANIFEST, VERDICTS, FINGERPRINTS))
-    earlier = sorted((folder / EARLIER).glob("*.json"))
+    earlier = sorted((folder / EARLIER_FOLDER).glob("*.json"))
     return [*found, *earlier, *(path for path in checked if path.is_file())]
 
 
-def check(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
+def check_receipt(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
     """Refuse a receipt that calls agreement what is none, or counts what the reference has not.
 
     Args:
@@ -185,7 +187,7 @@ def check(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
         InputError: names the first claim or experiment that there is not, or about which it is
             wrong.
     """
-    for wrong in _wrong(receipt, reference):
+    for wrong in _faults(receipt, reference):
         raise InputError(f"{path}: {wrong}; {REMEDY}")
 
 
@@ -198,19 +200,21 @@ def record_earlier(root: Path, study: str, name: str, earlier: ReferenceInShort)
         name: digest of the reference.
         earlier: what is kept.
     """
-    path = root / FOLDER / study / EARLIER / f"{name}.json"
-    write_text(path, to_lines(earlier.model_dump(mode="json")) + "\n")
+    path = root / FOLDER / study / EARLIER_FOLDER / f"{name}.json"
+    write_text(path, to_json(earlier.model_dump(mode="json")) + "\n")
 
 
-def _receipts(folder: Path) -> list[Path]:
+def _receipt_paths(folder: Path) -> list[Path]:
     """Everything in a folder but what is hidden or of earlier references, in order."""
     found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in found if not path.name.startswith(".") and path.name != EARLIER)
+    return sorted(
+        path for path in found if not path.name.startswith(".") and path.name != EARLIER_FOLDER
+    )
 
 
-def _earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
+def _read_earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
     """The reference, replaced since, that a receipt was compared with."""
-    kept = path.parent / EARLIER / f"{receipt.reference}.json"
+    kept = path.parent / EARLIER_FOLDER / f"{receipt.reference}.json"
     if not kept.is_file():
         raise InputError(
             f"{path}: was compared with a reference that {receipt.study} never had; {REMEDY}, from"
@@ -225,7 +229,7 @@ def _earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
 
 def _check_earlier(root: Path, study: str) -> None:
     """Make sure that git had every earlier reference that receipts may name, as far as it says."""
-    kept = sorted((root / FOLDER / study / EARLIER).glob("*"))
+    kept = sorted((root / FOLDER / study / EARLIER_FOLDER).glob("*"))
     place = (reference_folder(Path(), study) / MANIFEST).as_posix()
     commits = git(root, "log", "--format=%H", "--", place) if kept else None
     if not commits or git(root, "rev-parse", "--is-shallow-repository") != "false":
@@ -240,7 +244,7 @@ def _check_earlier(root: Path, study: str) -> None:
             )
 
 
-def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+def _faults(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
     """What of a receipt cannot be, in words."""
     opposite = 0
     for claim, found in receipt.verdicts.items():
@@ -253,7 +257,7 @@ def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
         opposite += _is_difference(found, known)
     for name, runs in receipt.runs.items():
         if name in reference.runs:
-            yield from _wrong_runs(name, runs, reference.runs[name])
+            yield from _run_faults(name, runs, reference.runs[name])
         else:
             yield f"the study has no runs of {name}"
     if receipt.settings != "default":
@@ -261,10 +265,10 @@ def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
     if opposite > receipt.differences:
         yield f"has {opposite} verdicts that are not the reference's, but fewer differences"
     if receipt.level == "full" and not receipt.differences:
-        yield from _missing(receipt, reference)
+        yield from _omissions(receipt, reference)
 
 
-def _wrong_runs(name: str, runs: Runs, known: Bits) -> Iterator[str]:
+def _run_faults(name: str, runs: Runs, known: Bits) -> Iterator[str]:
     if not (same := runs.same_of(known)):
         yield f"has runs of {name} by seeds that the reference has not"
     elif not len(same) <= runs.number <= sum(map(len, same.values())):
@@ -282,11 +286,12 @@ def _is_difference(found: VerdictInShort, known: VerdictInShort) -> bool:
     Where training amplifies rounding, another one may be undecided, or the only one to be decided.
     """
     return found.seeds != known.seeds or (
-        found.verdict != known.verdict and (found.verdict in DECIDED) == (known.verdict in DECIDED)
+        found.verdict != known.verdict
+        and (found.verdict in DECIDED_VERDICTS) == (known.verdict in DECIDED_VERDICTS)
     )
 
 
-def _missing(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+def _omissions(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
     """What is not told, although everything was verified without a difference."""
     all_told = "verified everything without a difference, but tells"
     for claim in sorted(reference.verdicts.keys() - receipt.verdicts.keys()):
@@ -298,13 +303,13 @@ def _missing(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
             yield f"{all_told} {runs.number if runs else 'none'} of {number} runs of {name}"
 
 
-def _verdicts(receipt: Receipt) -> str:
+def _verdicts_text(receipt: Receipt) -> str:
     agreeing = sum(verdict.agrees for verdict in receipt.verdicts.values())
     told = f"{agreeing} of {len(receipt.verdicts)} agree" if receipt.verdicts else "none computed"
     return f"{told}, {receipt.differences} differences" if receipt.differences else told
 
 
-def _runs(receipt: Receipt) -> str:
+def _runs_text(receipt: Receipt) -> str:
     """How many agree bit for bit, and how many otherwise."""
     numbers: Counter[str] = Counter()
     for runs in receipt.runs.values():

@@ -17,19 +17,19 @@ _DEPENDS_ON = {
 """By kind: whatever may have changed, as a digest does not tell what did."""
 
 
-def sentences(differences: Iterable[Difference]) -> list[str]:
+def difference_sentences(differences: Iterable[Difference]) -> list[str]:
     """Return one sentence per difference; what differs alike in two places is told once.
 
     Numbers come last, as there may be many, and the rest says why they differ.
     """
     places: dict[str, list[str]] = {}
     for difference in sorted(differences, key=lambda each: not math.isnan(each.difference)):
-        place, said = _told(difference)
+        place, said = _place_and_sentence(difference)
         places.setdefault(said, []).extend(place)
     return [f"{'; '.join(named)}: {said}" if named else said for said, named in places.items()]
 
 
-def _told(difference: Difference) -> tuple[list[str], str]:
+def _place_and_sentence(difference: Difference) -> tuple[list[str], str]:
     """The place, unless the sentence names it, and the sentence."""
     place, quantity, was, now, gap, tolerance, allowed = difference
     if (place, was) == ("results", READABLE):
@@ -37,7 +37,7 @@ def _told(difference: Difference) -> tuple[list[str], str]:
     if quantity == "content":
         return [], f"{place} of the reference was changed or added by hand; restore it with git"
     if place in {"settings", "code"}:
-        return [], _changed(place, quantity, was, now)
+        return [], _changed_sentence(place, quantity, was, now)
     if (was, now) == ("there", "missing"):
         return [place], f"{quantity} is missing"
     size = f", {gap:.3g} apart (tolerance: {tolerance}, at most {allowed:.3g})"
@@ -46,7 +46,7 @@ def _told(difference: Difference) -> tuple[list[str], str]:
     return [place], f"{quantity}{verb} {now}, expected {was}{'' if math.isnan(gap) else size}"
 
 
-def _changed(place: str, name: str, was: str, now: str) -> str:
+def _changed_sentence(place: str, name: str, was: str, now: str) -> str:
     """Something that numbers depend on, of which the digests `was` and `now` are known."""
     named = name if place == "settings" else f"the code of {name}"
     if was == "none":

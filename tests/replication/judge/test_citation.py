@@ -11,7 +11,7 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.documents import generate
-from replication.documents.checklist import Told
+from replication.documents.checklist import StudyResults
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
 from replication.documents.typed_numbers import typed_in_document, typed_in_template
@@ -276,14 +276,14 @@ def test_a_column_comes_before_what_pandas_calls_so(template, expected):
 )
 def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
     jobs = JOBS.studies["example"]
-    told = Told(jobs, read_reference(reference_folder(ROOT, "example"))[0])
+    told = StudyResults(jobs, read_reference(reference_folder(ROOT, "example"))[0])
     check_texts([told])
     text = jobs.registry.figures["fig2"]
     spoilt = text.model_copy(update={"caption": caption})
     monkeypatch.setitem(jobs.registry.figures, "fig2", spoilt)
     with pytest.raises(InputError, match=re.escape(message)):
         check_texts([told])
-    check_texts([Told(jobs, None)])
+    check_texts([StudyResults(jobs, None)])
 
 
 def test_the_check_of_generated_files_checks_texts(monkeypatch):
@@ -308,7 +308,7 @@ def test_a_document_is_written_anew_where_it_cites():
 def test_a_study_whose_claims_are_to_be_counted_must_be_there():
     block = '<!-- cited:\n{{ counts("nobody") }}\n-->\n<!-- end of cited -->\n'
     with pytest.raises(InputError, match=r"^README.md: cannot be cited: there is no study nobody;"):
-        cited_document(block, "README.md", generate._citable([], "README.md"))
+        cited_document(block, "README.md", generate._citable_values([], "README.md"))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from replication.judge.judgement import Comparison, Verdict
 from replication.verify import changed_numbers as changes
 from replication.verify import changed_pictures as pictures
 from replication.verify import history
-from replication.verify.levels import _write_found
+from replication.verify.levels import _write_found_results
 from replication.verify.reference import (
     Reference,
     collect_evidence,
@@ -194,7 +194,7 @@ def test_the_command_writes_both_files(tmp_path):
 
 def found(folder: Path, studies: dict[str, Reference]) -> Path:
     for name, results in studies.items():
-        _write_found(folder / "found" / name, results)
+        _write_found_results(folder / "found" / name, results)
     return folder / "found"
 
 
@@ -216,7 +216,7 @@ def test_history_grows_by_one_set_of_rows_per_run(tmp_path):
     assert row["processor"] == "x86, of a kind"
     assert row["packages"] == "numpy==2.0.0"
     runs = pd.read_csv(folder / "runs.csv", dtype={"digest": str})
-    assert list(runs) == list(history.RUNS)
+    assert list(runs) == list(history.RUN_COLUMNS)
     assert not runs.duplicated(["date", "experiment", "run", "quantity"]).any()
     shown = ["run", "seed", "digest", "quantity", "value"]
     assert runs[runs["date"] == "2030-01-01T00:00:00Z"][shown].to_numpy().tolist() == [
