@@ -161,7 +161,7 @@ def summary_rows(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
     ]
 
 
-def compared(root: Path, study: str) -> list[Path]:
+def compared_files(root: Path, study: str) -> list[Path]:
     """The receipts of a study and the files of its reference that they are checked against.
 
     Arguments as in `reproductions`. None, if there is no receipt.

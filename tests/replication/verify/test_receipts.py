@@ -57,7 +57,7 @@ from replication.verify.reproductions import (
     SUMMARY_COLUMNS,
     Reproduction,
     all_reproductions,
-    compared,
+    compared_files,
     record_earlier,
     reproductions,
     summary_rows,
@@ -507,11 +507,11 @@ def test_every_record_of_an_earlier_reference_can_be_read():
 
 def test_a_page_depends_on_records_of_earlier_references(root):
     replace_reference(root)
-    names = [path.name for path in compared(root, STUDY)]
+    names = [path.name for path in compared_files(root, STUDY)]
     (record,) = (root / FOLDER / STUDY / EARLIER_FOLDER).iterdir()
     assert names == [ONE, record.name, "manifest.json", "verdicts.json", "fingerprints.csv"]
     (root / FOLDER / STUDY / ONE).unlink()
-    assert compared(root, STUDY) == []
+    assert compared_files(root, STUDY) == []
 
 
 def test_verdicts_that_were_changed_are_no_reference_to_check_against(root):
