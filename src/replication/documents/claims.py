@@ -8,7 +8,7 @@ from types import MappingProxyType
 from replication.base.markdown import Markdown, inert, table
 from replication.documents.authors import disputed_claims
 from replication.documents.checklist import StudyResults
-from replication.documents.methods import table_of
+from replication.documents.methods import methods_table
 from replication.judge.abstract import Link, Marked, decided_elsewhere
 from replication.judge.abstract import to_lines as abstract_lines
 from replication.judge.judgement import Verdict
@@ -56,7 +56,7 @@ def _claims_of_study(told: StudyResults, elsewhere: Mapping[str, Marked]) -> str
     registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
     pages = {claim.id for claim in disputed_claims(told)} if registry.url else set()
     claims = registry_to_markdown(name, registry, told.verdicts, elsewhere, pages)
-    methods = "\n".join(table_of(registry, settings))
+    methods = "\n".join(methods_table(registry, settings))
     parts = (f'<a id="claims-of-{name}"></a>', claims, f'<a id="methods-of-{name}"></a>', methods)
     return "\n\n".join(parts)
 

@@ -29,7 +29,7 @@ INTRODUCTION = (
 HEADER = ("choice", "value", "the paper", "why", "settings", "figures")
 
 
-def table_of(registry: Registry, settings: Settings) -> list[str]:
+def methods_table(registry: Registry, settings: Settings) -> list[str]:
     """Return the choices of a study as lines of Markdown, a heading and a table.
 
     Args:

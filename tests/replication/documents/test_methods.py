@@ -2,7 +2,7 @@
 
 import pytest
 
-from replication.documents.methods import table_of, unknown_settings, untold, value_of
+from replication.documents.methods import methods_table, unknown_settings, untold, value_of
 from replication.study.registry import Method, Registry
 
 SETTINGS = {
@@ -66,7 +66,7 @@ def test_settings_that_no_choice_names_are_found_and_drawings_are_none():
 
 def test_the_table_has_the_papers_value_beside_ours():
     chosen = Method(text="Width.", settings=["width"], paper="512", why="Small.", figures=["fig1"])
-    assert table_of(registry(chosen, method()), SETTINGS)[6:-1] == [
+    assert methods_table(registry(chosen, method()), SETTINGS)[6:-1] == [
         "| Width. | 48 | 512 | Small. | `width` | fig1 |",
         "| A choice. |  | not stated | It was made. |  | all |",
     ]
