@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from replication.documents.methods import methods_table, untold
+from replication.documents.methods import methods_table, unnamed_settings
 from replication.plan.configuration import merged, read_yaml
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
@@ -66,13 +66,13 @@ def overlay(name):
 
 
 def test_every_setting_is_told():
-    assert untold(REGISTRY, settings({})) == []
+    assert unnamed_settings(REGISTRY, settings({})) == []
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_settings_of_overlays_are_told_too(name):
     found = settings(overlay(name))
-    assert untold(REGISTRY, found) == []
+    assert unnamed_settings(REGISTRY, found) == []
     assert len(methods_table(REGISTRY, found)) > len(REGISTRY.methods)
 
 

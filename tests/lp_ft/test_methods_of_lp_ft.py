@@ -8,7 +8,7 @@ import yaml
 from claim_tables import REGISTRY, STUDY
 from torch import nn
 
-from replication.documents.methods import methods_table, untold
+from replication.documents.methods import methods_table, unnamed_settings
 from replication.plan.configuration import configure
 from transformer_dynamics.encoders import calibration, head, probe, texts
 from transformer_dynamics.lp_ft import classifier, feature_statistics, training
@@ -50,7 +50,7 @@ def test_every_setting_is_told(overlay):
     )
     found = configure({"lp_ft": changes}, {"lp_ft": STUDY}).section("lp_ft")
     settings = found.model_dump(mode="json")
-    assert untold(REGISTRY, settings) == []
+    assert unnamed_settings(REGISTRY, settings) == []
     assert len(methods_table(REGISTRY, settings)) == len(REGISTRY.methods) + 7
 
 

@@ -59,7 +59,7 @@ def _short_key(key: str) -> str:
     return next((step for step in reversed(key.split(".")) if "*" not in step), "")
 
 
-def untold(registry: Registry, settings: Settings) -> list[str]:
+def unnamed_settings(registry: Registry, settings: Settings) -> list[str]:
     """Return the paths of all settings that no choice of a registry names.
 
     Args:

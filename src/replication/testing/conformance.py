@@ -31,7 +31,7 @@ from replication.base.storage import read_arrays
 from replication.base.strict import Strict
 from replication.base.tables import read_csv, read_table
 from replication.documents.figure_texts import CitedFigure
-from replication.documents.methods import unknown_settings, untold
+from replication.documents.methods import unknown_settings, unnamed_settings
 from replication.documents.typed_numbers import typed_in_template
 from replication.figures.marks import unknown_marks
 from replication.judge.judgement import UNMEASURED
@@ -480,7 +480,7 @@ def check_methods_tell_every_setting(small: Small) -> None:
     registry = small.parts.registry
     settings = configure({}, {small.study.name: small.study}).section(small.study.name)
     found = settings.model_dump(mode="json")
-    silent, unknown = untold(registry, found), unknown_settings(registry, found)
+    silent, unknown = unnamed_settings(registry, found), unknown_settings(registry, found)
     assert not silent, f"registry.yaml: no entry of methods names {', '.join(silent)}"
     assert not unknown, f"registry.yaml: methods: there is no setting {', '.join(unknown)}"
 

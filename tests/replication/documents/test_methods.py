@@ -2,7 +2,12 @@
 
 import pytest
 
-from replication.documents.methods import methods_table, unknown_settings, untold, value_of
+from replication.documents.methods import (
+    methods_table,
+    unknown_settings,
+    unnamed_settings,
+    value_of,
+)
 from replication.study.registry import Method, Registry
 
 SETTINGS = {
@@ -58,10 +63,10 @@ def test_a_setting_that_is_not_there_is_left_out_and_found():
 
 def test_settings_that_no_choice_names_are_found_and_drawings_are_none():
     some = registry(method("experiments.*.rate"), method("width", "experiments.*.training"))
-    assert untold(some, SETTINGS) == [
+    assert unnamed_settings(some, SETTINGS) == [
         "experiments.slow.kinds", "experiments.fast.kinds", "penalties"
     ]  # fmt: skip
-    assert untold(registry(method("experiments", "width", "penalties")), SETTINGS) == []
+    assert unnamed_settings(registry(method("experiments", "width", "penalties")), SETTINGS) == []
 
 
 def test_the_table_has_the_papers_value_beside_ours():
