@@ -43,10 +43,10 @@ def methods_table(registry: Registry, settings: Settings) -> list[str]:
 def _method_row(method: Method, settings: Settings) -> tuple[str, ...]:
     keys = Markdown("<br>".join(f"`{inert(key)}`" for key in method.settings))
     figures = ", ".join(method.figures) or "all"
-    return method.text, value_of(method, settings), method.paper, method.why, keys, figures
+    return method.text, method_value(method, settings), method.paper, method.why, keys, figures
 
 
-def value_of(method: Method, settings: Settings) -> str:
+def method_value(method: Method, settings: Settings) -> str:
     """Return what the configuration holds of a choice; empty if it names no key."""
     held = [(key, _values_text(key, settings)) for key in method.settings]
     if len({value for _, value in held}) == 1:

@@ -17,7 +17,7 @@ from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
-from replication.documents.methods import value_of
+from replication.documents.methods import method_value
 from replication.figures.typeset import number, typeset, typeset_svg
 from replication.judge.abstract import MARKS, by_version, plain
 from replication.judge.judgement import (
@@ -105,7 +105,7 @@ def render(
         marked_elsewhere=dict(ChainMap(*(other.marks for other in related))),
         costs=cost_rows(shown.costs),
         cost_header=COST_HEADER,
-        methods=[(each, value_of(each, shown.settings)) for each in registry.methods],
+        methods=[(each, method_value(each, shown.settings)) for each in registry.methods],
         outcomes=OUTCOMES,
         decisions=DECISIONS,
         group_names=GROUPS,
