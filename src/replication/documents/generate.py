@@ -25,7 +25,7 @@ from replication.documents.claims import claim_links, claims_document
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, configuration_schema
-from replication.documents.typed_numbers import typed_in_template
+from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.judge.abstract import MARKS, Marked, decided_elsewhere, in_short
 from replication.judge.abstract import to_lines as abstract_lines
 from replication.judge.citation import cited_document, verdict_finder
@@ -229,7 +229,7 @@ def check_texts(studies: Iterable[StudyResults]) -> None:
             table = told.reference.tables[figure_path(name)]
             CitedFigure.of(told.jobs, name, table, told.reference.verdicts.get).cited(text)
             for part in (text.drawn, text.caption):
-                if typed := typed_in_template(part):
+                if typed := typed_numbers_in_template(part):
                     where = f"{told.jobs.study.name}: figure {name}"
                     raise InputError(f"{where}: the number in '{typed[0]}' is typed; cite it")
 

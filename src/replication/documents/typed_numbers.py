@@ -53,7 +53,7 @@ VERSIONS = (
 """Python 3.11, 2.8.0, and years: in documents, names, too."""
 
 
-def typed_in_template(template: str) -> list[str]:
+def typed_numbers_in_template(template: str) -> list[str]:
     """Numbers of a caption or a description that are typed, each with the words around it.
 
     What the template computes is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
@@ -62,7 +62,7 @@ def typed_in_template(template: str) -> list[str]:
     return _find_typed(_literal_text(template), NAMES, rf"\d|\b{_WORD}\b")
 
 
-def typed_in_document(markdown: str) -> list[str]:
+def typed_numbers_in_document(markdown: str) -> list[str]:
     """Numbers of a document's prose that are typed, each with the words around it.
 
     A block that is generated, that cites, or that names the command it was measured by is no prose,

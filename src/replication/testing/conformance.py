@@ -32,7 +32,7 @@ from replication.base.strict import Strict
 from replication.base.tables import read_csv, read_table
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.methods import unknown_settings, unnamed_settings
-from replication.documents.typed_numbers import typed_in_template
+from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.figures.marks import unknown_marks
 from replication.judge.judgement import UNMEASURED
 from replication.judge.scorecard import read_verdict
@@ -490,7 +490,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     """Captions and descriptions type no number, and cite what is there under these settings."""
     for drawing, text in small.parts.registry.figures.items():
         for part in ("drawn", "caption"):
-            typed = typed_in_template(getattr(text, part))
+            typed = typed_numbers_in_template(getattr(text, part))
             assert not typed, (
                 f"registry.yaml: figures: {drawing}: {part}: the number in '{'; '.join(typed)}' is"
                 " typed; cite it from the figure's table or settings, see replication/judge/citation.py"

@@ -14,7 +14,7 @@ from replication.documents import generate
 from replication.documents.checklist import StudyResults
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
-from replication.documents.typed_numbers import typed_in_document, typed_in_template
+from replication.documents.typed_numbers import typed_numbers_in_document, typed_numbers_in_template
 from replication.judge.citation import cited, cited_document
 from replication.judge.judgement import Verdict
 from replication.plan.configuration import configure
@@ -323,7 +323,7 @@ def test_a_study_whose_claims_are_to_be_counted_must_be_there():
     ],
 )
 def test_names_and_formulas_are_not_typed_numbers(template):
-    assert typed_in_template(template) == []
+    assert typed_numbers_in_template(template) == []
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_names_and_formulas_are_not_typed_numbers(template):
     ],
 )  # fmt: skip
 def test_typed_numbers_are_found(template):
-    assert len(typed_in_template(template)) == 1
+    assert len(typed_numbers_in_template(template)) == 1
 
 
 @pytest.mark.parametrize(
@@ -359,12 +359,12 @@ def test_typed_numbers_are_found(template):
     ],
 )
 def test_typed_numbers_of_a_document_are_found(markdown, typed):
-    assert len(typed_in_document(markdown)) == typed
+    assert len(typed_numbers_in_document(markdown)) == typed
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_document_types_a_number(path):
-    assert typed_in_document(path.read_text()) == []
+    assert typed_numbers_in_document(path.read_text()) == []
 
 
 @pytest.mark.parametrize(("study", "name"), FIGURES)
