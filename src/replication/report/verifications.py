@@ -11,7 +11,7 @@ from replication.base.errors import InputError
 from replication.base.strict import shown
 from replication.base.tables import read_csv
 from replication.judge.judgement import EARLIER, OUTCOMES
-from replication.verify.history import VERDICTS
+from replication.verify.history import VERDICT_COLUMNS
 from replication.verify.receipt import FURTHEST, is_plain
 from replication.verify.reproductions import Reproduction
 
@@ -32,7 +32,7 @@ def read_history(path: Path) -> pd.DataFrame:
         InputError: if it is damaged, or is something else.
     """
     try:
-        table = read_csv(path, VERDICTS)
+        table = read_csv(path, VERDICT_COLUMNS)
         _check_numbers(table[[*ENDS]].astype(float))
         _check_texts(table)
     except (InputError, ValueError) as error:

@@ -19,7 +19,15 @@ from replication.verify.reference import FINGERPRINTS, Reference, read_reference
 
 VERIFICATION_COLUMNS = ("date", "commit", "study", "level", "processor", "python", "packages")
 """Columns that say which re-verification a row is of."""
-VERDICTS = (*VERIFICATION_COLUMNS, "claim", "verdict", "seeds", "comparisons", "lowest", "highest")
+VERDICT_COLUMNS = (
+    *VERIFICATION_COLUMNS,
+    "claim",
+    "verdict",
+    "seeds",
+    "comparisons",
+    "lowest",
+    "highest",
+)
 RUN_COLUMNS = (*VERIFICATION_COLUMNS, "experiment", "run", "seed", "digest", "quantity", "value")
 
 
@@ -30,7 +38,7 @@ def verdict_rows(found: Reference) -> pd.DataFrame:
         values = [item.estimate for item in verdict.comparisons]
         ends = (min(values), max(values)) if values else (math.nan, math.nan)
         rows.append((claim, verdict.verdict, verdict.seeds, len(values), *ends))
-    return pd.DataFrame(rows, columns=list(VERDICTS[len(VERIFICATION_COLUMNS) :]))
+    return pd.DataFrame(rows, columns=list(VERDICT_COLUMNS[len(VERIFICATION_COLUMNS) :]))
 
 
 def run_rows(found: Reference) -> pd.DataFrame:

@@ -209,7 +209,7 @@ def test_history_grows_by_one_set_of_rows_per_run(tmp_path):
         done = record(found(tmp_path, {"first": REFERENCE}), folder, date)
         assert done.exit_code == 0, done.output
     verdicts = pd.read_csv(folder / "verdicts.csv")
-    assert list(verdicts) == list(history.VERDICTS)
+    assert list(verdicts) == list(history.VERDICT_COLUMNS)
     assert verdicts["claim"].tolist() == ["C1", "C2"] * 2
     row = verdicts.iloc[-1]
     assert (row["lowest"], row["highest"]) == (-1.5, -1.0)
