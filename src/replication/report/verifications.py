@@ -12,7 +12,7 @@ from replication.base.strict import shown
 from replication.base.tables import read_csv
 from replication.judge.judgement import EARLIER, OUTCOMES
 from replication.verify.history import VERDICT_COLUMNS
-from replication.verify.receipt import FURTHEST, is_plain
+from replication.verify.receipt import LARGEST_ESTIMATE, is_plain
 from replication.verify.reproductions import Reproduction
 
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
@@ -46,7 +46,7 @@ def read_history(path: Path) -> pd.DataFrame:
 def _check_numbers(ends: pd.DataFrame) -> None:
     lowest, highest = ends["lowest"], ends["highest"]
     # A claim that could not be measured has neither.
-    if (lowest.isna() != highest.isna()).any() or (ends.abs() > FURTHEST).any(axis=None):
+    if (lowest.isna() != highest.isna()).any() or (ends.abs() > LARGEST_ESTIMATE).any(axis=None):
         raise ValueError("a claim has one end of its estimates alone, or an infinite one")
     if (lowest > highest).any():
         raise ValueError("a lowest estimate is above the highest")

@@ -50,7 +50,7 @@ MOST_NAMES = 10_000
 """Claims, experiments, packages or variables of one receipt."""
 MOST_MARKS = 3
 """Marks, such as accents, that one letter has; scripts that stack them have no more."""
-FURTHEST = 1e300
+LARGEST_ESTIMATE = 1e300
 """Estimates are no further from 0, so that three digits of one are a number."""
 EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 """No receipt is older."""
@@ -151,7 +151,7 @@ Package = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9.
 """Name of a package."""
 Version = Annotated[str, Field(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
 """Of a package, or `missing`."""
-Estimate = Annotated[float, Field(ge=-FURTHEST, le=FURTHEST)]
+Estimate = Annotated[float, Field(ge=-LARGEST_ESTIMATE, le=LARGEST_ESTIMATE)]
 Level = Literal["hash", "figure", "seed", "full"]
 Agreement = Literal["bit for bit", "within tolerance", "differ"]
 
@@ -215,7 +215,10 @@ class Judgement(VerdictInShort):
             verdict: what was found.
             reference: what it should be; none if there is no such verdict.
         """
-        estimates = [min(max(item.estimate, -FURTHEST), FURTHEST) for item in verdict.comparisons]
+        estimates = [
+            min(max(item.estimate, -LARGEST_ESTIMATE), LARGEST_ESTIMATE)
+            for item in verdict.comparisons
+        ]
         short = VerdictInShort.of(verdict)
         return cls(
             **short.model_dump(),
