@@ -45,7 +45,7 @@ class CitedFigure:
         own = study.study
         return cls(own.name, name, settings, len(seeds), table, find_verdict, own.names)
 
-    def cited(self, text: FigureText) -> FigureText:
+    def cite(self, text: FigureText) -> FigureText:
         """The texts of its drawing with the numbers that they cite.
 
         Raises:

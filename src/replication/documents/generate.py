@@ -153,7 +153,7 @@ def _citable_values(studies: list[StudyResults], document: str) -> dict[str, Any
         study, name, reference = shown[below]
         table = reference.tables[figure_path(name)]
         text = study.registry.figures[study.figures[name].drawing]
-        return inert(CitedFigure.of(study, name, table, reference.verdicts.get).cited(text).caption)
+        return inert(CitedFigure.of(study, name, table, reference.verdicts.get).cite(text).caption)
 
     def abstract(study: str) -> str:
         """The abstract of a study's paper, with marks."""
@@ -227,7 +227,7 @@ def check_texts(studies: Iterable[StudyResults]) -> None:
                 continue
             text = told.jobs.registry.figures[figure.drawing]
             table = told.reference.tables[figure_path(name)]
-            CitedFigure.of(told.jobs, name, table, told.reference.verdicts.get).cited(text)
+            CitedFigure.of(told.jobs, name, table, told.reference.verdicts.get).cite(text)
             for part in (text.drawn, text.caption):
                 if typed := typed_numbers_in_template(part):
                     where = f"{told.jobs.study.name}: figure {name}"

@@ -158,7 +158,7 @@ def _figure(
     )
     return {
         "source": source,
-        "text": texts.cited(text),
+        "text": texts.cite(text),
         "is_borrowed": own is None and source.name != source.drawing,
         "picture": read_picture(source.picture),
         "table": numbers,

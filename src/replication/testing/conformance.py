@@ -501,7 +501,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     for name, figure in small.parts.figures.items():
         table = read_csv(Path(small.parts.table(name)), ())
         shown = CitedFigure.of(small.parts, name, table, verdicts.get)
-        shown.cited(small.parts.registry.figures[figure.drawing])
+        shown.cite(small.parts.registry.figures[figure.drawing])
 
 
 @_check
