@@ -1,4 +1,4 @@
-"""Keep what jobs took, for estimates of the time left: `python -m benchmarks.jobs`.
+"""Record time and memory of jobs, for estimates of the time left: `python -m benchmarks.jobs`.
 
 After `snakemake everything`, or the target of a study, in a fresh folder; writes
 `config/seconds.csv`, in which jobs that were not run there stay as they are.

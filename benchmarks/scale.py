@@ -21,7 +21,7 @@ from benchmarks.speed import Row, copy_workflow, print_tables
 
 FIGURE = "figures/scale.csv"
 LONGEST = 131_072
-"""Bytes of one argument that Linux passes to a program; a job's command is one, of `bash -c`."""
+"""Largest argument of a program on Linux, bytes; a job's command is one argument of `bash -c`."""
 TINY = {
     "sampling": {"stream": "independent", "steps": 1, "batch_size": 2, "sequence_length": 4},
     "training": {"optimizer": "sgd", "eta_z": [1], "ratio": [1], "initialization": "uniform"},
@@ -38,16 +38,16 @@ PAPER = {
 
 
 class Measured(NamedTuple):
-    """What one Snakemake took."""
+    """Time, memory and output of one Snakemake."""
 
     seconds: float
     peak: float
-    """Most memory of Snakemake or of one of its jobs, MiB."""
+    """Largest memory of Snakemake or of one of its jobs, MiB."""
     output: str
 
 
 def scale_overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any]) -> str:
-    """A configuration with an experiment of ten mixtures, as YAML."""
+    """Return a configuration with an experiment of ten mixtures, as YAML."""
     mixtures = {
         f"scale_{num_last}": {
             "num_last": num_last,
@@ -89,7 +89,7 @@ def run_snakemake(folder: Path, configuration: str, *arguments: str) -> Measured
 
 
 def count_jobs(output: str) -> int:
-    """How many jobs Snakemake plans."""
+    """Return the number of jobs that Snakemake plans."""
     return next(int(line.split()[1]) for line in output.splitlines() if line.startswith("total "))
 
 

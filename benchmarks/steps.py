@@ -1,6 +1,6 @@
 """`python -m benchmarks.steps`: each study's costliest steps against the literal ways, as ratios.
 
-One process and one thread; of every step it is first shown that both ways agree. `--study` measures
+One process and one thread. Both ways of a step must agree before they are timed. `--study` measures
 only some studies.
 """
 

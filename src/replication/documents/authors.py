@@ -22,11 +22,11 @@ from replication.verify.reference import EVIDENCE
 
 FOLDER = Path("docs/authors")
 MOST_LINES = 40
-"""Of a script."""
+"""Largest number of lines of a script."""
 MOST_CELLS = 8
-"""Comparisons of which a script has the seeds."""
+"""Largest number of comparisons of a script."""
 SIGNIFICANT_DIGITS = 5
-"""Significant ones of a seed's value in a script."""
+"""Number of significant digits of a seed's value in a script."""
 INTERVALS_NOTE = (
     ", with intervals of each comparison alone, where those above are corrected for many tests"
 )
@@ -59,12 +59,12 @@ _INTERVALS = {
 
 
 class Script(NamedTuple):
-    """A program, and what it prints."""
+    """A program and its output."""
 
     text: str
     """The program."""
     output: str
-    """What it prints."""
+    """Its output."""
 
 
 def author_pages(studies: list[StudyResults]) -> dict[str, str]:
@@ -105,7 +105,7 @@ def author_pages(studies: list[StudyResults]) -> dict[str, str]:
 
 
 def disputed_claims(told: StudyResults) -> Iterator[Claim]:
-    """Yield a study's errata, but for those that hold, and the claims of its paper that do not."""
+    """Yield a study's errata, except those that hold, and its paper's claims that do not hold."""
     verdicts = told.reference.verdicts if told.reference else {}
     for claim in told.jobs.registry.claims:
         outcome = verdicts[claim.id].verdict if claim.id in verdicts else "not tested"
@@ -115,7 +115,7 @@ def disputed_claims(told: StudyResults) -> Iterator[Claim]:
 
 
 def find_script(told: StudyResults, claim: Claim) -> Script | None:
-    """Return the program of a claim; none if nobody wrote one, and it is not over seeds."""
+    """Return the program of a claim; none if nobody wrote one and the claim is not over seeds."""
     written = told.jobs.study.folder / "authors" / f"{claim.id}.py"
     if written.is_file():
         output = written.with_suffix(".txt").read_text(encoding="utf-8")
@@ -153,7 +153,7 @@ def _script_over_seeds(
 
 
 def _output_line(cell: str, values: list[float], center: str) -> str:
-    """What the script prints of a comparison: a test runs the script itself."""
+    """Return the line that the script prints of a comparison; a test runs the script itself."""
     n = len(values)
     if center == "mean":
         found, error = np.mean(values), np.std(values, ddof=1) / n**0.5
@@ -186,7 +186,7 @@ def _author_page(told: StudyResults, claim: Claim) -> str:
 
 
 def _findings(told: StudyResults, claim: Claim) -> Iterator[str]:
-    """The verdict, what was measured at which scale, and what holds instead."""
+    """Yield the verdict, the measured quantity, its scale, and what holds instead."""
     verdict = told.reference.verdicts.get(claim.id) if told.reference else None
     if verdict:
         yield f"**{verdict.verdict}**: {inert(verdict.summary)}."

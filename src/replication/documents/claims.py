@@ -1,4 +1,4 @@
-"""What every paper claims and what came of it, as one document."""
+"""The claims of all papers and their verdicts, as one document."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -15,15 +15,15 @@ from replication.judge.judgement import Verdict
 from replication.study.registry import AT_SCALE, Registry, Test
 
 CLAIMS_PATH = "docs/claims.md"
-"""Where it stands in a project."""
+"""Path of the document in a project."""
 
 
 def claim_links(document: str, study: str) -> Link:
-    """Return what makes links to claims.
+    """Return a function that makes links to claims.
 
     Args:
         document: path of the file that has them, relative to the project's folder.
-        study: which judges the claims that are not of another one.
+        study: study of the claims for which no other one is named.
     """
     here = "" if document == CLAIMS_PATH else os.path.relpath(CLAIMS_PATH, Path(document).parent)
     return lambda claim, other: Markdown(f"[{claim}]({here}#{_anchor(other or study, claim)})")
@@ -34,7 +34,7 @@ def _anchor(study: str, claim: str) -> str:
 
 
 def claims_document(studies: Sequence[StudyResults]) -> str:
-    """The claims and methods of all studies, with their verdicts, as Markdown."""
+    """Return the claims and methods of all studies, with their verdicts, as Markdown."""
     elsewhere = decided_elsewhere((told.jobs.registry, told.verdicts) for told in studies)
     return "\n".join(
         [_contents_table(studies), *(_claims_of_study(told, elsewhere) for told in studies)]
@@ -42,7 +42,7 @@ def claims_document(studies: Sequence[StudyResults]) -> str:
 
 
 def _contents_table(studies: Sequence[StudyResults]) -> str:
-    """Links to the papers' claims, with their number."""
+    """Return links to the papers' claims, with the number of claims."""
     registries = [(told.jobs.study.name, told.jobs.registry) for told in studies]
     rows = [
         (Markdown(f"[`{name}`](#claims-of-{name})"), registry.title, str(len(registry.claims)))
@@ -69,7 +69,7 @@ def _verdict_text(verdict: Verdict) -> str:
 
 
 def _test_in_words(test: Test) -> str:
-    """Kind of a test and its own numbers, without its level."""
+    """Return the kind of a test and its own numbers, without its level."""
     settings = test.model_dump(exclude={"kind", "level"}, exclude_none=True)
     return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
 
@@ -81,13 +81,13 @@ def registry_to_markdown(
     elsewhere: Mapping[str, Marked] = MappingProxyType({}),
     for_authors: Collection[str] = (),
 ) -> str:
-    """The registry as tables: the abstract and claims.
+    """Return a registry as Markdown: the abstract and a table of claims.
 
     Args:
         study: name of the study.
-        registry: of it.
-        verdicts: what came of each claim, by its number, as far as judged.
-        elsewhere: what came of sentences of the abstract that another study decides.
+        registry: registry of the study.
+        verdicts: verdicts by number of the claim, as far as judged.
+        elsewhere: marks of sentences of the abstract that another study decides.
         for_authors: numbers of the claims that have a page for the paper's authors.
     """
     results = {name: _verdict_text(found) for name, found in verdicts.items()}

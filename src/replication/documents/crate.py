@@ -47,9 +47,9 @@ class Job(NamedTuple):
     rule: str
     """Name of its rule."""
     command: str
-    """What ran."""
-    told: str
-    """The document that the command names, if it names one."""
+    """Command that ran."""
+    orders: str
+    """Orders of the job as JSON; empty if the command reads none."""
     program: str
     """Full name of the module that ran."""
     version: str
@@ -57,13 +57,13 @@ class Job(NamedTuple):
     packages: dict[str, str]
     """Version by name of the packages that its result depends on."""
     inputs: tuple[str, ...]
-    """Paths."""
+    """Paths of files that it read."""
     outputs: tuple[str, ...]
-    """Paths."""
+    """Paths of files that it made."""
     started: float
-    """In seconds since 1970."""
+    """Start, in seconds since 1970."""
     ended: float
-    """In seconds since 1970."""
+    """End, in seconds since 1970."""
 
     @property
     def tool(self) -> str:
@@ -72,7 +72,7 @@ class Job(NamedTuple):
 
 
 def read_jobs(records: Path) -> list[Job]:
-    """All jobs of which an output is still there, in the order of their outputs.
+    """Read all jobs of which an output is still there, in the order of their outputs.
 
     Args:
         records: Snakemake's folder of records, below the folder of the outputs.
@@ -101,11 +101,11 @@ def read_jobs(records: Path) -> list[Job]:
 
 
 def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
-    """The crate of some jobs and of all files that they read or made, as JSON-LD.
+    """Return the crate of some jobs and of all files that they read or made, as JSON-LD.
 
     Args:
-        jobs: what ran.
-        name: what to call it.
+        jobs: the jobs.
+        name: name of the crate.
     """
     crate = ROCrate(version="1.1")
     root = crate.root_dataset
@@ -153,12 +153,12 @@ def main(output: Path) -> None:
 
 def _to_job(record: MetadataRecord, outputs: list[str]) -> Job:
     depends = json.dumps(record.params)
-    told = _read_orders(record)
-    program = _program_of_record(record, told)
+    orders = _read_orders(record)
+    program = _program_of_record(record, orders)
     return Job(
         rule=str(record.rule),
         command=str(record.shellcmd),
-        told=told,
+        orders=orders,
         program=program,
         version=dict(_MODULE.findall(depends)).get(program, "unknown"),
         packages=dict(_PACKAGE.findall(depends)),
@@ -170,21 +170,21 @@ def _to_job(record: MetadataRecord, outputs: list[str]) -> Job:
 
 
 def _read_orders(record: MetadataRecord) -> str:
-    """The orders among the params; empty if there are none."""
+    """Return the orders among the params; empty if there are none."""
     params = (text for text in record.params or () if text[1:].startswith('{"orders":'))
     return str(ast.literal_eval(next(params, "''")))
 
 
-def _program_of_record(record: MetadataRecord, told: str) -> str:
-    """The module that ran; where one program runs all jobs, that of the first order."""
+def _program_of_record(record: MetadataRecord, orders: str) -> str:
+    """Return the module that ran; for the program that runs all jobs, that of the first order."""
     found = _PROGRAM.search(record.shellcmd or "")
-    if found and found[1] == RUN_MODULE and told:
-        return str(json.loads(told)["orders"][0]["program"])
+    if found and found[1] == RUN_MODULE and orders:
+        return str(json.loads(orders)["orders"][0]["program"])
     return found[1] if found else str(record.rule)
 
 
 def _add_tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
-    """Every version of a program that ran, with the packages that it computes with."""
+    """Add every version of a program that ran, with its packages, and return them by name."""
     tools: dict[str, ContextEntity] = {}
     for job in sorted(jobs, key=lambda job: job.tool):
         if job.tool not in tools:
@@ -210,7 +210,7 @@ def _add_tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
 
 
 def _add_workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) -> Any:
-    """The Snakefile with a step per rule and program, and the machine that it ran on."""
+    """Add the Snakefile, with a step per rule and program and the machine that it ran on."""
     pairs = sorted({(job.rule, job.tool) for job in jobs})
     steps = [
         _add_entity(crate, f"#{rule}:{tool[1:]}", "HowToStep", name=rule, workExample=tools[tool])
@@ -240,7 +240,7 @@ def _add_action(
         f"#{job.outputs[0]}",
         "CreateAction",
         name=f"{job.rule} of {job.outputs[0]}",
-        description="\n".join(filter(None, (job.command, job.told))),
+        description="\n".join(filter(None, (job.command, job.orders))),
         instrument=tools[job.tool],
         object=[files[path] for path in job.inputs],
         result=[files[path] for path in job.outputs],
@@ -260,7 +260,7 @@ def _add_file(crate: ROCrate, path: str) -> Any:
 
 
 def _add_entity(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
-    """An entity; of its properties those that are empty are left out."""
+    """Add an entity with its properties, except empty ones."""
     known = {name: value for name, value in properties.items() if value not in ([], "")}
     return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **known}))
 

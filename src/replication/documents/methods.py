@@ -1,8 +1,7 @@
 """Methods: every choice that a re-implementation needs, with its value and the paper's.
 
-A registry lists the choices of a study; what the configuration holds of each is told by its keys,
-so that the table shows the values by which the reference was made. `untold` names the settings of
-which no choice tells.
+A registry lists the choices of a study, each with its keys of the configuration: the table shows
+the values of these keys. `unnamed_settings` lists the settings that no choice names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,11 +12,11 @@ from replication.base.markdown import Markdown, inert, table
 from replication.study.registry import Method, Registry
 
 MOST_NAMES = 8
-"""Names that are told of those whose value is the same."""
+"""Largest number of names that are listed for one value."""
 LEFT_OUT = "left out"
 """The value of a setting that an overlay removes."""
 NOT_METHODS = ("figures", "claims", "texts")
-"""Parts of a study's section that change no number: drawings, and what a user adds."""
+"""Parts of a study's section that change no number: drawings and a user's own claims and texts."""
 Path = tuple[str, ...]
 """Names of the keys that lead to a value."""
 Settings = Mapping[str, Any]
@@ -33,8 +32,8 @@ def methods_table(registry: Registry, settings: Settings) -> list[str]:
     """Return the choices of a study as lines of Markdown, a heading and a table.
 
     Args:
-        registry: of the study.
-        settings: of the study.
+        registry: registry of the study.
+        settings: settings of the study.
     """
     rows = (_method_row(method, settings) for method in registry.methods)
     return ["## Methods", "", INTRODUCTION, "", *table(HEADER, rows), ""]
@@ -47,7 +46,7 @@ def _method_row(method: Method, settings: Settings) -> tuple[str, ...]:
 
 
 def method_value(method: Method, settings: Settings) -> str:
-    """Return what the configuration holds of a choice; empty if it names no key."""
+    """Return the values of a choice in the configuration; empty if it names no key."""
     held = [(key, _values_text(key, settings)) for key in method.settings]
     if len({value for _, value in held}) == 1:
         return held[0][1]
@@ -55,7 +54,7 @@ def method_value(method: Method, settings: Settings) -> str:
 
 
 def _short_key(key: str) -> str:
-    """What a value is called beside others: the last step of its key that is a name."""
+    """Return the name of a value beside others: the last step of its key that is a name."""
     return next((step for step in reversed(key.split(".")) if "*" not in step), "")
 
 
@@ -63,8 +62,8 @@ def unnamed_settings(registry: Registry, settings: Settings) -> list[str]:
     """Return the paths of all settings that no choice of a registry names.
 
     Args:
-        registry: of the study.
-        settings: of the study.
+        registry: registry of the study.
+        settings: settings of the study.
     """
     keys = [key for method in registry.methods for key in method.settings]
     return [
@@ -75,18 +74,18 @@ def unnamed_settings(registry: Registry, settings: Settings) -> list[str]:
 
 
 def unknown_settings(registry: Registry, settings: Settings) -> list[str]:
-    """Return the settings that a registry's choices name and that are not there.
+    """Return the keys of a registry's choices that the settings do not have.
 
     Args:
-        registry: of the study.
-        settings: of the study, as an overlay may leave out some.
+        registry: registry of the study.
+        settings: settings of the study; an overlay may leave out some.
     """
     keys = (key for method in registry.methods for key in method.settings)
     return [key for key in keys if _values_text(key, settings) == LEFT_OUT]
 
 
 def setting_leaves(settings: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield path and value of everything that is no mapping with something in it."""
+    """Yield path and value of everything except non-empty mappings."""
     if not isinstance(settings, Mapping) or not settings:
         yield path, settings
         return
@@ -95,13 +94,13 @@ def setting_leaves(settings: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]
 
 
 def _covers(key: str, path: Path) -> bool:
-    """Whether a key is that of a value, or of something above it."""
+    """Say whether a key is that of a value, or of a mapping around it."""
     asked = key.split(".")
     return len(asked) <= len(path) and all(map(fnmatchcase, path, asked))
 
 
 def _values_text(key: str, settings: Settings) -> str:
-    """The values of a key, each with the names whose value it is if there are several."""
+    """Return the values of a key; if they differ, each with the names that have it."""
     found: dict[str, dict[str, list[str]]] = {}
     asked = key.split(".")
     for path, value in setting_leaves(settings):

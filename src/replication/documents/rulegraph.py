@@ -7,15 +7,15 @@ from replication.plan.jobs import Jobs
 from replication.plan.tasks import Task
 
 WIDTH, GAP, MARGIN, LINE = 150, 34, 16, 18
-"""Of a box; between two boxes; around all; of a line of text, in pixels."""
+"""Width of a box, gap between boxes, margin around all and height of a line, in pixels."""
 
 
 def rulegraph(jobs: Jobs, path: str) -> str:
-    """An SVG of the rules behind one file, each reading the one on its left.
+    """Return an SVG of the rules behind one file, each reading the one on its left.
 
     Args:
         jobs: the table of jobs.
-        path: of the file, as the table knows it; a figure's has no ending.
+        path: path of the file in the table; a figure's has no ending.
     """
     boxes = _box_texts(jobs, path)
     width = 2 * MARGIN + len(boxes) * (WIDTH + GAP) - GAP
@@ -37,10 +37,10 @@ def rulegraph(jobs: Jobs, path: str) -> str:
 
 
 def _box_texts(jobs: Jobs, path: str) -> list[list[str]]:
-    """What is written in each box, in the order of the flow: rule, programs and number of jobs."""
+    """Return the lines of each box, in the order of the flow: rule, programs and number of jobs."""
     tasks = dict(jobs.closure([path]))
     depths: dict[str, int] = {}
-    # The table has what is read before what reads it.
+    # In the table a file stands after those that it is made from.
     for made, task in jobs.tasks.items():
         if made in tasks:
             depths[made] = 1 + max((depths.get(read, 0) for read in task.reads), default=0)
@@ -58,7 +58,7 @@ def _box_texts(jobs: Jobs, path: str) -> list[list[str]]:
 
 
 def _program_file(jobs: Jobs, program: str) -> str:
-    """A program's file, in the study's folder or the engine's."""
+    """Return a program's file, in the study's folder or the engine's."""
     folders = (f"{study.study.package}." for study in jobs.studies.values())
     folder = next((name for name in folders if program.startswith(name)), "")
     return program.removeprefix(folder).replace(".", "/") + ".py"

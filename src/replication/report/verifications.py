@@ -12,7 +12,8 @@ from replication.base.strict import shown
 from replication.base.tables import read_csv
 from replication.judge.judgement import EARLIER, OUTCOMES
 from replication.verify.history import VERDICT_COLUMNS
-from replication.verify.receipt import LARGEST_ESTIMATE, is_plain
+from replication.verify.receipt import LARGEST_ESTIMATE
+from replication.verify.receipt_texts import is_plain
 from replication.verify.reproductions import Reproduction
 
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")

@@ -25,16 +25,16 @@ from replication.verify.reference import (
 
 FIGURE_FOLDER = "figures/"
 FIGURE_COLUMNS = ["study", "place"]
-"""What names a figure."""
+"""Columns that identify a figure."""
 CHANGE_COLUMNS = ("quantity", "reference", "found", "difference", "relative")
 COLUMN_TITLES = {"place": "figure", "reference": "before", "found": "after"}
-"""Columns that tell a change, and what they are called where people read them."""
+"""Headings of columns in the text for people, by column."""
 MOST_LISTED = 50
-"""Changed numbers that the text lists; all of them stand in the table."""
+"""Largest number of changed numbers that the text lists; the table has all of them."""
 
 
 def read_references(root: Path) -> dict[str, Reference]:
-    """The references of all studies of a checkout, by name.
+    """Return the references of all studies of a checkout, by name.
 
     Raises:
         InputError: if one is damaged.
@@ -43,7 +43,7 @@ def read_references(root: Path) -> dict[str, Reference]:
 
 
 def changed_verdicts(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
-    """Every claim whose verdict, sentence or measured numbers changed.
+    """Return every claim whose verdict, sentence or measured numbers changed.
 
     Returns:
         Columns study, claim, before, after (words), change (the largest one of an estimate of a
@@ -54,7 +54,7 @@ def changed_verdicts(before: dict[str, Reference], after: dict[str, Reference]) 
 
 
 def changed_numbers(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
-    """Every number that a figure draws and that changed.
+    """Return every number that a figure draws and that changed.
 
     Returns:
         The columns study and those of `differences` (`reference` is before, `found` is after), and
@@ -69,15 +69,15 @@ def changed_numbers(before: dict[str, Reference], after: dict[str, Reference]) -
 
 
 def to_markdown(verdicts: pd.DataFrame, numbers: pd.DataFrame) -> str:
-    """Both changes for people: words first, then each figure's largest change, then details."""
+    """Return all changes as Markdown: verdicts, the largest change of each figure, then details."""
     words = verdicts[verdicts["before"] != verdicts["after"]]
+    figures = len(numbers[FIGURE_COLUMNS].drop_duplicates())
     return "\n".join(
         [
             "## What changes in the reference",
             "",
             f"{len(words)} verdicts changed, {len(verdicts) - len(words)} more have other numbers;"
-            f" {len(numbers)} drawn numbers changed in {len(numbers[FIGURE_COLUMNS].drop_duplicates())}"
-            " figures.",
+            f" {len(numbers)} drawn numbers changed in {figures} figures.",
             "",
             *_section_lines("Verdicts", verdicts, _verdict_lines(verdicts)),
             *_section_lines("Drawn numbers", numbers, _figure_lines(numbers)),
@@ -104,7 +104,7 @@ def _changes_by_study(
     after: dict[str, Reference],
     changes: Callable[[Reference, Reference], pd.DataFrame],
 ) -> pd.DataFrame:
-    """Changes of all studies as one table; names of figures and claims are those of a study."""
+    """Return the changes of all studies as one table, with a column `study`."""
     nothing = Reference(tables={}, verdicts={}, depends={})
     tables = {"": changes(nothing, nothing)}
     for study in before | after:
@@ -166,7 +166,7 @@ def _verdict_lines(verdicts: pd.DataFrame) -> list[str]:
 
 
 def _figure_lines(numbers: pd.DataFrame) -> list[str]:
-    """The largest change of each figure; one of its form comes before all numbers."""
+    """Return the largest change of each figure; a changed form of the table comes first."""
     ordered = numbers.sort_values("difference", ascending=False, na_position="first", kind="stable")
     ordered["changed"] = ordered.groupby(FIGURE_COLUMNS)["place"].transform("size")
     first = ordered.drop_duplicates(FIGURE_COLUMNS).sort_values(FIGURE_COLUMNS)
@@ -191,13 +191,13 @@ def _detail_lines(numbers: pd.DataFrame) -> list[str]:
 
 
 def _table_lines(rows: pd.DataFrame, columns: tuple[str, ...], **names: str) -> list[str]:
-    """The lines of a table of some columns, some under other names."""
+    """Return the lines of a table of some columns, some under other headings."""
     heads = [names.get(name, name) for name in columns]
     return table(heads, rows[list(columns)].map(_cell_text).to_numpy().tolist())
 
 
 def _cell_text(value: Any) -> str:
-    """A number with three digits; nothing where there is none."""
+    """Return a number with three digits, and an empty text for a missing one."""
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.3g}"
     return str(value)

@@ -25,7 +25,7 @@ import json
 from replication.study.contract import find_studies
 print(json.dumps({name: study.figures for name, study in find_studies().items()}))
 """
-"""Asks a checkout where each of its studies draws."""
+"""Program that prints the folder of figures of every study of a checkout."""
 
 _PAGE = """\
 <!doctype html>
@@ -38,9 +38,9 @@ body { font: 15px sans-serif; margin: 2em; }
 img { width: 100%; border: 1px solid #ccc; }
 </style>
 <h1>Figures before and after</h1>
-<p>{{ pairs | selectattr("changed") | list | length }} of {{ pairs | length }} figures changed.</p>
-{% for pair in pairs | sort(attribute="changed", reverse=true) %}
-<h2 id="{{ pair.name }}">{{ pair.name }}: {{ "changed" if pair.changed else "the same" }}</h2>
+<p>{{ pairs | selectattr("differs") | list | length }} of {{ pairs | length }} figures changed.</p>
+{% for pair in pairs | sort(attribute="differs", reverse=true) %}
+<h2 id="{{ pair.name }}">{{ pair.name }}: {{ "changed" if pair.differs else "the same" }}</h2>
 <div class="pair">
 {% for side, path in (("before", pair.before), ("after", pair.after)) %}
 <figure>
@@ -66,8 +66,8 @@ class Pair(NamedTuple):
     """The new picture; none if there is no such figure."""
 
     @property
-    def changed(self) -> bool:
-        """Whether a byte of the picture differs."""
+    def differs(self) -> bool:
+        """True if a byte of the picture differs."""
         before, after = (path and path.read_bytes() for path in (self.before, self.after))
         return before != after
 
@@ -123,7 +123,7 @@ def main(before: Path, after: Path, output: Path) -> None:
 
 
 def _run_python(root: Path, *arguments: str, stdout: int | None = None) -> str:
-    """What a checkout's own Python code prints, if it is asked for."""
+    """Run Python with a checkout's own code, and return its output if `stdout` is a pipe."""
     environment = os.environ | {"PYTHONPATH": str(root.resolve() / "src")}
     done = subprocess.run(
         [sys.executable, *arguments], env=environment, stdout=stdout, encoding="utf-8", check=False

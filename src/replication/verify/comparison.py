@@ -1,4 +1,4 @@
-"""Results against the reference, quantity by quantity."""
+"""Comparison of results with the reference, quantity by quantity."""
 
 from collections.abc import Callable, Collection, Iterator
 
@@ -29,15 +29,15 @@ def compare_with_reference(
     counts: Collection[str] = (),
     others: Tolerances = ACROSS_PROCESSORS,
 ) -> Iterator[Difference]:
-    """Every difference between what is there and the reference.
+    """Yield every difference between results and the reference.
 
     Args:
-        found: what is computed, as far as it is.
-        reference: what it should be.
+        found: the computed results, possibly of a part of the study.
+        reference: the expected results.
         changed: files of the reference that were changed after it was made.
         judged_again: the verdicts that follow from the reference's evidence.
         counts: tables and claims whose numbers are compared like counts.
-        others: of all other numbers, if another processor computed them.
+        others: tolerances of all other numbers, if another processor computed them.
     """
     same = found.depends["machine"] == reference.depends["machine"]
     for name in changed:
@@ -63,12 +63,14 @@ def compare_with_reference(
 
 
 def missing_parts(place: str, there: Reference, expected: Expected) -> Iterator[Difference]:
-    """What is not there; of a claim that could not be measured, no evidence is due.
+    """Yield a difference for every missing part.
+
+    A claim that could not be measured needs no evidence.
 
     Args:
-        place: what to call it.
-        there: a reference, or what is computed.
-        expected: what should be there.
+        place: name of the whole in the differences.
+        there: a reference, or computed results.
+        expected: the parts that should be there.
     """
     evidence = there.tables.get(EVIDENCE, pd.DataFrame(columns=["claim"]))
     keys = list(expected.runs)
@@ -97,9 +99,9 @@ def _verdict_differences(
     reference: Reference,
     tolerances: Tolerances,
 ) -> Iterator[Difference]:
-    """The word and every number of each verdict, and its sentence.
+    """Yield differences of the word, the numbers and the sentence of each verdict.
 
-    From other evidence, that of another processor, the sentence may have other digits.
+    On another processor the sentence may have other digits.
     """
     same = tolerances is not LOGARITHM_OF_P
     for claim, verdict in verdicts.items():
@@ -125,7 +127,7 @@ def _verdict_differences(
 
 
 def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> Iterator[Difference]:
-    """Those that differ by more than that the seeds of one of the two do not suffice to tell."""
+    """Yield verdicts of other seeds, and those that differ although both or none are decided."""
     for claim, verdict in verdicts.items():
         known = reference.verdicts.get(claim)
         if (
@@ -141,7 +143,7 @@ def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> It
 
 
 def _comparison_table(verdict: Verdict, same: bool) -> pd.DataFrame:
-    """One row per cell; from another processor decisions and p alone, the latter as logarithms.
+    """Return one row per cell; across processors only decisions, and logarithms of p.
 
     The other numbers follow from the evidence, which is compared value by value.
     """
@@ -166,7 +168,7 @@ def _verdict_text(verdict: Verdict) -> str:
 def _table_differences(
     found: Reference, reference: Reference, allowed: Callable[[str], Tolerances]
 ) -> Iterator[Difference]:
-    """Evidence and fingerprints by claim and experiment, for those that are computed."""
+    """Yield differences of tables: evidence by claim, fingerprints by experiment."""
     for name, table in found.tables.items():
         known = reference.tables.get(name)
         if known is None:
@@ -192,7 +194,7 @@ def _part_differences(
     whole: pd.DataFrame,
     allowed: Callable[[str], Tolerances],
 ) -> Iterator[Difference]:
-    """Claim by claim, or experiment by experiment; of some seeds if just those are found."""
+    """Yield differences claim by claim, or experiment by experiment."""
     for part, rows in found.groupby(key, sort=False):
         now, known, of_all = (
             each.reset_index(drop=True)

@@ -18,7 +18,7 @@ from replication.base.tables import read_csv, write_csv
 from replication.verify.reference import FINGERPRINTS, Reference, read_reference, run_keys
 
 VERIFICATION_COLUMNS = ("date", "commit", "study", "level", "processor", "python", "packages")
-"""Columns that say which re-verification a row is of."""
+"""Columns that identify the re-verification of a row."""
 VERDICT_COLUMNS = (
     *VERIFICATION_COLUMNS,
     "claim",
@@ -32,7 +32,7 @@ RUN_COLUMNS = (*VERIFICATION_COLUMNS, "experiment", "run", "seed", "digest", "qu
 
 
 def verdict_rows(found: Reference) -> pd.DataFrame:
-    """Claim, verdict, number of seeds and of comparisons, and the range of measured values."""
+    """Return claim, verdict, numbers of seeds and comparisons, and the range of estimates."""
     rows = []
     for claim, verdict in found.verdicts.items():
         values = [item.estimate for item in verdict.comparisons]
@@ -42,9 +42,9 @@ def verdict_rows(found: Reference) -> pd.DataFrame:
 
 
 def run_rows(found: Reference) -> pd.DataFrame:
-    """Digest and numbers of the runs of one seed of every experiment, as far as it has them.
+    """Return digest and numbers of the runs of the lowest seed of every experiment.
 
-    `run` is what tells the runs of a seed apart.
+    The column `run` distinguishes the runs of a seed.
     """
     runs = found.tables[FINGERPRINTS]
     labels = [name for name in run_keys(runs) if name not in {"experiment", "seed"}]
@@ -60,11 +60,11 @@ def run_rows(found: Reference) -> pd.DataFrame:
 
 
 def append_rows(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
-    """Append rows of one re-verification to a table, which is made if it is not there.
+    """Append rows of one re-verification to a table; make the table if it is not there.
 
     Args:
-        path: of the table.
-        rows: what it found.
+        path: the table's file.
+        rows: results of the re-verification.
         run: values of the columns `RUN`.
 
     Raises:

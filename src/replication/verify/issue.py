@@ -1,4 +1,4 @@
-"""Issue a receipt of what a verification found."""
+"""Issue the receipt of a verification."""
 
 import math
 import os
@@ -17,10 +17,7 @@ from replication.verify.collect import package_versions, settings_digests
 from replication.verify.differences import Difference
 from replication.verify.machine import gpu, own_processor, system
 from replication.verify.receipt import (
-    LONGEST_PART,
-    LONGEST_TEXT,
     MOST_LISTED,
-    PLAIN_LETTERS,
     Code,
     Judgement,
     Level,
@@ -28,45 +25,45 @@ from replication.verify.receipt import (
     Machine,
     Receipt,
     Runs,
+)
+from replication.verify.receipt_texts import (
+    LONGEST_PART,
+    LONGEST_TEXT,
+    PLAIN_LETTERS,
     is_plain,
     names_folder,
 )
-from replication.verify.reference import (
-    FINGERPRINTS,
-    Reference,
-    reference_folder,
-    run_keys,
-)
+from replication.verify.reference import FINGERPRINTS, Reference, reference_folder, run_keys
 from replication.verify.reference_summary import ReferenceInShort, bits_of_runs, reference_digest
 
 LEFT_OUT_TEXT = "left out, as it names a folder or is no plain text"
 
 
 class Verified(NamedTuple):
-    """One study, compared."""
+    """Comparison of one study with its reference."""
 
     study: str
-    """Its name."""
+    """Name of the study."""
     current: Reference
-    """What is computed."""
+    """Computed results."""
     reference: Reference
-    """What it should be."""
+    """Expected results."""
     differences: list[Difference]
-    """All of them."""
+    """All differences."""
 
 
 def issue_receipt(
     verified: Verified, level: Level, by: str | None, root: Path, jobs: Jobs, default: Jobs
 ) -> Receipt:
-    """What a verification found, to send in.
+    """Return the receipt of a verification, to send in.
 
     Args:
-        verified: what was compared, just now and on this machine.
-        level: how much was computed for it.
-        by: what whoever did it says of themselves.
+        verified: the comparison, made just now and on this machine.
+        level: level of the verification.
+        by: name, ORCID or URL of the person, if the receipt may have it.
         root: the project's folder.
-        jobs: how it was computed.
-        default: how the reference was computed.
+        jobs: table of jobs of the results.
+        default: table of jobs of the reference.
 
     Raises:
         InputError: if nothing of the study is computed.
@@ -91,7 +88,7 @@ def issue_receipt(
         settings=_other_settings(settings_digests(jobs, study), settings_digests(default, study))
         or "default",
         verdicts={
-            claim: Judgement.found(verdict, short.verdicts.get(claim))
+            claim: Judgement.of_found(verdict, short.verdicts.get(claim))
             for claim, verdict in current.verdicts.items()
         },
         runs=runs,
@@ -101,7 +98,7 @@ def issue_receipt(
 
 
 def _code_state(root: Path) -> Code | None:
-    """The commit of the code, if git knows it."""
+    """Return the commit of the code, if git knows it."""
     name = commit(root, "--abbrev=40", "--exclude=*")
     if name == UNKNOWN:
         return None
@@ -119,13 +116,13 @@ def _machine_of_receipt(device: str) -> Machine:
 
 
 def _plain_part(name: str) -> str:
-    """The name of a machine's part in plain letters: the sign of a trademark is left out."""
+    """Return the name of a machine's part in plain letters, without signs of trademarks."""
     plain = " ".join(re.sub(f"[^{PLAIN_LETTERS}]", " ", name).split())
     return LEFT_OUT_TEXT if names_folder(plain) else plain[:LONGEST_PART]
 
 
 def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
-    """Digest of the settings that differ from the default ones; empty if none does."""
+    """Return the digest of the settings that are not the default ones; empty if all are."""
     names = {name for name in own | default if own.get(name) != default.get(name)}
     return digest({name: own.get(name) for name in names}) if names else ""
 
@@ -133,7 +130,10 @@ def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
 def _agreeing_runs(
     current: Reference, reference: Reference, short: ReferenceInShort, places: set[str]
 ) -> dict[str, Runs]:
-    """Those runs by experiment that the reference has, too, with the places of all differences."""
+    """Return the runs that the reference has, too, and their agreement, by experiment.
+
+    `places` are those of all differences.
+    """
     known = reference.tables[FINGERPRINTS]
     runs = current.tables.get(FINGERPRINTS, known.head(0))
     keys = run_keys(runs)
@@ -142,7 +142,7 @@ def _agreeing_runs(
     found = {}
     for name, bits in bits_of_runs(runs.merge(known[keys].drop_duplicates(), on=keys)).items():
         same = Runs.of(bits, "bit for bit")
-        if same.are_those_of(short.runs[name]):
+        if same.match(short.runs[name]):
             found[name] = same
         elif {FINGERPRINTS, f"{FINGERPRINTS}, experiment {name}"} & places:
             found[name] = Runs.of(bits, "differ")
@@ -152,7 +152,7 @@ def _agreeing_runs(
 
 
 def _first_differences(differences: Sequence[Difference]) -> list[Listed]:
-    """The first differences, without names of folders."""
+    """Return the first differences, without names of folders."""
     return [
         Listed(
             place=_shareable_text(item.place),
@@ -167,6 +167,6 @@ def _first_differences(differences: Sequence[Difference]) -> list[Listed]:
 
 
 def _shareable_text(text: str) -> str:
-    """A text as a receipt may tell it, in one line."""
+    """Return a text in one line; if a receipt must not hold it, return words that say so."""
     line = "".join(letter if letter.isprintable() else " " for letter in text)
     return line[:LONGEST_TEXT] if is_plain(line) and not names_folder(line) else LEFT_OUT_TEXT

@@ -22,13 +22,7 @@ from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.figures.typeset import number
 from replication.judge.abstract import marked, plain
-from replication.judge.judgement import (
-    FEWEST_SEEDS,
-    PROBABILITY,
-    Decision,
-    Verdict,
-    outcome,
-)
+from replication.judge.judgement import FEWEST_SEEDS, PROBABILITY, Decision, Verdict, outcome
 from replication.judge.statistics import pooled_std
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -36,16 +30,11 @@ from replication.plan.recorded_times import RECORD, foreseen, read_recorded
 from replication.plan.study_jobs import StudyJobs
 from replication.study.contract import find_studies
 from replication.study.registry import Equivalence, Interval, Statistical
-from replication.verify.reference import (
-    EVIDENCE,
-    MANIFEST,
-    read_reference,
-    reference_folder,
-)
+from replication.verify.reference import EVIDENCE, MANIFEST, read_reference, reference_folder
 
 Floats = NDArray[np.float64]
 MOST_SEEDS = 1000
-"""Seeds beyond which none are planned."""
+"""Largest number of seeds that is planned."""
 SEED_NUMBERS = np.arange(FEWEST_SEEDS, MOST_SEEDS + 1)
 CLAIM_HEADER = (
     "study", "claim", "verdict", "comparison", "spread", "seeds", "that one would say",
@@ -64,18 +53,18 @@ class Edge(NamedTuple):
     sign: int
     """1 if the seeds have to lie above, -1 if below."""
     place: float
-    """What."""
+    """Bound above or below which the seeds have to lie."""
 
 
 class Answer(NamedTuple):
-    """An answer to one question, and all tests that it needs to pass."""
+    """An answer to one question, with the tests that have to pass for it."""
 
     decision: Decision
     """The answer."""
     edges: list[Edge]
     """The tests."""
     ways: int = 1
-    """Among how many answers of the kind its level is divided."""
+    """Number of answers of this kind, among which the level is divided."""
 
 
 class Sample(NamedTuple):
@@ -86,31 +75,31 @@ class Sample(NamedTuple):
     spread: float
     """Standard deviation of one seed."""
     others: int = 0
-    """How many seeds the paper's sample has, which stays as it is; 0 if there is none."""
+    """Number of seeds of the paper's sample, which stays the same; 0 without such a sample."""
     by_signs: bool = False
-    """Whether sign tests are asked."""
+    """True for sign tests, false for t tests."""
 
 
 class Plan(NamedTuple):
-    """What would decide a comparison."""
+    """Number of seeds that would decide a comparison."""
 
     comparison: str
     """Name of its cell."""
     spread: float
     """Standard deviation of one seed."""
     decision: Decision
-    """What it would say; `open` if no number of seeds up to `MOST` is enough."""
+    """Decision with these seeds; `open` if no number of seeds up to `MOST_SEEDS` is enough."""
     seeds: int
-    """How many it would take; `MOST` + 1 if no number is enough."""
+    """Number of seeds; `MOST_SEEDS` + 1 if no number is enough."""
 
 
 def plan_comparison(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
     """Return the number of seeds that would decide a comparison.
 
     Args:
-        test: how it is judged.
-        rows: its evidence.
-        cell: its name.
+        test: the test of the claim.
+        rows: evidence of the comparison.
+        cell: name of the comparison.
         family: number of claims that are corrected together.
     """
     sample, answers = (
@@ -150,7 +139,7 @@ def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[An
 
 
 def _seeds_needed(sample: Sample, answer: Answer, level: float) -> int:
-    """The least number of seeds with which all its tests pass together; `MOST` + 1 if none is."""
+    """Return the least number of seeds with which all tests pass; `MOST_SEEDS` + 1 if none is."""
     power = _sign_test_power if sample.by_signs else _t_test_power
     missed = sum(1 - power(sample, edge, level / answer.ways) for edge in answer.edges)
     enough = SEED_NUMBERS[1 - missed >= PROBABILITY]
@@ -158,7 +147,7 @@ def _seeds_needed(sample: Sample, answer: Answer, level: float) -> int:
 
 
 def _t_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
-    """Probability that a t test passes, by number of seeds."""
+    """Return the probability that a t test passes, by number of seeds."""
     inside = edge.sign * (sample.seeds.mean() - edge.place)
     if inside <= 0 or sample.spread == 0:
         return np.zeros(SEED_NUMBERS.size)
@@ -172,7 +161,7 @@ def _t_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
 
 
 def _sign_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
-    """Probability that a sign test passes, by number of seeds."""
+    """Return the probability that a sign test passes, by number of seeds."""
     inside = np.count_nonzero(edge.sign * (sample.seeds - edge.place) > 0)
     share = (inside + 0.5) / (sample.seeds.size + 1)
     needed = scipy.stats.binom.isf(level, SEED_NUMBERS, 0.5) + 1
@@ -182,12 +171,12 @@ def _sign_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
 def plan_open_claims(
     study: StudyJobs, evidence: pd.DataFrame, verdicts: Mapping[str, Verdict]
 ) -> dict[str, list[Plan]]:
-    """Return what would decide each comparison that is open, by number of the claim.
+    """Return the plans of all open comparisons, by number of the claim.
 
     Args:
-        study: whose claims.
-        evidence: of its reference.
-        verdicts: of its reference, by number of the claim.
+        study: the study of the claims.
+        evidence: evidence in its reference.
+        verdicts: verdicts in its reference, by number of the claim.
     """
     found = {}
     for name, claim in study.claims.items():
@@ -211,14 +200,14 @@ def claim_rows(
     verdicts: Mapping[str, Verdict],
     recorded: Mapping[str, float],
 ) -> Iterator[tuple[str, ...]]:
-    """Yield one row of `HEADER` per claim that is open, as a whole or in part.
+    """Yield one row of `CLAIM_HEADER` per claim that is open, as a whole or in part.
 
     The comparison that needs most seeds stands for the claim.
 
     Args:
-        study: whose claims.
-        planned: what `plans` returned.
-        verdicts: of its reference, by number of the claim.
+        study: the study of the claims.
+        planned: plans by claim, see `plan_open_claims`.
+        verdicts: verdicts in its reference, by number of the claim.
         recorded: seconds of jobs, see `read_recorded`.
     """
     for name, each in planned.items():
@@ -230,7 +219,7 @@ def claim_rows(
 
 
 def _costliest_plan(planned: list[Plan]) -> Plan:
-    """The comparison of a claim that needs most seeds."""
+    """Return the plan of a claim that needs most seeds."""
     return max(planned, key=lambda each: each.seeds)
 
 
@@ -240,12 +229,12 @@ def sentence_rows(
     verdicts: Mapping[str, Verdict],
     recorded: Mapping[str, float],
 ) -> Iterator[tuple[str, ...]]:
-    """Yield one row of `SENTENCES` per sentence of an abstract that gets another mark by seeds.
+    """Yield one row of `SENTENCE_HEADER` per sentence of an abstract whose mark would change.
 
     Args:
-        study: whose abstract.
-        planned: what `plans` returned.
-        verdicts: of its reference, by number of the claim.
+        study: the study of the abstract.
+        planned: plans by claim, see `plan_open_claims`.
+        verdicts: verdicts in its reference, by number of the claim.
         recorded: seconds of jobs, see `read_recorded`.
     """
     decided = {
@@ -275,7 +264,7 @@ def sentence_rows(
 
 
 def _decided_verdict(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
-    """The verdict on a claim once its open comparisons have said what seeds would make of them."""
+    """Return the verdict on a claim with the decisions that more seeds would give."""
     said = {each.comparison: each.decision for each in planned}
     comparisons = [
         item.model_copy(update={"decision": said.get(item.cell, item.decision)})
@@ -290,7 +279,7 @@ def _decided_verdict(study: StudyJobs, verdict: Verdict, planned: list[Plan]) ->
 def _cells_of_need(
     study: StudyJobs, verdict: Verdict, found: Plan, recorded: Mapping[str, float]
 ) -> tuple[str, str, str]:
-    """What the seeds of a plan would say, how many they are, and their minutes, in words."""
+    """Return decision, number of seeds and minutes of a plan, in words."""
     if found.spread == 0:
         return "open", "none: its seeds do not differ", ""
     if found.decision == "open":
@@ -303,7 +292,7 @@ def _cells_of_need(
 def _minutes_of_seeds(
     study: StudyJobs, verdict: Verdict, seeds: int, recorded: Mapping[str, float]
 ) -> float | None:
-    """Minutes of a processor that the missing seeds of all experiments behind a claim take."""
+    """Return the processor minutes of the missing seeds of all experiments behind a claim."""
     total = 0.0
     for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
         folder = f"logs/{study.study.name}/runs/{name}"

@@ -24,41 +24,41 @@ _NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published
 _REMEDY = (
     "restore the reference with git, or make it again with `snakemake reference --config study={}`"
 )
-"""For the name of a study, which is that of its folder."""
+"""Advice on a damaged reference; `{}` stands for the study, which has the name of its folder."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """All that is kept of a study, or what was found to compare it with."""
+    """Numbers of a study: those that are kept, or those that are compared with them."""
 
     tables: dict[str, pd.DataFrame]
-    """By path relative to its folder: figures' numbers, evidence, fingerprints."""
+    """Figures' numbers, evidence and fingerprints, by path relative to the folder."""
     verdicts: dict[str, Verdict]
-    """By number of the claim."""
+    """Verdicts by number of the claim."""
     depends: dict[str, dict[str, str]]
     """`settings`, `code` and `machine`, see `Manifest`."""
 
 
 class Expected(NamedTuple):
-    """What a whole reference holds."""
+    """Contents of a whole reference."""
 
     tables: set[str]
     """Paths of tables."""
     claims: set[str]
     """Numbers of claims."""
     runs: pd.DataFrame
-    """experiment and seed of every run, and what else tells the runs of a seed apart."""
+    """Experiment and seed of every run, and the columns that distinguish the runs of a seed."""
 
 
 class Manifest(Strict):
-    """What a reference was made of."""
+    """Settings, code and machine of a reference, and digests of its files."""
 
     settings: dict[str, str]
-    """Digest by figure, claim and experiment."""
+    """Digest by figure, claim, test and experiment."""
     code: dict[str, str]
     """Digest by module."""
     machine: dict[str, str]
-    """See `machine`."""
+    """Processor and versions, see `replication.verify.machine`."""
     files: dict[str, str]
     """SHA-256 of every other file of the reference, by path."""
 
@@ -68,22 +68,22 @@ class _Verdicts(Strict):
 
 
 def reference_folder(root: Path, study: str) -> Path:
-    """Where the reference of a study stands.
+    """Return the folder of the reference of a study.
 
     Args:
         root: the project's folder.
-        study: its name.
+        study: name of the study.
     """
     return root / "results/reference" / study
 
 
 def find_references(root: Path) -> list[str]:
-    """The studies of which a project keeps a reference, by name."""
+    """Return the names of the studies of which a project keeps a reference."""
     return sorted(path.parent.name for path in reference_folder(root, "").glob(f"*/{MANIFEST}"))
 
 
 def figure_path(figure: str) -> str:
-    """Where the numbers of a figure stand in a reference."""
+    """Return the path of a figure's numbers within a reference."""
     return f"figures/{figure}.csv"
 
 
@@ -160,7 +160,7 @@ def read_numbers(path: Path) -> pd.DataFrame:
 
 
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The evidence of all claims that could be measured as one table, see `EVIDENCE_COLUMNS`."""
+    """Return the evidence of all measured claims as one table, see `EVIDENCE_COLUMNS`."""
     tables = [
         table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
         for claim, table in evidence.items()
@@ -171,10 +171,10 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The fingerprints of all experiments as one table, with a column `experiment`.
+    """Return the fingerprints of all experiments as one table, with a column `experiment`.
 
-    In 64 bits: so written, numbers of 32 bits are read back the same. A column that some experiment
-    lacks is empty there, and whole numbers in it are read back with a fraction.
+    Numbers have 64 bits: then numbers of 32 bits are read back unchanged. A column that an
+    experiment lacks is empty there, and whole numbers in it are read back with a fraction.
     """
     tables = [table.assign(experiment=name) for name, table in fingerprints.items()]
     empty = pd.DataFrame({"experiment": []})
@@ -183,7 +183,7 @@ def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def run_keys(runs: pd.DataFrame) -> list[str]:
-    """The columns of fingerprints that tell runs apart: all but their digest and numbers."""
+    """Return the columns that distinguish runs: all except their digest and numbers."""
     numbers = {"digest", *runs.select_dtypes("float")}
     return [str(name) for name in runs if name not in numbers]
 
@@ -191,14 +191,14 @@ def run_keys(runs: pd.DataFrame) -> list[str]:
 def judge_again(
     evidence: pd.DataFrame, families: Iterable[Mapping[str, Test]], robustness: Sequence[str] = ()
 ) -> dict[str, Verdict]:
-    """The verdicts that follow from the reference's evidence.
+    """Return the verdicts that follow from the reference's evidence, by number of the claim.
+
+    Claims without evidence are left out.
 
     Args:
         evidence: what `collect_evidence` returned.
-        families: tests by claim of those that share the correction for many tests.
+        families: tests by claim; those of one family are corrected together for many tests.
         robustness: texts in the names of cells that do not count.
-
-    Claims that it has no evidence of are left out.
     """
     own = {
         claim: table.dropna(axis="columns", how="all") for claim, table in evidence.groupby("claim")
@@ -246,7 +246,7 @@ def _damaged_error(folder: Path, name: str, wrong: str) -> InputError:
 
 
 def _unlisted_files(folder: Path, manifest: Manifest) -> list[str]:
-    """Files that do not belong to the reference."""
+    """Return the files that do not belong to the reference."""
     names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     return [name for name in names if name not in manifest.files and name != MANIFEST]
 

@@ -1,8 +1,7 @@
 """Renew a reference as far as its study is computed here, and judge all of it anew.
 
-What is computed here replaces what the reference has of it. The rest stays, provided that its
-settings are still those that it was made with; otherwise the renewal is refused, as nothing is
-known of it.
+Parts that are computed here replace those of the reference. The other parts stay if their settings
+are still those of the reference; otherwise the renewal is refused, as their numbers are unknown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,31 +12,25 @@ import pandas as pd
 from replication.base.errors import InputError
 from replication.plan.study_jobs import StudyJobs
 from replication.verify.collect import tests_by_family
-from replication.verify.reference import (
-    EVIDENCE,
-    FINGERPRINTS,
-    Reference,
-    figure_path,
-    judge_again,
-)
+from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference, figure_path, judge_again
 
 MOST_NAMED = 5
-"""Parts that a sentence names."""
+"""Largest number of parts that a sentence names."""
 MACHINE_SEPARATOR = ", in part "
-"""Between the processors of a reference that was made on several, and between versions."""
+"""Separator of the processors, or versions, of a reference that was made on several machines."""
 PART_KINDS = ("figure", "claim", "experiment")
-"""Of parts, in the manifest's settings `claim T1`, `experiment main`, `figure fig2`."""
+"""Kinds of parts, in the manifest's settings `claim T1`, `experiment main`, `figure fig2`."""
 TABLES_BY_KIND = {"claim": EVIDENCE, "experiment": FINGERPRINTS}
-"""Table by kind of the parts that have rows of one, in a column named like the kind."""
+"""Tables that hold parts as rows, by kind; a column with the kind's name has the part's name."""
 
 
 class Part(NamedTuple):
-    """Of a reference."""
+    """A part of a reference."""
 
     kind: str
-    """One of `KINDS`."""
+    """One of `PART_KINDS`."""
     name: str
-    """Of the claim, the experiment or the figure."""
+    """Name of the claim, the experiment or the figure."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
@@ -53,12 +46,12 @@ class Renewal(NamedTuple):
 
 
 def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Renewal:
-    """Return a reference with what is computed here in place of what it has of it.
+    """Return a reference in which parts that are computed here replace those that it has.
 
     Args:
-        study: whose reference it is.
-        found: what is computed here; what it depends on holds for all of the new reference.
-        kept: the reference that is there.
+        study: the study of the reference.
+        found: results that are computed here; the new reference has their digests of code.
+        kept: the present reference.
 
     Raises:
         InputError: if a part is not computed here and has other settings than in the reference, or
@@ -93,13 +86,13 @@ def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Rene
 
 
 def _settings_by_part(reference: Reference) -> dict[Part, str]:
-    """Digests of the settings of all parts."""
+    """Return the digests of the settings of all parts."""
     found = ((Part(*what.split()), each) for what, each in reference.depends["settings"].items())
     return {part: each for part, each in found if part.kind in PART_KINDS}
 
 
 def _merged_machine(found: Reference, kept: Reference) -> dict[str, str]:
-    """Where a reference was made: of what differs both, so that bits are asked of neither."""
+    """Return the machine of a reference; two machines are named both, and bits do not count."""
     machines = dict(kept.depends["machine"])
     for kind, mine in found.depends["machine"].items():
         known = machines.get(kind, mine).split(MACHINE_SEPARATOR)
@@ -108,7 +101,7 @@ def _merged_machine(found: Reference, kept: Reference) -> dict[str, str]:
 
 
 def _computed_parts(study: StudyJobs, found: Reference) -> Iterator[Part]:
-    """The parts that a reference has."""
+    """Yield the parts that a reference has."""
     for kind, name in TABLES_BY_KIND.items():
         if name in found.tables:
             yield from (Part(kind, part) for part in found.tables[name][kind].unique())
@@ -123,7 +116,7 @@ def _computed_parts(study: StudyJobs, found: Reference) -> Iterator[Part]:
 def _rows_of_kind(
     kind: str, name: str, sides: Mapping[Part, Reference], kept: Reference
 ) -> pd.DataFrame:
-    """The rows of all parts of a kind, each from where it comes, in the study's order."""
+    """Return the rows of all parts of a kind, each from its own side, in the study's order."""
     tables = [
         (part.name, side.tables.get(name)) for part, side in sides.items() if part.kind == kind
     ]

@@ -1,4 +1,4 @@
-"""Differences from the reference, as they are told to a reader."""
+"""Differences from the reference as sentences."""
 
 import math
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from replication.verify.differences import Difference
 
 READABLE = "readable"
-"""What a file should be; of one that cannot be used, the reason is what was found."""
+"""Expected state of a file; the found value of such a difference says why it cannot be used."""
 _DEPENDS_ON = {
     "claim": "its measure, its published values, or the settings or seeds of what it is measured"
     " on",
@@ -14,11 +14,11 @@ _DEPENDS_ON = {
     "figure": "its settings, its published values, or the settings or seeds of what it shows",
     "experiment": "its settings or its seeds",
 }
-"""By kind: whatever may have changed, as a digest does not tell what did."""
+"""Possible causes by kind: a digest does not tell which of them changed."""
 
 
 def difference_sentences(differences: Iterable[Difference]) -> list[str]:
-    """Return one sentence per difference; what differs alike in two places is told once.
+    """Return one sentence per difference; equal differences of several places share one.
 
     Numbers come last, as there may be many, and the rest says why they differ.
     """
@@ -30,7 +30,7 @@ def difference_sentences(differences: Iterable[Difference]) -> list[str]:
 
 
 def _place_and_sentence(difference: Difference) -> tuple[list[str], str]:
-    """The place, unless the sentence names it, and the sentence."""
+    """Return the place, unless the sentence names it, and the sentence."""
     place, quantity, was, now, gap, tolerance, allowed = difference
     if (place, was) == ("results", READABLE):
         return [], now
@@ -47,7 +47,7 @@ def _place_and_sentence(difference: Difference) -> tuple[list[str], str]:
 
 
 def _changed_sentence(place: str, name: str, was: str, now: str) -> str:
-    """Something that numbers depend on, of which the digests `was` and `now` are known."""
+    """Return a sentence on changed settings or code with the digests `was` and `now`."""
     named = name if place == "settings" else f"the code of {name}"
     if was == "none":
         return f"{named} is new, the reference has nothing of it"

@@ -12,7 +12,8 @@ from markdown_it import MarkdownIt
 from replication.base.markdown import Markdown, inert, table
 from replication.documents.checklist import StudyResults
 from replication.documents.claims import claims_document
-from replication.documents.generate import _SCORECARD_MARKS, _citable_values, insert_scorecard
+from replication.documents.generate import _citable_values
+from replication.documents.readme import _SCORECARD_MARKS, insert_scorecard
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
 from replication.study.registry import Registry
 from replication.verify.reference import read_reference, reference_folder

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from conftest import FIGURE, JOBS, ROOT, Template
 
 from replication.documents import crate
-from replication.documents.generate import insert_scorecard
+from replication.documents.readme import insert_scorecard
 from replication.judge.judgement import Verdict
 from replication.study.contract import find_studies
 from replication.study.registry import SHOWN, THEORY

@@ -354,9 +354,9 @@ def test_figures_are_drawn_side_by_side_without_computing(finished, tmp_path):
 def test_a_figure_on_one_side_only_has_changed(tmp_path):
     picture = tmp_path / "a.png"
     picture.write_bytes(b"a")
-    assert pictures.Pair("a", picture, None).changed
-    assert pictures.Pair("a", None, picture).changed
-    assert not pictures.Pair("a", picture, picture).changed
+    assert pictures.Pair("a", picture, None).differs
+    assert pictures.Pair("a", None, picture).differs
+    assert not pictures.Pair("a", picture, picture).differs
 
 
 def test_nothing_to_draw_is_said(tmp_path):

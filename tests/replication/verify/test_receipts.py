@@ -22,7 +22,7 @@ from report_folder import Folder
 
 from replication.base.errors import InputError
 from replication.base.provenance import digest
-from replication.documents.generate import insert_reproductions
+from replication.documents.readme import insert_reproductions
 from replication.figures.typeset import number
 from replication.plan.jobs import Jobs
 from replication.report.page import _environment
@@ -39,10 +39,10 @@ from replication.verify.receipt import (
     Code,
     Receipt,
     Signature,
-    is_plain,
     read_receipt,
     write_receipt,
 )
+from replication.verify.receipt_texts import is_plain
 from replication.verify.reference import FINGERPRINTS, read_reference, reference_folder
 from replication.verify.reference_summary import (
     ReferenceInShort,

@@ -14,7 +14,7 @@ from conftest import DEFAULTS, FIGURE, PAGE, ROOT, STUDIES, Project, Template
 
 from replication.judge.scorecard import read_verdict, write_verdict
 from replication.plan.configuration import configure, merged, read_overlay
-from replication.verify.levels import _overlay_with_removals
+from replication.verify.project import _overlay_with_removals
 from replication.verify.receipt import Receipt, read_receipt
 from replication.verify.reference import (
     collect_fingerprints,
