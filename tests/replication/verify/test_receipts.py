@@ -17,7 +17,6 @@ from click.testing import CliRunner
 from conftest import DEFAULTS, FIGURE, JOBS, ROOT
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from replication.verification import issue as issuing
 from report_folder import Folder
 
 from replication.base.errors import InputError
@@ -28,6 +27,7 @@ from replication.plan.jobs import Jobs
 from replication.report.page import _environment
 from replication.report.verifications import read_history, verifications
 from replication.study.contract import find_studies
+from replication.verify import issue as issuing
 from replication.verify.differences import Difference
 from replication.verify.history import append_rows, verdict_rows
 from replication.verify.issue import Verified, _code_state, issue_receipt
@@ -186,7 +186,7 @@ def test_folders_of_the_machine_are_left_out(root, text):
 def test_a_text_of_several_lines_is_told_in_one():
     receipt = told(differences=[Difference("results", "a\n\u202eb", "1", "e" + "\u0301" * 250)])
     (item,) = receipt.listed
-    assert (item.quantity, item.found) == ("a  b", issuing.LEFT_OUT)
+    assert (item.quantity, item.found) == ("a  b", issuing.LEFT_OUT_TEXT)
 
 
 def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
@@ -201,7 +201,7 @@ def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
     assert machine.processor == "Intel Xeon CPU @ 2.40GHz"
     assert machine.system == "unknown"
     assert machine.emulated == {
-        "MKL_CBWR": "", "BLIS_ARCH_TYPE": "0:4", "GLIBC_TUNABLES": issuing.LEFT_OUT
+        "MKL_CBWR": "", "BLIS_ARCH_TYPE": "0:4", "GLIBC_TUNABLES": issuing.LEFT_OUT_TEXT
     }  # fmt: skip
 
 
