@@ -1,7 +1,7 @@
 # The entry: the table of jobs, the rules of every stage, and the targets that a user asks for.
 import sys
 
-# Snakemake looks for modules in this folder first; a file random.py in it is not Python's own.
+# Snakemake looks for modules in this folder first, and would take a file random.py in it for Python's.
 sys.path[:] = [path for path in sys.path if path != str(workflow.current_basedir)]
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 
-# A module from an address of git has none, and what it includes could not be found.
+# A module from an address of git has no folder, and its included files could not be found.
 if not Path(f"{workflow.current_basedir}").is_dir():
     raise WorkflowError(
         f"{workflow.current_basedir}: is no folder, and the workflow runs what is installed from its"
@@ -25,9 +25,9 @@ configfile: f"{workflow.current_basedir}/config/config.yaml"
 include: "workflow/rules/jobs.smk"
 
 
-# Used only with `--software-deployment-method apptainer`; otherwise the active environment runs. The
-# image that docs/environments.md builds, as no published one has the packages of the lock. Its path
-# must have no spaces, so that where it has some and no image is asked for none is named.
+# The image that docs/environments.md builds: no published one has the packages of the lock. It is used
+# only with `--software-deployment-method apptainer`; otherwise the active environment runs. Its path
+# must have no spaces: a path with spaces is named only if somebody asks for the image.
 IMAGE = f"{workflow.current_basedir}/transformer-dynamics.sif"
 if IN_IMAGE or not any(map(str.isspace, IMAGE)):
 
@@ -39,7 +39,7 @@ include: "workflow/rules/stages.smk"
 include: "workflow/rules/collect.smk"
 
 
-# Not in collect.smk: an included file cannot say what is made where no target is named.
+# Not in collect.smk: an included file cannot define the default target.
 rule plain:
     default_target: True
     input:
@@ -56,7 +56,7 @@ for study in JOBS.studies.values():
         include: path
 
 
-# Only here are all rules known.
+# Here, as all rules must be known.
 checked(refuse_unknown_targets)
 
 logger.addHandler(
@@ -77,7 +77,7 @@ onstart:
     ):
         from replication.study.devices import device
 
-        # Before hours of what needs none.
+        # A missing GPU is an error now, not after hours of jobs that need none.
         checked(device, CONFIGURATION.computation.device)
     jobs = [(job.jobid, job.benchmark or "") for job in needed]
     logger.addHandler(TimeLeft(jobs, records()))

@@ -1,11 +1,10 @@
-"""How often verdicts are wrong: `python -m benchmarks.error_rates` writes error_rates.csv.
+"""Rates of wrong verdicts: `python -m benchmarks.error_rates` writes error_rates.csv.
 
 A family has three claims of four comparisons. Every comparison of the second claim, and all but one
 of the third, lie where an answer is just not true; the others hold far from their bound. Seeds are
 drawn with equal spreads, with spreads up to ten times as large, or skewed. Comparisons of a claim
-share half of their variance, as those of one seed do. For each question the table says how often
-some comparison of a family got a wrong yes, and how often the claim none of whose comparisons holds
-was called replicated.
+share half of their variance, like metrics of one seed. For each question the table has two rates:
+some comparison of a family got a wrong yes, and the second claim got a yes in all comparisons.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,9 +25,9 @@ FAMILIES = 4000
 SEEDS = (5, 6, 8, 10)
 COMPARISONS = 4
 FAR = 50.0
-"""Standard deviations from its bound of a comparison that holds."""
+"""Distance of a comparison that holds from its bound, in standard deviations."""
 MATTERS = 1.0
-"""The smallest effect, in standard deviations of one seed."""
+"""Smallest effect, in standard deviations of one seed."""
 SPREADS = {"equal": np.ones(COMPARISONS), "up to ten times": np.array([1.0, 0.1, 0.5, 1.0])}
 SHAPES: dict[str, Callable[[np.random.Generator, tuple[int, ...]], Floats]] = {
     "normal": lambda rng, shape: rng.normal(size=shape),
@@ -39,20 +38,20 @@ MEDIANS = {"normal": 0.0, "skewness 2": np.log(2) - 1, "skewness -2": 1 - np.log
 OUTPUT = Path(__file__).with_suffix(".csv")
 
 
-def t_above(values: Floats, bound: float) -> Floats:
-    """P of the t test, along the last axis."""
+def t_test_above(values: Floats, bound: float) -> Floats:
+    """Return p of the t test, along the last axis."""
     n = values.shape[-1]
     error = values.std(axis=-1, ddof=1) / np.sqrt(n)
     return np.asarray(stdtr(n - 1, -(values.mean(axis=-1) - bound) / error))
 
 
-def signs_above(values: Floats, bound: float) -> Floats:
-    """P of the sign test, along the last axis."""
+def sign_test_above(values: Floats, bound: float) -> Floats:
+    """Return p of the sign test, along the last axis."""
     above = np.count_nonzero(values > bound, axis=-1)
     return np.where(above > 0, bdtrc(above - 1, values.shape[-1], 0.5), 1.0)
 
 
-# Where an answer is just not true, and the p of a yes, for claims that a value is above 0.
+# For claims that a value is above 0: the value where an answer is just not true, and p of a yes.
 QUESTIONS: dict[str, tuple[float, Callable[[Callable[..., Floats], Floats], Floats]]] = {
     "holds": (MATTERS, lambda above, values: above(values, MATTERS)),
     "the opposite": (-MATTERS, lambda above, values: above(-values, MATTERS)),
@@ -64,9 +63,9 @@ QUESTIONS: dict[str, tuple[float, Callable[[Callable[..., Floats], Floats], Floa
 }
 
 
-def rates() -> Iterator[dict[str, object]]:
-    """One row per way to draw seeds, test, number of seeds and question."""
-    tests = {"t": t_above, "sign": signs_above}
+def error_rate_rows() -> Iterator[dict[str, object]]:
+    """Yield one row per way to draw seeds, test, number of seeds and question."""
+    tests = {"t": t_test_above, "sign": sign_test_above}
     for (shape, draw), (spread, scale), seeds in product(SHAPES.items(), SPREADS.items(), SEEDS):
         for test, above in tests.items():
             rng = np.random.default_rng(21)
@@ -81,7 +80,7 @@ def rates() -> Iterator[dict[str, object]]:
                 if question == "no effect":
                     centres[0] = 0
                 p = p_of(above, values + centres[:, :, None])
-                wrong = [_is_wrong(family) for family in p]
+                wrong = [_wrong_answers(family) for family in p]
                 any_wrong, whole = np.mean(wrong, axis=0)
                 yield {
                     "shape": shape, "spreads": spread, "test": test, "seeds": seeds,
@@ -89,8 +88,8 @@ def rates() -> Iterator[dict[str, object]]:
                 }  # fmt: skip
 
 
-def _is_wrong(p: Floats) -> tuple[bool, bool]:
-    """Whether some comparison has a wrong yes, and whether all of the second claim have one."""
+def _wrong_answers(p: Floats) -> tuple[bool, bool]:
+    """Say whether some comparison has a wrong yes, and whether all of the second claim have one."""
     yes = np.array(correct_p_values(list(p), [LEVEL] * len(p))) <= LEVEL
     return bool(yes[1].any() or yes[2, 1:].any()), bool(yes[1].all())
 
@@ -98,7 +97,7 @@ def _is_wrong(p: Floats) -> tuple[bool, bool]:
 @click.command(help=__doc__)
 def main() -> None:
     """Write the table."""
-    table = pd.DataFrame(rates())
+    table = pd.DataFrame(error_rate_rows())
     table.round(4).to_csv(OUTPUT, index=False, lineterminator="\n")
     click.echo(table.to_string())
 

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from benchmarks.turns import ROUNDS, Compared, compared
+from benchmarks.turns import ROUNDS, Compared, time_by_turns
 from replication.plan.configuration import configure
 from replication.study.contract import Experiment, find_studies
 from transformer_dynamics.encoders.head import drawn_head
@@ -143,7 +143,7 @@ def trained_heads(
         for size in job.batch_sizes
     }
     count = len(job.optimisers) * len(job.batch_sizes)
-    return compared(
+    return time_by_turns(
         f"{job.steps} steps of {count} heads, {known.classes} classes",
         (
             "one head after the other",
@@ -197,7 +197,7 @@ def curvatures(job: PairJob, words: int, rounds: int = ROUNDS) -> Compared:
             for index, name in enumerate(names)
         ]
 
-    return compared(
+    return time_by_turns(
         f"largest eigenvalues of {len(names)} Hessian blocks, {job.shape.depth} layers",
         ("every product anew", lambda: found(anew), lambda: found(block_product)),
         1e-3,

@@ -1,4 +1,4 @@
-"""Keep what jobs took, for estimates of the time left: `python -m benchmarks.jobs`.
+"""Record time and memory of jobs, for estimates of the time left: `python -m benchmarks.jobs`.
 
 After `snakemake everything`, or the target of a study, in a fresh folder; writes
 `config/seconds.csv`, in which jobs that were not run there stay as they are.
@@ -20,12 +20,12 @@ def main() -> None:
     records = Records.read(RECORD)
     kept = pd.DataFrame({"seconds": records.seconds, "mib": records.mib})
     kept = kept.rename_axis("job").reset_index()
-    here = pd.DataFrame(_here(), columns=COLUMNS)
+    here = pd.DataFrame(_measured_rows(), columns=COLUMNS)
     rows = pd.concat([kept[~kept.job.isin(here.job)], here]).sort_values("job")
     write_csv(RECORD, rows.round({"seconds": 1, "mib": 0}).astype({"mib": "Int64"}))
 
 
-def _here() -> Iterator[tuple[str, float, float]]:
+def _measured_rows() -> Iterator[tuple[str, float, float]]:
     for path in Path("logs").rglob(f"*{SUFFIX}"):
         most = pd.read_csv(path, sep="\t")["max_rss"].max()
         yield job_name(path), measured_seconds(path), most

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel
 
-from benchmarks.turns import ROUNDS, Compared, compared
+from benchmarks.turns import ROUNDS, Compared, time_by_turns
 from replication.base.random_streams import generator
 from transformer_dynamics.encoders.head import Head, random_head
 from transformer_dynamics.encoders.model import build, tensors
@@ -138,7 +138,7 @@ def kernels(model: nn.Module, train: int, test: int, rounds: int = ROUNDS) -> Co
     directions, _ = feature_kernel.orthonormal_directions([heads[0], centred])
     given = texts(train + test, _lengths(model), _words(model))
     plan = feature_kernel.KernelPlan(directions, train)
-    return compared(
+    return time_by_turns(
         f"kernel of {train} training and {test} other texts, {len(directions)} directions",
         (
             "rows of Jacobians",
@@ -175,7 +175,7 @@ def updates(model: nn.Module, batch: int = BATCH, rounds: int = ROUNDS) -> Compa
             found.append(float(loss.detach()))
         return found
 
-    return compared(
+    return time_by_turns(
         f"{UPDATES} updates of all parameters with {batch} texts",
         (
             "padded texts",

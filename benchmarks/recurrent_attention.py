@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.turns import ROUNDS, Compared, compared
+from benchmarks.turns import ROUNDS, Compared, time_by_turns
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from transformer_dynamics.recurrent_attention.data.boards import sample
@@ -50,7 +50,7 @@ def seeds_together(
         run_updates(job, own, boards, initial_state(job, own))
         for own in (seeds, *([seed] for seed in seeds))
     )
-    return compared(
+    return time_by_turns(
         f"{updates} updates of {len(seeds)} seeds, {condition}",
         (
             "one seed after the other",

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import click
 import yaml
 
-from benchmarks.speed import Row, copy_workflow, show
+from benchmarks.speed import Row, copy_workflow, print_tables
 
 FIGURE = "figures/scale.csv"
 LONGEST = 131_072
-"""Bytes of one argument that Linux passes to a program; a job's command is one, of `bash -c`."""
+"""Largest argument of a program on Linux, bytes; a job's command is one argument of `bash -c`."""
 TINY = {
     "sampling": {"stream": "independent", "steps": 1, "batch_size": 2, "sequence_length": 4},
     "training": {"optimizer": "sgd", "eta_z": [1], "ratio": [1], "initialization": "uniform"},
@@ -38,16 +38,16 @@ PAPER = {
 
 
 class Measured(NamedTuple):
-    """What one Snakemake took."""
+    """Time, memory and output of one Snakemake."""
 
     seconds: float
     peak: float
-    """Most memory of Snakemake or of one of its jobs, MiB."""
+    """Largest memory of Snakemake or of one of its jobs, MiB."""
     output: str
 
 
-def overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any]) -> str:
-    """A configuration with an experiment of ten mixtures, as YAML."""
+def scale_overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any]) -> str:
+    """Return a configuration with an experiment of ten mixtures, as YAML."""
     mixtures = {
         f"scale_{num_last}": {
             "num_last": num_last,
@@ -71,7 +71,7 @@ def overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any]) -> 
     return yaml.safe_dump({"computation": {"seeds_per_job": seeds_per_job}, "scan_and_snap": paper})
 
 
-def snakemake(folder: Path, configuration: str, *arguments: str) -> Measured:
+def run_snakemake(folder: Path, configuration: str, *arguments: str) -> Measured:
     """Run Snakemake in a folder with an overlay."""
     (folder / "scale.yaml").write_text(configuration, encoding="utf-8")
     command = [sys.executable, "-m", "snakemake", FIGURE, "--configfile", "scale.yaml", *arguments]
@@ -88,20 +88,20 @@ def snakemake(folder: Path, configuration: str, *arguments: str) -> Measured:
     return Measured(seconds, usage.ru_maxrss / 1024, output)
 
 
-def jobs(output: str) -> int:
-    """How many jobs Snakemake plans."""
+def count_jobs(output: str) -> int:
+    """Return the number of jobs that Snakemake plans."""
     return next(int(line.split()[1]) for line in output.splitlines() if line.startswith("total "))
 
 
 def planning_rows(seeds: int, seeds_per_job: int | None) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         copy_workflow(Path(folder))
-        configuration = overlay(seeds, seeds_per_job, PAPER)
-        done = snakemake(Path(folder), configuration, "--dry-run", "--printshellcmds")
+        configuration = scale_overlay(seeds, seeds_per_job, PAPER)
+        done = run_snakemake(Path(folder), configuration, "--dry-run", "--printshellcmds")
     commands = [line for line in done.output.splitlines() if " -m replication.run.program " in line]
     longest = max(len(line.encode()) for line in commands)
     what = f"dry run, {seeds:,} seeds, {seeds_per_job or 'by itself many'} per job"
-    yield what, f"{done.seconds:.0f} s, {done.peak:.0f} MiB", f"{jobs(done.output):,} jobs"
+    yield what, f"{done.seconds:.0f} s, {done.peak:.0f} MiB", f"{count_jobs(done.output):,} jobs"
     share = longest / LONGEST
     yield f"{what}: longest command", f"{longest:,} bytes", f"{share:.0%} of the limit of Linux"
 
@@ -109,8 +109,8 @@ def planning_rows(seeds: int, seeds_per_job: int | None) -> Iterator[Row]:
 def running_rows(seeds: int, seeds_per_job: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         copy_workflow(Path(folder))
-        done = snakemake(Path(folder), overlay(seeds, seeds_per_job, TINY))
-    count = jobs(done.output)
+        done = run_snakemake(Path(folder), scale_overlay(seeds, seeds_per_job, TINY))
+    count = count_jobs(done.output)
     yield (
         f"tiny jobs, {seeds:,} seeds, {seeds_per_job} per job: {count:,} jobs",
         f"{done.seconds:.0f} s",
@@ -122,7 +122,7 @@ def disk_rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         copy_workflow(folder)
-        snakemake(folder, overlay(2, 1, PAPER))
+        run_snakemake(folder, scale_overlay(2, 1, PAPER))
         for what, pattern in (
             ("data", "results/scan_and_snap/data/scale/*"),
             ("runs", "results/scan_and_snap/runs/scale/*"),
@@ -141,7 +141,7 @@ def disk_rows() -> Iterator[Row]:
 @click.option("--run", "run_seeds", default=40, help="Seeds of the run with one seed per job.")
 def main(seeds: int, run_seeds: int) -> None:
     """Print the table, row by row."""
-    show(
+    print_tables(
         "",
         planning_rows(seeds, 1),
         planning_rows(seeds, None),

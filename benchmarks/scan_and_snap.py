@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.turns import ROUNDS, Compared, compared
+from benchmarks.turns import ROUNDS, Compared, time_by_turns
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from transformer_dynamics.scan_and_snap.data.sequences import draw_sequences
@@ -45,7 +45,7 @@ def cells_together(job: TrainJob, seed: int = 1, rounds: int = ROUNDS) -> Compar
         return train_sweep(mixture, job, seed, sequences).loss[:, CELLS]
 
     step = f"{number} runs of one seed, {mixture.vocabulary_size} tokens"
-    found = compared(step, ("one run after the other", literal, ours), 2e-3, rounds)
+    found = time_by_turns(step, ("one run after the other", literal, ours), 2e-3, rounds)
     slow, fast = found.seconds
     return found._replace(seconds=(slow * number / len(CELLS), fast))
 

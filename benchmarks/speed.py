@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
@@ -24,6 +24,7 @@ from typing import NamedTuple
 import click
 import torch
 
+from benchmarks.turns import time_call
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from replication.verify.machine import processor
@@ -39,12 +40,12 @@ SEEDS = 10
 TARGETS = ("figures/fig6.pdf", "", "verify")
 IMPORT = [sys.executable, "-c", "import torch"]
 IMPORTS = 3
-"""Of which the median counts."""
+"""Number of imports, of which the median counts."""
 Row = tuple[str, str, str]
 
 
 class Spent(NamedTuple):
-    """What a command took."""
+    """Time of a command."""
 
     wall: float
     """Seconds."""
@@ -52,12 +53,12 @@ class Spent(NamedTuple):
     """Seconds of all its processes."""
 
     def __str__(self) -> str:
-        """Both, to read."""
+        """Return both times in words."""
         return f"{self.wall:.1f} s, {self.processor:.1f} s of processors"
 
 
-def literal_run(task: tuple[Mixture, int, int]) -> float:
-    """Seconds of one run of the literal loop."""
+def time_literal_run(task: tuple[Mixture, int, int]) -> float:
+    """Return the seconds of one run of the literal loop."""
     mixture, cell, seed = task
     torch.set_num_threads(1)
     start = time.perf_counter()
@@ -65,7 +66,7 @@ def literal_run(task: tuple[Mixture, int, int]) -> float:
     return time.perf_counter() - start
 
 
-def sweep_of_seed(task: tuple[str, int]) -> None:
+def train_seed(task: tuple[str, int]) -> None:
     """Sample and train every cell of every panel for one seed."""
     stream, seed = task
     job = EXPERIMENT.model_copy(
@@ -75,19 +76,13 @@ def sweep_of_seed(task: tuple[str, int]) -> None:
         train_sweep(mixture, job, seed, draw_sequences(mixture, job.sampling, seed))
 
 
-def processes(count: int) -> ProcessPoolExecutor:
-    """Fresh processes: a forked PyTorch can hang."""
+def start_processes(count: int) -> ProcessPoolExecutor:
+    """Return a pool of fresh processes: a forked PyTorch can hang."""
     return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
 
 
-def wall(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def large_vocabulary() -> float:
-    """Peak memory in GiB of a process that trains M = 4,060 tokens, K = 300 classes, 16 cells."""
+def memory_of_large_vocabulary() -> float:
+    """Return the GiB of a process that trains M = 4,060 tokens, K = 300 classes, 16 cells."""
     mixture = Mixture(
         num_last=150,
         next_tokens_per_query=2,
@@ -105,27 +100,27 @@ def engine_rows(cores: int, repeats: int) -> Iterator[Row]:
     mixtures = list(EXPERIMENT.mixtures.values())
     cells = len(EXPERIMENT.training.cells)
     runs = len(mixtures) * cells * SEEDS
-    with processes(cores) as pool:
-        list(pool.map(sweep_of_seed, [("independent", seed) for seed in range(cores)]))  # warm up
+    with start_processes(cores) as pool:
+        list(pool.map(train_seed, [("independent", seed) for seed in range(cores)]))  # warm up
         tasks = [(mixture, 0, seed) for mixture in mixtures for seed in range(repeats * cores)]
-        seconds = list(pool.map(literal_run, tasks))
+        seconds = list(pool.map(time_literal_run, tasks))
         literal = sum(seconds) / len(seconds) * runs / cores
         yield f"literal loop, {runs} runs ({len(tasks)} measured)", f"{literal:.0f} s", "1"
         for stream in ("independent", "authors"):
             tasks_of_stream = [(stream, seed) for seed in range(1, SEEDS + 1)]
-            taken = wall(lambda tasks=tasks_of_stream: list(pool.map(sweep_of_seed, tasks)))
+            taken = time_call(lambda tasks=tasks_of_stream: list(pool.map(train_seed, tasks)))
             yield f"sample and train, {stream} stream", f"{taken:.1f} s", f"{literal / taken:.0f}"
         more = [("independent", seed) for seed in range(1, 3 * SEEDS + 1)]
-        few = wall(lambda: list(pool.map(sweep_of_seed, more[:3])))
-        many = wall(lambda: list(pool.map(sweep_of_seed, more)))
+        few = time_call(lambda: list(pool.map(train_seed, more[:3])))
+        many = time_call(lambda: list(pool.map(train_seed, more)))
         yield "10 times the seeds (3 to 30)", f"{few:.1f} s to {many:.1f} s", f"{many / few:.1f}"
-    with processes(1) as pool:
-        memory = pool.submit(large_vocabulary).result()
+    with start_processes(1) as pool:
+        memory = pool.submit(memory_of_large_vocabulary).result()
     yield "M = 4,060, K = 300, 16 cells: peak memory", f"{memory:.1f} GiB", ""
 
 
 def copy_workflow(folder: Path) -> None:
-    """All that Snakemake needs to run from nothing."""
+    """Copy all files that Snakemake needs to run from nothing."""
     for name in (
         "Snakefile", "workflow", "profiles", "config", "requirements-encoders.lock",
         "results/reference",
@@ -135,8 +130,8 @@ def copy_workflow(folder: Path) -> None:
         copy(ROOT / name, folder / name)
 
 
-def spent(words: list[str], folder: Path) -> Spent:
-    """What a command takes in a folder.
+def time_command(words: list[str], folder: Path) -> Spent:
+    """Return the time of a command in a folder.
 
     Raises:
         ClickException: if it fails.
@@ -151,8 +146,8 @@ def spent(words: list[str], folder: Path) -> Spent:
 
 
 def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
-    """What users ask for, from nothing, and the same again; ratios of processor time."""
-    imports = [spent(IMPORT, ROOT) for _ in range(IMPORTS)]
+    """Yield times of users' commands, from nothing and repeated, with ratios of processor time."""
+    imports = [time_command(IMPORT, ROOT) for _ in range(IMPORTS)]
     one = sorted(imports, key=lambda each: each.processor)[IMPORTS // 2]
     yield "`import torch`, the unit of the ratios that follow", str(one), "1"
 
@@ -164,24 +159,24 @@ def workflow_rows(targets: Iterable[str]) -> Iterator[Row]:
             folder = Path(name)
             copy_workflow(folder)
             words = [sys.executable, "-m", "snakemake", *target.split()]
-            first, again = spent(words, folder), spent(words, folder)
-            peaks = max(map(peak_memory, folder.glob("logs/**/*.benchmark.tsv")))
+            first, again = time_command(words, folder), time_command(words, folder)
+            peaks = max(map(read_peak_memory, folder.glob("logs/**/*.benchmark.tsv")))
         command = f"snakemake {target}".rstrip()
         yield row(f"`{command}` from nothing, a job has up to {peaks:.0f} MiB", first)
         yield row("the same again", again)
     pages = [sys.executable, "-m", "replication", "report", "--reference"]
     with tempfile.TemporaryDirectory() as name:
         for what, names in (("the home paper", []), ("all studies", find_references(ROOT))):
-            taken = spent([*pages, "--output", name, *names], ROOT)
+            taken = time_command([*pages, "--output", name, *names], ROOT)
             yield row(f"the page of {what} from the reference", taken)
 
 
-def peak_memory(benchmark: Path) -> float:
-    """Of a job, MiB."""
+def read_peak_memory(benchmark: Path) -> float:
+    """Return the peak memory of a job, MiB."""
     return float(benchmark.read_text(encoding="utf-8").splitlines()[1].split("\t")[2])
 
 
-def show(head: str, *tables: Iterable[Row]) -> None:
+def print_tables(head: str, *tables: Iterable[Row]) -> None:
     """Print tables as one, row by row, as each takes minutes."""
     click.echo(f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}{head}")
     click.echo("\n| what | measured | ratio |\n| --- | --- | --- |")
@@ -198,4 +193,6 @@ def main(repeats: int, sensitivity: bool) -> None:
     """Print the table, row by row."""
     cores = os.cpu_count() or 1
     targets = [*TARGETS, *(["figures/sensitivity.pdf"] if sensitivity else [])]
-    show(f", torch {torch.__version__}", workflow_rows(targets), engine_rows(cores, repeats))
+    print_tables(
+        f", torch {torch.__version__}", workflow_rows(targets), engine_rows(cores, repeats)
+    )

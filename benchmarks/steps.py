@@ -1,6 +1,6 @@
 """`python -m benchmarks.steps`: each study's costliest steps against the literal ways, as ratios.
 
-One process and one thread; of every step it is first shown that both ways agree. `--study` measures
+One process and one thread. Both ways of a step must agree before they are timed. `--study` measures
 only some studies.
 """
 
@@ -10,7 +10,7 @@ import click
 import torch
 
 from benchmarks import gradient_heterogeneity, lp_ft, recurrent_attention, scan_and_snap, text
-from benchmarks.turns import Compared, printed
+from benchmarks.turns import Compared, to_markdown
 from replication.verify.machine import processor
 
 STEPS: dict[str, Callable[[], Iterable[Compared]]] = {
@@ -29,7 +29,7 @@ def main(studies: tuple[str, ...]) -> None:
     torch.set_num_threads(1)
     click.echo(f"{processor()}, torch {torch.__version__}")
     for study in studies or STEPS:
-        click.echo(f"\n### `{study}`\n\n{printed(STEPS[study]())}")
+        click.echo(f"\n### `{study}`\n\n{to_markdown(STEPS[study]())}")
 
 
 if __name__ == "__main__":

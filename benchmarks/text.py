@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.turns import ROUNDS, Compared, check, compared
+from benchmarks.turns import ROUNDS, Compared, check_agreement, time_by_turns
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus, cut_columns
 from transformer_dynamics.scan_and_snap_text.settings.training import (
     Evaluation,
@@ -131,7 +131,7 @@ def agree(layers: int) -> None:
     # Yielded once before the first update, and changed in place after it.
     plain = plain_updates(job, corpus, next(ours).parameters)
     exact, found = [next(plain) for _ in range(AGREED)], _losses(ours, AGREED)
-    check(f"{layers} layer(s) of text", exact, found, 1e-4)
+    check_agreement(f"{layers} layer(s) of text", exact, found, 1e-4)
 
 
 def _losses(updates: Iterator[Progress], number: int) -> list[float]:
@@ -154,7 +154,7 @@ def updates(layers: int, rounds: int = ROUNDS) -> Compared:
     def number(losses: list[float]) -> int:
         return len(losses)
 
-    return compared(
+    return time_by_turns(
         f"{UPDATES} updates on text, {layers} layer(s)",
         (
             "plain loop",

@@ -1,4 +1,4 @@
-"""Two ways to the same numbers: first that they agree, then what each takes, by turns."""
+"""Two ways to the same numbers: check that they agree, then time both by turns."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -12,57 +12,57 @@ from replication.base.markdown import table
 
 ROUNDS = 3
 HEADER = ("step", "the literal way", "this project", "ratio")
-Way = Callable[[], ArrayLike]
-"""Does all of a step, and returns numbers by which another way is compared with it."""
+Work = Callable[[], ArrayLike]
+"""Function that does a whole step and returns numbers, which another way must return, too."""
 
 
 class Compared(NamedTuple):
     """A step done in two ways."""
 
     step: str
-    """What is done, and of which size."""
+    """The step and its size."""
     literal: str
-    """How it is done literally."""
+    """Name of the literal way."""
     seconds: tuple[float, float]
-    """The least of all rounds, literally and by this project."""
+    """Least seconds of all rounds, of the literal way and of this project's."""
 
     @property
     def ratio(self) -> float:
-        """How many times longer the literal way takes."""
+        """Time of the literal way as a multiple of this project's."""
         return self.seconds[0] / self.seconds[1]
 
 
-def compared(
+def time_by_turns(
     step: str,
-    ways: tuple[str, Way, Way],
+    ways: tuple[str, Work, Work],
     tolerance: float,
     rounds: int = ROUNDS,
 ) -> Compared:
     """Run both ways once, to warm up and to compare, then by turns.
 
     Args:
-        step: see `Compared`.
-        ways: what the literal way is called, that way, and this project's.
+        step: the step and its size.
+        ways: name of the literal way, that way, and this project's.
         tolerance: the largest difference, relative to the largest number.
-        rounds: how often each is timed.
+        rounds: number of timings of each way.
 
     Raises:
         ClickException: if their numbers differ by more.
     """
     name, literal, ours = ways
-    check(step, literal(), ours(), tolerance)
-    taken = [(seconds(literal), seconds(ours)) for _ in range(rounds)]
+    check_agreement(step, literal(), ours(), tolerance)
+    taken = [(time_call(literal), time_call(ours)) for _ in range(rounds)]
     first, second = (min(each) for each in zip(*taken, strict=True))
     return Compared(step, name, (first, second))
 
 
-def check(step: str, exact: ArrayLike, found: ArrayLike, tolerance: float) -> None:
+def check_agreement(step: str, exact: ArrayLike, found: ArrayLike, tolerance: float) -> None:
     """Refuse numbers that are not those of the literal way.
 
     Args:
-        step: what they are of.
-        exact: of the literal way.
-        found: of this project.
+        step: the step and its size.
+        exact: numbers of the literal way.
+        found: numbers of this project.
         tolerance: the largest difference, relative to the largest number.
 
     Raises:
@@ -72,25 +72,25 @@ def check(step: str, exact: ArrayLike, found: ArrayLike, tolerance: float) -> No
     if one.shape != other.shape:
         raise click.ClickException(f"{step}: {one.shape} and {other.shape} cannot be compared")
     difference = np.abs(one - other).max() / np.abs(one).max()
-    # So that NaN is no agreement.
+    # Not `>`: NaN must not pass.
     if not difference <= tolerance:
         raise click.ClickException(f"{step}: the two ways differ by {difference:.1e}")
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """What a call takes."""
+def time_call(work: Callable[[], object]) -> float:
+    """Return the seconds that a call takes."""
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
 
 
-def printed(rows: Iterable[Compared], rounds: int = ROUNDS) -> str:
-    """A table in Markdown."""
+def to_markdown(rows: Iterable[Compared], rounds: int = ROUNDS) -> str:
+    """Return a table in Markdown."""
     cells = [
         (
             row.step,
-            f"{row.literal}: {_shown(row.seconds[0])}",
-            _shown(row.seconds[1]),
+            f"{row.literal}: {_format_seconds(row.seconds[0])}",
+            _format_seconds(row.seconds[1]),
             f"{row.ratio:.2g}" if row.ratio < 10 else f"{row.ratio:.0f}",
         )
         for row in rows
@@ -98,5 +98,5 @@ def printed(rows: Iterable[Compared], rounds: int = ROUNDS) -> str:
     return "\n".join([*table(HEADER, cells), "", f"one thread, best of {rounds}"])
 
 
-def _shown(taken: float) -> str:
+def _format_seconds(taken: float) -> str:
     return f"{taken:.2f} s" if taken >= 1 else f"{1e3 * taken:.3g} ms"

@@ -104,7 +104,7 @@ def test_losses_on_text_are_those_of_the_plain_loop(monkeypatch):
 )
 def test_what_differs_is_not_timed(found, said):
     with pytest.raises(click.ClickException, match=said):
-        turns.compared("a step", ("slowly", lambda: [1.0, 2.0], lambda: found), 1e-3)
+        turns.time_by_turns("a step", ("slowly", lambda: [1.0, 2.0], lambda: found), 1e-3)
 
 
 def test_the_table_has_both_ways_and_their_ratio():
@@ -112,7 +112,7 @@ def test_the_table_has_both_ways_and_their_ratio():
         turns.Compared("a step", "slowly", (3.0, 0.25)),
         turns.Compared("another", "slowly", (0.003, 0.002)),
     ]
-    assert turns.printed(rows).splitlines()[2:4] == [
+    assert turns.to_markdown(rows).splitlines()[2:4] == [
         "| a step | slowly: 3.00 s | 250 ms | 12 |",
         "| another | slowly: 3 ms | 2 ms | 1.5 |",
     ]

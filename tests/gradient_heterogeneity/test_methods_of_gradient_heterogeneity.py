@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from replication.documents.methods import table_of, untold
+from replication.documents.methods import methods_table, unnamed_settings
 from replication.plan.configuration import merge, read_yaml
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
@@ -68,25 +68,25 @@ def overlay(name):
 
 
 def test_every_setting_is_told():
-    assert untold(REGISTRY, settings({})) == []
+    assert unnamed_settings(REGISTRY, settings({})) == []
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_settings_of_overlays_are_told_too(name):
     found = settings(overlay(name))
-    assert untold(REGISTRY, found) == []
-    assert len(table_of(REGISTRY, found)) > len(REGISTRY.methods)
+    assert unnamed_settings(REGISTRY, found) == []
+    assert len(methods_table(REGISTRY, found)) > len(REGISTRY.methods)
 
 
 @pytest.mark.parametrize("number", range(5))
 def test_what_one_seed_leaves_has_all_keys(number):
     left = study.one_seed(Settings.model_validate(SECTION), Random(number))
-    assert table_of(REGISTRY, settings(left))
+    assert methods_table(REGISTRY, settings(left))
 
 
 def test_the_smallest_scale_has_all_keys(tmp_path):
     small = study.smallest(Settings.model_validate(SECTION), tmp_path)
-    assert table_of(REGISTRY, settings(small))
+    assert methods_table(REGISTRY, settings(small))
 
 
 @pytest.mark.parametrize("said", IN_CODE)

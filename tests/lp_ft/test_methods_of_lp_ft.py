@@ -4,7 +4,7 @@ import pytest
 import yaml
 from claim_tables import REGISTRY, STUDY
 
-from replication.documents.methods import table_of, untold
+from replication.documents.methods import methods_table, unnamed_settings
 from replication.plan.configuration import configure
 from transformer_dynamics.encoders import calibration, texts
 from transformer_dynamics.lp_ft.claims import (
@@ -34,8 +34,8 @@ def test_every_setting_is_told(overlay):
     )
     found = configure({"lp_ft": changes}, {"lp_ft": STUDY}).section("lp_ft")
     settings = found.model_dump(mode="json")
-    assert untold(REGISTRY, settings) == []
-    assert len(table_of(REGISTRY, settings)) == len(REGISTRY.methods) + 7
+    assert unnamed_settings(REGISTRY, settings) == []
+    assert len(methods_table(REGISTRY, settings)) == len(REGISTRY.methods) + 7
 
 
 def phrases():

@@ -183,7 +183,7 @@ def test_the_caption_tells_the_best_that_was_tried_from_what_is_used(changes, sa
     parts = Jobs.of(configured, studies).studies[STUDY.name]
     reference = read_csv(STUDY.folder.parents[2] / REFERENCE / "tuning.csv", ())
     shown = CitedFigure.of(parts, "tuning", reference, {}.get)
-    assert shown.cited(parts.registry.figures["tuning"]).caption.endswith(said)
+    assert shown.cite(parts.registry.figures["tuning"]).caption.endswith(said)
 
 
 def test_all_steps_may_be_kept():

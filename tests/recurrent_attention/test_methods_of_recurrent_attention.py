@@ -7,7 +7,7 @@ from tables import SETTINGS, STUDY
 from torch.optim import Adam
 
 from replication.base.yaml_files import read_yaml
-from replication.documents.methods import untold
+from replication.documents.methods import unnamed_settings
 from replication.plan.configuration import Computation
 from replication.study.registry import Method, read_registry
 from transformer_dynamics.recurrent_attention.claims import bounds, energies, rotation
@@ -38,7 +38,7 @@ def listed(numbers) -> str:
 
 
 def test_every_setting_is_told():
-    assert untold(REGISTRY, SETTINGS.model_dump(mode="json")) == []
+    assert unnamed_settings(REGISTRY, SETTINGS.model_dump(mode="json")) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import torch
 from settings_of_the_paper import PAPER, REGISTRY
 
-from replication.documents.methods import untold
+from replication.documents.methods import unnamed_settings
 from transformer_dynamics.scan_and_snap.claims import attention_flow, sampling
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED
 from transformer_dynamics.scan_and_snap.claims.examples import OVERLAPPING
@@ -28,7 +28,7 @@ def listed(values, last=", "):
 
 
 def test_every_setting_is_told():
-    assert untold(REGISTRY, PAPER.model_dump()) == []
+    assert unnamed_settings(REGISTRY, PAPER.model_dump()) == []
 
 
 @pytest.mark.parametrize(

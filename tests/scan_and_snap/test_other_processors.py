@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from conftest import JOBS, ROOT
 
-from replication.verify.collect import counts, others
-from replication.verify.comparison import compare
+from replication.verify.collect import names_of_counts, tolerances_of_study
+from replication.verify.comparison import compare_with_reference
 from replication.verify.reference import (
     EVIDENCE,
     FINGERPRINTS,
@@ -41,7 +41,9 @@ def places(study: str, name: str, change: Callable[[pd.DataFrame], pd.DataFrame]
         depends=reference.depends | {"machine": {"processor": "another"}},
     )
     jobs = STUDIES[study]
-    found_differences = compare(found, reference, [], {}, counts(jobs), others(jobs))
+    found_differences = compare_with_reference(
+        found, reference, [], {}, names_of_counts(jobs), tolerances_of_study(jobs)
+    )
     return {row.place for row in found_differences}
 
 

@@ -12,7 +12,7 @@ from settings_of_the_paper import REGISTRY, STUDY
 
 from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
-from replication.documents.claims import to_markdown
+from replication.documents.claims import registry_to_markdown
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -110,7 +110,7 @@ def test_table_has_every_claim(name):
         for claim in registry.claims
         if claim.test
     }
-    lines = to_markdown(name, registry, judged).splitlines()
+    lines = registry_to_markdown(name, registry, judged).splitlines()
     assert any(line.startswith(AT_SCALE) for line in lines) == bool(registry.scale)
     for claim in registry.claims:
         (line,) = (line for line in lines if f"</a>{claim.id} |" in line)

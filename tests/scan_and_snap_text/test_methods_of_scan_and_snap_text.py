@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from replication.documents.methods import untold
+from replication.documents.methods import unnamed_settings
 from replication.plan.configuration import configure
 from replication.study.contract import find_studies
 from replication.study.registry import read_registry
@@ -16,7 +16,7 @@ SETTINGS = configure({}, find_studies()).scan_and_snap_text
 
 
 def test_every_setting_is_told():
-    assert untold(REGISTRY, SETTINGS.model_dump()) == []
+    assert unnamed_settings(REGISTRY, SETTINGS.model_dump()) == []
     assert {name for method in REGISTRY.methods for name in method.figures} <= {*REGISTRY.figures}
 
 

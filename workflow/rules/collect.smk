@@ -1,5 +1,5 @@
-# By study: the scorecard, the page, the comparison with the reference and its renewal; what was
-# computed, described; and the targets that a user asks for.
+# Rules of each study: scorecard, page, comparison with the reference, renewal of the reference, and
+# an RO-Crate of all results; and the targets that a user asks for.
 from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
 from replication.report.page_rule import Page
@@ -7,9 +7,9 @@ from replication.plan.rule_inputs import file_digests, shell_words
 
 SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
-# What `--config study=...` names, or the studies of a plain run.
+# Studies that `--config study=...` names, or those of a plain run.
 SELECTED = checked(JOBS.selected_studies, CHOICE)
-# What a program says to whom started it. If it fails, Snakemake shows its log.
+# End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 
 

@@ -1,7 +1,7 @@
-# Fetch data sets. Whatever needs one names its files as inputs.
+# Rules that fetch data sets. A job that needs a data set has its files as inputs.
 from replication.study.datasets import dataset_folders, find_datasets
 
-# On a cluster, too, this runs where the workflow was started: other machines may have no network.
+# Local rules, on a cluster, too: its other machines may have no network.
 for fetched in checked(find_datasets, dataset_folders()):
 
     rule:

@@ -1,4 +1,4 @@
-# What all rules take from the table of jobs: patterns of paths, and what a job reads, runs and needs.
+# Functions of all rules: from the table of jobs they take the paths, inputs, programs and needs of jobs.
 import gc
 import os
 import sys
@@ -29,13 +29,13 @@ except ModuleNotFoundError as error:
         " in the folder of the project, then its `.venv/bin/snakemake`"
     ) from None
 
-# All that is here, and most of what follows, stays to the end; to look through it again and again for
-# what may go takes a fifth of the start.
+# Almost all objects live to the end of the run. Searching them for garbage again and again takes a
+# fifth of the start.
 gc.freeze()
 gc.set_threshold(50_000)
 
 PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
-# Of all packages that compute.
+# The lock of all packages that compute.
 LOCK = PROJECT / "requirements-encoders.lock"
 IS_STORED = workflow.storage_settings.default_storage_provider
 IS_DESCRIBED = any(word.split("=")[0] == "--report" for word in sys.argv)
@@ -43,7 +43,7 @@ IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_metho
 
 
 def checked(function, *arguments):
-    """Errors that a user is meant to read, without a traceback."""
+    """Call a function; turn errors that a user should read into errors without a traceback."""
     try:
         return function(*arguments)
     except InputError as error:
@@ -54,8 +54,8 @@ def checked(function, *arguments):
         )
 
 
-# Snakemake has read them, but takes 010 for 8, and of a key that stands twice the last value. A pipe
-# cannot be read again.
+# Read overlays again, although Snakemake has read them: it takes 010 for 8, and the last value of a
+# key that stands twice. A pipe cannot be read again.
 if workflow.modifier.is_main_snakefile():
     for overlay in filter(Path.is_file, workflow.overwrite_configfiles):
         checked(read_overlay, overlay)
@@ -64,19 +64,20 @@ STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)
 JOBS = checked(Jobs.of, CONFIGURATION, STUDIES)
-# A caption of Snakemake's report sees nothing of the workflow but `config` and the job's wildcards.
+# A caption of Snakemake's report sees only `config` and the job's wildcards.
 config["captions"] = Captions(JOBS)
-# What a user's shell does for every other shell, none of a job's does.
+# Variables by which a user's shell changes every other shell must not reach the shell of a job.
 for name in surroundings.shell_variables():
     del os.environ[name]
-# What a job that trains asks a scheduler for, besides memory and time.
+# Resources of a training job for a scheduler, besides memory and time.
 ACCELERATOR = {"gpu": 1} if CONFIGURATION.computation.device == "cuda" else {}
 
 
 def refuse_unknown_targets():
-    """Say what was meant; Snakemake does not. In somebody else's workflow more rules may follow.
+    """Refuse unknown targets with a suggestion, which Snakemake does not give.
 
-    Files in a storage have other names there than on the command line.
+    Nothing is refused in somebody else's workflow, where more rules may follow, and with a storage,
+    where files have other names than on the command line.
     """
     started_here = workflow.is_main_process and "snakemake" in Path(sys.argv[0]).parts
     if IS_STORED or not (started_here and workflow.modifier.is_main_snakefile()):
@@ -88,7 +89,7 @@ def refuse_unknown_targets():
 
 
 def can_be_made(target):
-    """The rules of stages match more than the table of jobs has."""
+    """Say whether a target can be made: rules of stages match more than the table of jobs has."""
     path = os.path.relpath(target or os.curdir)
     if path in JOBS.tasks and not JOBS.is_figure(path):
         return True
@@ -100,14 +101,16 @@ def can_be_made(target):
 
 
 def python(wildcards, input):
-    """The Python that runs Snakemake, whether its environment is activated or not.
+    """Return the Python that runs Snakemake, even if its environment is not activated.
 
-    An image has its own. Taking `input` keeps it from the records: another path reruns nothing.
+    An image has its own Python. The parameter `input` keeps the path out of Snakemake's records, so
+    that another path reruns nothing.
     """
     return surroundings.python_command("python" if IN_IMAGE else sys.executable)
 
 
-# Where the output of a program goes. A signal ends it without a word, so that is written for it.
+# End of a command whose output goes to its log. A program that a signal ends writes nothing, so the
+# shell writes the signal to the log.
 LOGGED = (
     " > {log:q} 2>&1 || {{ code=$?; [ $code -le 128 ] ||"
     ' echo "Error: ended by the signal $(kill -l $code)" >> {log:q}; exit $code; }}'
@@ -115,10 +118,10 @@ LOGGED = (
 
 
 def kept(pattern):
-    """What was made comes back if the job that makes it anew fails.
+    """Return a pattern of files that come back if the job that makes them anew fails.
 
-    Snakemake deletes an output before its job begins, which may refuse a damaged input. Where files
-    are in a storage it could not bring them back.
+    Snakemake deletes an output before its job begins, and the job may refuse a damaged input. From a
+    storage Snakemake could not bring files back.
     """
     return pattern if IS_STORED else update(pattern)
 
@@ -128,7 +131,7 @@ def category(wildcards):
 
 
 def planned(job):
-    """What is known of a job before it begins."""
+    """Return what the progress needs of a job before it begins: benchmark, operations, GPU."""
     task = JOBS.tasks.get(next(iter(job.output), None))
     operations = task.operations if task else 0.0
     return Planned(f"{job.benchmark or ''}", operations, bool(job.resources.get("gpu")))
@@ -160,11 +163,11 @@ def verdicts_on(study):
 
 @cache
 def refuse_other_answers():
-    """Snakemake may be told to take what is there for what is asked."""
+    """Refuse options by which Snakemake takes present files for the results of other settings."""
     dag, execution = workflow.dag_settings, workflow.execution_settings
     given = {
         "--touch": workflow.touch,
-        # Programs of stages look at what made their inputs; those that collect do not.
+        # Programs of stages check what made their inputs; programs that collect do not.
         "--allowed-rules": {*(dag.allowed_rules or ())}
         - {"table", "figure", *MADE_BY_STUDY},
         "--omit-from": dag.omit_from,
@@ -173,7 +176,7 @@ def refuse_other_answers():
         "--consider-ancient": workflow.workflow_settings.consider_ancient,
         "rerun-triggers without one of Snakemake's": {*workflow.rerun_triggers}
         != {*RerunTrigger},
-        # Commands such as `--summary` execute nothing, and have no settings of it.
+        # Commands such as `--summary` execute nothing, and have no settings of execution.
         "--drop-metadata": execution and not execution.keep_metadata,
         "--no-hooks": execution and execution.no_hooks,
     }
@@ -185,7 +188,7 @@ def refuse_other_answers():
 
 
 def asked(*paths):
-    """The inputs of a target that a user names."""
+    """Return the inputs of a target that a user names, after a check of the options."""
 
     def read(wildcards):
         if workflow.is_main_process:
@@ -196,10 +199,10 @@ def asked(*paths):
 
 
 def look(output, path=None):
-    """Have an output made anew that was made otherwise, where Snakemake's record is not of this file.
+    """Have an output made anew if Snakemake's record is of another file and it was made otherwise.
 
-    The file says so itself; one of which the table of jobs knows nothing is made anew without a
-    record. In a storage, and by the jobs of a cluster, it is not looked for.
+    The file itself says how it was made. A file that the table of jobs does not know is made anew if
+    it has no record. Nothing is checked in a storage, and by the jobs of a cluster.
     """
     if not workflow.is_main_process:
         return
@@ -222,7 +225,7 @@ def look(output, path=None):
 
 
 def looked(pattern, inputs):
-    """The inputs of a rule whose output the table of jobs does not know, after a look at that."""
+    """Return the inputs of a rule whose output the table of jobs does not know; check the output."""
 
     def read(wildcards):
         look(pattern.format_map(dict(wildcards.items())))

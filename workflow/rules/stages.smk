@@ -1,5 +1,5 @@
-# From data to runs, metrics, evidence and verdicts, and from metrics to the tables of figures and the
-# figures. One program makes all of them; what it is told for a file stands in the table of jobs.
+# Rules from data to runs, metrics, evidence and verdicts, and from metrics to tables and figures. One
+# program makes all files; its orders for each file come from the table of jobs.
 MADE_BY_STUDY = {
     "data": ("data/{name}.npz", "Making data {wildcards.name}"),
     "runs": ("runs/{name}.npz", "Training {wildcards.name}"),
@@ -43,8 +43,8 @@ for made, (path, doing) in MADE_BY_STUDY.items():
             f" {{params.files}}{LOGGED}"
 
 
-# Starting Python takes longer than most claims: those of one module are measured together, and those
-# of one figure, or of one module, judged together.
+# Starting Python takes longer than most claims. So the claims of one module are measured together, and
+# the claims of one figure, or of one module, are judged together.
 for (made, name, batch), paths in JOBS.batches.items():
     FILE = stage(*paths)
     LOG = f"logs/{name}/{made}/{batch}"

@@ -15,7 +15,7 @@ import pandas as pd
 import scipy
 
 from replication.base.markdown import Markdown, escape_markdown, table
-from replication.documents.checklist import Told
+from replication.documents.checklist import StudyResults
 from replication.judge.verdicts import HOLDING, Verdict
 from replication.judge.wording import estimate_and_range
 from replication.study.claims import ERRATA, SHOWN, THEORY, Claim, Interval
@@ -23,12 +23,14 @@ from replication.verify.reference import EVIDENCE
 
 FOLDER = Path("docs/authors")
 MOST_LINES = 40
-"""Of a script."""
+"""Largest number of lines of a script."""
 MOST_CELLS = 8
-"""Comparisons of which a script has the seeds."""
-DIGITS = 5
-"""Significant ones of a seed's value in a script."""
-ALONE = ", with intervals of each comparison alone, where those above are corrected for many tests"
+"""Largest number of comparisons of a script."""
+SIGNIFICANT_DIGITS = 5
+"""Number of significant digits of a seed's value in a script."""
+INTERVALS_NOTE = (
+    ", with intervals of each comparison alone, where those above are corrected for many tests"
+)
 _SCRIPT = '''\
 """{claim}: is the {center} of the seeds {needed}?"""
 
@@ -58,18 +60,18 @@ _INTERVALS = {
 
 
 class Script(NamedTuple):
-    """A program, and what it prints."""
+    """A program and its output."""
 
     text: str
     """The program."""
     output: str
-    """What it prints."""
+    """Its output."""
 
 
-def pages(studies: list[Told]) -> dict[str, str]:
+def author_pages(studies: list[StudyResults]) -> dict[str, str]:
     """Return the pages, and their list, by path from the project's folder."""
     real = [told for told in studies if told.jobs.registry.url]
-    found = [(told, claim) for told in real for claim in disputed(told)]
+    found = [(told, claim) for told in real for claim in disputed_claims(told)]
     rows = [
         (
             Markdown(f"[{claim.id}]({told.name}/{claim.id}.md)"),
@@ -95,13 +97,16 @@ def pages(studies: list[Told]) -> dict[str, str]:
         "",
     ]
     return {
-        **{str(FOLDER / told.name / f"{claim.id}.md"): _page(told, claim) for told, claim in found},
+        **{
+            str(FOLDER / told.name / f"{claim.id}.md"): _author_page(told, claim)
+            for told, claim in found
+        },
         str(FOLDER / "README.md"): "\n".join(listed),
     }
 
 
-def disputed(told: Told) -> Iterator[Claim]:
-    """Yield a study's errata, but for those that hold, and the claims of its paper that do not."""
+def disputed_claims(told: StudyResults) -> Iterator[Claim]:
+    """Yield a study's errata, except those that hold, and its paper's claims that do not hold."""
     verdicts = told.reference.verdicts if told.reference else {}
     for claim in told.jobs.registry.claims:
         outcome = verdicts[claim.id].verdict if claim.id in verdicts else "not tested"
@@ -110,8 +115,8 @@ def disputed(told: Told) -> Iterator[Claim]:
             yield claim
 
 
-def script(told: Told, claim: Claim) -> Script | None:
-    """Return the program of a claim; none if nobody wrote one, and it is not over seeds."""
+def find_script(told: StudyResults, claim: Claim) -> Script | None:
+    """Return the program of a claim; none if nobody wrote one and the claim is not over seeds."""
     written = told.jobs.study.folder / "authors" / f"{claim.id}.py"
     if written.is_file():
         output = written.with_suffix(".txt").read_text(encoding="utf-8")
@@ -120,15 +125,17 @@ def script(told: Told, claim: Claim) -> Script | None:
         return None
     evidence = told.reference.tables[EVIDENCE]
     verdict = told.reference.verdicts[claim.id]
-    return _of_seeds(claim, claim.test, verdict, evidence[evidence["claim"] == claim.id])
+    return _script_over_seeds(claim, claim.test, verdict, evidence[evidence["claim"] == claim.id])
 
 
-def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataFrame) -> Script:
+def _script_over_seeds(
+    claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataFrame
+) -> Script:
     against = [item for item in verdict.counted if item.decision != "holds"]
     shown = (against or verdict.counted)[:MOST_CELLS]
     seeds = {
         item.cell: [
-            float(f"{value:.{DIGITS}g}")
+            float(f"{value:.{SIGNIFICANT_DIGITS}g}")
             for value in evidence.loc[evidence["cell"] == item.cell, "value"]
         ]
         for item in shown
@@ -142,12 +149,12 @@ def _of_seeds(claim: Claim, test: Interval, verdict: Verdict, evidence: pd.DataF
         seeds="\n".join(f"    {cell!r}: {values}," for cell, values in seeds.items()),
         interval=_INTERVALS[test.center],
     )
-    lines = (_line(cell, values, test.center) for cell, values in seeds.items())
+    lines = (_output_line(cell, values, test.center) for cell, values in seeds.items())
     return Script(text, "\n".join([f"needed: {needed}", *lines]) + "\n")
 
 
-def _line(cell: str, values: list[float], center: str) -> str:
-    """What the script prints of a comparison: a test runs the script itself."""
+def _output_line(cell: str, values: list[float], center: str) -> str:
+    """Return the line that the script prints of a comparison; a test runs the script itself."""
     n = len(values)
     if center == "mean":
         found, error = np.mean(values), np.std(values, ddof=1) / n**0.5
@@ -158,7 +165,7 @@ def _line(cell: str, values: list[float], center: str) -> str:
     return f"{cell}: {found:.3g}, 95 % from {low:.3g} to {high:.3g}, {n} seeds"
 
 
-def _page(told: Told, claim: Claim) -> str:
+def _author_page(told: StudyResults, claim: Claim) -> str:
     registry = told.jobs.registry
     says = (
         f"“{escape_markdown(claim.quote.words)}” ({escape_markdown(claim.quote.place)})"
@@ -176,16 +183,16 @@ def _page(told: Told, claim: Claim) -> str:
         f" {escape_markdown(claim.where)}.",
         *filter(None, stated),
         "## What was found",
-        *_found(told, claim),
-        *_shown(script(told, claim)),
+        *_findings(told, claim),
+        *_script_section(find_script(told, claim)),
         "## The authors' answer",
         escape_markdown(claim.answer) if claim.answer else answer,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _found(told: Told, claim: Claim) -> Iterator[str]:
-    """The verdict, what was measured at which scale, and what holds instead."""
+def _findings(told: StudyResults, claim: Claim) -> Iterator[str]:
+    """Yield the verdict, the measured quantity, its scale, and what holds instead."""
     verdict = told.reference.verdicts.get(claim.id) if told.reference else None
     if verdict:
         yield f"**{verdict.verdict}**: {escape_markdown(verdict.summary)}."
@@ -199,7 +206,7 @@ def _found(told: Told, claim: Claim) -> Iterator[str]:
         yield escape_markdown(claim.remarks)
 
 
-def _shown(found: Script | None) -> list[str]:
+def _script_section(found: Script | None) -> list[str]:
     if found is None:
         return []
     code, printed = found.text.rstrip(), found.output.rstrip()
@@ -207,6 +214,6 @@ def _shown(found: Script | None) -> list[str]:
     return [
         "## A program that shows it",
         f"{fence}python\n{code}\n{fence}",
-        f"It prints{ALONE if ' 95 % from ' in printed else ''}:",
+        f"It prints{INTERVALS_NOTE if ' 95 % from ' in printed else ''}:",
         f"{fence}\n{printed}\n{fence}",
     ]

@@ -1,9 +1,8 @@
 """The Machine Learning Reproducibility Checklist (Pineau et al., version 2.0), answered as data.
 
 Its questions stand in `checklist.jinja`. Numbers in an answer come from the settings, the
-registries and the references, so that they change with these; what only people know stands in a
-registry, too.
-`codecheck.yml` is made of the same.
+registries and the references, and change with them. Registries also have the answers that only
+people know. `codecheck.yml` is made from the same data.
 """
 
 import json
@@ -23,35 +22,35 @@ from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Checklist
 from replication.verify.reference import FINGERPRINTS, Reference, reference_folder
 
-Data = dict[str, Any]
+JsonObject = dict[str, Any]
 TEMPLATE = Path(__file__).with_suffix(".jinja")
 CODECHECK = "https://codecheck.org.uk/spec/config/1.0/"
 
 
-class Told(NamedTuple):
-    """One study, and what is known of its results."""
+class StudyResults(NamedTuple):
+    """One study and its results."""
 
     jobs: StudyJobs
     """The study."""
     reference: Reference | None
-    """Its results, if they are kept."""
+    """Results of the study, if they are kept."""
 
     @property
     def name(self) -> str:
-        """Of the study."""
+        """Name of the study."""
         return self.jobs.study.name
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
-        """Its verdicts, as far as they are kept, by number of the claim."""
+        """Verdicts that are kept, by number of the claim."""
         return self.reference.verdicts if self.reference else {}
 
     @property
-    def says(self) -> Checklist:
-        """What its registry answers.
+    def checklist(self) -> Checklist:
+        """Answers of the study's registry.
 
         Raises:
-            InputError: if it answers nothing.
+            InputError: if the registry has none.
         """
         if self.jobs.registry.checklist is None:
             raise InputError(
@@ -60,13 +59,13 @@ class Told(NamedTuple):
         return self.jobs.registry.checklist
 
     @property
-    def place(self) -> Path:
-        """Its folder, from that of the project."""
+    def folder(self) -> Path:
+        """Folder of the study, relative to that of the project."""
         return Path(SOURCE.name) / self.jobs.study.folder.relative_to(SOURCE)
 
 
-def checklist(studies: Sequence[Told]) -> Data:
-    """All answers for the studies of one paper."""
+def checklist(studies: Sequence[StudyResults]) -> JsonObject:
+    """Return all answers for the studies of one paper."""
     kept = {told.name: told.reference for told in studies if told.reference}
     claims = [claim for told in studies for claim in told.jobs.registry.claims]
     template = Environment(undefined=StrictUndefined, finalize=json.dumps).from_string(
@@ -74,12 +73,12 @@ def checklist(studies: Sequence[Told]) -> Data:
     )
     answers = template.render(
         paper=studies[0].jobs.registry.title,
-        files=lambda part: [str(told.place / getattr(told.says, part)) for told in studies],
-        said=lambda part: {told.name: getattr(told.says, part) for told in studies},
+        files=lambda part: [str(told.folder / getattr(told.checklist, part)) for told in studies],
+        said=lambda part: {told.name: getattr(told.checklist, part) for told in studies},
         kept=lambda file: [str(reference_folder(Path(), name) / file) for name in kept],
-        settings=[str(told.place / "config.yaml") for told in studies],
+        settings=[str(told.folder / "config.yaml") for told in studies],
         data={told.name: told.jobs.study.datasets(told.jobs.settings) for told in studies},
-        ranges={told.name: _ranges(told.jobs.settings) for told in studies},
+        ranges={told.name: _lists_of_settings(told.jobs.settings) for told in studies},
         methods=sum(len(told.jobs.registry.methods) for told in studies),
         claims=len(claims),
         claims_of_the_theory=sum(bool(claim.test and not claim.data) for claim in claims),
@@ -96,14 +95,14 @@ def checklist(studies: Sequence[Told]) -> Data:
     return yaml.safe_load(answers)  # type: ignore[no-any-return]
 
 
-def codecheck(studies: Sequence[StudyJobs]) -> Data:
-    """What `codecheck.yml` says of a paper: which files a check makes again."""
+def codecheck(studies: Sequence[StudyJobs]) -> JsonObject:
+    """Return the contents of `codecheck.yml`: the files that a check makes again."""
     paper = studies[0].registry
     targets = " ".join(study.study.name for study in studies)
     return {
         "version": CODECHECK,
         "source": f"An independent replication; `snakemake {targets}` makes all files.",
-        "manifest": [item for study in studies for item in _manifest(study)],
+        "manifest": [item for study in studies for item in _manifest_items(study)],
         "paper": {
             "title": paper.title,
             "authors": [{"name": name} for name in paper.author_names],
@@ -112,7 +111,7 @@ def codecheck(studies: Sequence[StudyJobs]) -> Data:
     }
 
 
-def _manifest(study: StudyJobs) -> Iterator[Data]:
+def _manifest_items(study: StudyJobs) -> Iterator[JsonObject]:
     for name, figure in study.figures.items():
         label, table = study.registry.figures[figure.drawing].label, study.table(name)
         yield {"file": f"{table.removesuffix('.csv')}.pdf", "comment": f"{label}, drawn"}
@@ -121,8 +120,8 @@ def _manifest(study: StudyJobs) -> Iterator[Data]:
     yield {"file": verdicts, "comment": f"Verdicts on {study.registry.title}"}
 
 
-def _ranges(settings: Any) -> Data:
-    """Every list among the settings of the experiments, by its path of keys."""
+def _lists_of_settings(settings: Any) -> JsonObject:
+    """Return every list among the settings of the experiments, by experiment and path of keys."""
     experiments = settings.model_dump(mode="json").get("experiments", {})
     flat = {name: pd.json_normalize(each).iloc[0] for name, each in experiments.items()}
     return {

@@ -1,4 +1,4 @@
-"""What every paper claims and what came of it, as one document."""
+"""The claims of all papers and their verdicts, as one document."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
@@ -6,26 +6,26 @@ from pathlib import Path
 from types import MappingProxyType
 
 from replication.base.markdown import Markdown, escape_markdown, table
-from replication.documents.authors import disputed
-from replication.documents.checklist import Told
-from replication.documents.methods import table_of
+from replication.documents.authors import disputed_claims
+from replication.documents.checklist import StudyResults
+from replication.documents.methods import methods_table
 from replication.judge.abstract import Link, MarkedSentence, abstract_lines, decided_sentences
 from replication.judge.verdicts import Verdict
 from replication.study.claims import Test
 from replication.study.registry import AT_SCALE, Registry
 
-PATH = "docs/claims.md"
-"""Where it stands in a project."""
+CLAIMS_PATH = "docs/claims.md"
+"""Path of the document in a project."""
 
 
-def links(document: str, study: str) -> Link:
-    """Return what makes links to claims.
+def claim_links(document: str, study: str) -> Link:
+    """Return a function that makes links to claims.
 
     Args:
         document: path of the file that has them, relative to the project's folder.
-        study: which judges the claims that are not of another one.
+        study: study of the claims for which no other one is named.
     """
-    here = "" if document == PATH else os.path.relpath(PATH, Path(document).parent)
+    here = "" if document == CLAIMS_PATH else os.path.relpath(CLAIMS_PATH, Path(document).parent)
     return lambda claim, other: Markdown(f"[{claim}]({here}#{_anchor(other or study, claim)})")
 
 
@@ -33,14 +33,16 @@ def _anchor(study: str, claim: str) -> str:
     return f"{study}-{claim}"
 
 
-def claims_document(studies: Sequence[Told]) -> str:
-    """The claims and methods of all studies, with their verdicts, as Markdown."""
+def claims_document(studies: Sequence[StudyResults]) -> str:
+    """Return the claims and methods of all studies, with their verdicts, as Markdown."""
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
-    return "\n".join([_contents(studies), *(_claims(told, elsewhere) for told in studies)])
+    return "\n".join(
+        [_contents_table(studies), *(_claims_of_study(told, elsewhere) for told in studies)]
+    )
 
 
-def _contents(studies: Sequence[Told]) -> str:
-    """Links to the papers' claims, with their number."""
+def _contents_table(studies: Sequence[StudyResults]) -> str:
+    """Return links to the papers' claims, with the number of claims."""
     registries = [(told.jobs.study.name, told.jobs.registry) for told in studies]
     rows = [
         (Markdown(f"[`{name}`](#claims-of-{name})"), registry.title, str(len(registry.claims)))
@@ -49,46 +51,46 @@ def _contents(studies: Sequence[Told]) -> str:
     return "\n".join([*table(("study", "paper", "claims"), rows), ""])
 
 
-def _claims(told: Told, elsewhere: Mapping[str, MarkedSentence]) -> str:
+def _claims_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> str:
     name = told.jobs.study.name
     registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
-    pages = {claim.id for claim in disputed(told)} if registry.url else set()
-    claims = to_markdown(name, registry, told.verdicts, elsewhere, pages)
-    methods = "\n".join(table_of(registry, settings))
+    pages = {claim.id for claim in disputed_claims(told)} if registry.url else set()
+    claims = registry_to_markdown(name, registry, told.verdicts, elsewhere, pages)
+    methods = "\n".join(methods_table(registry, settings))
     parts = (f'<a id="claims-of-{name}"></a>', claims, f'<a id="methods-of-{name}"></a>', methods)
     return "\n\n".join(parts)
 
 
-def _result(verdict: Verdict) -> str:
+def _verdict_text(verdict: Verdict) -> str:
     told = f"{verdict.verdict}: {verdict.summary}"
     if verdict.resolution is None:
         return told
     return f"{told}; {verdict.seeds} seeds resolve {verdict.resolution:.2g} SD"
 
 
-def _in_words(test: Test) -> str:
-    """Kind of a test and its own numbers, without its level."""
+def _test_in_words(test: Test) -> str:
+    """Return the kind of a test and its own numbers, without its level."""
     settings = test.model_dump(exclude={"kind", "level"}, exclude_none=True)
     return ", ".join([test.kind, *(f"{name} {value}" for name, value in settings.items())])
 
 
-def to_markdown(
+def registry_to_markdown(
     study: str,
     registry: Registry,
     verdicts: Mapping[str, Verdict],
     elsewhere: Mapping[str, MarkedSentence] = MappingProxyType({}),
     for_authors: Collection[str] = (),
 ) -> str:
-    """The registry as tables: the abstract and claims.
+    """Return a registry as Markdown: the abstract and a table of claims.
 
     Args:
         study: name of the study.
-        registry: of it.
-        verdicts: what came of each claim, by its number, as far as judged.
-        elsewhere: what came of sentences of the abstract that another study decides.
+        registry: registry of the study.
+        verdicts: verdicts by number of the claim, as far as judged.
+        elsewhere: marks of sentences of the abstract that another study decides.
         for_authors: numbers of the claims that have a page for the paper's authors.
     """
-    results = {name: _result(found) for name, found in verdicts.items()}
+    results = {name: _verdict_text(found) for name, found in verdicts.items()}
     claims = [
         (
             Markdown(f'<a id="{_anchor(study, claim.id)}"></a>{claim.id}'),
@@ -104,7 +106,7 @@ def to_markdown(
             ),
             registry.scale_of(claim, verdicts[claim.id].seeds if claim.id in verdicts else 0),
             f"{claim.quantity}: {claim.expected}" if claim.test else "",
-            f"{_in_words(claim.test)}: {claim.why}" if claim.test else "",
+            f"{_test_in_words(claim.test)}: {claim.why}" if claim.test else "",
             claim.remarks,
             Markdown("<br>".join(f"`{name}`" for name in claim.checked_by)),
         )
@@ -124,7 +126,7 @@ def to_markdown(
         "",
         *((escape_markdown(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((escape_markdown(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
-        *abstract_lines(registry, verdicts, elsewhere, links(PATH, study)),
+        *abstract_lines(registry, verdicts, elsewhere, claim_links(CLAIMS_PATH, study)),
         "## Claims",
         "",
         *table(header, claims),

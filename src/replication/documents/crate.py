@@ -35,7 +35,7 @@ PROFILES = {
     "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
-RUN = "replication.run.program"
+RUN_MODULE = "replication.run.program"
 _PROGRAM = re.compile(r" -m ([\w.]+)")
 _MODULE = re.compile(r"([\w.]+)@([0-9a-f]{12})")
 _PACKAGE = re.compile(r"([\w-]+)==([\w.]+)")
@@ -47,9 +47,9 @@ class Job(NamedTuple):
     rule: str
     """Name of its rule."""
     command: str
-    """What ran."""
-    told: str
-    """The document that the command names, if it names one."""
+    """Command that ran."""
+    orders: str
+    """Orders of the job as JSON; empty if the command reads none."""
     program: str
     """Full name of the module that ran."""
     version: str
@@ -57,13 +57,13 @@ class Job(NamedTuple):
     packages: dict[str, str]
     """Version by name of the packages that its result depends on."""
     inputs: tuple[str, ...]
-    """Paths."""
+    """Paths of files that it read."""
     outputs: tuple[str, ...]
-    """Paths."""
+    """Paths of files that it made."""
     started: float
-    """In seconds since 1970."""
+    """Start, in seconds since 1970."""
     ended: float
-    """In seconds since 1970."""
+    """End, in seconds since 1970."""
 
     @property
     def tool(self) -> str:
@@ -72,7 +72,7 @@ class Job(NamedTuple):
 
 
 def read_jobs(records: Path) -> list[Job]:
-    """All jobs of which an output is still there, in the order of their outputs.
+    """Read all jobs of which an output is still there, in the order of their outputs.
 
     Args:
         records: Snakemake's folder of records, below the folder of the outputs.
@@ -96,43 +96,45 @@ def read_jobs(records: Path) -> list[Job]:
             found.setdefault(key, (record, []))[1].append(output)
     if not found:
         raise InputError("nothing is computed here yet; run a target such as `snakemake figures`")
-    jobs = [_job(record, sorted(outputs)) for record, outputs in found.values()]
+    jobs = [_to_job(record, sorted(outputs)) for record, outputs in found.values()]
     return sorted(jobs, key=lambda job: job.outputs)
 
 
-def describe(jobs: list[Job], name: str) -> dict[str, Any]:
-    """The crate of some jobs and of all files that they read or made, as JSON-LD.
+def describe_jobs(jobs: list[Job], name: str) -> dict[str, Any]:
+    """Return the crate of some jobs and of all files that they read or made, as JSON-LD.
 
     Args:
-        jobs: what ran.
-        name: what to call it.
+        jobs: the jobs.
+        name: name of the crate.
     """
     crate = ROCrate(version="1.1")
     root = crate.root_dataset
     root["name"] = name
     root["description"] = "Everything that a run of the workflow made, and what it was made by."
-    root["license"] = _add(crate, "https://spdx.org/licenses/MIT", "CreativeWork", name="MIT")
+    root["license"] = _add_entity(
+        crate, "https://spdx.org/licenses/MIT", "CreativeWork", name="MIT"
+    )
     root["conformsTo"] = [
-        _add(crate, profile, "CreativeWork", name=title, version=profile.rpartition("/")[2])
+        _add_entity(crate, profile, "CreativeWork", name=title, version=profile.rpartition("/")[2])
         for profile, title in PROFILES.items()
     ]
     paths = {path for job in jobs for path in (*job.inputs, *job.outputs)}
-    files = {path: _file(crate, path) for path in sorted(paths)}
-    tools = _tools(crate, jobs)
-    whole = _add(
+    files = {path: _add_file(crate, path) for path in sorted(paths)}
+    tools = _add_tools(crate, jobs)
+    whole = _add_entity(
         crate,
         "#run",
         "CreateAction",
         name="The run of the workflow",
         description="snakemake, with the configuration that is the object",
-        instrument=_workflow(crate, jobs, tools),
-        object=[_file(crate, str(CONFIGURATION))] if CONFIGURATION.is_file() else [],
+        instrument=_add_workflow(crate, jobs, tools),
+        object=[_add_file(crate, str(CONFIGURATION))] if CONFIGURATION.is_file() else [],
         result=[files[path] for job in jobs for path in job.outputs],
-        startTime=_time(min(job.started for job in jobs)),
-        endTime=_time(max(job.ended for job in jobs)),
+        startTime=_format_time(min(job.started for job in jobs)),
+        endTime=_format_time(max(job.ended for job in jobs)),
     )
     root["datePublished"] = whole["endTime"]
-    root["mentions"] = [whole, *(_action(crate, job, tools, files) for job in jobs)]
+    root["mentions"] = [whole, *(_add_action(crate, job, tools, files) for job in jobs)]
     return dict(crate.metadata.generate())
 
 
@@ -144,19 +146,19 @@ def main(output: Path) -> None:
         raise InputError("the crate holds the workflow, too; run this in the project's folder")
     studies = [study for study in find_studies().values() if study.is_default]
     titles = [read_registry(study.folder / "registry.yaml").title for study in studies]
-    crate = describe(read_jobs(RECORDS), f"Replication of {', '.join(titles)}")
+    crate = describe_jobs(read_jobs(RECORDS), f"Replication of {', '.join(titles)}")
     write_text(output, json.dumps(crate, indent=1, sort_keys=True) + "\n")
     click.echo(f"{output}: {len(crate['@graph'])} entities")
 
 
-def _job(record: MetadataRecord, outputs: list[str]) -> Job:
+def _to_job(record: MetadataRecord, outputs: list[str]) -> Job:
     depends = json.dumps(record.params)
-    told = _told(record)
-    program = _program(record, told)
+    orders = _read_orders(record)
+    program = _program_of_record(record, orders)
     return Job(
         rule=str(record.rule),
         command=str(record.shellcmd),
-        told=told,
+        orders=orders,
         program=program,
         version=dict(_MODULE.findall(depends)).get(program, "unknown"),
         packages=dict(_PACKAGE.findall(depends)),
@@ -167,27 +169,27 @@ def _job(record: MetadataRecord, outputs: list[str]) -> Job:
     )
 
 
-def _told(record: MetadataRecord) -> str:
-    """The orders among the params; empty if there are none."""
+def _read_orders(record: MetadataRecord) -> str:
+    """Return the orders among the params; empty if there are none."""
     params = (text for text in record.params or () if text[1:].startswith('{"orders":'))
     return str(ast.literal_eval(next(params, "''")))
 
 
-def _program(record: MetadataRecord, told: str) -> str:
-    """The module that ran; where one program runs all jobs, that of the first order."""
+def _program_of_record(record: MetadataRecord, orders: str) -> str:
+    """Return the module that ran; for the program that runs all jobs, that of the first order."""
     found = _PROGRAM.search(record.shellcmd or "")
-    if found and found[1] == RUN and told:
-        return str(json.loads(told)["orders"][0]["program"])
+    if found and found[1] == RUN_MODULE and orders:
+        return str(json.loads(orders)["orders"][0]["program"])
     return found[1] if found else str(record.rule)
 
 
-def _tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
-    """Every version of a program that ran, with the packages that it computes with."""
+def _add_tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
+    """Add every version of a program that ran, with its packages, and return them by name."""
     tools: dict[str, ContextEntity] = {}
     for job in sorted(jobs, key=lambda job: job.tool):
         if job.tool not in tools:
             packages = [
-                _add(
+                _add_entity(
                     crate,
                     f"https://pypi.org/project/{package}/{version}/",
                     "SoftwareApplication",
@@ -196,7 +198,7 @@ def _tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
                 )
                 for package, version in sorted(job.packages.items())
             ]
-            tools[job.tool] = _add(
+            tools[job.tool] = _add_entity(
                 crate,
                 job.tool,
                 "SoftwareApplication",
@@ -207,11 +209,11 @@ def _tools(crate: ROCrate, jobs: list[Job]) -> dict[str, ContextEntity]:
     return tools
 
 
-def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) -> Any:
-    """The Snakefile with a step per rule and program, and the machine that it ran on."""
+def _add_workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) -> Any:
+    """Add the Snakefile, with a step per rule and program and the machine that it ran on."""
     pairs = sorted({(job.rule, job.tool) for job in jobs})
     steps = [
-        _add(crate, f"#{rule}:{tool[1:]}", "HowToStep", name=rule, workExample=tools[tool])
+        _add_entity(crate, f"#{rule}:{tool[1:]}", "HowToStep", name=rule, workExample=tools[tool])
         for rule, tool in pairs
     ]
     place = {name: value for name, value in machine().items() if name in {"processor", "python"}}
@@ -230,26 +232,26 @@ def _workflow(crate: ROCrate, jobs: list[Job], tools: dict[str, ContextEntity]) 
     )
 
 
-def _action(
+def _add_action(
     crate: ROCrate, job: Job, tools: dict[str, ContextEntity], files: dict[str, Any]
 ) -> ContextEntity:
-    return _add(
+    return _add_entity(
         crate,
         f"#{job.outputs[0]}",
         "CreateAction",
         name=f"{job.rule} of {job.outputs[0]}",
-        description="\n".join(filter(None, (job.command, job.told))),
+        description="\n".join(filter(None, (job.command, job.orders))),
         instrument=tools[job.tool],
         object=[files[path] for path in job.inputs],
         result=[files[path] for path in job.outputs],
-        startTime=_time(job.started),
-        endTime=_time(job.ended),
+        startTime=_format_time(job.started),
+        endTime=_format_time(job.ended),
     )
 
 
-def _file(crate: ROCrate, path: str) -> Any:
+def _add_file(crate: ROCrate, path: str) -> Any:
     if path.startswith(("/", "..")):
-        return _add(crate, f"#{path}", "CreativeWork", name=path)
+        return _add_entity(crate, f"#{path}", "CreativeWork", name=path)
     kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
     size = str(Path(path).stat().st_size)
     return crate.add_file(
@@ -257,13 +259,13 @@ def _file(crate: ROCrate, path: str) -> Any:
     )
 
 
-def _add(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
-    """An entity; of its properties those that are empty are left out."""
+def _add_entity(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
+    """Add an entity with its properties, except empty ones."""
     known = {name: value for name, value in properties.items() if value not in ([], "")}
     return crate.add(ContextEntity(crate, identifier, properties={"@type": kind, **known}))
 
 
-def _time(seconds: float) -> str:
+def _format_time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 

@@ -14,22 +14,22 @@ from replication.study.registry import FigureText
 
 @dataclass(frozen=True)
 class CitedFigure:
-    """A figure, and what its texts can cite."""
+    """A figure with the values that its texts can cite."""
 
     study: str
     """Name of its study."""
     name: str
-    """Its own."""
+    """Name of the figure."""
     settings: Mapping[str, Any]
     """The study's section of the configuration, as plain data."""
     n_seeds: int
-    """How many seeds it shows."""
+    """Number of seeds that it shows."""
     table: pd.DataFrame
     """The numbers that it draws."""
     find_verdict: Callable[[str], Verdict | None]
-    """The verdict on a claim of the study, by its number."""
+    """Function from the number of a claim of the study to its verdict."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """What values are called."""
+    """Names of values in texts."""
 
     @classmethod
     def of(
@@ -39,17 +39,17 @@ class CitedFigure:
         table: pd.DataFrame,
         find_verdict: Callable[[str], Verdict | None],
     ) -> "CitedFigure":
-        """A figure of a study; arguments as the fields."""
+        """Return a figure of a study; arguments as the fields."""
         settings = study.settings.model_dump(mode="json")
         seeds = study.seeds_behind(name)
         own = study.study
         return cls(own.name, name, settings, len(seeds), table, find_verdict, own.names)
 
-    def cited(self, text: FigureText) -> FigureText:
-        """The texts of its drawing with the numbers that they cite.
+    def cite(self, text: FigureText) -> FigureText:
+        """Return the texts of the figure with the numbers that they cite.
 
         Raises:
-            InputError: if they cite what is not there.
+            InputError: if a cited value is missing.
         """
         known = {
             "table": self.table,
@@ -61,7 +61,7 @@ class CitedFigure:
         }
         where = f"{self.study}: figure {self.name}"
         parts = {
-            # One paragraph: what only computes leaves no gaps.
+            # One paragraph: statements that print nothing leave no gaps.
             part: " ".join(fill_template(getattr(text, part), f"{where}: {part}", known).split())
             for part in ("drawn", "caption")
         }

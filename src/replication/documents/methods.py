@@ -1,8 +1,7 @@
 """Methods: every choice that a re-implementation needs, with its value and the paper's.
 
-A registry lists the choices of a study; what the configuration holds of each is told by its keys,
-so that the table shows the values by which the reference was made. `untold` names the settings of
-which no choice tells.
+A registry lists the choices of a study, each with its keys of the configuration: the table shows
+the values of these keys. `unnamed_settings` lists the settings that no choice names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,126 +11,128 @@ from typing import Any
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.study.registry import Method, Registry
 
-NAMED = 8
-"""Names that are told of those whose value is the same."""
+MOST_NAMES = 8
+"""Largest number of names that are listed for one value."""
 LEFT_OUT = "left out"
 """The value of a setting that an overlay removes."""
 NOT_METHODS = ("figures", "claims", "texts")
-"""Parts of a study's section that change no number: drawings, and what a user adds."""
+"""Parts of a study's section that change no number: drawings and a user's own claims and texts."""
 Path = tuple[str, ...]
 """Names of the keys that lead to a value."""
 Settings = Mapping[str, Any]
 """A study's section of the configuration, as plain data."""
-BEFORE = (
+INTRODUCTION = (
     "Every choice that a re-implementation needs, with its value in the configuration. Names in"
     " brackets are those whose value it is."
 )
 HEADER = ("choice", "value", "the paper", "why", "settings", "figures")
 
 
-def table_of(registry: Registry, settings: Settings) -> list[str]:
+def methods_table(registry: Registry, settings: Settings) -> list[str]:
     """Return the choices of a study as lines of Markdown, a heading and a table.
 
     Args:
-        registry: of the study.
-        settings: of the study.
+        registry: registry of the study.
+        settings: settings of the study.
     """
-    rows = (_row(method, settings) for method in registry.methods)
-    return ["## Methods", "", BEFORE, "", *table(HEADER, rows), ""]
+    rows = (_method_row(method, settings) for method in registry.methods)
+    return ["## Methods", "", INTRODUCTION, "", *table(HEADER, rows), ""]
 
 
-def _row(method: Method, settings: Settings) -> tuple[str, ...]:
+def _method_row(method: Method, settings: Settings) -> tuple[str, ...]:
     keys = Markdown("<br>".join(f"`{escape_markdown(key)}`" for key in method.settings))
     figures = ", ".join(method.figures) or "all"
-    return method.text, value_of(method, settings), method.paper, method.why, keys, figures
+    return method.text, method_value(method, settings), method.paper, method.why, keys, figures
 
 
-def value_of(method: Method, settings: Settings) -> str:
-    """Return what the configuration holds of a choice; empty if it names no key."""
-    held = [(key, _held(key, settings)) for key in method.settings]
+def method_value(method: Method, settings: Settings) -> str:
+    """Return the values of a choice in the configuration; empty if it names no key."""
+    held = [(key, _values_text(key, settings)) for key in method.settings]
     if len({value for _, value in held}) == 1:
         return held[0][1]
-    return "; ".join(f"{_label(key)} {value}".strip() for key, value in held)
+    return "; ".join(f"{_short_key(key)} {value}".strip() for key, value in held)
 
 
-def _label(key: str) -> str:
-    """What a value is called beside others: the last step of its key that is a name."""
+def _short_key(key: str) -> str:
+    """Return the name of a value beside others: the last step of its key that is a name."""
     return next((step for step in reversed(key.split(".")) if "*" not in step), "")
 
 
-def untold(registry: Registry, settings: Settings) -> list[str]:
+def unnamed_settings(registry: Registry, settings: Settings) -> list[str]:
     """Return the paths of all settings that no choice of a registry names.
 
     Args:
-        registry: of the study.
-        settings: of the study.
+        registry: registry of the study.
+        settings: settings of the study.
     """
     keys = [key for method in registry.methods for key in method.settings]
     return [
         ".".join(path)
-        for path, _ in leaves(settings)
-        if path[0] not in NOT_METHODS and not any(_is_of(key, path) for key in keys)
+        for path, _ in setting_leaves(settings)
+        if path[0] not in NOT_METHODS and not any(_covers(key, path) for key in keys)
     ]
 
 
 def unknown_settings(registry: Registry, settings: Settings) -> list[str]:
-    """Return the settings that a registry's choices name and that are not there.
+    """Return the keys of a registry's choices that the settings do not have.
 
     Args:
-        registry: of the study.
-        settings: of the study, as an overlay may leave out some.
+        registry: registry of the study.
+        settings: settings of the study; an overlay may leave out some.
     """
     keys = (key for method in registry.methods for key in method.settings)
-    return [key for key in keys if _held(key, settings) == LEFT_OUT]
+    return [key for key in keys if _values_text(key, settings) == LEFT_OUT]
 
 
-def leaves(settings: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield path and value of everything that is no mapping with something in it."""
+def setting_leaves(settings: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Yield path and value of everything except non-empty mappings."""
     if not isinstance(settings, Mapping) or not settings:
         yield path, settings
         return
     for name, value in settings.items():
-        yield from leaves(value, (*path, str(name)))
+        yield from setting_leaves(value, (*path, str(name)))
 
 
-def _is_of(key: str, path: Path) -> bool:
-    """Whether a key is that of a value, or of something above it."""
+def _covers(key: str, path: Path) -> bool:
+    """Say whether a key is that of a value, or of a mapping around it."""
     asked = key.split(".")
     return len(asked) <= len(path) and all(map(fnmatchcase, path, asked))
 
 
-def _held(key: str, settings: Settings) -> str:
-    """The values of a key, each with the names whose value it is if there are several."""
+def _values_text(key: str, settings: Settings) -> str:
+    """Return the values of a key; if they differ, each with the names that have it."""
     found: dict[str, dict[str, list[str]]] = {}
     asked = key.split(".")
-    for path, value in leaves(settings):
-        if _is_of(key, path):
+    for path, value in setting_leaves(settings):
+        if _covers(key, path):
             part = ".".join(path[len(asked) :])
             names = (step for pattern, step in zip(asked, path, strict=False) if "*" in pattern)
-            found.setdefault(part, {}).setdefault(_told(value), []).append(".".join(names))
+            found.setdefault(part, {}).setdefault(_value_text(value), []).append(".".join(names))
     if not found:
         return LEFT_OUT
-    return "; ".join(f"{part} {_by_value(values)}".strip() for part, values in found.items())
+    return "; ".join(
+        f"{part} {_values_with_names(values)}".strip() for part, values in found.items()
+    )
 
 
-def _by_value(values: Mapping[str, list[str]]) -> str:
+def _values_with_names(values: Mapping[str, list[str]]) -> str:
     if len(values) == 1:
         return next(iter(values))
-    return ", ".join(f"{value} ({_some(names)})" for value, names in values.items())
+    return ", ".join(f"{value} ({_first_names(names)})" for value, names in values.items())
 
 
-def _some(names: list[str]) -> str:
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+def _first_names(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return ", ".join(map(_told, value)) if value else "none"
+        return ", ".join(map(_value_text, value)) if value else "none"
     if isinstance(value, Mapping) and value:
-        return f"({', '.join(f'{name} {_told(each)}' for name, each in value.items())})"
+        return f"({', '.join(f'{name} {_value_text(each)}' for name, each in value.items())})"
     return "none" if value is None or value == {} else str(value)

@@ -7,17 +7,17 @@ from replication.plan.jobs import Jobs
 from replication.plan.tasks import Task
 
 WIDTH, GAP, MARGIN, LINE = 150, 34, 16, 18
-"""Of a box; between two boxes; around all; of a line of text, in pixels."""
+"""Width of a box, gap between boxes, margin around all and height of a line, in pixels."""
 
 
 def rulegraph(jobs: Jobs, path: str) -> str:
-    """An SVG of the rules behind one file, each reading the one on its left.
+    """Return an SVG of the rules behind one file, each reading the one on its left.
 
     Args:
         jobs: the table of jobs.
-        path: of the file, as the table knows it; a figure's has no ending.
+        path: path of the file in the table; a figure's has no ending.
     """
-    boxes = _boxes(jobs, path)
+    boxes = _box_texts(jobs, path)
     width = 2 * MARGIN + len(boxes) * (WIDTH + GAP) - GAP
     height = (1 + max(map(len, boxes))) * LINE
     return "\n".join(
@@ -29,18 +29,18 @@ def rulegraph(jobs: Jobs, path: str) -> str:
             *(
                 line
                 for number, box in enumerate(boxes)
-                for line in _drawn(box, MARGIN + number * (WIDTH + GAP), height)
+                for line in _draw_box(box, MARGIN + number * (WIDTH + GAP), height)
             ),
             "</svg>\n",
         ]
     )
 
 
-def _boxes(jobs: Jobs, path: str) -> list[list[str]]:
-    """What is written in each box, in the order of the flow: rule, programs and number of jobs."""
+def _box_texts(jobs: Jobs, path: str) -> list[list[str]]:
+    """Return the lines of each box, in the order of the flow: rule, programs and number of jobs."""
     tasks = dict(jobs.closure([path]))
     depths: dict[str, int] = {}
-    # The table has what is read before what reads it.
+    # In the table a file stands after those that it is made from.
     for made, task in jobs.tasks.items():
         if made in tasks:
             depths[made] = 1 + max((depths.get(read, 0) for read in task.reads), default=0)
@@ -48,23 +48,27 @@ def _boxes(jobs: Jobs, path: str) -> list[list[str]]:
     for made in sorted(depths, key=depths.__getitem__):
         rules.setdefault(tasks[made].stage, []).append(tasks[made])
     return [
-        [rule, *sorted({_file(jobs, task.program) for task in made}), _number(len(made))]
+        [
+            rule,
+            *sorted({_program_file(jobs, task.program) for task in made}),
+            _count_jobs(len(made)),
+        ]
         for rule, made in rules.items()
     ]
 
 
-def _file(jobs: Jobs, program: str) -> str:
-    """A program's file, in the study's folder or the engine's."""
+def _program_file(jobs: Jobs, program: str) -> str:
+    """Return a program's file, in the study's folder or the engine's."""
     folders = (f"{study.study.package}." for study in jobs.studies.values())
     folder = next((name for name in folders if program.startswith(name)), "")
     return program.removeprefix(folder).replace(".", "/") + ".py"
 
 
-def _number(jobs: int) -> str:
+def _count_jobs(jobs: int) -> str:
     return "1 job" if jobs == 1 else f"{jobs} jobs"
 
 
-def _drawn(box: list[str], x: int, height: int) -> Iterator[str]:
+def _draw_box(box: list[str], x: int, height: int) -> Iterator[str]:
     rule, *lines = box
     middle = MARGIN + height // 2
     if x > MARGIN:

@@ -1,4 +1,4 @@
-"""The JSON schema of a configuration, described by what stands below its fields in the source."""
+"""The JSON schema of a configuration, with the docstrings of its fields as descriptions."""
 
 import ast
 import inspect
@@ -16,40 +16,40 @@ from replication.base.code_digest import is_bare_string
 Schema = dict[str, Any]
 
 
-def described(configuration: type[BaseModel]) -> Schema:
-    """JSON schema of a model, each field with its text.
+def configuration_schema(configuration: type[BaseModel]) -> Schema:
+    """Return the JSON schema of a model, each field with its docstring.
 
-    Pydantic's `use_attribute_docstrings` reads them, too, but whenever a model is imported, which
-    made every start a fifth longer.
+    Pydantic's `use_attribute_docstrings` reads docstrings whenever a model is imported, which made
+    every start a fifth longer.
     """
-    return configuration.model_json_schema(schema_generator=_Described)
+    return configuration.model_json_schema(schema_generator=_SchemaWithTexts)
 
 
-class _Described(GenerateJsonSchema):
+class _SchemaWithTexts(GenerateJsonSchema):
     def model_schema(self, schema: ModelSchema) -> JsonSchemaValue:
         found = super().model_schema(schema)
-        texts = _texts(schema["cls"])
+        texts = _texts_of_fields(schema["cls"])
         for name, field in found.get("properties", {}).items():
             if name in texts:
                 field.setdefault("description", texts[name])
         return found
 
 
-def _texts(model: type) -> dict[str, str]:
-    """The strings below the fields of a model and of what it inherits from."""
+def _texts_of_fields(model: type) -> dict[str, str]:
+    """Return the docstrings of the fields of a model and of its bases."""
     texts: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, BaseModel) and each is not BaseModel:
-            texts |= _own_texts(each)
+            texts |= _texts_in_source(each)
     return texts
 
 
 @cache
-def _own_texts(model: type) -> dict[str, str]:
+def _texts_in_source(model: type) -> dict[str, str]:
     try:
         source = inspect.getsource(model)
     except OSError:
-        return {}  # It was made by a function.
+        return {}  # A function made the model.
     (definition,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(definition, ast.ClassDef)
     return {
@@ -58,4 +58,22 @@ def _own_texts(model: type) -> dict[str, str]:
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
         and is_bare_string(below)
+    }
+
+
+def overlay_schema(schema: Any) -> Any:
+    """Return a schema that allows to leave out every key, as overlays do.
+
+    An overlay without the key that distinguishes some models fits several of them: `oneOf` becomes
+    `anyOf`.
+    """
+    if isinstance(schema, list):
+        return [overlay_schema(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    names = {"oneOf": "anyOf"}
+    return {
+        names.get(key, key): overlay_schema(value)
+        for key, value in schema.items()
+        if key not in {"required", "discriminator"}
     }

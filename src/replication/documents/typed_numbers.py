@@ -43,51 +43,51 @@ NAMES = (
     # t_0, E6, Enwik-8
     r"[A-Za-z][A-Za-z_]*[_-]?\d\w*",
 )
-"""What a numeral may belong to."""
+"""Patterns of names that hold numerals."""
 VERSIONS = (
     r"\b[A-Z][\w-]*(?:\s[A-Z]+)?\s\d+(?:\.\d+)+\b",
     r"\b\d+\.\d+\.\d+\b",
     r"\barXiv:[\d.]+",
     r"\b(?:19|20)\d\d\b",
 )
-"""Python 3.11, 2.8.0, and years: in documents, names, too."""
+"""Patterns of versions and years, which are names in documents: Python 3.11, 2.8.0, 2024."""
 
 
-def typed_in_template(template: str) -> list[str]:
-    """Numbers of a caption or a description that are typed, each with the words around it.
+def typed_numbers_in_template(template: str) -> list[str]:
+    """Return the typed numbers of a caption or a description, each with the words around it.
 
-    What the template computes is none, nor are the numbers of names (Figure 6, Eq. 10, t_0,
-    Enwik-8) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
+    Values that the template computes do not count, nor do the numbers of names (Figure 6, Eq. 10,
+    t_0, Enwik-8) and single digits of formulas (n - 1, 1/K, 2 B_n, f^2). Words count from two on.
     """
-    return _typed(_shown_as_it_stands(template), NAMES, rf"\d|\b{_WORD}\b")
+    return _find_typed(_literal_text(template), NAMES, rf"\d|\b{_WORD}\b")
 
 
-def typed_in_document(markdown: str) -> list[str]:
-    """Numbers of a document's prose that are typed, each with the words around it.
+def typed_numbers_in_document(markdown: str) -> list[str]:
+    """Return the typed numbers of a document's prose, each with the words around it.
 
-    A block that is generated, that cites, or that names the command it was measured by is no prose,
-    nor are code, links and titles in italics. Versions and years are names. A number in words
+    Generated and citing blocks, blocks that name the command that measured them, code, links and
+    titles in italics are no prose. Versions and years are names. A number in words
     counts if a unit or `of` follows.
     """
     prose = _NOT_PROSE.sub("", markdown)
-    return _typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
+    return _find_typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
 
 
-def _shown_as_it_stands(template: str) -> str:
-    """All text outside braces, and within them what is a mere number, -12, or quotation."""
+def _literal_text(template: str) -> str:
+    """Return all text outside braces, and constants within them, such as -12 or a quotation."""
     outputs = ENVIRONMENT.parse(template).find_all(nodes.Output)
-    return "".join(_as_it_stands(node) for output in outputs for node in output.nodes)
+    return "".join(_text_of_node(node) for output in outputs for node in output.nodes)
 
 
-def _as_it_stands(node: nodes.Expr | None) -> str:
+def _text_of_node(node: nodes.Expr | None) -> str:
     match node:
         case nodes.TemplateData():
             return node.data
         case nodes.Filter():
-            return _as_it_stands(node.node)
+            return _text_of_node(node.node)
         case nodes.BinExpr():
-            # The sandbox computes at the end what may be large.
-            left, right = map(_as_it_stands, (node.left, node.right))
+            # In the sandbox an operation is no constant, as its result may be large.
+            left, right = map(_text_of_node, (node.left, node.right))
             return left if right else ""
         case nodes.Expr():
             try:
@@ -98,8 +98,8 @@ def _as_it_stands(node: nodes.Expr | None) -> str:
             return ""
 
 
-def _typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:
-    # Each sign stays in its place, so that places in it are places in the text: ½ is a digit, too.
+def _find_typed(text: str, names: tuple[str, ...], pattern: str) -> list[str]:
+    # One sign for one, so that places in `plain` are places in the text; ½ is a digit, too.
     plain = "".join("1" if not at.isascii() and at.isnumeric() else at for at in text)
     for name in names:
         plain = re.sub(name, lambda match: "_" * len(match[0]), plain)

@@ -40,4 +40,4 @@ class Captions(dict[str, str]):
             return read_verdict(path) if path and path.is_file() else None
 
         table = read_csv(Path(study.table(name)), ())
-        return CitedFigure.of(study, name, table, find_verdict).cited(text).caption
+        return CitedFigure.of(study, name, table, find_verdict).cite(text).caption

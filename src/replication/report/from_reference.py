@@ -241,7 +241,7 @@ def _text_error(kept: StudyReference, name: str) -> str:
         return f"{kept.folder}: has no table of figure {name}"
     try:
         if text := study.text(name):
-            CitedFigure.of(study, name, numbers, kept.reference.verdicts.get).cited(text)
+            CitedFigure.of(study, name, numbers, kept.reference.verdicts.get).cite(text)
     except InputError as error:
         return error.message
     return ""

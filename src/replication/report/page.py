@@ -17,7 +17,7 @@ from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
-from replication.documents.methods import value_of
+from replication.documents.methods import method_value
 from replication.figures.typeset import number, typeset, typeset_svg
 from replication.judge.abstract import MARKS, sentences_by_version, without_latex
 from replication.judge.scorecard import read_verdict
@@ -106,7 +106,7 @@ def render(
         costs=cost_rows(shown.costs),
         cost_header=COST_HEADER,
         cost_measured=MEASURED,
-        methods=[(each, value_of(each, shown.settings)) for each in registry.methods],
+        methods=[(each, method_value(each, shown.settings)) for each in registry.methods],
         outcomes=OUTCOMES,
         decisions=DECISIONS,
         group_names=GROUPS,
@@ -159,7 +159,7 @@ def _figure(
     )
     return {
         "source": source,
-        "text": texts.cited(text),
+        "text": texts.cite(text),
         "is_borrowed": own is None and source.name != source.drawing,
         "picture": read_picture(source.picture),
         "table": numbers,

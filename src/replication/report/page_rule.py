@@ -102,9 +102,9 @@ class Page:
         return explorer_programs(self.study(wildcards))
 
     def _reproductions(self, wildcards: Any) -> list[str]:
-        from replication.verify.reproductions import compared
+        from replication.verify.reproductions import compared_files
 
-        return list(map(str, compared(self.root, self.study(wildcards))))
+        return list(map(str, compared_files(self.root, self.study(wildcards))))
 
     def _sources(self, wildcards: Any) -> "FigureSources":
         return figure_sources(self.jobs, self.study(wildcards), self.root)

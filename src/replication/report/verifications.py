@@ -11,8 +11,9 @@ from replication.base.errors import InputError
 from replication.base.strict import shorten
 from replication.base.tables import read_csv
 from replication.judge.verdicts import EARLIER_VERDICTS, OUTCOMES
-from replication.verify.history import VERDICTS
-from replication.verify.receipt import FURTHEST, is_plain
+from replication.verify.history import VERDICT_COLUMNS
+from replication.verify.receipt import LARGEST_ESTIMATE
+from replication.verify.receipt_texts import is_plain
 from replication.verify.reproductions import Reproduction
 
 TEXTS = ("date", "study", "processor", "packages", "claim", "verdict")
@@ -32,7 +33,7 @@ def read_history(path: Path) -> pd.DataFrame:
         InputError: if the file is damaged, or no table of verdicts.
     """
     try:
-        table = read_csv(path, VERDICTS)
+        table = read_csv(path, VERDICT_COLUMNS)
         _check_numbers(table[[*ENDS]].astype(float))
         _check_texts(table)
     except (InputError, ValueError) as error:
@@ -46,7 +47,7 @@ def read_history(path: Path) -> pd.DataFrame:
 def _check_numbers(ends: pd.DataFrame) -> None:
     lowest, highest = ends["lowest"], ends["highest"]
     # A claim that could not be measured has neither.
-    if (lowest.isna() != highest.isna()).any() or (ends.abs() > FURTHEST).any(axis=None):
+    if (lowest.isna() != highest.isna()).any() or (ends.abs() > LARGEST_ESTIMATE).any(axis=None):
         raise ValueError("a claim has one end of its estimates alone, or an infinite one")
     if (lowest > highest).any():
         raise ValueError("a lowest estimate is above the highest")

@@ -22,8 +22,8 @@ from replication.base.errors import OUT_OF_REGIME, InputError
 from replication.base.strict import Strict
 from replication.base.tables import read_csv
 from replication.documents.figure_texts import CitedFigure
-from replication.documents.methods import unknown_settings, untold
-from replication.documents.typed_numbers import typed_in_template
+from replication.documents.methods import unknown_settings, unnamed_settings
+from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.figures.marks import unknown_marks
 from replication.judge.comparisons import UNMEASURED
 from replication.judge.scorecard import read_verdict
@@ -202,7 +202,7 @@ def check_methods_tell_every_setting(small: Small) -> None:
     registry = small.parts.registry
     settings = configure({}, {small.study.name: small.study}).section(small.study.name)
     found = settings.model_dump(mode="json")
-    silent, unknown = untold(registry, found), unknown_settings(registry, found)
+    silent, unknown = unnamed_settings(registry, found), unknown_settings(registry, found)
     assert not silent, f"registry.yaml: no entry of methods names {', '.join(silent)}"
     assert not unknown, f"registry.yaml: methods: there is no setting {', '.join(unknown)}"
 
@@ -212,7 +212,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     """Check that captions and descriptions cite their numbers from tables and settings."""
     for drawing, text in small.parts.registry.figures.items():
         for part in ("drawn", "caption"):
-            typed = typed_in_template(getattr(text, part))
+            typed = typed_numbers_in_template(getattr(text, part))
             assert not typed, (
                 f"registry.yaml: figures: {drawing}: {part}: the number in '{'; '.join(typed)}' is"
                 " typed; cite it from the figure's table or settings, see"
@@ -224,7 +224,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     for name, figure in small.parts.figures.items():
         table = read_csv(Path(small.parts.table(name)), ())
         shown = CitedFigure.of(small.parts, name, table, verdicts.get)
-        shown.cited(small.parts.registry.figures[figure.drawing])
+        shown.cite(small.parts.registry.figures[figure.drawing])
 
 
 @_add_check

@@ -1,7 +1,7 @@
-"""From results to the reference: differences, receipts, history, and seeds still needed.
+"""Comparison of results with references: differences, receipts, history, seeds still needed.
 
-The reference is the numbers of a study kept in git. This room writes it, compares with it, and
-keeps what verifications elsewhere found.
+A reference is the numbers of a study that git keeps. This room writes references, compares results
+with them, and keeps the receipts of verifications on other machines.
 """
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "machine",
     "power",
     "receipt",
+    "receipt_texts",
     "reference",
     "reproductions",
 ]

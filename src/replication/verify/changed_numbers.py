@@ -15,7 +15,7 @@ from replication.base.markdown import table
 from replication.base.storage import write_text
 from replication.base.tables import write_csv
 from replication.judge.verdicts import Verdict
-from replication.verify.differences import SAME_PROCESSOR, Difference, differences
+from replication.verify.differences import SAME_PROCESSOR, Difference, table_differences
 from replication.verify.reference import (
     Reference,
     find_references,
@@ -23,18 +23,18 @@ from replication.verify.reference import (
     reference_folder,
 )
 
-FIGURES = "figures/"
-FIGURE = ["study", "place"]
-"""What names a figure."""
-NUMBER = ("quantity", "reference", "found", "difference", "relative")
-WORDS = {"place": "figure", "reference": "before", "found": "after"}
-"""Columns that tell a change, and what they are called where people read them."""
-SHOWN = 50
-"""Changed numbers that the text lists; all of them stand in the table."""
+FIGURE_FOLDER = "figures/"
+FIGURE_COLUMNS = ["study", "place"]
+"""Columns that identify a figure."""
+CHANGE_COLUMNS = ("quantity", "reference", "found", "difference", "relative")
+COLUMN_TITLES = {"place": "figure", "reference": "before", "found": "after"}
+"""Headings of columns in the text for people, by column."""
+MOST_LISTED = 50
+"""Largest number of changed numbers that the text lists; the table has all of them."""
 
 
 def read_references(root: Path) -> dict[str, Reference]:
-    """The references of all studies of a checkout, by name.
+    """Return the references of all studies of a checkout, by name.
 
     Raises:
         InputError: if one is damaged.
@@ -43,25 +43,25 @@ def read_references(root: Path) -> dict[str, Reference]:
 
 
 def changed_verdicts(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
-    """Every claim whose verdict, sentence or measured numbers changed.
+    """Return every claim whose verdict, sentence or measured numbers changed.
 
     Returns:
         Columns study, claim, before, after (words), change (the largest one of an estimate of a
         cell that both have; none if there is no such cell), result_before, result_after
         (sentences).
     """
-    return _by_study(before, after, _verdicts)
+    return _changes_by_study(before, after, _verdict_changes)
 
 
 def changed_numbers(before: dict[str, Reference], after: dict[str, Reference]) -> pd.DataFrame:
-    """Every number that a figure draws and that changed.
+    """Return every number that a figure draws and that changed.
 
     Returns:
         The columns study and those of `differences` (`reference` is before, `found` is after), and
         `relative`, the difference in units of the larger of both; none where something else than a
         number changed.
     """
-    listed = _by_study(before, after, _numbers)
+    listed = _changes_by_study(before, after, _number_changes)
     both = listed[["reference", "found"]].apply(pd.to_numeric, errors="coerce")
     sizes = both.abs().max(axis=1)
     gap = listed["difference"].astype(float)
@@ -69,19 +69,19 @@ def changed_numbers(before: dict[str, Reference], after: dict[str, Reference]) -
 
 
 def to_markdown(verdicts: pd.DataFrame, numbers: pd.DataFrame) -> str:
-    """Both changes for people: words first, then each figure's largest change, then details."""
+    """Return all changes as Markdown: verdicts, the largest change of each figure, then details."""
     words = verdicts[verdicts["before"] != verdicts["after"]]
+    figures = len(numbers[FIGURE_COLUMNS].drop_duplicates())
     return "\n".join(
         [
             "## What changes in the reference",
             "",
             f"{len(words)} verdicts changed, {len(verdicts) - len(words)} more have other numbers;"
-            f" {len(numbers)} drawn numbers changed in {len(numbers[FIGURE].drop_duplicates())}"
-            " figures.",
+            f" {len(numbers)} drawn numbers changed in {figures} figures.",
             "",
-            *_section("Verdicts", verdicts, _verdict_lines(verdicts)),
-            *_section("Drawn numbers", numbers, _figure_lines(numbers)),
-            *_section("Details", numbers, _detail_lines(numbers)),
+            *_section_lines("Verdicts", verdicts, _verdict_lines(verdicts)),
+            *_section_lines("Drawn numbers", numbers, _figure_lines(numbers)),
+            *_section_lines("Details", numbers, _detail_lines(numbers)),
         ]
     )
 
@@ -99,12 +99,12 @@ def main(before: Path, after: Path, markdown: Path, numbers: Path) -> None:
     write_text(markdown, to_markdown(changed_verdicts(old, new), drawn))
 
 
-def _by_study(
+def _changes_by_study(
     before: dict[str, Reference],
     after: dict[str, Reference],
     changes: Callable[[Reference, Reference], pd.DataFrame],
 ) -> pd.DataFrame:
-    """Changes of all studies as one table; names of figures and claims are those of a study."""
+    """Return the changes of all studies as one table, with a column `study`."""
     nothing = Reference(tables={}, verdicts={}, depends={})
     tables = {"": changes(nothing, nothing)}
     for study in before | after:
@@ -113,7 +113,7 @@ def _by_study(
     return together.reset_index("study").reset_index(drop=True)
 
 
-def _verdicts(before: Reference, after: Reference) -> pd.DataFrame:
+def _verdict_changes(before: Reference, after: Reference) -> pd.DataFrame:
     rows = []
     for claim in before.verdicts | after.verdicts:
         old, new = before.verdicts.get(claim), after.verdicts.get(claim)
@@ -132,25 +132,27 @@ def _largest_change(before: Verdict | None, after: Verdict | None) -> float:
     return max(changes, default=np.nan)
 
 
-def _numbers(before: Reference, after: Reference) -> pd.DataFrame:
-    names = (name for name in before.tables | after.tables if name.startswith(FIGURES))
+def _number_changes(before: Reference, after: Reference) -> pd.DataFrame:
+    names = (name for name in before.tables | after.tables if name.startswith(FIGURE_FOLDER))
     rows = [
         difference
         for name in sorted(names)
-        for difference in _table(name, before.tables.get(name), after.tables.get(name))
+        for difference in _table_changes(name, before.tables.get(name), after.tables.get(name))
     ]
     return pd.DataFrame(rows, columns=list(Difference._fields))
 
 
-def _table(name: str, old: pd.DataFrame | None, new: pd.DataFrame | None) -> Iterable[Difference]:
-    place = name.removeprefix(FIGURES).removesuffix(".csv")
+def _table_changes(
+    name: str, old: pd.DataFrame | None, new: pd.DataFrame | None
+) -> Iterable[Difference]:
+    place = name.removeprefix(FIGURE_FOLDER).removesuffix(".csv")
     if old is None or new is None:
         was, found = ("none" if table is None else "there" for table in (old, new))
         return [Difference(place, "table", was, found)]
-    return differences(place, new, old, SAME_PROCESSOR)
+    return table_differences(place, new, old, SAME_PROCESSOR)
 
 
-def _section(title: str, rows: pd.DataFrame, lines: list[str]) -> list[str]:
+def _section_lines(title: str, rows: pd.DataFrame, lines: list[str]) -> list[str]:
     return [] if rows.empty else [f"### {title}", "", *lines, ""]
 
 
@@ -158,32 +160,44 @@ def _verdict_lines(verdicts: pd.DataFrame) -> list[str]:
     after = verdicts["after"]
     shown = verdicts.assign(after=after.mask(after != verdicts["before"], "**" + after + "**"))
     columns = ("study", "claim", "before", "after", "change", "result_before", "result_after")
-    return _lines(shown, columns, change="largest change", result_before="was", result_after="is")
+    return _table_lines(
+        shown, columns, change="largest change", result_before="was", result_after="is"
+    )
 
 
 def _figure_lines(numbers: pd.DataFrame) -> list[str]:
-    """The largest change of each figure; one of its form comes before all numbers."""
+    """Return the largest change of each figure; a changed form of the table comes first."""
     ordered = numbers.sort_values("difference", ascending=False, na_position="first", kind="stable")
-    ordered["changed"] = ordered.groupby(FIGURE)["place"].transform("size")
-    first = ordered.drop_duplicates(FIGURE).sort_values(FIGURE)
-    return _lines(first, (*FIGURE, "changed", *NUMBER), quantity="largest change", **WORDS)
+    ordered["changed"] = ordered.groupby(FIGURE_COLUMNS)["place"].transform("size")
+    first = ordered.drop_duplicates(FIGURE_COLUMNS).sort_values(FIGURE_COLUMNS)
+    return _table_lines(
+        first,
+        (*FIGURE_COLUMNS, "changed", *CHANGE_COLUMNS),
+        quantity="largest change",
+        **COLUMN_TITLES,
+    )
 
 
 def _detail_lines(numbers: pd.DataFrame) -> list[str]:
-    shown = _lines(numbers.head(SHOWN), (*FIGURE, *NUMBER), quantity="number", **WORDS)
-    left = len(numbers) - SHOWN
+    shown = _table_lines(
+        numbers.head(MOST_LISTED),
+        (*FIGURE_COLUMNS, *CHANGE_COLUMNS),
+        quantity="number",
+        **COLUMN_TITLES,
+    )
+    left = len(numbers) - MOST_LISTED
     more = ["", f"{left} more stand in the table beside this text."] if left > 0 else []
     return ["<details>", "", *shown, *more, "", "</details>"]
 
 
-def _lines(rows: pd.DataFrame, columns: tuple[str, ...], **names: str) -> list[str]:
-    """The lines of a table of some columns, some under other names."""
+def _table_lines(rows: pd.DataFrame, columns: tuple[str, ...], **names: str) -> list[str]:
+    """Return the lines of a table of some columns, some under other headings."""
     heads = [names.get(name, name) for name in columns]
-    return table(heads, rows[list(columns)].map(_text).to_numpy().tolist())
+    return table(heads, rows[list(columns)].map(_cell_text).to_numpy().tolist())
 
 
-def _text(value: Any) -> str:
-    """A number with three digits; nothing where there is none."""
+def _cell_text(value: Any) -> str:
+    """Return a number with three digits, and an empty text for a missing one."""
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.3g}"
     return str(value)

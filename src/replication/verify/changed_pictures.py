@@ -20,12 +20,12 @@ from replication.plan.stale_files import checksum_file
 from replication.run.work import checksum
 from replication.verify.reference import find_references, reference_folder
 
-_FOLDERS = """
+_PRINT_FIGURE_FOLDERS = """
 import json
 from replication.study.contract import find_studies
 print(json.dumps({name: study.figures for name, study in find_studies().items()}))
 """
-"""Asks a checkout where each of its studies draws."""
+"""Program that prints the folder of figures of every study of a checkout."""
 
 _PAGE = """\
 <!doctype html>
@@ -38,9 +38,9 @@ body { font: 15px sans-serif; margin: 2em; }
 img { width: 100%; border: 1px solid #ccc; }
 </style>
 <h1>Figures before and after</h1>
-<p>{{ pairs | selectattr("changed") | list | length }} of {{ pairs | length }} figures changed.</p>
-{% for pair in pairs | sort(attribute="changed", reverse=true) %}
-<h2 id="{{ pair.name }}">{{ pair.name }}: {{ "changed" if pair.changed else "the same" }}</h2>
+<p>{{ pairs | selectattr("differs") | list | length }} of {{ pairs | length }} figures changed.</p>
+{% for pair in pairs | sort(attribute="differs", reverse=true) %}
+<h2 id="{{ pair.name }}">{{ pair.name }}: {{ "changed" if pair.differs else "the same" }}</h2>
 <div class="pair">
 {% for side, path in (("before", pair.before), ("after", pair.after)) %}
 <figure>
@@ -66,8 +66,8 @@ class Pair(NamedTuple):
     """The new picture; none if there is no such figure."""
 
     @property
-    def changed(self) -> bool:
-        """Whether a byte of the picture differs."""
+    def differs(self) -> bool:
+        """True if a byte of the picture differs."""
         before, after = (path and path.read_bytes() for path in (self.before, self.after))
         return before != after
 
@@ -88,7 +88,7 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
     names = find_references(root)
     if not names:
         raise InputError(f"{root}: has no reference; run `snakemake reference` there first")
-    folders = json.loads(_run(root, "-c", _FOLDERS, stdout=subprocess.PIPE))
+    folders = json.loads(_run_python(root, "-c", _PRINT_FIGURE_FOLDERS, stdout=subprocess.PIPE))
     tables = {
         f"{folders[name]}/{table.stem}": table
         for name in names
@@ -100,7 +100,7 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
         write_text(copy, table.read_text(encoding="utf-8"))
         write_text(folder / checksum_file(Path(f"{figure}.csv")), checksum(copy))
     # The tables are given: nothing but their drawing may run.
-    _run(
+    _run_python(
         root, "-m", "snakemake", *(f"{figure}.png" for figure in tables),
         "--directory", str(folder), "--snakefile", str(root.resolve() / "Snakefile"),
         "--cores", "all", "--quiet", "progress", "--allowed-rules", "figure",
@@ -122,8 +122,8 @@ def main(before: Path, after: Path, output: Path) -> None:
     write_text(output / "index.html", page.render(pairs=pairs, folder=output))
 
 
-def _run(root: Path, *arguments: str, stdout: int | None = None) -> str:
-    """What a checkout's own Python code prints, if it is asked for."""
+def _run_python(root: Path, *arguments: str, stdout: int | None = None) -> str:
+    """Run Python with a checkout's own code, and return its output if `stdout` is a pipe."""
     environment = os.environ | {"PYTHONPATH": str(root.resolve() / "src")}
     done = subprocess.run(
         [sys.executable, *arguments], env=environment, stdout=stdout, encoding="utf-8", check=False

@@ -1,4 +1,4 @@
-"""What is computed of a study, brought into the form of its reference."""
+"""Computed results of a study, in the form of its reference."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,12 +13,7 @@ from replication.base.tables import read_table
 from replication.judge.scorecard import read_verdict
 from replication.plan.jobs import Jobs
 from replication.plan.study_jobs import StudyJobs
-from replication.verify.differences import (
-    ACROSS_PROCESSORS,
-    OTHER_SEEDS,
-    Difference,
-    Tolerances,
-)
+from replication.verify.differences import ACROSS_PROCESSORS, OTHER_SEEDS, Difference, Tolerances
 from replication.verify.machine import machine
 from replication.verify.reference import (
     EVIDENCE,
@@ -31,14 +26,14 @@ from replication.verify.reference import (
     read_numbers,
 )
 
-COMPARISON = "replication.verify.comparison"
-"""Code that every number of a reference depends on, as it says which ones are equal."""
-NUMBER = "a number"
-"""What stands in the place of a text."""
+COMPARISON_MODULE = "replication.verify.comparison"
+"""Module that every number of a reference depends on: it says which numbers are equal."""
+A_NUMBER = "a number"
+"""Words for the expected content of a cell that holds a text."""
 
 
-def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, str]]:
-    """What is computed of a study in a folder.
+def collect_results(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, str]]:
+    """Collect the computed results of a study in a folder.
 
     Args:
         jobs: how it is computed.
@@ -46,13 +41,13 @@ def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, 
         folder: where the workflow ran.
 
     Returns:
-        What is computed, and by path why a file cannot be used: damaged, or of other settings or
-        code.
+        The results, and by path the reason why a file cannot be used: it is damaged, or of other
+        settings or code.
     """
     refused: dict[str, str] = {}
 
     def read(files: dict[str, str], reader: Callable[[str], Any]) -> dict[str, Any]:
-        """Contents by name of the files that are there and can be used."""
+        """Return contents by name of the files that are there and can be used."""
         found = {}
         for name, path in files.items():
             if (folder / path).is_file():
@@ -73,7 +68,7 @@ def collect(jobs: Jobs, study: str, folder: Path) -> tuple[Reference, dict[str, 
     if runs := read(files.fingerprints, made):
         tables[FINGERPRINTS] = collect_fingerprints(runs)
     verdicts = read(files.verdicts, lambda path: read_verdict(folder / path))
-    return Reference(tables, verdicts, depends(jobs, study)), refused
+    return Reference(tables, verdicts, dependencies(jobs, study)), refused
 
 
 def texts_among_numbers(found: Reference, reference: Reference) -> Iterator[Difference]:
@@ -84,14 +79,14 @@ def texts_among_numbers(found: Reference, reference: Reference) -> Iterator[Diff
     for name in [name for name in found.tables if name in reference.tables]:
         here, there = found.tables[name], reference.tables[name]
         for column in there.columns.intersection(here.columns):
-            for row in _texts(here[column], there[column]):
-                yield Difference(name, f"{column} in row {row + 1}", NUMBER, here[column][row])
-            for row in _texts(there[column], here[column]):
-                yield Difference(name, f"{column} in row {row + 1}", there[column][row], NUMBER)
+            for row in _unlike_cells(here[column], there[column]):
+                yield Difference(name, f"{column} in row {row + 1}", A_NUMBER, here[column][row])
+            for row in _unlike_cells(there[column], here[column]):
+                yield Difference(name, f"{column} in row {row + 1}", there[column][row], A_NUMBER)
 
 
-def _texts(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
-    """The cells of a column of texts that are not of the kind of a like column, if others are."""
+def _unlike_cells(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
+    """Return the rows of a column of texts that do not fit a like column, if other rows do."""
     is_text, is_like_text = map(pd.api.types.is_string_dtype, (column, like))
     if not is_text or is_like_text:
         return column.index[:0]
@@ -102,8 +97,8 @@ def _texts(column: "pd.Series[Any]", like: "pd.Series[Any]") -> "pd.Index[Any]":
     return column.index[column.notna() & ~is_like & bool(is_like.any())]
 
 
-def expected(study: StudyJobs) -> Expected:
-    """What a whole reference of a study holds."""
+def expected_reference(study: StudyJobs) -> Expected:
+    """Return the contents that a whole reference of a study has."""
     runs = [(name, seed) for name in study.files.fingerprints for seed in study.seeds(name)]
     return Expected(
         tables={EVIDENCE, FINGERPRINTS, *map(figure_path, study.figures)},
@@ -112,16 +107,20 @@ def expected(study: StudyJobs) -> Expected:
     )
 
 
-def depends(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
-    """What the numbers of a study depend on: see `Manifest`."""
-    return {"settings": settings(jobs, study), "code": code(jobs, study), "machine": machine()}
+def dependencies(jobs: Jobs, study: str) -> dict[str, dict[str, str]]:
+    """Return digests of settings and code, and the machine, see `Manifest`."""
+    return {
+        "settings": settings_digests(jobs, study),
+        "code": code_digests(jobs, study),
+        "machine": machine(),
+    }
 
 
-def settings(jobs: Jobs, study: str) -> dict[str, str]:
-    """Digest of the settings of every figure, claim and experiment of a study, and of tests.
+def settings_digests(jobs: Jobs, study: str) -> dict[str, str]:
+    """Return a digest for every figure, claim, experiment and test of a study.
 
-    A claim's are those of its evidence, its table of published values among them, a test's say how
-    that is judged.
+    A claim's digest is of the settings of its evidence, with its table of published values. A
+    test's digest is of the way in which the claim is judged.
     """
     files = jobs.studies[study].files
     kinds = {"figure": files.tables, "claim": files.evidence, "experiment": files.fingerprints}
@@ -138,36 +137,36 @@ def settings(jobs: Jobs, study: str) -> dict[str, str]:
     return digests
 
 
-def code(jobs: Jobs, study: str) -> dict[str, str]:
-    """Digest of every module that a number of a study, or its comparison, depends on."""
+def code_digests(jobs: Jobs, study: str) -> dict[str, str]:
+    """Return the digest of every module that a number of a study, or its comparison, depends on."""
     made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
     modules: dict[str, str] = {}
-    for program in (*made, COMPARISON):
+    for program in (*made, COMPARISON_MODULE):
         modules |= reach(program).modules
     return dict(sorted(modules.items()))
 
 
-def packages(jobs: Jobs, study: str) -> dict[str, str]:
-    """Installed version of Python and of every package that a number or drawing depends on."""
+def package_versions(jobs: Jobs, study: str) -> dict[str, str]:
+    """Return the version of Python and of every package that a number or drawing depends on."""
     made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
     reached = {package for program in made for package in reach(program).packages}
     own = {name: version for name, version in machine().items() if name != "processor"}
     return own | installed_versions(tuple(sorted(reached - own.keys())))
 
 
-def counts(study: StudyJobs) -> set[str]:
-    """The tables and claims of a study whose numbers are compared like counts."""
+def names_of_counts(study: StudyJobs) -> set[str]:
+    """Return the tables and claims of a study whose numbers are compared like counts."""
     names = set(study.registry.compared_as_counts)
     figures = (name for name, figure in study.figures.items() if figure.drawing in names)
     return {*(names & study.claims.keys()), *map(figure_path, figures)}
 
 
-def others(study: StudyJobs) -> Tolerances:
-    """How far all other numbers of a study may be off on another processor."""
+def tolerances_of_study(study: StudyJobs) -> Tolerances:
+    """Return the tolerances between processors for all numbers of a study that are no counts."""
     return OTHER_SEEDS if study.registry.amplifies_rounding else ACROSS_PROCESSORS
 
 
-def families(study: StudyJobs) -> Iterator[dict[str, Any]]:
-    """Tests by claim of those that share their correction for many tests, family by family."""
+def tests_by_family(study: StudyJobs) -> Iterator[dict[str, Any]]:
+    """Yield each family: tests, by claim, that are corrected together for many tests."""
     for names in study.families:
         yield {name: study.claims[name].test for name in names}

@@ -1,4 +1,4 @@
-"""Results against the reference, quantity by quantity."""
+"""Comparison of results with the reference, quantity by quantity."""
 
 from collections.abc import Callable, Collection, Iterator
 
@@ -10,19 +10,19 @@ from replication.judge.verdicts import Comparison, Verdict
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
     COUNTS,
-    DECIDED,
+    DECIDED_VERDICTS,
     LOGARITHM_OF_P,
     OTHER_SEEDS,
     SAME_EVIDENCE,
     SAME_PROCESSOR,
     Difference,
     Tolerances,
-    differences,
+    table_differences,
 )
 from replication.verify.reference import EVIDENCE, FINGERPRINTS, Expected, Reference, run_keys
 
 
-def compare(
+def compare_with_reference(
     found: Reference,
     reference: Reference,
     changed: list[str],
@@ -30,30 +30,32 @@ def compare(
     counts: Collection[str] = (),
     others: Tolerances = ACROSS_PROCESSORS,
 ) -> Iterator[Difference]:
-    """Every difference between what is there and the reference.
+    """Yield every difference between results and the reference.
 
     Args:
-        found: what is computed, as far as it is.
-        reference: what it should be.
+        found: the computed results, possibly of a part of the study.
+        reference: the expected results.
         changed: files of the reference that were changed after it was made.
         judged_again: the verdicts that follow from the reference's evidence.
         counts: tables and claims whose numbers are compared like counts.
-        others: of all other numbers, if another processor computed them.
+        others: tolerances of all other numbers, if another processor computed them.
     """
     same = found.depends["machine"] == reference.depends["machine"]
     for name in changed:
         yield Difference(name, "content", "as it was made", "changed by hand")
-    yield from _verdicts("reference, judged again", judged_again, reference, SAME_EVIDENCE)
+    yield from _verdict_differences(
+        "reference, judged again", judged_again, reference, SAME_EVIDENCE
+    )
     if not same and others is OTHER_SEEDS:
         yield from _opposite_verdicts(found.verdicts, reference)
     else:
         own = SAME_PROCESSOR if same else LOGARITHM_OF_P
-        yield from _verdicts("results", found.verdicts, reference, own)
+        yield from _verdict_differences("results", found.verdicts, reference, own)
 
     def allowed(name: str) -> Tolerances:
         return SAME_PROCESSOR if same else COUNTS if name in counts else others
 
-    yield from _tables(found, reference, allowed)
+    yield from _table_differences(found, reference, allowed)
     for kind in ("settings", "code"):
         now, before = found.depends[kind], reference.depends[kind]
         for name in sorted(now | before):
@@ -61,13 +63,15 @@ def compare(
                 yield Difference(kind, name, before.get(name, "none"), now.get(name, "none"))
 
 
-def missing(place: str, there: Reference, expected: Expected) -> Iterator[Difference]:
-    """What is not there; of a claim that could not be measured, no evidence is due.
+def missing_parts(place: str, there: Reference, expected: Expected) -> Iterator[Difference]:
+    """Yield a difference for every missing part.
+
+    A claim that could not be measured needs no evidence.
 
     Args:
-        place: what to call it.
-        there: a reference, or what is computed.
-        expected: what should be there.
+        place: name of the whole in the differences.
+        there: a reference, or computed results.
+        expected: the parts that should be there.
     """
     evidence = there.tables.get(EVIDENCE, pd.DataFrame(columns=["claim"]))
     keys = list(expected.runs)
@@ -90,37 +94,41 @@ def missing(place: str, there: Reference, expected: Expected) -> Iterator[Differ
         yield Difference(place, name, "there", "missing")
 
 
-def _verdicts(
+def _verdict_differences(
     place: str,
     verdicts: dict[str, Verdict],
     reference: Reference,
     tolerances: Tolerances,
 ) -> Iterator[Difference]:
-    """The word and every number of each verdict, and its sentence.
+    """Yield differences of the word, the numbers and the sentence of each verdict.
 
-    From other evidence, that of another processor, the sentence may have other digits.
+    On another processor the sentence may have other digits.
     """
     same = tolerances is not LOGARITHM_OF_P
     for claim, verdict in verdicts.items():
         known = reference.verdicts.get(claim)
         if known is None:
-            yield Difference(place, f"verdict on {claim}", "none", _told(verdict))
+            yield Difference(place, f"verdict on {claim}", "none", _verdict_text(verdict))
         elif (known.verdict, known.seeds) != (verdict.verdict, verdict.seeds) or (
             same and known.summary != verdict.summary
         ):
-            yield Difference(place, f"verdict on {claim}", _told(known), _told(verdict))
+            yield Difference(
+                place, f"verdict on {claim}", _verdict_text(known), _verdict_text(verdict)
+            )
         else:
-            now, before = (_comparisons(each, same) for each in (verdict, known))
-            yield from differences(f"{place}, comparisons of {claim}", now, before, tolerances)
+            now, before = (_comparison_table(each, same) for each in (verdict, known))
+            yield from table_differences(
+                f"{place}, comparisons of {claim}", now, before, tolerances
+            )
             now, before = (
                 pd.DataFrame({"resolution": [each.resolution]}, dtype="float64")
                 for each in (verdict, known)
             )
-            yield from differences(f"{place}, verdict on {claim}", now, before, SAME_EVIDENCE)
+            yield from table_differences(f"{place}, verdict on {claim}", now, before, SAME_EVIDENCE)
 
 
 def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> Iterator[Difference]:
-    """Those that differ by more than that the seeds of one of the two do not suffice to tell."""
+    """Yield verdicts of other seeds, and those that differ although both or none are decided."""
     for claim, verdict in verdicts.items():
         known = reference.verdicts.get(claim)
         if (
@@ -128,15 +136,15 @@ def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> It
             or verdict.seeds != known.seeds
             or (
                 verdict.verdict != known.verdict
-                and (verdict.verdict in DECIDED) == (known.verdict in DECIDED)
+                and (verdict.verdict in DECIDED_VERDICTS) == (known.verdict in DECIDED_VERDICTS)
             )
         ):
-            told = "none" if known is None else _told(known)
-            yield Difference("results", f"verdict on {claim}", told, _told(verdict))
+            told = "none" if known is None else _verdict_text(known)
+            yield Difference("results", f"verdict on {claim}", told, _verdict_text(verdict))
 
 
-def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
-    """One row per cell; from another processor decisions and p alone, the latter as logarithms.
+def _comparison_table(verdict: Verdict, same: bool) -> pd.DataFrame:
+    """Return one row per cell; across processors only decisions, and logarithms of p.
 
     The other numbers follow from the evidence, which is compared value by value.
     """
@@ -153,15 +161,15 @@ def _comparisons(verdict: Verdict, same: bool) -> pd.DataFrame:
     return table[["cell", "decision"]].assign(**logarithms)
 
 
-def _told(verdict: Verdict) -> str:
+def _verdict_text(verdict: Verdict) -> str:
     seeds = f" by {verdict.seeds} seeds" if verdict.seeds else ""
     return f"{verdict.verdict}{seeds} ({verdict.summary})"
 
 
-def _tables(
+def _table_differences(
     found: Reference, reference: Reference, allowed: Callable[[str], Tolerances]
 ) -> Iterator[Difference]:
-    """Evidence and fingerprints by claim and experiment, for those that are computed."""
+    """Yield differences of tables: evidence by claim, fingerprints by experiment."""
     for name, table in found.tables.items():
         known = reference.tables.get(name)
         if known is None:
@@ -172,14 +180,14 @@ def _tables(
             columns = known.columns if same else known.columns.drop("digest")
             runs = table[keys].merge(known, on=keys, how="left").reindex(columns=columns)
             found_runs, known = (each.reindex(columns=columns) for each in (table, known))
-            yield from _parts(name, "experiment", found_runs, runs, known, allowed)
+            yield from _part_differences(name, "experiment", found_runs, runs, known, allowed)
         elif name == EVIDENCE:
-            yield from _parts(name, "claim", table, known, known, allowed)
+            yield from _part_differences(name, "claim", table, known, known, allowed)
         else:
-            yield from differences(name, table, known, allowed(name))
+            yield from table_differences(name, table, known, allowed(name))
 
 
-def _parts(
+def _part_differences(
     name: str,
     key: str,
     found: pd.DataFrame,
@@ -187,10 +195,12 @@ def _parts(
     whole: pd.DataFrame,
     allowed: Callable[[str], Tolerances],
 ) -> Iterator[Difference]:
-    """Claim by claim, or experiment by experiment; of some seeds if just those are found."""
+    """Yield differences claim by claim, or experiment by experiment."""
     for part, rows in found.groupby(key, sort=False):
         now, known, of_all = (
             each.reset_index(drop=True)
             for each in (rows, reference[reference[key] == part], whole[whole[key] == part])
         )
-        yield from differences(f"{name}, {key} {part}", now, known, allowed(str(part)), of_all)
+        yield from table_differences(
+            f"{name}, {key} {part}", now, known, allowed(str(part)), of_all
+        )

@@ -1,4 +1,4 @@
-"""Where found numbers differ from those of the reference, and whether they may."""
+"""Differences between found numbers and those of the reference, beyond their tolerances."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ Tolerance = Literal[
 
 
 class Tolerances(NamedTuple):
-    """How far numbers may be from those of the reference.
+    """Allowed distances of numbers from those of the reference.
 
     A value may be off by the largest of `spread` standard deviations of its column, `relative` of
     the value and `absolute`; the mean of a column by the same with `shift` in place of `spread`.
@@ -27,103 +27,103 @@ class Tolerances(NamedTuple):
     name: Tolerance
     """The class of comparison."""
     spread: float
-    """Of one value, in standard deviations of its column in the reference."""
+    """Allowance for one value, in standard deviations of its column in the reference."""
     shift: float
-    """Of the mean of a column, in its standard deviations."""
+    """Allowance for the mean of a column, in standard deviations of the column."""
     relative: float
-    """Of either, in the larger of both numbers."""
+    """Allowance for value and mean, as a share of the larger of both numbers."""
     absolute: float
-    """Of either, where both numbers are rounding errors."""
+    """Allowance for value and mean, where both numbers are rounding errors."""
 
 
 SAME_PROCESSOR = Tolerances("same processor", 0, 0, 0, 0)
 """The same processor, packages and seeds give the same bits."""
 
-FLOAT32 = 2.0**-23
-"""What float32 keeps of 1. A loss near 0 is a difference of logits, and rounded as they are:
-without vector instructions some losses of 1e-5 differed by a quarter of this."""
+FLOAT32_EPSILON = 2.0**-23
+"""Relative precision of float32. A loss near 0 is a difference of logits, with their rounding
+errors: without vector instructions some losses of 1e-5 differed by a quarter of this."""
 
-ACROSS_PROCESSORS = Tolerances("across processors", 5e-3, 1e-3, 5e-4, FLOAT32)
+ACROSS_PROCESSORS = Tolerances("across processors", 5e-3, 1e-3, 5e-4, FLOAT32_EPSILON)
 """Other vector instructions add in another order. Between AMD EPYC 25/1/1 and Intel Xeon 6/207/2 no
 number of the largest study differed by more than an eighth of the rest of this."""
 
-COUNTS = Tolerances("counts", 0.5, 0.02, 5e-4, FLOAT32)
+COUNTS = Tolerances("counts", 0.5, 0.02, 5e-4, FLOAT32_EPSILON)
 """A count of tokens above a threshold, or a time found on a grid, jumps where a value close to a
 threshold moves. Few do at once, so that the mean of a column hardly moves."""
 
-OTHER_SEEDS = Tolerances("other seeds", 10, 1e-3, 5e-4, FLOAT32)
+OTHER_SEEDS = Tolerances("other seeds", 10, 1e-3, 5e-4, FLOAT32_EPSILON)
 """Long training can amplify rounding until a run is as far from that of another processor as from
-that of another seed: so are their means over seeds, of which see `STANDARD_ERRORS`; where a table
-has no seeds, as that of the weights of one run, which sum to 1, the mean stays. Between the same
-two processors numbers of 1,500 updates on text were up to 8 standard deviations of their column
+that of another seed. Means over seeds are then compared by `STANDARD_ERRORS`. In a table without
+seeds, such as the weights of one run, which sum to 1, the mean stays. Between the same two
+processors numbers of 1,500 updates on text were up to 8 standard deviations of their column
 apart, and such a mean by less than a millionth. What no update has touched is compared as anywhere
 else."""
 STANDARD_ERRORS = 10
-"""How many of their standard errors two means over seeds may be apart; a table has many such means.
-Between the same two processors they were up to 4.1 apart."""
-DECIDED = ("verified", "reproduced", "replicated", "does not hold")
+"""Allowed distance of two means over seeds, in their standard errors; a table has many such means.
+Between the same two processors means were up to 4.1 apart."""
+DECIDED_VERDICTS = ("verified", "reproduced", "replicated", "does not hold")
 """Verdicts of which a claim can have only one; the others leave something undecided."""
 
 LOGARITHM_OF_P = Tolerances("logarithm of p", 0, 0, 0.05, 0.03)
-"""Where all seeds nearly agree, p is 1e-25 or less and differed by half of itself."""
+"""Tolerances of log10(p): if all seeds nearly agree, p is 1e-25 or less and changed by its half."""
 
 SAME_EVIDENCE = Tolerances("same evidence", 0, 0, 1e-6, 1e-12)
-"""Of what follows from the same numbers in a few steps of float64, on any processor."""
+"""Tolerances of results of a few steps of float64 from the same numbers, on any processor."""
 
-CONSTANTS = ("published", "learning_rate", "epochs")
+CONSTANT_COLUMNS = ("published", "learning_rate", "epochs")
 """Columns of numbers as printed or set, which no processor changes."""
-UNTRAINED = "first_loss"
+UNTRAINED_COLUMN = "first_loss"
 """Column of numbers from before the first update, besides those at iteration 0."""
-EFFECT = "effect"
-"""Column that divides by what may vanish."""
+EFFECT_COLUMN = "effect"
+"""Column of quotients whose divisor may vanish."""
 MOST_KINDS = 10
-"""A text with more values than this names rows."""
+"""Largest number of values of a text that names kinds of rows; other texts name single rows."""
 
 
 class Difference(NamedTuple):
     """A value that is not that of the reference."""
 
     place: str
-    """What the table is called."""
+    """Name of the table."""
     quantity: str
-    """Which value of it."""
+    """Name of the value in the table."""
     reference: str
-    """As it should be."""
+    """Expected value."""
     found: str
-    """As it is."""
+    """Found value."""
     difference: float = math.nan
-    """How far a number is from where it should be."""
+    """Distance of a number from the expected one."""
     tolerance: Tolerance = "exact"
     """The class of comparison."""
     allowed: float = 0.0
-    """How far it may be."""
+    """Allowed distance."""
 
 
-def differences(
+def table_differences(
     place: str,
     found: pd.DataFrame,
     reference: pd.DataFrame,
     tolerances: Tolerances,
     whole: pd.DataFrame | None = None,
 ) -> Iterator[Difference]:
-    """Every value of a table that is not that of the reference.
+    """Yield every value of a table that is not that of the reference.
 
     Rows are matched by their texts and whole numbers, which are exact, in their order; other
-    numbers are compared within the tolerances. A text that has few values, such as the name of a
-    panel, tells apart what has a spread of its own.
+    numbers are compared within the tolerances. Rows with different values of a text that has few
+    values, such as the name of a panel, have spreads of their own.
 
     Args:
-        place: what to call the table.
-        found: the table as it is.
+        place: name of the table.
+        found: the table as it was computed.
         reference: the rows of the reference that should be found.
-        tolerances: of numbers that are not whole.
-        whole: all rows of the reference, which say how far its numbers spread; those that should be
-            found if left out. Where one seed is computed, its row alone has no spread.
+        tolerances: allowed distances of numbers that are not whole.
+        whole: all rows of the reference, which give the spread of its numbers; `reference` if left
+            out. The row of a single seed has no spread of its own.
     """
     whole = reference if whole is None else whole
     found, reference, whole = map(_with_whole_seeds, (found, reference, whole))
     if tolerances in {ACROSS_PROCESSORS, COUNTS, OTHER_SEEDS}:
-        uncompared = [EFFECT, *(["holding"] if tolerances is OTHER_SEEDS else [])]
+        uncompared = [EFFECT_COLUMN, *(["holding"] if tolerances is OTHER_SEEDS else [])]
         found, reference = (
             each.drop(columns=uncompared, errors="ignore") for each in (found, reference)
         )
@@ -144,23 +144,23 @@ def differences(
         if found[name].equals(reference[name]):
             continue
         if name in numbers:
-            allowed = SAME_EVIDENCE if name in CONSTANTS else tolerances
+            allowed = SAME_EVIDENCE if name in CONSTANT_COLUMNS else tolerances
             compared = _Column(place, name, found, reference, whole, list(labels))
             if allowed is OTHER_SEEDS:
-                yield from _like_other_seeds(compared)
+                yield from _differences_of_seeds(compared)
             else:
-                yield from _apart(compared, allowed)
+                yield from _column_differences(compared, allowed)
             continue
         a, b = reference[name], found[name]
         equal = (a == b).fillna(False) | (a.isna() & b.isna())
         if tolerances is OTHER_SEEDS and name == "verdict":
-            equal |= a.isin(DECIDED) != b.isin(DECIDED)
+            equal |= a.isin(DECIDED_VERDICTS) != b.isin(DECIDED_VERDICTS)
         for row in reference.index[~equal.astype(bool)]:
             yield Difference(place, f"{name} in row {row + 1}", str(a[row]), str(b[row]))
 
 
 def _with_whole_seeds(table: pd.DataFrame) -> pd.DataFrame:
-    """A table whose seeds are whole numbers, also where some rows have none."""
+    """Return a table whose seeds are whole numbers, also where some rows have no seed."""
     seeds = table.get("seed")
     if seeds is None or not pd.api.types.is_float_dtype(seeds) or (seeds % 1 > 0).any():
         return table
@@ -178,16 +178,16 @@ class _Column(NamedTuple):
     labels: list[str]
 
     def part(self, *, trained: bool) -> Self:
-        """The rows that an update has touched, or the others."""
-        due = _is_trained(self.reference, self.name) == trained
+        """Return the rows that an update has touched, or the others."""
+        rows = _is_trained(self.reference, self.name) == trained
         return self._replace(
-            found=self.found.loc[due],
-            reference=self.reference.loc[due],
+            found=self.found.loc[rows],
+            reference=self.reference.loc[rows],
             whole=self.whole.loc[_is_trained(self.whole, self.name) == trained],
         )
 
 
-def _of_kinds(
+def _group_by_kind(
     table: pd.DataFrame, kinds: list[str]
 ) -> Iterable[tuple[tuple[object, ...], pd.DataFrame]]:
     if not kinds:
@@ -195,27 +195,29 @@ def _of_kinds(
     return table.groupby(kinds, sort=False, dropna=False)
 
 
-def _apart(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
-    """The values of a column, and its mean, that are off by more than they may."""
+def _column_differences(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
+    """Yield the values of a column, and its mean, that are off by more than is allowed."""
     place, name, found, reference, whole, labels = column
-    kinds = [label for label in labels if _tells_apart(whole[label])]
+    kinds = [label for label in labels if _is_kind(whole[label])]
     of_seeds = tolerances is OTHER_SEEDS
-    values = whole[_single(name, whole) if of_seeds else name]
+    values = whole[_spread_column(name, whole) if of_seeds else name]
     values = values.where(np.isfinite(values))
     # By their texts, as a kind may be missing, which equals nothing.
-    spreads = {str(kind): float(values[rows.index].std()) for kind, rows in _of_kinds(whole, kinds)}
-    # Of one number alone there is none.
+    spreads = {
+        str(kind): float(values[rows.index].std()) for kind, rows in _group_by_kind(whole, kinds)
+    }
+    # A single number has no spread.
     alone = float(np.nan_to_num(values.std())) if of_seeds else 0.0
-    for kind, rows in _of_kinds(reference, kinds):
+    for kind, rows in _group_by_kind(reference, kinds):
         a, b = reference.loc[rows.index, name], found.loc[rows.index, name]
         finite = np.isfinite(a) & np.isfinite(b)
         spread = spreads.get(str(kind), math.nan)
         spread = alone if math.isnan(spread) else spread
         gap = (b - a).abs()
-        allowed = _allowed(tolerances, tolerances.spread * spread, a, b)
+        allowed = _largest_allowed(tolerances, tolerances.spread * spread, a, b)
         wrong = ~((finite & (gap <= allowed)) | (a == b) | (a.isna() & b.isna()))
         for row in a.index[wrong]:
-            quantity = _told(f"{name} in row {row + 1}", reference.loc[row, labels])
+            quantity = _labelled_quantity(f"{name} in row {row + 1}", reference.loc[row, labels])
             yield Difference(
                 place, quantity, str(a[row]), str(b[row]), gap[row], tolerances.name,
                 float(allowed[row]),
@@ -224,21 +226,21 @@ def _apart(column: _Column, tolerances: Tolerances) -> Iterator[Difference]:
         rest = finite & rows["seed"].isna() if of_seeds and "seed" in labels else finite
         if rest.any() and not wrong.any():
             was, now = float(a[rest].mean()), float(b[rest].mean())
-            quantity = _told(f"mean of {name}", kind)
-            yield from _means_apart(
+            quantity = _labelled_quantity(f"mean of {name}", kind)
+            yield from _mean_difference(
                 place, quantity, was, now, tolerances, tolerances.shift * spread
             )
 
 
 def _is_trained(table: pd.DataFrame, name: str) -> "pd.Series[bool]":
-    """The rows whose value of a column some update has touched."""
-    if "iteration" in table and name != UNTRAINED:
+    """Say of every row whether an update has touched its value of a column."""
+    if "iteration" in table and name != UNTRAINED_COLUMN:
         return table["iteration"] > 0
-    return pd.Series(name != UNTRAINED, index=table.index)
+    return pd.Series(name != UNTRAINED_COLUMN, index=table.index)
 
 
-def _like_other_seeds(column: _Column) -> Iterator[Difference]:
-    """The same where training amplifies rounding: single values, and means over seeds.
+def _differences_of_seeds(column: _Column) -> Iterator[Difference]:
+    """Yield differences where training amplifies rounding: single values, and means over seeds.
 
     Each mean is over the seeds of rows that have all other labels in common.
     """
@@ -247,48 +249,52 @@ def _like_other_seeds(column: _Column) -> Iterator[Difference]:
         (column.part(trained=True), OTHER_SEEDS),
     ):
         if len(part.reference):
-            yield from _apart(part, allowed)
+            yield from _column_differences(part, allowed)
     place, name, found, reference, _, labels = column.part(trained=True)
-    same = [label for label in (*labels, *CONSTANTS) if label != "seed" and label in reference]
+    same = [
+        label for label in (*labels, *CONSTANT_COLUMNS) if label != "seed" and label in reference
+    ]
     if "seed" not in labels or not same:
         return
     for kind, rows in reference.groupby(same, sort=False, dropna=False):
         tables = [table.loc[rows.index] for table in (reference, found)]
         was, now = (float(table.groupby("seed")[name].mean().mean()) for table in tables)
-        by_seed = [table.groupby("seed")[_single(name, table)].mean() for table in tables]
+        by_seed = [table.groupby("seed")[_spread_column(name, table)].mean() for table in tables]
         errors = (float(means.std()) / math.sqrt(means.count()) for means in by_seed)
         if min(means.count() for means in by_seed) > 1:
-            quantity = _told(f"mean of {name} over seeds", kind)
+            quantity = _labelled_quantity(f"mean of {name} over seeds", kind)
             of_errors = STANDARD_ERRORS * math.hypot(*errors)
-            yield from _means_apart(place, quantity, was, now, OTHER_SEEDS, of_errors)
+            yield from _mean_difference(place, quantity, was, now, OTHER_SEEDS, of_errors)
 
 
-def _single(name: str, table: pd.DataFrame) -> str:
-    """The column that has the spread of a column: of means over seeds `X_mean` their values `X`."""
+def _spread_column(name: str, table: pd.DataFrame) -> str:
+    """Return the column that gives the spread: `X` for means over seeds `X_mean`."""
     single = name.removesuffix("_mean")
     return single if single in table else name
 
 
-def _means_apart(
+def _mean_difference(
     place: str, quantity: str, was: float, now: float, tolerances: Tolerances, of_spread: float
 ) -> Iterator[Difference]:
-    """The difference of two means, if it is more than it may be."""
-    gap, allowed = abs(now - was), float(_allowed(tolerances, of_spread, was, now))
+    """Yield the difference of two means, if it is more than is allowed."""
+    gap, allowed = abs(now - was), float(_largest_allowed(tolerances, of_spread, was, now))
     if gap > allowed:
         yield Difference(place, quantity, str(was), str(now), gap, tolerances.name, allowed)
 
 
-def _allowed(tolerances: Tolerances, of_spread: float, a: ArrayLike, b: ArrayLike) -> Floats:
+def _largest_allowed(
+    tolerances: Tolerances, of_spread: float, a: ArrayLike, b: ArrayLike
+) -> Floats:
     relative = tolerances.relative * np.maximum(np.abs(a), np.abs(b))
     return np.maximum(np.maximum(relative, tolerances.absolute), of_spread)
 
 
-def _told(quantity: str, labels: Iterable[object]) -> str:
+def _labelled_quantity(quantity: str, labels: Iterable[object]) -> str:
     texts = ", ".join(map(str, labels))
     return f"{quantity} ({texts})" if texts else quantity
 
 
-def _tells_apart(column: pd.Series) -> bool:
-    """Whether its texts are kinds of quantities, such as panels, rather than names of rows."""
+def _is_kind(column: pd.Series) -> bool:
+    """Say whether the texts of a column are kinds of quantities, such as panels."""
     is_text = not pd.api.types.is_numeric_dtype(column)
     return is_text and column.name != "cell" and column.nunique() <= MOST_KINDS

@@ -17,26 +17,34 @@ from replication.base.storage import write_text
 from replication.base.tables import read_csv, write_csv
 from replication.verify.reference import FINGERPRINTS, Reference, read_reference, run_keys
 
-RUN = ("date", "commit", "study", "level", "processor", "python", "packages")
-"""Columns that say which re-verification a row is of."""
-VERDICTS = (*RUN, "claim", "verdict", "seeds", "comparisons", "lowest", "highest")
-RUNS = (*RUN, "experiment", "run", "seed", "digest", "quantity", "value")
+VERIFICATION_COLUMNS = ("date", "commit", "study", "level", "processor", "python", "packages")
+"""Columns that identify the re-verification of a row."""
+VERDICT_COLUMNS = (
+    *VERIFICATION_COLUMNS,
+    "claim",
+    "verdict",
+    "seeds",
+    "comparisons",
+    "lowest",
+    "highest",
+)
+RUN_COLUMNS = (*VERIFICATION_COLUMNS, "experiment", "run", "seed", "digest", "quantity", "value")
 
 
 def verdict_rows(found: Reference) -> pd.DataFrame:
-    """Claim, verdict, number of seeds and of comparisons, and the range of measured values."""
+    """Return claim, verdict, numbers of seeds and comparisons, and the range of estimates."""
     rows = []
     for claim, verdict in found.verdicts.items():
         values = [item.estimate for item in verdict.comparisons]
         ends = (min(values), max(values)) if values else (math.nan, math.nan)
         rows.append((claim, verdict.verdict, verdict.seeds, len(values), *ends))
-    return pd.DataFrame(rows, columns=list(VERDICTS[len(RUN) :]))
+    return pd.DataFrame(rows, columns=list(VERDICT_COLUMNS[len(VERIFICATION_COLUMNS) :]))
 
 
 def run_rows(found: Reference) -> pd.DataFrame:
-    """Digest and numbers of the runs of one seed of every experiment, as far as it has them.
+    """Return digest and numbers of the runs of the lowest seed of every experiment.
 
-    `run` is what tells the runs of a seed apart.
+    The column `run` distinguishes the runs of a seed.
     """
     runs = found.tables[FINGERPRINTS]
     labels = [name for name in run_keys(runs) if name not in {"experiment", "seed"}]
@@ -47,16 +55,16 @@ def run_rows(found: Reference) -> pd.DataFrame:
     rows = first.drop(columns=labels).melt(
         ["experiment", "run", "seed", "digest"], var_name="quantity"
     )
-    columns = list(RUNS[len(RUN) :])
+    columns = list(RUN_COLUMNS[len(VERIFICATION_COLUMNS) :])
     return rows.dropna(subset="value").sort_values(columns[:2], ignore_index=True)[columns]
 
 
-def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
-    """Append rows of one re-verification to a table, which is made if it is not there.
+def append_rows(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
+    """Append rows of one re-verification to a table; make the table if it is not there.
 
     Args:
-        path: of the table.
-        rows: what it found.
+        path: the table's file.
+        rows: results of the re-verification.
         run: values of the columns `RUN`.
 
     Raises:
@@ -64,7 +72,7 @@ def append(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
     """
     if rows.empty:
         return
-    new = rows.assign(**run)[[*RUN, *rows.columns]]
+    new = rows.assign(**run)[[*VERIFICATION_COLUMNS, *rows.columns]]
     if path.exists():
         old = read_csv(path, new.columns)
         if list(old) != list(new):
@@ -107,5 +115,5 @@ def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> 
             "python": machine.pop("python"),
             "packages": " ".join(f"{name}=={version}" for name, version in sorted(machine.items())),
         }
-        append(folder / "verdicts.csv", verdict_rows(results), run)
-        append(folder / "runs.csv", run_rows(results), run)
+        append_rows(folder / "verdicts.csv", verdict_rows(results), run)
+        append_rows(folder / "runs.csv", run_rows(results), run)

@@ -1,4 +1,4 @@
-"""Issue a receipt of what a verification found."""
+"""Issue the receipt of a verification."""
 
 import math
 import os
@@ -13,14 +13,11 @@ from replication.base.errors import InputError
 from replication.base.process import arithmetic_variables
 from replication.base.provenance import digest
 from replication.plan.jobs import Jobs
-from replication.verify.collect import packages, settings
+from replication.verify.collect import package_versions, settings_digests
 from replication.verify.differences import Difference
 from replication.verify.machine import gpu, own_processor, system
 from replication.verify.receipt import (
-    LISTED,
-    LONGEST,
-    LONGEST_PART,
-    PLAIN_LETTERS,
+    MOST_LISTED,
     Code,
     Judgement,
     Level,
@@ -28,52 +25,52 @@ from replication.verify.receipt import (
     Machine,
     Receipt,
     Runs,
+)
+from replication.verify.receipt_texts import (
+    LONGEST_PART,
+    LONGEST_TEXT,
+    PLAIN_LETTERS,
     is_plain,
     names_folder,
 )
-from replication.verify.reference import (
-    FINGERPRINTS,
-    Reference,
-    reference_folder,
-    run_keys,
-)
+from replication.verify.reference import FINGERPRINTS, Reference, reference_folder, run_keys
 from replication.verify.reference_summary import ReferenceInShort, bits_of_runs, reference_digest
 
-LEFT_OUT = "left out, as it names a folder or is no plain text"
+LEFT_OUT_TEXT = "left out, as it names a folder or is no plain text"
 
 
 class Verified(NamedTuple):
-    """One study, compared."""
+    """Comparison of one study with its reference."""
 
     study: str
-    """Its name."""
+    """Name of the study."""
     current: Reference
-    """What is computed."""
+    """Computed results."""
     reference: Reference
-    """What it should be."""
+    """Expected results."""
     differences: list[Difference]
-    """All of them."""
+    """All differences."""
 
 
-def issue(
+def issue_receipt(
     verified: Verified, level: Level, by: str | None, root: Path, jobs: Jobs, default: Jobs
 ) -> Receipt:
-    """What a verification found, to send in.
+    """Return the receipt of a verification, to send in.
 
     Args:
-        verified: what was compared, just now and on this machine.
-        level: how much was computed for it.
-        by: what whoever did it says of themselves.
+        verified: the comparison, made just now and on this machine.
+        level: level of the verification.
+        by: name, ORCID or URL of the person, if the receipt may have it.
         root: the project's folder.
-        jobs: how it was computed.
-        default: how the reference was computed.
+        jobs: table of jobs of the results.
+        default: table of jobs of the reference.
 
     Raises:
         InputError: if nothing of the study is computed.
     """
     study, current, reference, differences = verified
     short = ReferenceInShort.of(reference)
-    runs = _runs(current, reference, short, {item.place for item in differences})
+    runs = _agreeing_runs(current, reference, short, {item.place for item in differences})
     if not current.verdicts and not runs:
         raise InputError(
             "--receipt: there is nothing to tell, as nothing is computed here; run"
@@ -83,56 +80,60 @@ def issue(
         study=study,
         date=datetime.now(UTC).replace(microsecond=0),
         by=by,
-        code=_code(root),
-        machine=_machine(jobs.configuration.computation.device),
-        packages=packages(jobs, study),
+        code=_code_state(root),
+        machine=_machine_of_receipt(jobs.configuration.computation.device),
+        packages=package_versions(jobs, study),
         reference=reference_digest(reference_folder(root, study)),
         level=level,
-        settings=_other_settings(settings(jobs, study), settings(default, study)) or "default",
+        settings=_other_settings(settings_digests(jobs, study), settings_digests(default, study))
+        or "default",
         verdicts={
-            claim: Judgement.found(verdict, short.verdicts.get(claim))
+            claim: Judgement.of_found(verdict, short.verdicts.get(claim))
             for claim, verdict in current.verdicts.items()
         },
         runs=runs,
         differences=len(differences),
-        listed=_listed(differences),
+        listed=_first_differences(differences),
     )
 
 
-def _code(root: Path) -> Code | None:
-    """The commit of the code, if git knows it."""
+def _code_state(root: Path) -> Code | None:
+    """Return the commit of the code, if git knows it."""
     name = commit_name(root, "--abbrev=40", "--exclude=*")
     if name == UNKNOWN:
         return None
     return Code(commit=name.removesuffix("-dirty"), dirty=name.endswith("-dirty"))
 
 
-def _machine(device: str) -> Machine:
+def _machine_of_receipt(device: str) -> Machine:
     return Machine(
-        processor=_part(own_processor()) or UNKNOWN,
-        emulated={name: _part(value) for name, value in arithmetic_variables().items()},
+        processor=_plain_part(own_processor()) or UNKNOWN,
+        emulated={name: _plain_part(value) for name, value in arithmetic_variables().items()},
         cores=os.cpu_count() or 1,
-        system=_part(system()) or UNKNOWN,
-        gpu=_part(gpu()) if device == "cuda" else None,
+        system=_plain_part(system()) or UNKNOWN,
+        gpu=_plain_part(gpu()) if device == "cuda" else None,
     )
 
 
-def _part(name: str) -> str:
-    """The name of a machine's part in plain letters: the sign of a trademark is left out."""
+def _plain_part(name: str) -> str:
+    """Return the name of a machine's part in plain letters, without signs of trademarks."""
     plain = " ".join(re.sub(f"[^{PLAIN_LETTERS}]", " ", name).split())
-    return LEFT_OUT if names_folder(plain) else plain[:LONGEST_PART]
+    return LEFT_OUT_TEXT if names_folder(plain) else plain[:LONGEST_PART]
 
 
 def _other_settings(own: dict[str, str], default: dict[str, str]) -> str:
-    """Digest of the settings that differ from the default ones; empty if none does."""
+    """Return the digest of the settings that are not the default ones; empty if all are."""
     names = {name for name in own | default if own.get(name) != default.get(name)}
     return digest({name: own.get(name) for name in names}) if names else ""
 
 
-def _runs(
+def _agreeing_runs(
     current: Reference, reference: Reference, short: ReferenceInShort, places: set[str]
 ) -> dict[str, Runs]:
-    """Those runs by experiment that the reference has, too, with the places of all differences."""
+    """Return the runs that the reference has, too, and their agreement, by experiment.
+
+    `places` are those of all differences.
+    """
     known = reference.tables[FINGERPRINTS]
     runs = current.tables.get(FINGERPRINTS, known.head(0))
     keys = run_keys(runs)
@@ -141,7 +142,7 @@ def _runs(
     found = {}
     for name, bits in bits_of_runs(runs.merge(known[keys].drop_duplicates(), on=keys)).items():
         same = Runs.of(bits, "bit for bit")
-        if same.are_those_of(short.runs[name]):
+        if same.match(short.runs[name]):
             found[name] = same
         elif {FINGERPRINTS, f"{FINGERPRINTS}, experiment {name}"} & places:
             found[name] = Runs.of(bits, "differ")
@@ -150,22 +151,22 @@ def _runs(
     return found
 
 
-def _listed(differences: Sequence[Difference]) -> list[Listed]:
-    """The first differences, without names of folders."""
+def _first_differences(differences: Sequence[Difference]) -> list[Listed]:
+    """Return the first differences, without names of folders."""
     return [
         Listed(
-            place=_shareable(item.place),
-            quantity=_shareable(item.quantity),
-            reference=_shareable(item.reference),
-            found=_shareable(item.found),
+            place=_shareable_text(item.place),
+            quantity=_shareable_text(item.quantity),
+            reference=_shareable_text(item.reference),
+            found=_shareable_text(item.found),
             difference=item.difference if math.isfinite(item.difference) else None,
             tolerance=item.tolerance,
         )
-        for item in differences[:LISTED]
+        for item in differences[:MOST_LISTED]
     ]
 
 
-def _shareable(text: str) -> str:
-    """A text as a receipt may tell it, in one line."""
+def _shareable_text(text: str) -> str:
+    """Return a text in one line; if a receipt must not hold it, return words that say so."""
     line = "".join(letter if letter.isprintable() else " " for letter in text)
-    return line[:LONGEST] if is_plain(line) and not names_folder(line) else LEFT_OUT
+    return line[:LONGEST_TEXT] if is_plain(line) and not names_folder(line) else LEFT_OUT_TEXT

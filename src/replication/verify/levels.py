@@ -10,44 +10,37 @@ full    computes everything from nothing, in a folder of its own
 
 import os
 import random
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import pandas as pd
-import yaml
 
 from replication.base.errors import InputError
 from replication.base.tables import write_csv
 from replication.base.yaml_files import read_yaml
 from replication.judge.scorecard import counts as totals
 from replication.judge.scorecard import scorecard
-from replication.plan.configuration import Configuration, configure, merge
-from replication.plan.jobs import Jobs
+from replication.plan.configuration import configure
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
-from replication.study.contract import Study, find_studies
+from replication.study.contract import find_studies
 from replication.verify.collect import (
-    collect,
-    counts,
-    depends,
-    expected,
-    families,
-    others,
-    settings,
+    expected_reference,
+    names_of_counts,
+    tests_by_family,
     texts_among_numbers,
+    tolerances_of_study,
 )
-from replication.verify.comparison import compare, missing
+from replication.verify.comparison import compare_with_reference, missing_parts
 from replication.verify.differences import Difference
-from replication.verify.issue import Verified, issue
+from replication.verify.issue import Verified, issue_receipt
+from replication.verify.new_reference import write_results
+from replication.verify.project import Project
 from replication.verify.receipt import Level, Signature, write_receipt
+from replication.verify.recomputing import Draw, compute_results
 from replication.verify.reference import (
     EVIDENCE,
     EVIDENCE_COLUMNS,
@@ -60,104 +53,12 @@ from replication.verify.reference import (
     run_keys,
     write_reference,
 )
-from replication.verify.reference_summary import (
-    ReferenceInShort,
-    read_in_short,
-    reference_digest,
-)
-from replication.verify.renewal import renew, restamp
-from replication.verify.reproductions import record_earlier
-from replication.verify.sentences import READABLE, sentences
+from replication.verify.sentences import READABLE, difference_sentences
 
-STAGES = ("table", "evidence", "verdict")
-"""What makes figures' numbers and verdicts from metrics."""
-SHOWN = 30
-"""Differences that are printed; the rest stands in the file."""
-KEYS = 10
-"""Of an overlay, that are printed."""
-
-
-@dataclass(frozen=True)
-class Project:
-    """What is verified."""
-
-    root: Path
-    """Folder of the Snakefile and of the references."""
-    studies: dict[str, Study]
-    """All of them."""
-    configuration: Configuration
-    """What is computed."""
-    profile: Path | None = None
-    """Folder of the Snakemake profile that says where jobs run; if none is given, this machine."""
-
-    @cached_property
-    def jobs(self) -> Jobs:
-        """How it is computed."""
-        return Jobs.of(self.configuration, self.studies)
-
-    @cached_property
-    def default(self) -> Jobs:
-        """How the references were computed."""
-        return Jobs.of(configure({}, self.studies), self.studies)
-
-    def is_default(self, study: str) -> bool:
-        """Whether just what is in the reference of a study is computed."""
-        return settings(self.jobs, study) == settings(self.default, study)
-
-    def snakemake(
-        self, configuration: Configuration, targets: Iterable[str], *options: str
-    ) -> None:
-        """Make targets with a configuration.
-
-        Raises:
-            InputError: if Snakemake fails; it has said why.
-        """
-        with self.folder() as folder:
-            file = folder / "configuration.yaml"
-            whole, default = configuration, self.default.configuration
-            overlay = _with_removals(whole.model_dump(mode="json"), default.model_dump(mode="json"))
-            # In its order, as a list of names in a table has that of its settings.
-            text = yaml.safe_dump(overlay, sort_keys=False)
-            file.write_text(text, encoding="utf-8")
-            command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "progress", *options]
-            places = ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(file)]
-            profile = ["--workflow-profile", str(self.profile.resolve())] if self.profile else []
-            if _waited(subprocess.Popen([*command, *places, *profile])):
-                raise InputError("computing the results again failed, see above")
-
-    @contextmanager
-    def folder(self) -> Iterator[Path]:
-        """Make a new folder that every machine that computes can see, and remove it in the end.
-
-        With a profile it stands below `results/` of the working folder, as the machines of a
-        cluster do not share `/tmp`. It then has a link to the project's `profiles`: commands of a
-        profile may name files there.
-        """
-        shared = Path("results").absolute() if self.profile else None
-        if shared:
-            try:
-                shared.mkdir(exist_ok=True)
-            except OSError as error:
-                raise InputError(
-                    f"{shared}: no folder can be made here ({error.strerror}); start where one can"
-                ) from error
-        # A job that was cancelled may still write.
-        with tempfile.TemporaryDirectory(
-            prefix="verify-", dir=shared, ignore_cleanup_errors=True
-        ) as name:
-            folder = Path(name)
-            if shared:
-                (folder / "profiles").symlink_to((self.root / "profiles").absolute())
-            yield folder
-
-
-class Draw(NamedTuple):
-    """What the level `seed` computes."""
-
-    seed: int
-    """Of the draw."""
-    experiments: int | None
-    """How many are drawn; all of them if none is given."""
+MOST_PRINTED = 30
+"""Largest number of differences that are printed; the file has all of them."""
+MOST_KEYS = 10
+"""Largest number of an overlay's keys that are printed."""
 
 
 @click.command(help=(__doc__ or "").replace(r"\b", "\b"))
@@ -226,16 +127,16 @@ def main(
         for name in chosen:
             write_results(project, name, partly, restamped)
         return
-    drawn = _drawn(level, draw, experiments)
+    drawn = _announce_draw(level, draw, experiments)
     rows: list[tuple[Any, ...]] = []
     for name in chosen:
         if len(chosen) > 1:
             click.echo(f"\n{name}\n")
-        verified = _verify(project, name, level, drawn, found and found / name)
+        verified = _compare_study(project, name, level, drawn, found and found / name)
         rows += [(name, *difference) for difference in verified.differences]
     write_csv(output, pd.DataFrame(rows, columns=["study", *Difference._fields]))
     if receipt:
-        told = issue(verified, level, signature.by, root, project.jobs, project.default)
+        told = issue_receipt(verified, level, signature.by, root, project.jobs, project.default)
         write_receipt(receipt, told)
         click.echo(f"The receipt is {receipt}")
     if rows:
@@ -243,11 +144,11 @@ def main(
         raise InputError(f"{number} from the reference; all are in {output}")
 
 
-def _drawn(level: Level, seed: int | None, experiments: int | None) -> Draw:
-    """What is drawn, which is printed.
+def _announce_draw(level: Level, seed: int | None, experiments: int | None) -> Draw:
+    """Return the draw of a level, and print it if the level is `seed`.
 
     Raises:
-        InputError: if nothing is.
+        InputError: if experiments are to be drawn at another level.
     """
     if experiments and level != "seed":
         raise InputError("--experiments: is of --level seed; the other levels take all of them")
@@ -259,7 +160,7 @@ def _drawn(level: Level, seed: int | None, experiments: int | None) -> Draw:
 
 
 def _check_new(path: Path) -> None:
-    """Refuse, before anything is computed, what cannot be written in the end."""
+    """Refuse, before anything is computed, a path that cannot be written in the end."""
     if os.path.lexists(path):
         raise InputError(f"{path}: is there already; delete it or name another one")
     folder = next(above for above in path.absolute().parents if above.exists())
@@ -268,7 +169,7 @@ def _check_new(path: Path) -> None:
 
 
 def _check_written(write: bool, partly: bool, restamped: bool) -> None:
-    """Refuse to be told how a reference is written where none is, or in two ways."""
+    """Refuse a way to write a reference where none is written, and two ways at once."""
     if partly and restamped:
         raise InputError("--restamp: keeps all of the reference; leave out --partly")
     if (partly or restamped) and not write:
@@ -276,97 +177,10 @@ def _check_written(write: bool, partly: bool, restamped: bool) -> None:
         raise InputError(f"{option}: says how a reference is written; add --write")
 
 
-def write_results(
-    project: Project, study: str, partly: bool = False, restamped: bool = False
-) -> None:
-    """Keep what is computed of a study in the current folder as its reference.
-
-    Args:
-        project: whose study it is.
-        study: its name.
-        partly: whether the reference that is there keeps what is not computed, see `renew`.
-        restamped: whether it keeps everything but its digests, see `restamp`.
-
-    Raises:
-        InputError: if something is neither computed nor kept, or not of the default configuration,
-            or the reference that is to keep its part was changed by hand.
-    """
-    if not project.is_default(study):
-        raise InputError(
-            "only results of the default configuration become the reference; leave out overlays"
-        )
-    folder = reference_folder(project.root, study)
-    if restamped:
-        found = _restamped(project, study, folder)
-    else:
-        found = _renewed(project, study, folder) if partly else _whole(project, study)
-    earlier = _in_short(folder)
-    write_reference(folder, found)
-    if earlier and earlier[0] != reference_digest(folder):
-        record_earlier(project.root, study, *earlier)
-    click.echo(f"The {'reference is' if restamped else 'results are'} kept in {folder}")
-
-
-def _whole(project: Project, study: str) -> Reference:
-    absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
-    if absent:
-        raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
-    found, refused = collect(project.jobs, study, Path())
-    for reason in refused.values():
-        raise InputError(reason)
-    return found
-
-
-def _restamped(project: Project, study: str, folder: Path) -> Reference:
-    kept = _kept(folder)
-    found = restamp(project.jobs.studies[study], depends(project.jobs, study), kept)
-    new = {
-        kind: len(dict(found.depends[kind].items() ^ kept.depends[kind].items()))
-        for kind in ("settings", "code")
-    }
-    judged = [name for name, said in found.verdicts.items() if said != kept.verdicts[name]]
-    click.echo(
-        f"{study}: nothing was computed. Other digests than before: {new['settings']} of settings,"
-        f" {new['code']} of modules. All was judged anew; other verdicts than before:"
-        f" {', '.join(judged) or 'none'}"
-    )
-    return found
-
-
-def _kept(folder: Path) -> Reference:
-    kept, changed = read_reference(folder)
-    if changed:
-        raise InputError(
-            f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
-        )
-    return kept
-
-
-def _renewed(project: Project, study: str, folder: Path) -> Reference:
-    kept = _kept(folder)
-    found, refused = collect(project.jobs, study, Path())
-    renewal = renew(project.jobs.studies[study], found, kept)
-    for reason in refused.values():
-        click.echo(f"Left as it was: {reason}")
-    click.echo(
-        f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}; all was judged anew"
-    )
-    return renewal.reference
-
-
-def _in_short(folder: Path) -> tuple[str, ReferenceInShort] | None:
-    """The reference that is there and its digest; none if there is none yet, or a damaged one."""
-    if not folder.is_dir():
-        return None
-    try:
-        return read_in_short(folder)
-    except InputError as error:
-        click.echo(f"Receipts of the reference before can no longer be checked: {error.message}")
-        return None
-
-
-def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | None) -> Verified:
-    """A study and its reference; the differences are printed."""
+def _compare_study(
+    project: Project, study: str, level: str, draw: Draw, keep: Path | None
+) -> Verified:
+    """Compare a study with its reference, and print the differences."""
     folder = reference_folder(project.root, study)
     if not folder.is_dir():
         raise InputError(
@@ -374,9 +188,9 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
             f" study={study}`"
         )
     reference, changed = read_reference(folder)
-    current, refused = _found(project, study, level, draw)
+    current, refused = compute_results(project, study, level, draw)
     default, jobs = project.default.studies[study], project.jobs.studies[study]
-    due = expected(jobs)
+    due = expected_reference(jobs)
     if project.is_default(study):
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
@@ -386,13 +200,16 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
             for each in (project.jobs, project.default)
         )
         keys = list(_other_keys(now, before, study))
-        more = f" and {len(keys) - KEYS} more" if len(keys) > KEYS else ""
-        click.echo(f"Other settings than by default: {', '.join(keys[:KEYS])}{more}")
-        current, due = _known(current, reference), _also_of(due, expected(default))
+        more = f" and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
+        click.echo(f"Other settings than by default: {', '.join(keys[:MOST_KEYS])}{more}")
+        current, due = (
+            _without_additions(current, reference),
+            _expected_by_default_too(due, expected_reference(default)),
+        )
     if keep:
-        _write_found(keep, current)
+        _write_found_results(keep, current)
     beside = default.registry.beside
-    again = judge_again(reference.tables[EVIDENCE], families(default), beside)
+    again = judge_again(reference.tables[EVIDENCE], tests_by_family(default), beside)
     texts = list(texts_among_numbers(current, reference))
     tables = {
         name: table
@@ -400,87 +217,27 @@ def _verify(project: Project, study: str, level: str, draw: Draw, keep: Path | N
         if name not in {text.place for text in texts}
     }
     rows = [
-        *missing("reference", reference, expected(default)),
+        *missing_parts("reference", reference, expected_reference(default)),
         *(Difference("results", path, READABLE, why) for path, why in refused.items()),
         *texts,
-        *compare(
-            replace(current, tables=tables), reference, changed, again, counts(jobs), others(jobs)
+        *compare_with_reference(
+            replace(current, tables=tables),
+            reference,
+            changed,
+            again,
+            names_of_counts(jobs),
+            tolerances_of_study(jobs),
         ),
-        *missing("results", current, due if level == "full" else _begun(due, current, level)),
+        *missing_parts(
+            "results", current, due if level == "full" else _expected_of_found(due, current, level)
+        ),
     ]
-    _report(default, current, reference, rows)
+    _print_report(default, current, reference, rows)
     return Verified(study, current, reference, rows)
 
 
-def _found(
-    project: Project, study: str, level: str, draw: Draw
-) -> tuple[Reference, dict[str, str]]:
-    """What is here, or, of the levels above `figure`, what is made in a folder of its own."""
-    if level == "figure":
-        _remake(project, study)
-    if level in {"hash", "figure"}:
-        return collect(project.jobs, study, Path())
-    configuration = project.configuration
-    if level == "seed":
-        drawn = random.Random(draw.seed)
-        overlay = project.jobs.studies[study].one_seed(drawn)
-        data = merge(configuration.model_dump(mode="json"), overlay)
-        configuration = type(configuration).parse(data, "one seed of every experiment")
-    jobs = Jobs.of(configuration, project.studies)
-    files = jobs.studies[study].files
-    targets: list[str] = list(files.all)
-    if level == "seed":
-        fingerprints = sorted(files.fingerprints.values())
-        number = min(draw.experiments or len(fingerprints), len(fingerprints))
-        targets = drawn.sample(fingerprints, number)
-    with project.folder() as folder:
-        project.snakemake(configuration, targets, "--directory", str(folder))
-        found, refused = collect(jobs, study, folder)
-    return replace(found, depends=depends(project.jobs, study)), refused
-
-
-def _waited(process: subprocess.Popen[bytes]) -> int:
-    """Return the exit status of Snakemake.
-
-    Ctrl-C reaches Snakemake, too, which then cancels its jobs. A second one ends it at once.
-
-    Raises:
-        KeyboardInterrupt: when Snakemake has ended after an interrupt.
-    """
-    try:
-        return process.wait()
-    except KeyboardInterrupt:
-        try:
-            process.wait()
-        except KeyboardInterrupt:
-            process.terminate()
-        raise
-
-
-def _remake(project: Project, study: str) -> None:
-    """Figures and verdicts whose metrics are not here are left out and named."""
-    jobs, files = project.jobs, project.jobs.studies[study].files
-    made = {
-        **{f"figure {name}": path for name, path in files.tables.items()},
-        **{f"verdict {name}": path for name, path in files.verdicts.items()},
-    }
-    left_out = {
-        name: path
-        for name, path in made.items()
-        if any(
-            task.stage == "metrics" and not Path(read).is_file()
-            for read, task in jobs.closure([path])
-        )
-    }
-    if left_out:
-        click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
-    here = [path for name, path in made.items() if name not in left_out]
-    again = [path for path, task in jobs.closure(here) if task.stage in STAGES]
-    project.snakemake(project.configuration, here, "--forcerun", *again)
-
-
-def _known(current: Reference, reference: Reference) -> Reference:
-    """Without what an overlay adds, as the reference has nothing of it."""
+def _without_additions(current: Reference, reference: Reference) -> Reference:
+    """Return the results without the parts that the reference lacks, as an overlay adds them."""
     digests = current.depends["settings"]
     added = [name for name in digests if name not in reference.depends["settings"]]
     if shown := [name for name in added if not name.startswith("test ")]:
@@ -508,21 +265,24 @@ def _other_keys(data: Any, default: Any, path: str) -> Iterator[str]:
         yield path
 
 
-def _also_of(due: Expected, default: Expected) -> Expected:
-    """Of what should be there that which the defaults have, too."""
+def _expected_by_default_too(due: Expected, default: Expected) -> Expected:
+    """Return the expected parts that the default configuration has, too."""
     runs = due.runs[due.runs["experiment"].isin(default.runs["experiment"])]
     return Expected(due.tables & default.tables, due.claims & default.claims, runs)
 
 
-def _begun(due: Expected, current: Reference, level: str) -> Expected:
-    """Where not everything is computed: all runs of the experiments of which some were found."""
+def _expected_of_found(due: Expected, current: Reference, level: str) -> Expected:
+    """Return the expected runs of the experiments of which some runs were found.
+
+    At the level `seed` none is expected, as its single seeds are drawn.
+    """
     there = current.tables.get(FINGERPRINTS, due.runs.head(0))["experiment"]
     begun = due.runs["experiment"].isin(there) & (level != "seed")
     return Expected(set(), set(), due.runs[begun])
 
 
-def _write_found(folder: Path, current: Reference) -> None:
-    """Keep what was found, with an empty table in place of one that was not computed."""
+def _write_found_results(folder: Path, current: Reference) -> None:
+    """Write the results, with an empty table in place of one that was not computed."""
     empty = {
         EVIDENCE: pd.DataFrame(columns=list(EVIDENCE_COLUMNS)),
         FINGERPRINTS: pd.DataFrame(columns=["seed", "digest", "experiment"]),
@@ -530,7 +290,7 @@ def _write_found(folder: Path, current: Reference) -> None:
     write_reference(folder, replace(current, tables=empty | current.tables))
 
 
-def _report(
+def _print_report(
     jobs: StudyJobs, current: Reference, reference: Reference, rows: list[Difference]
 ) -> None:
     kept = len(reference.verdicts.keys() - current.verdicts.keys())
@@ -553,16 +313,8 @@ def _report(
         click.echo(f"Equal to the reference: {found}{within}.")
     elif not rows:
         click.echo("Nothing is computed here; the reference itself is whole.")
-    for sentence in sentences(rows)[:SHOWN]:
+    for sentence in difference_sentences(rows)[:MOST_PRINTED]:
         click.echo(sentence, err=True)
-
-
-def _with_removals(data: Any, default: Any) -> Any:
-    """With null for what only the defaults have, so that merged into them it gives the data."""
-    if not (isinstance(data, dict) and isinstance(default, dict)):
-        return data
-    removed = {key: None for key in default if key not in data}
-    return removed | {key: _with_removals(value, default.get(key)) for key, value in data.items()}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a result's last bits depend on besides settings, seeds and code."""
+"""The machine: its processor and packages decide the last bits of a result."""
 
 import platform
 from pathlib import Path
@@ -7,20 +7,20 @@ from replication.base.code_digest import installed_versions
 from replication.base.process import arithmetic_variables
 
 NUMERICAL_PACKAGES = ("numpy", "pandas", "scipy", "torch")
-"""What computes the numbers; what only draws is left out."""
+"""Packages that compute numbers; those that only draw are left out."""
 CPUINFO = Path("/proc/cpuinfo")
 
 
 def machine() -> dict[str, str]:
-    """The processor, Python and the packages that compute numbers in this installation."""
+    """Return processor, version of Python, and versions of the packages that compute numbers."""
     versions = installed_versions(NUMERICAL_PACKAGES)
     return {"processor": processor(), "python": platform.python_version(), **versions}
 
 
 def processor() -> str:
-    """The processor's name and model; those with the same one compute the same bits.
+    """Return the processor's name and model: processors with the same text compute the same bits.
 
-    It may be told to compute as another one would, see `replication.base.process`.
+    Environment variables can have it compute as another one would, see `replication.base.process`.
     """
     return " ".join(
         [own_processor(), *(f"{name}={value}" for name, value in arithmetic_variables().items())]
@@ -28,7 +28,7 @@ def processor() -> str:
 
 
 def own_processor() -> str:
-    """The processor's name and model, whatever it is told to compute as."""
+    """Return the processor's name and model, without the processor that it emulates."""
     if not CPUINFO.is_file():
         return f"{platform.machine()} {platform.processor()}".strip()
     fields = (line.partition(":") for line in CPUINFO.read_text(encoding="utf-8").splitlines())
@@ -41,7 +41,7 @@ def own_processor() -> str:
 
 
 def system() -> str:
-    """The operating system and its C library; neither its kernel's build nor its name."""
+    """Return the operating system and its C library, without the kernel and the machine's name."""
     try:
         name = platform.freedesktop_os_release()["PRETTY_NAME"]
     except OSError:  # not a Linux, or one that does not say which
@@ -50,7 +50,7 @@ def system() -> str:
 
 
 def gpu() -> str:
-    """The GPU that PyTorch computes on, and the version of CUDA."""
+    """Return the GPU that PyTorch computes on, and the version of CUDA."""
     import torch  # takes a second, and few compute there
 
     if not torch.cuda.is_available():

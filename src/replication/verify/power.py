@@ -34,15 +34,15 @@ from replication.study.contract import find_studies
 from replication.verify.reference import EVIDENCE, MANIFEST, read_reference, reference_folder
 
 Floats = NDArray[np.float64]
-MOST = 1000
-"""Seeds beyond which none are planned."""
-SIZES = np.arange(FEWEST_SEEDS, MOST + 1)
-HEADER = (
+MOST_SEEDS = 1000
+"""Largest number of seeds that is planned."""
+SEED_NUMBERS = np.arange(FEWEST_SEEDS, MOST_SEEDS + 1)
+CLAIM_HEADER = (
     "study", "claim", "verdict", "comparison", "spread", "seeds", "that one would say",
     "seeds needed",
     "processor minutes",
 )  # fmt: skip
-SENTENCES = (
+SENTENCE_HEADER = (
     "study", "sentence of the abstract", "mark", "it would have", "by claims", "seeds needed",
     "processor minutes",
 )  # fmt: skip
@@ -54,18 +54,18 @@ class Edge(NamedTuple):
     sign: int
     """1 if the seeds have to lie above, -1 if below."""
     place: float
-    """What."""
+    """Bound above or below which the seeds have to lie."""
 
 
 class Answer(NamedTuple):
-    """An answer to one question, and all tests that it needs to pass."""
+    """An answer to one question, with the tests that have to pass for it."""
 
     decision: Decision
     """The answer."""
     edges: list[Edge]
     """The tests."""
     ways: int = 1
-    """Among how many answers of the kind its level is divided."""
+    """Number of answers of this kind, among which the level is divided."""
 
 
 class Sample(NamedTuple):
@@ -76,43 +76,43 @@ class Sample(NamedTuple):
     spread: float
     """Standard deviation of one seed."""
     others: int = 0
-    """How many seeds the paper's sample has, which stays as it is; 0 if there is none."""
+    """Number of seeds of the paper's sample, which stays the same; 0 without such a sample."""
     by_signs: bool = False
-    """Whether sign tests are asked."""
+    """True for sign tests, false for t tests."""
 
 
 class Plan(NamedTuple):
-    """What would decide a comparison."""
+    """Number of seeds that would decide a comparison."""
 
     comparison: str
     """Name of its cell."""
     spread: float
     """Standard deviation of one seed."""
     decision: Decision
-    """What it would say; `open` if no number of seeds up to `MOST` is enough."""
+    """Decision with these seeds; `open` if no number of seeds up to `MOST_SEEDS` is enough."""
     seeds: int
-    """How many it would take; `MOST` + 1 if no number is enough."""
+    """Number of seeds; `MOST_SEEDS` + 1 if no number is enough."""
 
 
-def plan(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
+def plan_comparison(test: Statistical, rows: pd.DataFrame, cell: str, family: int) -> Plan:
     """Return the number of seeds that would decide a comparison.
 
     Args:
-        test: how it is judged.
-        rows: its evidence.
-        cell: its name.
+        test: the test of the claim.
+        rows: evidence of the comparison.
+        cell: name of the comparison.
         family: number of claims that are corrected together.
     """
     sample, answers = (
-        _two_samples(test, rows) if isinstance(test, Equivalence) else _one(test, rows)
+        _two_samples(test, rows) if isinstance(test, Equivalence) else _one_sample(test, rows)
     )
-    needed = [(_needed(sample, answer, test.level / family), answer) for answer in answers]
+    needed = [(_seeds_needed(sample, answer, test.level / family), answer) for answer in answers]
     seeds, answer = min(needed, key=lambda pair: pair[0])
-    decision = answer.decision if seeds <= MOST else "open"
+    decision = answer.decision if seeds <= MOST_SEEDS else "open"
     return Plan(cell, sample.spread, decision, seeds)
 
 
-def _one(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
+def _one_sample(test: Statistical, rows: pd.DataFrame) -> tuple[Sample, list[Answer]]:
     assert isinstance(test, Interval)
     values = rows["value"].to_numpy(np.float64)
     sample = Sample(values, float(values.std(ddof=1)), by_signs=test.center == "median")
@@ -139,45 +139,45 @@ def _two_samples(test: Equivalence, rows: pd.DataFrame) -> tuple[Sample, list[An
     return Sample(ours - paper.mean(), spread, others=paper.size), answers
 
 
-def _needed(sample: Sample, answer: Answer, level: float) -> int:
-    """The least number of seeds with which all its tests pass together; `MOST` + 1 if none is."""
-    power = _by_signs if sample.by_signs else _by_t
+def _seeds_needed(sample: Sample, answer: Answer, level: float) -> int:
+    """Return the least number of seeds with which all tests pass; `MOST_SEEDS` + 1 if none is."""
+    power = _sign_test_power if sample.by_signs else _t_test_power
     missed = sum(1 - power(sample, edge, level / answer.ways) for edge in answer.edges)
-    enough = SIZES[1 - missed >= PROBABILITY]
-    return int(enough[0]) if enough.size else MOST + 1
+    enough = SEED_NUMBERS[1 - missed >= PROBABILITY]
+    return int(enough[0]) if enough.size else MOST_SEEDS + 1
 
 
-def _by_t(sample: Sample, edge: Edge, level: float) -> Floats:
-    """Probability that a t test passes, by number of seeds."""
+def _t_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
+    """Return the probability that a t test passes, by number of seeds."""
     inside = edge.sign * (sample.seeds.mean() - edge.place)
     if inside <= 0 or sample.spread == 0:
-        return np.zeros(SIZES.size)
+        return np.zeros(SEED_NUMBERS.size)
     others = sample.others
-    error = np.sqrt(1 / SIZES + (1 / others if others else 0))
-    dof = SIZES - 1 + max(others - 1, 0)
+    error = np.sqrt(1 / SEED_NUMBERS + (1 / others if others else 0))
+    dof = SEED_NUMBERS - 1 + max(others - 1, 0)
     critical = -scipy.special.stdtrit(dof, level)
     # Beyond some distance the noncentral distribution is not computed, and the test always passes.
     distance = np.minimum(inside / sample.spread / error, 30)
     return np.asarray(scipy.stats.nct.sf(critical, dof, distance))
 
 
-def _by_signs(sample: Sample, edge: Edge, level: float) -> Floats:
-    """Probability that a sign test passes, by number of seeds."""
+def _sign_test_power(sample: Sample, edge: Edge, level: float) -> Floats:
+    """Return the probability that a sign test passes, by number of seeds."""
     inside = np.count_nonzero(edge.sign * (sample.seeds - edge.place) > 0)
     share = (inside + 0.5) / (sample.seeds.size + 1)
-    needed = scipy.stats.binom.isf(level, SIZES, 0.5) + 1
-    return np.asarray(scipy.stats.binom.sf(needed - 1, SIZES, share))
+    needed = scipy.stats.binom.isf(level, SEED_NUMBERS, 0.5) + 1
+    return np.asarray(scipy.stats.binom.sf(needed - 1, SEED_NUMBERS, share))
 
 
-def plans(
+def plan_open_claims(
     study: StudyJobs, evidence: pd.DataFrame, verdicts: Mapping[str, Verdict]
 ) -> dict[str, list[Plan]]:
-    """Return what would decide each comparison that is open, by number of the claim.
+    """Return the plans of all open comparisons, by number of the claim.
 
     Args:
-        study: whose claims.
-        evidence: of its reference.
-        verdicts: of its reference, by number of the claim.
+        study: the study of the claims.
+        evidence: evidence in its reference.
+        verdicts: verdicts in its reference, by number of the claim.
     """
     found = {}
     for name, claim in study.claims.items():
@@ -189,54 +189,58 @@ def plans(
             continue
         own = evidence[evidence["claim"] == name]
         family = sum(1 for other in study.family(name) if other in verdicts)
-        found[name] = [plan(test, own[own["cell"] == cell], cell, family) for cell in undecided]
+        found[name] = [
+            plan_comparison(test, own[own["cell"] == cell], cell, family) for cell in undecided
+        ]
     return found
 
 
-def rows(
+def claim_rows(
     study: StudyJobs,
     planned: Mapping[str, list[Plan]],
     verdicts: Mapping[str, Verdict],
     records: Records,
 ) -> Iterator[tuple[str, ...]]:
-    """Yield one row of `HEADER` per claim that is open, as a whole or in part.
+    """Yield one row of `CLAIM_HEADER` per claim that is open, as a whole or in part.
 
     The comparison that needs most seeds stands for the claim.
 
     Args:
-        study: whose claims.
-        planned: what `plans` returned.
-        verdicts: of its reference, by number of the claim.
-        records: of what jobs took.
+        study: the study of the claims.
+        planned: plans by claim, see `plan_open_claims`.
+        verdicts: verdicts in its reference, by number of the claim.
+        records: recorded times of jobs elsewhere.
     """
     for name, each in planned.items():
-        verdict, worst = verdicts[name], _worst(each)
+        verdict, worst = verdicts[name], _costliest_plan(each)
         yield (
             study.study.name, name, verdict.verdict, worst.comparison, number(worst.spread),
-            str(verdict.seeds), *_needs(study, verdict, worst, records),
+            str(verdict.seeds), *_cells_of_need(study, verdict, worst, records),
         )  # fmt: skip
 
 
-def _worst(planned: list[Plan]) -> Plan:
-    """The comparison of a claim that needs most seeds."""
+def _costliest_plan(planned: list[Plan]) -> Plan:
+    """Return the plan of a claim that needs most seeds."""
     return max(planned, key=lambda each: each.seeds)
 
 
-def sentences(
+def sentence_rows(
     study: StudyJobs,
     planned: Mapping[str, list[Plan]],
     verdicts: Mapping[str, Verdict],
     records: Records,
 ) -> Iterator[tuple[str, ...]]:
-    """Yield one row of `SENTENCES` per sentence of an abstract that gets another mark by seeds.
+    """Yield one row of `SENTENCE_HEADER` per sentence of an abstract whose mark would change.
 
     Args:
-        study: whose abstract.
-        planned: what `plans` returned.
-        verdicts: of its reference, by number of the claim.
-        records: of what jobs took.
+        study: the study of the abstract.
+        planned: plans by claim, see `plan_open_claims`.
+        verdicts: verdicts in its reference, by number of the claim.
+        records: recorded times of jobs elsewhere.
     """
-    decided = {name: _decided(study, verdicts[name], each) for name, each in planned.items()}
+    decided = {
+        name: _decided_verdict(study, verdicts[name], each) for name, each in planned.items()
+    }
     registry = study.registry
     for abstract in registry.abstracts:
         now = mark_sentences(registry, abstract, verdicts)
@@ -249,7 +253,9 @@ def sentences(
                     if name in decided and decided[name].verdict != verdicts[name].verdict
                 ]
                 needs = [
-                    _needs(study, verdicts[name], _worst(planned[name]), records)[1:]
+                    _cells_of_need(study, verdicts[name], _costliest_plan(planned[name]), records)[
+                        1:
+                    ]
                     for name in changed
                 ]
                 yield (
@@ -258,8 +264,8 @@ def sentences(
                 )  # fmt: skip
 
 
-def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
-    """The verdict on a claim once its open comparisons have said what seeds would make of them."""
+def _decided_verdict(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict:
+    """Return the verdict on a claim with the decisions that more seeds would give."""
     said = {each.comparison: each.decision for each in planned}
     comparisons = [
         item.model_copy(update={"decision": said.get(item.cell, item.decision)})
@@ -271,21 +277,23 @@ def _decided(study: StudyJobs, verdict: Verdict, planned: list[Plan]) -> Verdict
     return verdict.model_copy(update=changes)
 
 
-def _needs(
+def _cells_of_need(
     study: StudyJobs, verdict: Verdict, found: Plan, records: Records
 ) -> tuple[str, str, str]:
-    """What the seeds of a plan would say, how many they are, and their minutes, in words."""
+    """Return decision, number of seeds and minutes of a plan, in words."""
     if found.spread == 0:
         return "open", "none: its seeds do not differ", ""
     if found.decision == "open":
-        return "open", f"more than {MOST}: their mean lies near the edge of what is asked", ""
-    minutes = _minutes(study, verdict, found.seeds, records)
+        return "open", f"more than {MOST_SEEDS}: their mean lies near the edge of what is asked", ""
+    minutes = _minutes_of_seeds(study, verdict, found.seeds, records)
     told = "not recorded" if minutes is None else number(max(minutes, 0), 2)
     return found.decision, str(found.seeds), told
 
 
-def _minutes(study: StudyJobs, verdict: Verdict, seeds: int, records: Records) -> float | None:
-    """Minutes of a processor that the missing seeds of all experiments behind a claim take."""
+def _minutes_of_seeds(
+    study: StudyJobs, verdict: Verdict, seeds: int, records: Records
+) -> float | None:
+    """Return the processor minutes of the missing seeds of all experiments behind a claim."""
     total = 0.0
     for name in dict.fromkeys(experiment for experiment, _ in study.sources(verdict.claim)):
         folder = f"logs/{study.study.name}/runs/{name}"
@@ -298,7 +306,7 @@ def _minutes(study: StudyJobs, verdict: Verdict, seeds: int, records: Records) -
     return (seeds - verdict.seeds) * total / 60
 
 
-def _with_reference(jobs: Jobs, root: Path) -> list[str]:
+def _names_with_reference(jobs: Jobs, root: Path) -> list[str]:
     return [name for name in jobs.studies if (reference_folder(root, name) / MANIFEST).is_file()]
 
 
@@ -312,13 +320,13 @@ def main(names: tuple[str, ...], root: Path) -> None:
     records = Records.read(root / RECORD)
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
-    for name in names or _with_reference(jobs, root):
+    for name in names or _names_with_reference(jobs, root):
         if name not in jobs.studies:
             raise InputError(f"there is no study {name}; there are {', '.join(jobs.studies)}")
         study = jobs.studies[name]
         reference, _ = read_reference(reference_folder(root, name))
-        planned = plans(study, reference.tables[EVIDENCE], reference.verdicts)
-        found += rows(study, planned, reference.verdicts, records)
-        changed += sentences(study, planned, reference.verdicts, records)
-    for line in (*table(HEADER, found), "", *table(SENTENCES, changed)):
+        planned = plan_open_claims(study, reference.tables[EVIDENCE], reference.verdicts)
+        found += claim_rows(study, planned, reference.verdicts, records)
+        changed += sentence_rows(study, planned, reference.verdicts, records)
+    for line in (*table(CLAIM_HEADER, found), "", *table(SENTENCE_HEADER, changed)):
         click.echo(line)

@@ -1,11 +1,10 @@
-"""A receipt: what a verification found, on which machine, small enough to send in.
+"""Receipts: findings and machine of a verification, small enough to send in.
 
-It holds nothing that tells whose machine it was, but for what its owner says of themselves.
+A receipt does not tell whose machine it was, except for a name that its owner gives.
 """
 
 import json
 import re
-import unicodedata
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,102 +13,48 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
 from replication.base.errors import InputError
-from replication.base.process import ARITHMETIC
 from replication.base.provenance import digest
 from replication.base.storage import write_text
 from replication.base.strict import Name, Strict, shorten
 from replication.judge.verdicts import Verdict
 from replication.study.seeds import format_seeds, parse_seeds
 from replication.verify.differences import Tolerance
+from replication.verify.receipt_texts import Package, Part, Text, Variable, Version, Word
 from replication.verify.reference_summary import (
-    MOST,
+    MOST_COUNTED,
     Amount,
     Bits,
     Claim,
     Digest,
     Experiment,
     VerdictInShort,
-    to_lines,
+    to_json,
 )
 
 FORMAT = 1
-"""Of receipts; one of another format is refused."""
-CHECKSUM = "checksum"
+"""Format of receipts; receipts of another format are refused."""
+CHECKSUM_KEY = "checksum"
 """Key of a file under which the digest of all others stands."""
-LARGEST = 1_000_000
-"""Bytes of a file; the largest study needs a tenth of that."""
-LISTED = 50
-"""Differences that a receipt lists; it counts all."""
-LONGEST = 300
-"""Letters of a text."""
-LONGEST_PART = 150
-"""Letters of the name of a machine's part."""
+MOST_BYTES = 1_000_000
+"""Largest size of a file in bytes; the largest study needs a tenth of it."""
+MOST_LISTED = 50
+"""Largest number of differences that a receipt lists; it counts all."""
 MOST_SEEDS = 1_000_000
-"""Of an experiment."""
+"""Largest number of seeds of an experiment."""
 MOST_NAMES = 10_000
-"""Claims, experiments, packages or variables of one receipt."""
-MOST_MARKS = 3
-"""Marks, such as accents, that one letter has; scripts that stack them have no more."""
-FURTHEST = 1e300
-"""Estimates are no further from 0, so that three digits of one are a number."""
-FIRST = datetime(2026, 1, 1, tzinfo=UTC)
-"""No receipt is older."""
-LAST = datetime(2100, 1, 1, tzinfo=UTC)
-"""None is younger; whether one is of the future, `replication.verify.reproductions` looks at."""
-INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Letters that leave a place empty, though they count as printable."""
-RANGE = r"[0-9]{1,10}(-[0-9]{1,10})?"
-"""Of seeds, or a single one."""
+"""Largest number of claims, experiments, packages or variables of one receipt."""
+LARGEST_ESTIMATE = 1e300
+"""Largest absolute value of an estimate, so that three digits of it are a number."""
+EARLIEST_DATE = datetime(2026, 1, 1, tzinfo=UTC)
+"""Earliest date of a receipt."""
+LATEST_DATE = datetime(2100, 1, 1, tzinfo=UTC)
+"""End of the dates of receipts; `replication.verify.reproductions` refuses those of the future."""
+SEED_RANGE = r"[0-9]{1,10}(-[0-9]{1,10})?"
+"""Pattern of a range of seeds, or of a single seed."""
 REMEDY = "write it anew with `python -m replication verify --receipt`"
-WEB_ADDRESS = re.compile(r"https?://\S*")
-FOLDER_NAME = re.compile(r"(?<![\w./~])(?://?[^/\s]+/|~[\w.-]*/|\.\./)|:[/\\]|\\\\\w")
-"""Where the name of a folder outside the project begins, in a text without addresses."""
-MARKUP = frozenset(r"<>[]{}|`\&*$")
-"""What HTML and Markdown are written with."""
-PLAIN_LETTERS = "A-Za-z0-9 ()+.,/:;@'=!_-"
-"""Of names of a machine's parts."""
 
 
-def names_folder(text: str) -> bool:
-    """Whether a text names a folder outside the project."""
-    return bool(FOLDER_NAME.search(WEB_ADDRESS.sub("", text)))
-
-
-def _without_folder(text: str) -> str:
-    if names_folder(text):
-        raise ValueError("a receipt must not name a folder of the machine")
-    return text
-
-
-def is_plain(text: str) -> bool:
-    """Whether a text is one line of letters as they are read: none is hidden or a tower of marks.
-
-    Marks that direct or hide what follows are not printable.
-    """
-    marks = "".join("m" if unicodedata.category(letter)[0] == "M" else " " for letter in text)
-    is_seen = text.isprintable() and not INVISIBLE.intersection(text)
-    return is_seen and "m" * (MOST_MARKS + 1) not in marks
-
-
-def _plain(text: str) -> str:
-    if not is_plain(text):
-        raise ValueError("must be one line of printable letters, each with few accents")
-    return text
-
-
-def _without_markup(text: str) -> str:
-    if found := sorted(MARKUP.intersection(text)):
-        raise ValueError(f"must be without {' '.join(found)}")
-    return text
-
-
-def _stripped(text: str) -> str:
-    if text.strip() != text:
-        raise ValueError("must have no spaces around it")
-    return text
-
-
-def _seeds(text: str) -> str:
+def _refuse_too_many_seeds(text: str) -> str:
     # A receipt comes from strangers, and a range can be long: it is not written out here.
     ranges = re.findall(r"(\d+)-(\d+)", text)
     if sum(int(last) - int(first) for first, last in ranges) > MOST_SEEDS:
@@ -121,40 +66,19 @@ def _seeds(text: str) -> str:
     return text
 
 
-def _of_arithmetic(name: str) -> str:
-    if name not in ARITHMETIC:
-        raise ValueError("is no variable that changes arithmetic")
-    return name
-
-
-def _within_years(date: datetime) -> datetime:
-    if not FIRST <= date < LAST:
-        raise ValueError(f"must be of the years {FIRST.year} to {LAST.year - 1}")
+def _refuse_other_years(date: datetime) -> datetime:
+    if not EARLIEST_DATE <= date < LATEST_DATE:
+        raise ValueError(f"must be of the years {EARLIEST_DATE.year} to {LATEST_DATE.year - 1}")
     return date
 
 
-Text = Annotated[
-    str, Field(max_length=LONGEST), AfterValidator(_plain), AfterValidator(_without_folder)
-]
-Word = Annotated[
-    Text, Field(min_length=1), AfterValidator(_without_markup), AfterValidator(_stripped)
-]
-"""What people write of themselves: in any script, without marks of HTML and Markdown."""
-Part = Annotated[Text, Field(max_length=LONGEST_PART, pattern=f"^[{PLAIN_LETTERS}]*$")]
-"""Of a machine. In plain letters, and shown as code, it is no markup anywhere."""
-Variable = Annotated[str, AfterValidator(_of_arithmetic)]
-"""Name of an environment variable by which libraries compute as another processor would."""
-Package = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-"""Name of a package."""
-Version = Annotated[str, Field(max_length=60, pattern=r"^[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
-"""Of a package, or `missing`."""
-Estimate = Annotated[float, Field(ge=-FURTHEST, le=FURTHEST)]
+Estimate = Annotated[float, Field(ge=-LARGEST_ESTIMATE, le=LARGEST_ESTIMATE)]
 Level = Literal["hash", "figure", "seed", "full"]
 Agreement = Literal["bit for bit", "within tolerance", "differ"]
 
 
 class Signature(Strict):
-    """What whoever verified says of themselves."""
+    """Signature of the person who verified."""
 
     by: Word | None
     """Name, ORCID or URL."""
@@ -166,33 +90,33 @@ class Code(Strict):
     commit: str = Field(pattern="^[0-9a-f]{40}$")
     """The commit."""
     dirty: bool
-    """Whether files that git knows were changed after it."""
+    """True if files that git knows were changed after the commit."""
 
 
 class Machine(Strict):
-    """What computed."""
+    """Machine that computed the results."""
 
     processor: Annotated[Part, Field(min_length=1)]
-    """Its name and model: two with the same one compute the same bits."""
+    """Name and model: processors with the same text compute the same bits."""
     emulated: dict[Variable, Part] = Field(max_length=MOST_NAMES)
-    """What it was told to compute as, by environment variable."""
-    cores: int = Field(ge=1, le=MOST)
-    """Logical ones that the operating system sees."""
+    """Emulated processor, by the environment variable that sets it."""
+    cores: int = Field(ge=1, le=MOST_COUNTED)
+    """Number of logical cores that the operating system sees."""
     system: Annotated[Part, Field(min_length=1)]
     """The operating system and its C library."""
     gpu: Part | None
-    """What trained, unless the processor did."""
+    """GPU that trained; none if the processor did."""
 
 
 class Judgement(VerdictInShort):
     """A verdict in short, and whether it is the reference's."""
 
     lowest: Estimate | None
-    """The least estimate of a comparison; none if the claim could not be measured."""
+    """Least estimate of a comparison; none if the claim could not be measured."""
     highest: Estimate | None
-    """The largest."""
+    """Largest estimate of a comparison."""
     agrees: Annotated[bool, Field(strict=True)]
-    """Whether the verdict, its seeds and what each comparison says are the reference's."""
+    """True if verdict, seeds and the decision of each comparison are the reference's."""
 
     @model_validator(mode="after")
     def _check_range(self) -> Self:
@@ -205,14 +129,17 @@ class Judgement(VerdictInShort):
         return self
 
     @classmethod
-    def found(cls, verdict: Verdict, reference: VerdictInShort | None) -> "Judgement":
-        """A verdict in short.
+    def of_found(cls, verdict: Verdict, reference: VerdictInShort | None) -> "Judgement":
+        """Return a verdict in short.
 
         Args:
-            verdict: what was found.
-            reference: what it should be; none if there is no such verdict.
+            verdict: the verdict that was found.
+            reference: the expected verdict; none if the reference has none.
         """
-        estimates = [min(max(item.estimate, -FURTHEST), FURTHEST) for item in verdict.comparisons]
+        estimates = [
+            min(max(item.estimate, -LARGEST_ESTIMATE), LARGEST_ESTIMATE)
+            for item in verdict.comparisons
+        ]
         short = VerdictInShort.of(verdict)
         return cls(
             **short.model_dump(),
@@ -221,8 +148,8 @@ class Judgement(VerdictInShort):
             agrees=short == reference,
         )
 
-    def is_that_of(self, verdict: VerdictInShort) -> bool:
-        """Whether a verdict, its seeds and what each comparison says are the same."""
+    def matches(self, verdict: VerdictInShort) -> bool:
+        """Say whether a verdict, its seeds and the decision of each comparison are the same."""
         return self.model_dump(include={*VerdictInShort.model_fields}) == verdict.model_dump()
 
 
@@ -231,24 +158,24 @@ class Runs(Strict):
 
     seeds: Annotated[
         str,
-        Field(max_length=10_000, pattern=f"^{RANGE}(,{RANGE})*$"),
-        AfterValidator(_seeds),
+        Field(max_length=10_000, pattern=f"^{SEED_RANGE}(,{SEED_RANGE})*$"),
+        AfterValidator(_refuse_too_many_seeds),
     ]
-    """Those that were run, as `1-10,12`."""
-    number: int = Field(ge=1, le=MOST)
-    """How many runs: of a seed there can be several."""
+    """Seeds that were run, as `1-10,12`."""
+    number: int = Field(ge=1, le=MOST_COUNTED)
+    """Number of runs: a seed can have several."""
     digest: Digest
-    """Of the seed and the digest of every run."""
+    """Digest of the seed and the digest of every run."""
     agreement: Agreement
-    """With the same runs of the reference."""
+    """Agreement with the same runs of the reference."""
 
     @classmethod
     def of(cls, bits: Bits, agreement: Agreement) -> "Runs":
-        """The fingerprints of some runs in short.
+        """Return the fingerprints of some runs in short.
 
         Args:
             bits: digests by seed.
-            agreement: with the reference.
+            agreement: agreement with the reference.
         """
         return cls(
             seeds=format_seeds(sorted(bits)),
@@ -257,18 +184,22 @@ class Runs(Strict):
             agreement=agreement,
         )
 
-    def same_of(self, bits: Bits) -> Bits:
-        """The digests, of those of an experiment, whose seeds were run; none if one has none."""
-        # Counted before they are written out: there may be many more of them.
+    def bits_of_seeds(self, bits: Bits) -> Bits:
+        """Return the digests of the seeds that were run; none if the experiment lacks a seed.
+
+        Args:
+            bits: digests of all runs of the experiment, by seed.
+        """
+        # Count before the ranges are written out: a receipt of a stranger may name far too many.
         ranges = re.findall(r"(\d+)-(\d+)", self.seeds)
         if sum(int(last) - int(first) for first, last in ranges) > len(bits):
             return {}
         seeds = parse_seeds(self.seeds)
         return {seed: bits[seed] for seed in seeds} if bits.keys() >= {*seeds} else {}
 
-    def are_those_of(self, bits: Bits) -> bool:
-        """Whether an experiment's fingerprints have these seeds, with the same bits."""
-        same = self.same_of(bits)
+    def match(self, bits: Bits) -> bool:
+        """Say whether an experiment's fingerprints have these seeds, with the same bits."""
+        same = self.bits_of_seeds(bits)
         return self.number == sum(map(len, same.values())) and self.digest == _runs_digest(same)
 
 
@@ -276,58 +207,58 @@ class Listed(Strict):
     """One difference; see `Difference`."""
 
     place: Text
-    """What the table is called."""
+    """Name of the table."""
     quantity: Text
-    """Which value of it."""
+    """Name of the value in the table."""
     reference: Text
-    """As it should be."""
+    """Expected value."""
     found: Text
-    """As it is."""
+    """Found value."""
     difference: float | None
-    """How far a number is from where it should be."""
+    """Distance of a number from the expected one; none if it is not finite."""
     tolerance: Tolerance
     """The class of comparison."""
 
 
 class Receipt(Strict):
-    """What a verification of one study found."""
+    """Findings of a verification of one study."""
 
     format: Literal[1] = 1
     """See `FORMAT`."""
     study: Annotated[Name, Field(max_length=100)]
     """Name of the study."""
-    date: Annotated[AwareDatetime, AfterValidator(_within_years)]
-    """When, to the second."""
+    date: Annotated[AwareDatetime, AfterValidator(_refuse_other_years)]
+    """Time of the verification, to the second."""
     by: Word | None
     """See `Signature`."""
     code: Code | None
     """The state of the code, if git knows it."""
     machine: Machine
-    """What computed."""
+    """Machine that computed."""
     packages: dict[Package, Version] = Field(max_length=MOST_NAMES)
     """Version of Python and of every package that a number or a drawing depends on."""
     reference: Digest
-    """Of the files of the reference that was compared with."""
+    """Digest of the files of the reference that was compared with."""
     level: Level
-    """How much was computed for it, see `replication.verify.levels`."""
+    """Level of the verification, see `replication.verify.levels`."""
     settings: Literal["default"] | Digest
     """The default configuration, or the digest of the settings that differ from it."""
     verdicts: dict[Claim, Judgement] = Field(max_length=MOST_NAMES)
-    """Those that were computed, by number of the claim."""
+    """Computed verdicts, by number of the claim."""
     runs: dict[Experiment, Runs] = Field(max_length=MOST_NAMES)
-    """Those that were computed, by experiment."""
+    """Computed runs, by experiment."""
     differences: Amount
-    """How many there are."""
-    listed: list[Listed] = Field(max_length=LISTED)
-    """The first of them."""
+    """Number of differences."""
+    listed: list[Listed] = Field(max_length=MOST_LISTED)
+    """First differences."""
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
         if not self.verdicts and not self.runs:
             raise ValueError("it has neither a verdict nor a run")
-        # A verdict by other seeds, or by what is compared so, need not agree.
+        # A verdict that does not agree may be within the tolerances: no difference is listed.
         differs = any(runs.agreement == "differ" for runs in self.runs.values())
-        if len(self.listed) != min(self.differences, LISTED) or (differs and not self.listed):
+        if len(self.listed) != min(self.differences, MOST_LISTED) or (differs and not self.listed):
             raise ValueError("it does not list the differences that it has")
         return self
 
@@ -335,19 +266,23 @@ class Receipt(Strict):
 def write_receipt(path: Path, receipt: Receipt) -> None:
     """Write a receipt with its checksum."""
     data = receipt.model_dump(mode="json")
-    write_text(path, to_lines({**data, CHECKSUM: digest(data)}) + "\n")
+    write_text(path, to_json({**data, CHECKSUM_KEY: digest(data)}) + "\n")
 
 
 def read_receipt(path: Path) -> Receipt:
-    """Read what `write_receipt` wrote.
+    """Read a receipt that `write_receipt` wrote.
 
     Raises:
         InputError: one sentence, if it is damaged, was changed, is too large or is of another
             format.
     """
     try:
-        data = json.loads(_read(path), object_pairs_hook=_once, parse_constant=_refuse_constant)
-        checksum = data.pop(CHECKSUM)
+        data = json.loads(
+            _read_limited(path),
+            object_pairs_hook=_refuse_repeated_keys,
+            parse_constant=_refuse_constant,
+        )
+        checksum = data.pop(CHECKSUM_KEY)
         if checksum != digest(data):
             raise InputError(f"{path}: was changed after it was written")
         return Receipt.parse(data, str(path))
@@ -360,17 +295,17 @@ def read_receipt(path: Path) -> Receipt:
         ) from error
 
 
-def _read(path: Path) -> str:
-    """The text of a file, as long as one of a receipt can be."""
+def _read_limited(path: Path) -> str:
+    """Return the text of a file that is not longer than a receipt can be."""
     with path.open("rb") as stream:
-        content = stream.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError(f"more than {LARGEST:,} bytes")
+        content = stream.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES:,} bytes")
     return content.decode()
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A mapping of which every key stands once: other readers take another one."""
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a mapping; refuse a key that stands twice, as readers take different values of it."""
     found = dict(pairs)
     if len(found) < len(pairs):
         ((repeated, _),) = Counter(key for key, _ in pairs).most_common(1)

@@ -26,41 +26,41 @@ _NUMBERS: dict[Hashable, Any] = {"seed": "Int64", "value": "float64", "published
 _REMEDY = (
     "restore the reference with git, or make it again with `snakemake reference --config study={}`"
 )
-"""For the name of a study, which is that of its folder."""
+"""Advice on a damaged reference; `{}` stands for the study, which has the name of its folder."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """All that is kept of a study, or what was found to compare it with."""
+    """Numbers of a study: those that are kept, or those that are compared with them."""
 
     tables: dict[str, pd.DataFrame]
-    """By path relative to its folder: figures' numbers, evidence, fingerprints."""
+    """Figures' numbers, evidence and fingerprints, by path relative to the folder."""
     verdicts: dict[str, Verdict]
-    """By number of the claim."""
+    """Verdicts by number of the claim."""
     depends: dict[str, dict[str, str]]
     """`settings`, `code` and `machine`, see `Manifest`."""
 
 
 class Expected(NamedTuple):
-    """What a whole reference holds."""
+    """Contents of a whole reference."""
 
     tables: set[str]
     """Paths of tables."""
     claims: set[str]
     """Numbers of claims."""
     runs: pd.DataFrame
-    """experiment and seed of every run, and what else tells the runs of a seed apart."""
+    """Experiment and seed of every run, and the columns that distinguish the runs of a seed."""
 
 
 class Manifest(Strict):
-    """What a reference was made of."""
+    """Settings, code and machine of a reference, and digests of its files."""
 
     settings: dict[str, str]
-    """Digest by figure, claim and experiment."""
+    """Digest by figure, claim, test and experiment."""
     code: dict[str, str]
     """Digest by module."""
     machine: dict[str, str]
-    """See `machine`."""
+    """Processor and versions, see `replication.verify.machine`."""
     files: dict[str, str]
     """SHA-256 of every other file of the reference, by path."""
 
@@ -70,22 +70,22 @@ class _Verdicts(Strict):
 
 
 def reference_folder(root: Path, study: str) -> Path:
-    """Where the reference of a study stands.
+    """Return the folder of the reference of a study.
 
     Args:
         root: the project's folder.
-        study: its name.
+        study: name of the study.
     """
     return root / "results/reference" / study
 
 
 def find_references(root: Path) -> list[str]:
-    """The studies of which a project keeps a reference, by name."""
+    """Return the names of the studies of which a project keeps a reference."""
     return sorted(path.parent.name for path in reference_folder(root, "").glob(f"*/{MANIFEST}"))
 
 
 def figure_path(figure: str) -> str:
-    """Where the numbers of a figure stand in a reference."""
+    """Return the path of a figure's numbers within a reference."""
     return f"figures/{figure}.csv"
 
 
@@ -104,7 +104,7 @@ def write_reference(folder: Path, reference: Reference) -> None:
     for path, text in files.items():
         write_text(folder / path, text)
     write_text(folder / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
-    for name in _unlisted(folder, manifest):
+    for name in _unlisted_files(folder, manifest):
         (folder / name).unlink()
 
 
@@ -117,21 +117,21 @@ def read_reference(folder: Path) -> tuple[Reference, list[str]]:
     Raises:
         InputError: if it is missing or damaged.
     """
-    manifest = _parsed(Manifest, folder, MANIFEST, _read(folder, MANIFEST))
-    texts = {name: _read(folder, name) for name in manifest.files}
+    manifest = _parse(Manifest, folder, MANIFEST, _read_text(folder, MANIFEST))
+    texts = {name: _read_text(folder, name) for name in manifest.files}
     for name in (VERDICTS, EVIDENCE, FINGERPRINTS):
         if name not in texts:
-            raise _damaged(folder, MANIFEST, f"does not list {name}")
+            raise _damaged_error(folder, MANIFEST, f"does not list {name}")
     changed = [
         name for name, text in texts.items() if _digest(text.encode()) != manifest.files[name]
     ]
-    verdicts = _verdicts(folder, texts[VERDICTS])
+    verdicts = _parse_verdicts(folder, texts[VERDICTS])
     reference = Reference(
         tables={name: _read_table(folder, name) for name in texts if name.endswith(".csv")},
         verdicts=verdicts,
         depends=manifest.model_dump(include={"settings", "code", "machine"}),
     )
-    return reference, [*changed, *_unlisted(folder, manifest)]
+    return reference, [*changed, *_unlisted_files(folder, manifest)]
 
 
 def read_verdicts(folder: Path) -> dict[str, Verdict]:
@@ -140,7 +140,7 @@ def read_verdicts(folder: Path) -> dict[str, Verdict]:
     Raises:
         InputError: if they are missing or damaged.
     """
-    return _verdicts(folder, _read(folder, VERDICTS))
+    return _parse_verdicts(folder, _read_text(folder, VERDICTS))
 
 
 def read_numbers(path: Path) -> pd.DataFrame:
@@ -157,12 +157,12 @@ def read_numbers(path: Path) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         raise unreadable_error(path, error) from error
     if path.name == EVIDENCE and list(table) != list(EVIDENCE_COLUMNS):
-        raise _damaged(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
+        raise _damaged_error(path.parent, path.name, f"its columns are {', '.join(table.columns)}")
     return table
 
 
 def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The evidence of all claims that could be measured as one table, see `EVIDENCE_COLUMNS`."""
+    """Return the evidence of all measured claims as one table, see `EVIDENCE_COLUMNS`."""
     tables = [
         table.assign(claim=claim).reindex(columns=list(EVIDENCE_COLUMNS))
         for claim, table in evidence.items()
@@ -173,10 +173,10 @@ def collect_evidence(evidence: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The fingerprints of all experiments as one table, with a column `experiment`.
+    """Return the fingerprints of all experiments as one table, with a column `experiment`.
 
-    In 64 bits: so written, numbers of 32 bits are read back the same. A column that some experiment
-    lacks is empty there, and whole numbers in it are read back with a fraction.
+    Numbers have 64 bits: then numbers of 32 bits are read back unchanged. A column that an
+    experiment lacks is empty there, and whole numbers in it are read back with a fraction.
     """
     tables = [table.assign(experiment=name) for name, table in fingerprints.items()]
     empty = pd.DataFrame({"experiment": []})
@@ -185,7 +185,7 @@ def collect_fingerprints(fingerprints: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def run_keys(runs: pd.DataFrame) -> list[str]:
-    """The columns of fingerprints that tell runs apart: all but their digest and numbers."""
+    """Return the columns that distinguish runs: all except their digest and numbers."""
     numbers = {"digest", *runs.select_dtypes("float")}
     return [str(name) for name in runs if name not in numbers]
 
@@ -193,14 +193,14 @@ def run_keys(runs: pd.DataFrame) -> list[str]:
 def judge_again(
     evidence: pd.DataFrame, families: Iterable[Mapping[str, Test]], robustness: Sequence[str] = ()
 ) -> dict[str, Verdict]:
-    """The verdicts that follow from the reference's evidence.
+    """Return the verdicts that follow from the reference's evidence, by number of the claim.
+
+    Claims without evidence are left out.
 
     Args:
         evidence: what `collect_evidence` returned.
-        families: tests by claim of those that share the correction for many tests.
+        families: tests by claim; those of one family are corrected together for many tests.
         robustness: texts in the names of cells that do not count.
-
-    Claims that it has no evidence of are left out.
     """
     own = {
         claim: table.dropna(axis="columns", how="all") for claim, table in evidence.groupby("claim")
@@ -216,39 +216,39 @@ def judge_again(
     return verdicts
 
 
-def _verdicts(folder: Path, text: str) -> dict[str, Verdict]:
-    found = _parsed(_Verdicts, folder, VERDICTS, text).verdicts
+def _parse_verdicts(folder: Path, text: str) -> dict[str, Verdict]:
+    found = _parse(_Verdicts, folder, VERDICTS, text).verdicts
     return {verdict.claim: verdict for verdict in found}
 
 
-def _read(folder: Path, name: str) -> str:
+def _read_text(folder: Path, name: str) -> str:
     try:
         return (folder / name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise _damaged(folder, name, f"cannot be read ({error})") from error
+        raise _damaged_error(folder, name, f"cannot be read ({error})") from error
 
 
 def _read_table(folder: Path, name: str) -> pd.DataFrame:
     try:
         return read_numbers(folder / name)
     except InputError as error:
-        raise _damaged(folder, name, "is damaged, or is another table") from error
+        raise _damaged_error(folder, name, "is damaged, or is another table") from error
 
 
-def _parsed(model: type[Parsed], folder: Path, name: str, text: str) -> Parsed:
+def _parse(model: type[Parsed], folder: Path, name: str, text: str) -> Parsed:
     try:
         return model.parse_json(text, name)
     except InputError as error:
         wrong = error.message.partition("\n")[0].removeprefix(f"{name}: ")
-        raise _damaged(folder, name, f"is damaged ({wrong})") from error
+        raise _damaged_error(folder, name, f"is damaged ({wrong})") from error
 
 
-def _damaged(folder: Path, name: str, wrong: str) -> InputError:
+def _damaged_error(folder: Path, name: str, wrong: str) -> InputError:
     return InputError(f"{folder / name}: {wrong}; {_REMEDY.format(folder.name)}")
 
 
-def _unlisted(folder: Path, manifest: Manifest) -> list[str]:
-    """Files that do not belong to the reference."""
+def _unlisted_files(folder: Path, manifest: Manifest) -> list[str]:
+    """Return the files that do not belong to the reference."""
     names = (str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     return [name for name in names if name not in manifest.files and name != MANIFEST]
 

@@ -1,4 +1,4 @@
-"""A reference in short: what receipts are checked against, also when another one replaced it."""
+"""Summary of a reference: receipts are checked against it, even after the reference is replaced."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,20 +22,20 @@ from replication.verify.reference import (
     read_reference,
 )
 
-MOST = 10_000_000
-"""Of what is counted; a reference that is kept in git has far less of everything."""
+MOST_COUNTED = 10_000_000
+"""Largest count; a reference that git keeps has far less of everything."""
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-Amount = Annotated[int, Field(ge=0, le=MOST)]
+Amount = Annotated[int, Field(ge=0, le=MOST_COUNTED)]
 Claim = Annotated[Number, Field(max_length=20)]
 """Number of a claim."""
 Experiment = Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_.-]+$")]
 """Name of an experiment."""
 Bits = Mapping[int, Sequence[str]]
-"""The digests of an experiment's runs, by seed: of one there can be several."""
+"""Digests of an experiment's runs, by seed: a seed can have several."""
 
 
 class VerdictInShort(Strict):
-    """What of a verdict must be the same on every processor."""
+    """Parts of a verdict that must be the same on every processor."""
 
     verdict: Outcome | Literal["contradicted", "no effect", "inconclusive"]
     """The verdict, or one by the rules of earlier references, see `EARLIER_VERDICTS`."""
@@ -44,9 +44,9 @@ class VerdictInShort(Strict):
     comparisons: Amount
     """Number of comparisons that count."""
     holding: Amount
-    """How many of them hold."""
+    """Number of those comparisons that hold."""
     decisions: Digest
-    """Of what each comparison says, by its cell."""
+    """Digest of the decisions of all comparisons, by cell."""
 
     @model_validator(mode="after")
     def _check_holding(self) -> Self:
@@ -56,7 +56,7 @@ class VerdictInShort(Strict):
 
     @classmethod
     def of(cls, verdict: Verdict) -> "VerdictInShort":
-        """A verdict in short."""
+        """Return a verdict in short."""
         decisions = sorted((item.cell, item.decision) for item in verdict.comparisons)
         return VerdictInShort(
             verdict=verdict.verdict,
@@ -68,16 +68,16 @@ class VerdictInShort(Strict):
 
 
 class ReferenceInShort(Strict):
-    """What receipts are checked against."""
+    """Verdicts and runs of a reference, against which receipts are checked."""
 
     verdicts: dict[Claim, VerdictInShort]
-    """By number of the claim."""
+    """Verdicts in short, by number of the claim."""
     runs: dict[Experiment, dict[int, list[Digest]]]
     """Digests of runs, by experiment and seed."""
 
     @classmethod
     def of(cls, reference: Reference) -> "ReferenceInShort":
-        """A reference in short."""
+        """Return a reference in short."""
         return cls(
             verdicts={
                 claim: VerdictInShort.of(verdict) for claim, verdict in reference.verdicts.items()
@@ -87,7 +87,7 @@ class ReferenceInShort(Strict):
 
 
 def bits_of_runs(fingerprints: pd.DataFrame) -> dict[str, dict[int, list[str]]]:
-    """The digests of runs by experiment and seed."""
+    """Return the digests of runs by experiment and seed."""
     found: dict[str, dict[int, list[str]]] = {}
     columns = (fingerprints[name] for name in ("experiment", "seed", "digest"))
     for experiment, seed, bits in zip(*columns, strict=True):
@@ -96,7 +96,9 @@ def bits_of_runs(fingerprints: pd.DataFrame) -> dict[str, dict[int, list[str]]]:
 
 
 def reference_digest(folder: Path) -> str:
-    """Digest of all files of a reference but its manifest; new code alone does not change it.
+    """Return the digest of all files of a reference except its manifest.
+
+    New code alone does not change it.
 
     Raises:
         InputError: if it has no manifest, or a damaged one.
@@ -113,7 +115,7 @@ def read_in_short(folder: Path) -> tuple[str, ReferenceInShort]:
     """Read the digest of a reference, and the reference in short.
 
     Raises:
-        InputError: if it is missing or damaged, or what is read was changed after it was made.
+        InputError: if it is missing or damaged, or was changed after it was made.
     """
     found = reference_digest(folder)
     reference, changed = read_reference(folder)
@@ -123,16 +125,21 @@ def read_in_short(folder: Path) -> tuple[str, ReferenceInShort]:
     return found, ReferenceInShort.of(reference)
 
 
-def to_lines(data: Any, depth: int = 0) -> str:
-    """JSON with a line per claim, experiment and difference."""
+def to_json(data: Any, depth: int = 0) -> str:
+    """Return data as JSON, with a line per claim, experiment and difference.
+
+    Args:
+        data: plain data.
+        depth: number of levels around the data.
+    """
     if depth == 2 or not data or not isinstance(data, dict | list):
         return json.dumps(data, ensure_ascii=False)
     below = " " * (depth + 1)
     if isinstance(data, dict):
         begin, end = "{}"
-        items = [f"{json.dumps(key)}: {to_lines(value, depth + 1)}" for key, value in data.items()]
+        items = [f"{json.dumps(key)}: {to_json(value, depth + 1)}" for key, value in data.items()]
     else:
         begin, end = "[]"
-        items = [to_lines(value, depth + 1) for value in data]
+        items = [to_json(value, depth + 1) for value in data]
     inner = ",\n".join(below + item for item in items)
     return f"{begin}\n{inner}\n{' ' * depth}{end}"

@@ -13,7 +13,7 @@ from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.storage import write_text
 from replication.base.strict import shorten, unknown_key
-from replication.verify.differences import DECIDED
+from replication.verify.differences import DECIDED_VERDICTS
 from replication.verify.receipt import REMEDY, Receipt, Runs, read_receipt
 from replication.verify.reference import (
     FINGERPRINTS,
@@ -27,34 +27,33 @@ from replication.verify.reference_summary import (
     ReferenceInShort,
     VerdictInShort,
     read_in_short,
-    to_lines,
+    to_json,
 )
 
 FOLDER = "reproductions"
-NAME = re.compile(r"\d{4}-\d\d-\d\d-[\w.-]+\.json", re.ASCII)
-"""Of a receipt's file."""
-EARLIER = "earlier"
-"""Beside a study's receipts: the references that it had before, in short, by their digest."""
-CLOCKS = timedelta(days=1)
-"""How far those of two machines may be apart."""
+FILE_NAME = re.compile(r"\d{4}-\d\d-\d\d-[\w.-]+\.json", re.ASCII)
+"""Pattern of the name of a receipt's file."""
+EARLIER_FOLDER = "earlier"
+"""Folder beside a study's receipts with summaries of its earlier references, by their digest."""
+CLOCK_TOLERANCE = timedelta(days=1)
+"""Allowed difference between the clocks of two machines."""
 COLUMNS = ("date", "processor", "system", "torch", "level", "verdicts", "runs", "by")
-"""What a table shows of a receipt."""
-
-SUMMARY = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
-"""What a table shows of all receipts of one study, processor and version of PyTorch."""
+"""Columns of a table of receipts."""
+SUMMARY_COLUMNS = ("study", "processor", "torch", "receipts", "latest", "its verdicts", "its runs")
+"""Columns of a table with a row per study, processor and version of PyTorch."""
 
 
 class Reproduction(NamedTuple):
     """A receipt that was sent in."""
 
     receipt: Receipt
-    """What was found."""
+    """The receipt."""
     is_current: bool
-    """Whether it was compared with the reference that the study has now."""
+    """True if the receipt was compared with the present reference of the study."""
 
     @property
     def computed_on(self) -> str:
-        """The processor, what it was told to compute as, and the GPU."""
+        """Name of the processor, the emulated processor and the GPU."""
         machine = self.receipt.machine
         emulated = (f"emulating {name}={value}" for name, value in machine.emulated.items())
         gpu = [f"GPU {machine.gpu}"] if machine.gpu else []
@@ -62,12 +61,14 @@ class Reproduction(NamedTuple):
 
     @property
     def verdicts(self) -> str:
-        """How many agree, and with which reference."""
-        return _verdicts(self.receipt) + ("" if self.is_current else ", with an earlier reference")
+        """Number of verdicts that agree, in words, with a note on an earlier reference."""
+        return _verdicts_text(self.receipt) + (
+            "" if self.is_current else ", with an earlier reference"
+        )
 
     @property
     def row(self) -> tuple[str, ...]:
-        """The cells of a table with the columns `COLUMNS`."""
+        """Cells of a table with the columns `COLUMNS`."""
         receipt = self.receipt
         return (
             f"{receipt.date:%Y-%m-%d}",
@@ -76,29 +77,29 @@ class Reproduction(NamedTuple):
             receipt.packages.get("torch", ""),
             receipt.level if receipt.settings == "default" else f"{receipt.level}, other settings",
             self.verdicts,
-            _runs(receipt),
+            _runs_text(receipt),
             receipt.by or "",
         )
 
 
 def all_reproductions(root: Path) -> list[Reproduction]:
-    """Those of all studies.
+    """Return the reproductions of all studies.
 
     Args:
         root: the project's folder.
 
     Raises:
-        InputError: one sentence, if one is of no study, of the future, or cannot be what it says,
-            see `check`.
+        InputError: one sentence, if a receipt is of no study, of the future or wrong, see
+            `check_receipt`.
     """
     folder = root / FOLDER
     studies = sorted(path.name for path in folder.glob("*/")) if folder.is_dir() else []
     found = [item for study in studies for item in reproductions(root, study)]
-    # Here alone, where receipts are let in: a page can be made whatever clock and git say.
+    # Only here, where receipts are let in: pages must not depend on the clock and on git.
     for study in studies:
         _check_earlier(root, study)
     for receipt, _ in found:
-        if receipt.date > datetime.now(UTC) + CLOCKS:
+        if receipt.date > datetime.now(UTC) + CLOCK_TOLERANCE:
             raise InputError(
                 f"{folder / receipt.study}: the receipt of {receipt.date} is of the future by the"
                 f" clock of this machine; set the clock, or {REMEDY}"
@@ -107,9 +108,12 @@ def all_reproductions(root: Path) -> list[Reproduction]:
 
 
 def reproductions(root: Path, study: str) -> list[Reproduction]:
-    """Those of one study, the oldest first; arguments and errors as in `all_reproductions`."""
+    """Return the reproductions of one study, the oldest first.
+
+    Arguments and errors are those of `all_reproductions`.
+    """
     folder = root / FOLDER / study
-    if not (paths := _receipts(folder)):
+    if not (paths := _receipt_paths(folder)):
         return []
     if study not in (known := find_references(root)):
         told = unknown_key(study, known).replace("known keys", "studies").replace("key", "study")
@@ -118,7 +122,7 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
     found: list[Reproduction] = []
     kept: dict[str, Receipt] = {}
     for path in paths:
-        if path.is_symlink() or not NAME.fullmatch(path.name):
+        if path.is_symlink() or not FILE_NAME.fullmatch(path.name):
             raise InputError(
                 f"{folder}: the name of {shorten(path.name)} is no <date>-<processor>.json; name it"
                 " like 2026-01-31-epyc.json"
@@ -130,15 +134,15 @@ def reproductions(root: Path, study: str) -> list[Reproduction]:
         if receipt.study != study:
             raise InputError(f"{path}: is of the study {receipt.study}; move it to that folder")
         is_current = receipt.reference == present
-        check(path, receipt, reference if is_current else _earlier(path, receipt))
+        check_receipt(path, receipt, reference if is_current else _read_earlier(path, receipt))
         found.append(Reproduction(receipt, is_current))
     return sorted(found, key=lambda item: item.receipt.date)
 
 
-def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
-    """The cells of a table with the columns `SUMMARY`; the oldest come first, as in `found`.
+def summary_rows(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
+    """Return the rows of a table with the columns `SUMMARY_COLUMNS`, in the order of `found`.
 
-    Receipts of other settings are not counted: their verdicts are on something else.
+    Receipts of other settings are not counted: their verdicts are about other results.
     """
     alike: dict[tuple[str, ...], list[Reproduction]] = {}
     for item in found:
@@ -153,64 +157,70 @@ def summary(found: Sequence[Reproduction]) -> list[tuple[str, ...]]:
             str(len(items)),
             f"{items[-1].receipt.date:%Y-%m-%d}",
             items[-1].verdicts,
-            _runs(items[-1].receipt),
+            _runs_text(items[-1].receipt),
         )
         for key, items in alike.items()
     ]
 
 
-def compared(root: Path, study: str) -> list[Path]:
-    """The receipts of a study and the files of its reference that they are checked against.
+def compared_files(root: Path, study: str) -> list[Path]:
+    """Return the receipts of a study and the files that they are checked against.
 
-    Arguments as in `reproductions`. None, if there is no receipt.
+    The list is empty if there is no receipt.
+
+    Args:
+        root: the project's folder.
+        study: name of the study.
     """
     folder = root / FOLDER / study
-    if not (found := _receipts(folder)):
+    if not (found := _receipt_paths(folder)):
         return []
     place = reference_folder(root, study)
     checked = (place / name for name in (MANIFEST, VERDICTS, FINGERPRINTS))
-    earlier = sorted((folder / EARLIER).glob("*.json"))
+    earlier = sorted((folder / EARLIER_FOLDER).glob("*.json"))
     return [*found, *earlier, *(path for path in checked if path.is_file())]
 
 
-def check(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
-    """Refuse a receipt that calls agreement what is none, or counts what the reference has not.
+def check_receipt(path: Path, receipt: Receipt, reference: ReferenceInShort) -> None:
+    """Refuse a receipt that is wrong about an agreement or a number of runs.
 
     Args:
-        path: of the receipt.
-        receipt: what it says.
-        reference: what it was compared with.
+        path: file of the receipt.
+        receipt: the receipt.
+        reference: the reference that it was compared with.
 
     Raises:
-        InputError: names the first claim or experiment that there is not, or about which it is
-            wrong.
+        InputError: names the first claim or experiment that is unknown, or about which the receipt
+            is wrong.
     """
-    for wrong in _wrong(receipt, reference):
+    for wrong in _faults(receipt, reference):
         raise InputError(f"{path}: {wrong}; {REMEDY}")
 
 
 def record_earlier(root: Path, study: str, name: str, earlier: ReferenceInShort) -> None:
-    """Keep what receipts are checked against of a reference that is replaced.
+    """Keep the summary of a reference that is replaced: its receipts are checked against it.
 
     Args:
         root: the project's folder.
         study: name of the study.
         name: digest of the reference.
-        earlier: what is kept.
+        earlier: the summary.
     """
-    path = root / FOLDER / study / EARLIER / f"{name}.json"
-    write_text(path, to_lines(earlier.model_dump(mode="json")) + "\n")
+    path = root / FOLDER / study / EARLIER_FOLDER / f"{name}.json"
+    write_text(path, to_json(earlier.model_dump(mode="json")) + "\n")
 
 
-def _receipts(folder: Path) -> list[Path]:
-    """Everything in a folder but what is hidden or of earlier references, in order."""
+def _receipt_paths(folder: Path) -> list[Path]:
+    """Return the paths in a folder except hidden ones and that of earlier references, in order."""
     found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in found if not path.name.startswith(".") and path.name != EARLIER)
+    return sorted(
+        path for path in found if not path.name.startswith(".") and path.name != EARLIER_FOLDER
+    )
 
 
-def _earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
-    """The reference, replaced since, that a receipt was compared with."""
-    kept = path.parent / EARLIER / f"{receipt.reference}.json"
+def _read_earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
+    """Return the summary of a reference, since replaced, that a receipt was compared with."""
+    kept = path.parent / EARLIER_FOLDER / f"{receipt.reference}.json"
     if not kept.is_file():
         raise InputError(
             f"{path}: was compared with a reference that {receipt.study} never had; {REMEDY}, from"
@@ -224,8 +234,11 @@ def _earlier(path: Path, receipt: Receipt) -> ReferenceInShort:
 
 
 def _check_earlier(root: Path, study: str) -> None:
-    """Make sure that git had every earlier reference that receipts may name, as far as it says."""
-    kept = sorted((root / FOLDER / study / EARLIER).glob("*"))
+    """Refuse a summary of a reference that git never had.
+
+    Nothing is refused without git, or in a shallow clone.
+    """
+    kept = sorted((root / FOLDER / study / EARLIER_FOLDER).glob("*"))
     place = (reference_folder(Path(), study) / MANIFEST).as_posix()
     commits = run_git(root, "log", "--format=%H", "--", place) if kept else None
     if not commits or run_git(root, "rev-parse", "--is-shallow-repository") != "false":
@@ -240,20 +253,20 @@ def _check_earlier(root: Path, study: str) -> None:
             )
 
 
-def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
-    """What of a receipt cannot be, in words."""
+def _faults(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+    """Yield what is wrong in a receipt, in words."""
     opposite = 0
     for claim, found in receipt.verdicts.items():
         if (known := reference.verdicts.get(claim)) is None:
             yield f"the study has no verdict on {claim}"
             continue
-        if found.agrees != found.is_that_of(known):
+        if found.agrees != found.matches(known):
             told, is_so = ("agrees", "does not") if found.agrees else ("does not agree", "does")
             yield f"says that the verdict on {claim} {told} with the reference, but it {is_so}"
         opposite += _is_difference(found, known)
     for name, runs in receipt.runs.items():
         if name in reference.runs:
-            yield from _wrong_runs(name, runs, reference.runs[name])
+            yield from _run_faults(name, runs, reference.runs[name])
         else:
             yield f"the study has no runs of {name}"
     if receipt.settings != "default":
@@ -261,15 +274,15 @@ def _wrong(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
     if opposite > receipt.differences:
         yield f"has {opposite} verdicts that are not the reference's, but fewer differences"
     if receipt.level == "full" and not receipt.differences:
-        yield from _missing(receipt, reference)
+        yield from _omissions(receipt, reference)
 
 
-def _wrong_runs(name: str, runs: Runs, known: Bits) -> Iterator[str]:
-    if not (same := runs.same_of(known)):
+def _run_faults(name: str, runs: Runs, known: Bits) -> Iterator[str]:
+    if not (same := runs.bits_of_seeds(known)):
         yield f"has runs of {name} by seeds that the reference has not"
     elif not len(same) <= runs.number <= sum(map(len, same.values())):
         yield f"counts {runs.number} runs of {name}, which the reference has not"
-    elif (runs.agreement == "bit for bit") != runs.are_those_of(known):
+    elif (runs.agreement == "bit for bit") != runs.match(known):
         told, is_so = "are", "are not"
         if runs.agreement != "bit for bit":
             told, is_so = is_so, told
@@ -277,17 +290,18 @@ def _wrong_runs(name: str, runs: Runs, known: Bits) -> Iterator[str]:
 
 
 def _is_difference(found: VerdictInShort, known: VerdictInShort) -> bool:
-    """Whether a verdict is another one than the reference's by every tolerance.
+    """Say whether a verdict differs from the reference's by every tolerance.
 
-    Where training amplifies rounding, another one may be undecided, or the only one to be decided.
+    Where training amplifies rounding, one of the two may be decided and the other undecided.
     """
     return found.seeds != known.seeds or (
-        found.verdict != known.verdict and (found.verdict in DECIDED) == (known.verdict in DECIDED)
+        found.verdict != known.verdict
+        and (found.verdict in DECIDED_VERDICTS) == (known.verdict in DECIDED_VERDICTS)
     )
 
 
-def _missing(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
-    """What is not told, although everything was verified without a difference."""
+def _omissions(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
+    """Yield verdicts and runs that a receipt without differences at the level `full` lacks."""
     all_told = "verified everything without a difference, but tells"
     for claim in sorted(reference.verdicts.keys() - receipt.verdicts.keys()):
         yield f"{all_told} no verdict on {claim}"
@@ -298,14 +312,14 @@ def _missing(receipt: Receipt, reference: ReferenceInShort) -> Iterator[str]:
             yield f"{all_told} {runs.number if runs else 'none'} of {number} runs of {name}"
 
 
-def _verdicts(receipt: Receipt) -> str:
+def _verdicts_text(receipt: Receipt) -> str:
     agreeing = sum(verdict.agrees for verdict in receipt.verdicts.values())
     told = f"{agreeing} of {len(receipt.verdicts)} agree" if receipt.verdicts else "none computed"
     return f"{told}, {receipt.differences} differences" if receipt.differences else told
 
 
-def _runs(receipt: Receipt) -> str:
-    """How many agree bit for bit, and how many otherwise."""
+def _runs_text(receipt: Receipt) -> str:
+    """Return the number of runs of each kind of agreement, in words."""
     numbers: Counter[str] = Counter()
     for runs in receipt.runs.values():
         numbers[runs.agreement] += runs.number

@@ -10,9 +10,10 @@ from conftest import JOBS, ROOT
 from markdown_it import MarkdownIt
 
 from replication.base.markdown import Markdown, escape_markdown, table
-from replication.documents.checklist import Told
+from replication.documents.checklist import StudyResults
 from replication.documents.claims import claims_document
-from replication.documents.generate import _SCORECARD, _citable, with_scorecard
+from replication.documents.generate import _citable_values
+from replication.documents.readme import _SCORECARD_MARKS, insert_scorecard
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
 from replication.study.registry import Registry
 from replication.verify.reference import read_reference, reference_folder
@@ -57,17 +58,19 @@ def test_a_cell_is_one_cell_and_may_be_markdown():
     assert lines == ["| a | b |", "| --- | --- |", r"| x\|y z | [c](d)<br> |"]
 
 
-def told(registry: Registry) -> Told:
+def told(registry: Registry) -> StudyResults:
     reference = read_reference(reference_folder(ROOT, "example"))[0]
-    return Told(replace(JOBS.studies["example"], registry=registry), reference)
+    return StudyResults(replace(JOBS.studies["example"], registry=registry), reference)
 
 
 def documents(registry: Registry) -> Iterator[str]:
     """Whatever Markdown is made of a registry."""
     yield claims_document([told(registry)])
     yield scorecard_as_markdown(registry, [])
-    yield with_scorecard("\n".join(_SCORECARD), [told(registry)])
-    known = _citable([told(registry.model_copy(update={"url": "https://a.org"}))], "README.md")
+    yield insert_scorecard("\n".join(_SCORECARD_MARKS), [told(registry)])
+    known = _citable_values(
+        [told(registry.model_copy(update={"url": "https://a.org"}))], "README.md"
+    )
     yield str(known["caption"]("example/fig2"))
     yield str(known["abstract"]("example"))
     yield str(known["abstracts"]())

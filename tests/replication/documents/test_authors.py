@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from scripts_for_authors import imported
 
-from replication.documents.authors import MOST_LINES, disputed, pages, script
-from replication.documents.checklist import Told
+from replication.documents.authors import MOST_LINES, author_pages, disputed_claims, find_script
+from replication.documents.checklist import StudyResults
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
@@ -37,7 +37,7 @@ print(json.dumps(printed))
 @pytest.fixture(scope="module")
 def told():
     return [
-        Told(study, read_reference(reference_folder(ROOT, name))[0])
+        StudyResults(study, read_reference(reference_folder(ROOT, name))[0])
         for name, study in JOBS.studies.items()
         if study.registry.url
     ]
@@ -46,7 +46,9 @@ def told():
 @pytest.fixture(scope="module")
 def programs(told):
     found = {
-        f"{each.name}/{claim.id}": script(each, claim) for each in told for claim in disputed(each)
+        f"{each.name}/{claim.id}": find_script(each, claim)
+        for each in told
+        for claim in disputed_claims(each)
     }
     return {name: program for name, program in found.items() if program}
 
@@ -74,8 +76,8 @@ def test_every_program_is_short_and_stands_alone(programs):
 
 def test_every_erratum_and_every_claim_that_does_not_hold_has_a_page_with_a_program(told, programs):
     for each in told:
-        for claim in disputed(each):
-            text = pages([each])[f"docs/authors/{each.name}/{claim.id}.md"]
+        for claim in disputed_claims(each):
+            text = author_pages([each])[f"docs/authors/{each.name}/{claim.id}.md"]
             assert claim.statement.split()[0] in text
             assert "## The authors' answer\n\nNone yet." in text
             assert ("```python" in text) == (f"{each.name}/{claim.id}" in programs)
@@ -84,11 +86,11 @@ def test_every_erratum_and_every_claim_that_does_not_hold_has_a_page_with_a_prog
 
 def test_an_answer_stands_on_the_page_and_in_the_list(told):
     each = told[0]
-    claim = next(disputed(each))
+    claim = next(disputed_claims(each))
     answered = claim.model_copy(update={"answer": "It is a <b>misprint</b>."})
     claims = [answered if one is claim else one for one in each.jobs.registry.claims]
     registry = each.jobs.registry.model_copy(update={"claims": claims})
-    found = pages([each._replace(jobs=replace(each.jobs, registry=registry))])
+    found = author_pages([each._replace(jobs=replace(each.jobs, registry=registry))])
     shown = "It is a &lt;b>misprint&lt;/b>."
     assert found[f"docs/authors/{each.name}/{claim.id}.md"].endswith(f"answer\n\n{shown}\n")
     assert re.search(rf"^\| \[{claim.id}\].*\| {shown} \|$", found["docs/authors/README.md"], re.M)

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from conftest import FIGURE, JOBS, ROOT, Template
 
 from replication.documents import crate
-from replication.documents.generate import with_scorecard
+from replication.documents.readme import insert_scorecard
 from replication.judge.verdicts import Verdict
 from replication.study.claims import SHOWN, THEORY
 from replication.study.contract import find_studies
@@ -189,7 +189,7 @@ def test_each_program_of_the_run_is_named_with_its_version(computed):
     named = {tool["name"]: tool["softwareVersion"] for tool in tools.values()}
     assert programs <= named.keys()
     assert all(len(named[program]) == 12 for program in programs)
-    assert crate.RUN not in named
+    assert crate.RUN_MODULE not in named
 
 
 def test_the_crate_is_called_by_the_paper(computed, tmp_path, monkeypatch):
@@ -281,4 +281,4 @@ def test_the_readme_counts_every_claim_once_and_shows_the_headlines(home):
 
 def test_a_readme_without_the_marks_is_refused():
     with pytest.raises(crate.InputError, match=r"README.md: needs the lines <!-- scorecard"):
-        with_scorecard("# A title", [])
+        insert_scorecard("# A title", [])

@@ -11,10 +11,10 @@ from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
 from replication.documents import generate
-from replication.documents.checklist import Told
+from replication.documents.checklist import StudyResults
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
-from replication.documents.typed_numbers import typed_in_document, typed_in_template
+from replication.documents.typed_numbers import typed_numbers_in_document, typed_numbers_in_template
 from replication.judge.citation import fill_document, fill_template
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
@@ -67,11 +67,11 @@ def text(caption):
     ],
 )
 def test_a_caption_cites_its_table_and_settings(template, expected):
-    assert shown().cited(text(template)).caption == expected
+    assert shown().cite(text(template)).caption == expected
 
 
 def test_a_caption_calls_values_as_the_study_does():
-    found = shown(names={"cr": "CR"}).cited(text('{{ called("cr") }} and {{ called("subj") }}'))
+    found = shown(names={"cr": "CR"}).cite(text('{{ called("cr") }} and {{ called("subj") }}'))
     assert found.caption == "CR and subj"
 
 
@@ -79,7 +79,7 @@ def test_a_caption_cites_a_verdict():
     verdict = Verdict(claim="T1", verdict="verified", summary="All.", seeds=10, comparisons=[])
     template = '{{ verdict("T1").verdict }} by {{ verdict("T1").seeds }}'
     found = shown(find_verdict={"T1": verdict}.get)
-    assert found.cited(text(template)).caption == "verified by 10"
+    assert found.cite(text(template)).caption == "verified by 10"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_caption_cites_a_verdict():
 def test_what_cannot_be_cited_is_named(tmp_path, monkeypatch, template, message):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError) as error:
-        shown().cited(text(template))
+        shown().cite(text(template))
     assert error.value.message.startswith("paper: figure fig1: caption: cannot be cited: ")
     assert message in error.value.message
     assert "\n" not in error.value.message
@@ -130,7 +130,7 @@ def test_no_text_writes_or_runs_code(tmp_path, monkeypatch, template):
     table = TABLE.copy()
     verdict = Verdict(claim="T1", verdict="verified", summary="All.", seeds=10, comparisons=[])
     with pytest.raises(InputError, match=r"unsafe|unknown|undefined"):
-        shown(table, find_verdict={"T1": verdict}.get).cited(text(f"{{{{ {template} }}}}"))
+        shown(table, find_verdict={"T1": verdict}.get).cite(text(f"{{{{ {template} }}}}"))
     pd.testing.assert_frame_equal(table, TABLE)
     assert not list(tmp_path.iterdir())
 
@@ -142,7 +142,7 @@ def test_what_a_text_does_to_a_table_no_other_sees():
         "{% set gone = table.drop(columns='rate', inplace=true) %}{{ table.columns | length }}"
     )
     figure = shown(table)
-    assert [figure.cited(text(template)).caption for _ in range(2)] == ["2", "2"]
+    assert [figure.cite(text(template)).caption for _ in range(2)] == ["2", "2"]
     block = f"<!-- cited:\n{template}\n-->\n\n<!-- end of cited -->\n"
     assert fill_document(2 * block, "a", {"table": table}).count("-->\n2\n") == 2
     pd.testing.assert_frame_equal(table, TABLE)
@@ -168,7 +168,7 @@ def test_what_a_text_does_to_a_table_no_other_sees():
 )  # fmt: skip
 def test_whatever_fails_is_one_sentence(template, message):
     with pytest.raises(InputError) as error:
-        shown().cited(text(template))
+        shown().cite(text(template))
     assert error.value.message.startswith("paper: figure fig1: caption: cannot be cited: ")
     assert message in error.value.message
     assert "\n" not in error.value.message
@@ -228,7 +228,7 @@ UNSAFE = "is unsafe"
 )
 def test_no_text_goes_on_for_ever_or_fills_the_memory(template, message):
     with pytest.raises(InputError) as error:
-        shown(TABLE.assign(word="a")).cited(text(template))
+        shown(TABLE.assign(word="a")).cite(text(template))
     assert message in error.value.message
     assert "\n" not in error.value.message
 
@@ -248,7 +248,7 @@ def test_no_text_goes_on_for_ever_or_fills_the_memory(template, message):
     ],
 )  # fmt: skip
 def test_what_texts_need_they_can_do(template, expected):
-    assert shown(TABLE.assign(word="a")).cited(text(template)).caption == expected
+    assert shown(TABLE.assign(word="a")).cite(text(template)).caption == expected
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_what_texts_need_they_can_do(template, expected):
 )  # fmt: skip
 def test_a_column_comes_before_what_pandas_calls_so(template, expected):
     table = pd.DataFrame({"empty": [1, 2], "style": [3, 4], "T": [5, 6], "index": [7, 8]})
-    assert shown(table).cited(text(template)).caption == expected
+    assert shown(table).cite(text(template)).caption == expected
 
 
 @pytest.mark.parametrize(
@@ -276,14 +276,14 @@ def test_a_column_comes_before_what_pandas_calls_so(template, expected):
 )
 def test_the_text_of_every_figure_is_checked(monkeypatch, caption, message):
     jobs = JOBS.studies["example"]
-    told = Told(jobs, read_reference(reference_folder(ROOT, "example"))[0])
+    told = StudyResults(jobs, read_reference(reference_folder(ROOT, "example"))[0])
     check_texts([told])
     text = jobs.registry.figures["fig2"]
     spoilt = text.model_copy(update={"caption": caption})
     monkeypatch.setitem(jobs.registry.figures, "fig2", spoilt)
     with pytest.raises(InputError, match=re.escape(message)):
         check_texts([told])
-    check_texts([Told(jobs, None)])
+    check_texts([StudyResults(jobs, None)])
 
 
 def test_the_check_of_generated_files_checks_texts(monkeypatch):
@@ -308,7 +308,7 @@ def test_a_document_is_written_anew_where_it_cites():
 def test_a_study_whose_claims_are_to_be_counted_must_be_there():
     block = '<!-- cited:\n{{ counts("nobody") }}\n-->\n<!-- end of cited -->\n'
     with pytest.raises(InputError, match=r"^README.md: cannot be cited: there is no study nobody;"):
-        fill_document(block, "README.md", generate._citable([], "README.md"))
+        fill_document(block, "README.md", generate._citable_values([], "README.md"))
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_a_study_whose_claims_are_to_be_counted_must_be_there():
     ],
 )
 def test_names_and_formulas_are_not_typed_numbers(template):
-    assert typed_in_template(template) == []
+    assert typed_numbers_in_template(template) == []
 
 
 @pytest.mark.parametrize(
@@ -339,7 +339,7 @@ def test_names_and_formulas_are_not_typed_numbers(template):
     ],
 )  # fmt: skip
 def test_typed_numbers_are_found(template):
-    assert len(typed_in_template(template)) == 1
+    assert len(typed_numbers_in_template(template)) == 1
 
 
 @pytest.mark.parametrize(
@@ -359,12 +359,12 @@ def test_typed_numbers_are_found(template):
     ],
 )
 def test_typed_numbers_of_a_document_are_found(markdown, typed):
-    assert len(typed_in_document(markdown)) == typed
+    assert len(typed_numbers_in_document(markdown)) == typed
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_document_types_a_number(path):
-    assert typed_in_document(path.read_text()) == []
+    assert typed_numbers_in_document(path.read_text()) == []
 
 
 @pytest.mark.parametrize(("study", "name"), FIGURES)
@@ -373,7 +373,7 @@ def test_every_text_is_cited_from_the_reference(study, name):
     reference, _ = read_reference(reference_folder(ROOT, study))
     table = reference.tables[figure_path(name)]
     template = jobs.registry.figures[jobs.figures[name].drawing]
-    texts = CitedFigure.of(jobs, name, table, reference.verdicts.get).cited(template)
+    texts = CitedFigure.of(jobs, name, table, reference.verdicts.get).cite(template)
     for part in (texts.drawn, texts.caption):
         assert part
         assert not {"{", "nan", "None"} & {*part, *part.split()}

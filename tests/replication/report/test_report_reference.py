@@ -22,7 +22,7 @@ from replication.run.work import checksum
 from replication.study.claims import GROUPS
 from replication.study.contract import find_studies
 from replication.study.registry import Registry, read_registry
-from replication.verify.history import VERDICTS
+from replication.verify.history import VERDICT_COLUMNS
 from replication.verify.reference import read_verdicts, reference_folder
 
 STUDY = "example"
@@ -168,8 +168,8 @@ def refuse_to_draw(*_):
     "content",
     [
         b"", b"\0\xff\x1f\x8b", b"<!doctype html>\n<p>Not found</p>\n",
-        f"{','.join(VERDICTS)}\n".encode(),
-        f"{','.join(VERDICTS)}\n{','.join(VERDICTS)}\n".encode(),
+        f"{','.join(VERDICT_COLUMNS)}\n".encode(),
+        f"{','.join(VERDICT_COLUMNS)}\n{','.join(VERDICT_COLUMNS)}\n".encode(),
     ],
     ids=["empty", "binary", "a page", "no rows", "nonsense"],
 )  # fmt: skip

@@ -20,7 +20,7 @@ from replication.judge.verdicts import Comparison, Verdict
 from replication.verify import changed_numbers as changes
 from replication.verify import changed_pictures as pictures
 from replication.verify import history
-from replication.verify.levels import _write_found
+from replication.verify.levels import _write_found_results
 from replication.verify.reference import (
     Reference,
     collect_evidence,
@@ -194,7 +194,7 @@ def test_the_command_writes_both_files(tmp_path):
 
 def found(folder: Path, studies: dict[str, Reference]) -> Path:
     for name, results in studies.items():
-        _write_found(folder / "found" / name, results)
+        _write_found_results(folder / "found" / name, results)
     return folder / "found"
 
 
@@ -209,14 +209,14 @@ def test_history_grows_by_one_set_of_rows_per_run(tmp_path):
         done = record(found(tmp_path, {"first": REFERENCE}), folder, date)
         assert done.exit_code == 0, done.output
     verdicts = pd.read_csv(folder / "verdicts.csv")
-    assert list(verdicts) == list(history.VERDICTS)
+    assert list(verdicts) == list(history.VERDICT_COLUMNS)
     assert verdicts["claim"].tolist() == ["C1", "C2"] * 2
     row = verdicts.iloc[-1]
     assert (row["lowest"], row["highest"]) == (-1.5, -1.0)
     assert row["processor"] == "x86, of a kind"
     assert row["packages"] == "numpy==2.0.0"
     runs = pd.read_csv(folder / "runs.csv", dtype={"digest": str})
-    assert list(runs) == list(history.RUNS)
+    assert list(runs) == list(history.RUN_COLUMNS)
     assert not runs.duplicated(["date", "experiment", "run", "quantity"]).any()
     shown = ["run", "seed", "digest", "quantity", "value"]
     assert runs[runs["date"] == "2030-01-01T00:00:00Z"][shown].to_numpy().tolist() == [
@@ -354,9 +354,9 @@ def test_figures_are_drawn_side_by_side_without_computing(finished, tmp_path):
 def test_a_figure_on_one_side_only_has_changed(tmp_path):
     picture = tmp_path / "a.png"
     picture.write_bytes(b"a")
-    assert pictures.Pair("a", picture, None).changed
-    assert pictures.Pair("a", None, picture).changed
-    assert not pictures.Pair("a", picture, picture).changed
+    assert pictures.Pair("a", picture, None).differs
+    assert pictures.Pair("a", None, picture).differs
+    assert not pictures.Pair("a", picture, picture).differs
 
 
 def test_nothing_to_draw_is_said(tmp_path):

@@ -15,7 +15,16 @@ from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records
 from replication.study.claims import Equivalence, Interval
 from replication.study.contract import find_studies
-from replication.verify.power import MOST, SENTENCES, Plan, main, plan, plans, rows, sentences
+from replication.verify.power import (
+    MOST_SEEDS,
+    SENTENCE_HEADER,
+    Plan,
+    claim_rows,
+    main,
+    plan_comparison,
+    plan_open_claims,
+    sentence_rows,
+)
 
 ROOT = Path(__file__).parents[3]
 RNG = np.random.default_rng(5)
@@ -34,7 +43,7 @@ def interval(**test: object) -> Interval:
 @pytest.mark.parametrize(("mean", "family"), [(0.4, 1), (0.8, 1), (0.8, 4)])
 def test_seeds_of_a_t_test_are_those_of_statsmodels(mean, family):
     expected = TTestPower().solve_power(mean, None, 0.05 / family, 0.9, "larger")
-    found = plan(interval(lower=0), seeds(mean), "a", family)
+    found = plan_comparison(interval(lower=0), seeds(mean), "a", family)
     assert found.seeds == int(np.ceil(expected))
     assert (found.decision, found.comparison) == ("holds", "a")
     assert found.spread == pytest.approx(1)
@@ -54,7 +63,7 @@ def test_seeds_of_a_t_test_are_those_of_statsmodels(mean, family):
 def test_planned_seeds_decide_so(mean, test, decision):
     """Of new seeds with the mean and spread at hand nine in ten sets say what was planned."""
     declared = interval(**test)
-    found = plan(declared, seeds(mean), "a", 1)
+    found = plan_comparison(declared, seeds(mean), "a", 1)
     assert found.decision == decision
     drawn = np.random.default_rng(6).normal(mean, 1, (300, found.seeds))
     said = []
@@ -67,17 +76,17 @@ def test_planned_seeds_decide_so(mean, test, decision):
 
 def test_signs_need_more_seeds_than_means():
     table = seeds(0.9, n=10)
-    by_mean = plan(interval(lower=0), table, "a", 1).seeds
-    by_median = plan(interval(lower=0, center="median"), table, "a", 1).seeds
-    assert by_mean < by_median < MOST
+    by_mean = plan_comparison(interval(lower=0), table, "a", 1).seeds
+    by_median = plan_comparison(interval(lower=0, center="median"), table, "a", 1).seeds
+    assert by_mean < by_median < MOST_SEEDS
 
 
 @pytest.mark.parametrize(
     ("table", "test"), [(seeds(0.0), {"lower": 0}), (seeds(1, 0), {"lower": 1.0})]
 )
 def test_where_no_number_of_seeds_is_enough_none_is_planned(table, test):
-    found = plan(interval(**test), table, "a", 1)
-    assert (found.decision, found.seeds) == ("open", MOST + 1)
+    found = plan_comparison(interval(**test), table, "a", 1)
+    assert (found.decision, found.seeds) == ("open", MOST_SEEDS + 1)
 
 
 def test_the_paper_has_no_more_seeds_than_it_has():
@@ -87,8 +96,11 @@ def test_the_paper_has_no_more_seeds_than_it_has():
         )
 
     test = Equivalence(kind="equivalence", margin=1.0)
-    assert plan(test, samples(6, 40), "a", 1).seeds < plan(test, samples(6, 20), "a", 1).seeds
-    assert plan(test, samples(6, 5), "a", 1).decision == "open"
+    assert (
+        plan_comparison(test, samples(6, 40), "a", 1).seeds
+        < plan_comparison(test, samples(6, 20), "a", 1).seeds
+    )
+    assert plan_comparison(test, samples(6, 5), "a", 1).decision == "open"
 
 
 def test_only_what_is_open_is_planned_by_its_worst_comparison():
@@ -99,7 +111,9 @@ def test_only_what_is_open_is_planned_by_its_worst_comparison():
     table["value"] += study.claims[claim].test.lower
     verdicts = judge([Judged(claim, study.claims[claim].test, table)])
     evidence = table.assign(claim=claim)
-    found = list(rows(study, plans(study, evidence, verdicts), verdicts, Records()))
+    found = list(
+        claim_rows(study, plan_open_claims(study, evidence, verdicts), verdicts, Records())
+    )
     if verdicts[claim].verdict == "replicated":
         assert found == []
     else:
@@ -116,7 +130,7 @@ def test_the_command_prints_a_table_and_refuses_what_is_no_study():
     assert header.startswith("| study | claim | verdict | comparison | spread | seeds |")
     assert lines
     assert all(line.startswith("| lp_ft | ") for line in lines)
-    assert abstract.startswith(f"| {' | '.join(SENTENCES)} |")
+    assert abstract.startswith(f"| {' | '.join(SENTENCE_HEADER)} |")
     refused = CliRunner().invoke(main, ["--study", "lpft"])
     assert refused.exit_code == 1
 
@@ -142,8 +156,8 @@ def test_a_sentence_whose_mark_planned_seeds_would_change_is_named():
         for name, verdict in found.items()
     }
     planned = {"C3": [Plan("a", 1.0, "fails", 7)]}
-    ((_, words, *said),) = sentences(study, planned, is_open, Records())
+    ((_, words, *said),) = sentence_rows(study, planned, is_open, Records())
     assert words == "All directions are learned at the same speed in the end."
     assert said[:3] == ["open", "does not hold", "C3"]
     assert said[3:] == ["7", "not recorded"]
-    assert not list(sentences(study, {}, is_open, Records()))
+    assert not list(sentence_rows(study, {}, is_open, Records()))

@@ -21,7 +21,7 @@ from report_folder import Folder
 
 from replication.base.errors import InputError
 from replication.base.provenance import digest
-from replication.documents.generate import with_reproductions
+from replication.documents.readme import insert_reproductions
 from replication.figures.typeset import number
 from replication.plan.jobs import Jobs
 from replication.report.page import _environment
@@ -29,38 +29,38 @@ from replication.report.verifications import read_history, verifications
 from replication.study.contract import find_studies
 from replication.verify import issue as issuing
 from replication.verify.differences import Difference
-from replication.verify.history import append, verdict_rows
-from replication.verify.issue import Verified, _code, issue
+from replication.verify.history import append_rows, verdict_rows
+from replication.verify.issue import Verified, _code_state, issue_receipt
 from replication.verify.levels import main
 from replication.verify.machine import gpu
 from replication.verify.receipt import (
-    LARGEST,
-    LISTED,
+    MOST_BYTES,
+    MOST_LISTED,
     Code,
     Receipt,
     Signature,
-    is_plain,
     read_receipt,
     write_receipt,
 )
+from replication.verify.receipt_texts import is_plain
 from replication.verify.reference import FINGERPRINTS, read_reference, reference_folder
 from replication.verify.reference_summary import (
     ReferenceInShort,
     read_in_short,
     reference_digest,
-    to_lines,
+    to_json,
 )
 from replication.verify.reproductions import (
     COLUMNS,
-    EARLIER,
+    EARLIER_FOLDER,
     FOLDER,
-    SUMMARY,
+    SUMMARY_COLUMNS,
     Reproduction,
     all_reproductions,
-    compared,
+    compared_files,
     record_earlier,
     reproductions,
-    summary,
+    summary_rows,
 )
 
 STUDY = Path(FIGURE).parent.name
@@ -74,7 +74,7 @@ OTHER_BITS = RUNS.assign(digest=RUNS["digest"].str[::-1])
 def told(current=REFERENCE, differences=()) -> Receipt:
     """The receipt of a verification that found some results."""
     verified = Verified(STUDY, current, REFERENCE, list(differences))
-    return issue(verified, "full", BY, ROOT, JOBS, JOBS)
+    return issue_receipt(verified, "full", BY, ROOT, JOBS, JOBS)
 
 
 def found(**parts):
@@ -147,9 +147,11 @@ def test_what_a_comparison_says_counts_even_if_the_verdict_stays():
 
 
 def test_differences_are_counted_and_the_first_listed():
-    many = [Difference("place", f"value in row {row}", "1", "2", 1.0) for row in range(LISTED + 9)]
+    many = [
+        Difference("place", f"value in row {row}", "1", "2", 1.0) for row in range(MOST_LISTED + 9)
+    ]
     receipt = told(differences=many)
-    assert (receipt.differences, len(receipt.listed)) == (LISTED + 9, LISTED)
+    assert (receipt.differences, len(receipt.listed)) == (MOST_LISTED + 9, MOST_LISTED)
     with pytest.raises(InputError, match="does not list the differences"):
         Receipt.parse(receipt.model_dump(mode="json") | {"listed": []}, "receipt")
 
@@ -184,7 +186,7 @@ def test_folders_of_the_machine_are_left_out(root, text):
 def test_a_text_of_several_lines_is_told_in_one():
     receipt = told(differences=[Difference("results", "a\n\u202eb", "1", "e" + "\u0301" * 250)])
     (item,) = receipt.listed
-    assert (item.quantity, item.found) == ("a  b", issuing.LEFT_OUT)
+    assert (item.quantity, item.found) == ("a  b", issuing.LEFT_OUT_TEXT)
 
 
 def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
@@ -199,7 +201,7 @@ def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
     assert machine.processor == "Intel Xeon CPU @ 2.40GHz"
     assert machine.system == "unknown"
     assert machine.emulated == {
-        "MKL_CBWR": "", "BLIS_ARCH_TYPE": "0:4", "GLIBC_TUNABLES": issuing.LEFT_OUT
+        "MKL_CBWR": "", "BLIS_ARCH_TYPE": "0:4", "GLIBC_TUNABLES": issuing.LEFT_OUT_TEXT
     }  # fmt: skip
 
 
@@ -235,17 +237,17 @@ def test_a_receipt_names_neither_folder_nor_computer_nor_user(root, monkeypatch)
 
 
 def test_the_commit_is_told_in_full_and_whether_files_were_changed(tmp_path):
-    assert _code(tmp_path) is None
+    assert _code_state(tmp_path) is None
     file = tmp_path / "file"
     file.write_text("1")
     identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     for command in (["init", "-q"], ["add", "file"], ["commit", "-qm", "1"], ["tag", "v1"]):
         subprocess.run(["git", *identity, *command], cwd=tmp_path, check=True)
-    clean = _code(tmp_path)
+    clean = _code_state(tmp_path)
     assert clean is not None
     assert not clean.dirty
     file.write_text("2")
-    assert _code(tmp_path) == Code(commit=clean.commit, dirty=True)
+    assert _code_state(tmp_path) == Code(commit=clean.commit, dirty=True)
 
 
 def test_only_a_gpu_that_trained_is_named(monkeypatch):
@@ -262,7 +264,7 @@ def test_other_settings_are_told_by_their_digest():
         experiment["seeds"] = {"first": 1, "count": 3}
     jobs = Jobs.of(type(DEFAULTS).parse(own, "other"), find_studies())
     verified = Verified(STUDY, REFERENCE, REFERENCE, [])
-    receipt = issue(verified, "hash", None, ROOT, jobs, JOBS)
+    receipt = issue_receipt(verified, "hash", None, ROOT, jobs, JOBS)
     assert re.fullmatch("[0-9a-f]{16}", receipt.settings)
     assert told().settings == "default"
 
@@ -313,7 +315,7 @@ def rewritten(**changes):
         (lambda text: text[:99], "is no whole receipt"),
         (lambda text: "", "is no whole receipt"),
         (lambda text: "[]", "is no whole receipt"),
-        (lambda text: text + " " * LARGEST, "more than 1,000,000 bytes"),
+        (lambda text: text + " " * MOST_BYTES, "more than 1,000,000 bytes"),
         (lambda text: "[" * 990 + "]" * 990, "is no whole receipt"),
         (lambda text: "[" * 9**5 + "]" * 9**5, "is no whole receipt (RecursionError"),
         (lambda text: f'{text[:-2]}, "level": "hash"}}', "the key 'level' stands twice"),
@@ -469,7 +471,7 @@ def test_receipts_of_an_earlier_reference_are_checked_against_it(root, changes, 
 
 def test_a_record_of_an_earlier_reference_that_is_damaged_is_named(root):
     replace_reference(root)
-    (record,) = (root / FOLDER / STUDY / EARLIER).iterdir()
+    (record,) = (root / FOLDER / STUDY / EARLIER_FOLDER).iterdir()
     for damaged in (b"{}", b"\xff"):
         record.write_bytes(damaged)
         with pytest.raises(InputError, match=record.name):
@@ -486,7 +488,7 @@ def test_an_earlier_reference_that_git_never_had_is_refused(root):
     git("add", "results/reference")
     git("commit", "-q", "-m", "The reference")
     assert len(all_reproductions(root)) == 1
-    (record,) = (root / FOLDER / STUDY / EARLIER).iterdir()
+    (record,) = (root / FOLDER / STUDY / EARLIER_FOLDER).iterdir()
     invented = record.with_name(f"{'0' * 16}.json")
     shutil.copy(record, invented)
     with pytest.raises(InputError, match=f"{invented.name}: {STUDY} never had such a reference"):
@@ -498,18 +500,18 @@ def test_an_earlier_reference_that_git_never_had_is_refused(root):
 
 
 def test_every_record_of_an_earlier_reference_can_be_read():
-    for record in (ROOT / FOLDER).glob(f"*/{EARLIER}/*.json"):
+    for record in (ROOT / FOLDER).glob(f"*/{EARLIER_FOLDER}/*.json"):
         text = record.read_text("utf-8")
-        assert to_lines(ReferenceInShort.parse_json(text, record.name).model_dump()) + "\n" == text
+        assert to_json(ReferenceInShort.parse_json(text, record.name).model_dump()) + "\n" == text
 
 
 def test_a_page_depends_on_records_of_earlier_references(root):
     replace_reference(root)
-    names = [path.name for path in compared(root, STUDY)]
-    (record,) = (root / FOLDER / STUDY / EARLIER).iterdir()
+    names = [path.name for path in compared_files(root, STUDY)]
+    (record,) = (root / FOLDER / STUDY / EARLIER_FOLDER).iterdir()
     assert names == [ONE, record.name, "manifest.json", "verdicts.json", "fingerprints.csv"]
     (root / FOLDER / STUDY / ONE).unlink()
-    assert compared(root, STUDY) == []
+    assert compared_files(root, STUDY) == []
 
 
 def test_verdicts_that_were_changed_are_no_reference_to_check_against(root):
@@ -592,15 +594,15 @@ def test_the_readme_has_a_row_per_processor(root):
     readme = (
         "before\n<!-- reproductions: generated -->\nold\n<!-- end of reproductions -->\nafter\n"
     )
-    text = with_reproductions(readme, all_reproductions(root))
+    text = insert_reproductions(readme, all_reproductions(root))
     head, _, row = text.splitlines()[2:-2]
-    assert head == f"| {' | '.join(SUMMARY)} |"
+    assert head == f"| {' | '.join(SUMMARY_COLUMNS)} |"
     assert row.startswith(f"| {STUDY} | `{told().machine.processor}` | `")
     (latest,) = {item.receipt.date for item in all_reproductions(root)} - {earlier.date}
     assert row.endswith(f"| 2 | {latest:%Y-%m-%d} | 3 of 3 agree | 15 bit for bit |")
-    assert with_reproductions(text, []).splitlines()[2] == "None has been sent in yet."
+    assert insert_reproductions(text, []).splitlines()[2] == "None has been sent in yet."
     with pytest.raises(InputError, match="needs the lines <!-- reproductions: generated"):
-        with_reproductions("# A title", [])
+        insert_reproductions("# A title", [])
 
 
 def test_a_receipt_of_the_future_is_not_let_in(root):
@@ -629,7 +631,7 @@ def test_receipts_of_other_settings_are_not_summed_up(root):
     write_receipt(root / FOLDER / STUDY / "2026-02-01-other.json", other)
     found = reproductions(root, STUDY)
     assert len(found) == 2
-    assert [row[3] for row in summary(found)] == ["1"]
+    assert [row[3] for row in summary_rows(found)] == ["1"]
 
 
 def test_verdicts_of_others_are_counted_by_machine_and_version(root):
@@ -649,8 +651,8 @@ def test_verdicts_of_others_are_counted_by_machine_and_version(root):
         ("2026-01-03", "2.14.0"),
     ):
         told = run | {"date": f"{date}T00:00:00Z", "packages": f"numpy==2.0 torch=={torch_version}"}
-        append(history, verdict_rows(REFERENCE), told)
-    append(history, verdict_rows(REFERENCE), told | {"study": "another"})
+        append_rows(history, verdict_rows(REFERENCE), told)
+    append_rows(history, verdict_rows(REFERENCE), told | {"study": "another"})
     counted = [
         (item["processor"], item["torch"], item["times"], item["latest"])
         for item in verifications(STUDY, [], read_history(history))[claim]
@@ -759,13 +761,13 @@ def test_a_receipt_that_passes_neither_stops_nor_decorates_what_shows_it(root, t
         assert said.startswith(str(root / FOLDER))
         assert said.isprintable()
         return
-    lines = with_reproductions(
+    lines = insert_reproductions(
         "<!-- reproductions: generated -->\n<!-- end of reproductions -->", sent_in
     ).splitlines()
     event("passed")
     assert len(lines) == 5
     cells = lines[3].removeprefix("| ").removesuffix(" |").split(" | ")
-    assert len(cells) == len(SUMMARY)
+    assert len(cells) == len(SUMMARY_COLUMNS)
     assert all(map(PLAIN_CELL.fullmatch, cells)), cells
     rows = [item.row for item in sent_in]
     section = SECTION.render(reproductions=rows, columns=COLUMNS)

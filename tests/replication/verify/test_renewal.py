@@ -12,7 +12,7 @@ from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.contract import find_studies
-from replication.verify.collect import depends
+from replication.verify.collect import dependencies
 from replication.verify.reference import (
     EVIDENCE,
     FINGERPRINTS,
@@ -20,14 +20,14 @@ from replication.verify.reference import (
     read_reference,
     reference_folder,
 )
-from replication.verify.renewal import renew, restamp
+from replication.verify.renewal import renew_reference, restamp_reference
 
 ROOT = Path(__file__).parents[3]
 STUDIES = find_studies()
 JOBS = Jobs.of(configure({}, STUDIES), STUDIES)
 STUDY = JOBS.studies["example"]
 KEPT = replace(
-    read_reference(reference_folder(ROOT, "example"))[0], depends=depends(JOBS, "example")
+    read_reference(reference_folder(ROOT, "example"))[0], depends=dependencies(JOBS, "example")
 )
 NOTHING = Reference({}, {}, KEPT.depends)
 
@@ -51,7 +51,7 @@ def test_with_nothing_computed_everything_is_judged_anew():
         claim: verdict.model_copy(update={"verdict": "open"})
         for claim, verdict in KEPT.verdicts.items()
     }
-    renewal = renew(STUDY, NOTHING, replace(KEPT, verdicts=doubted))
+    renewal = renew_reference(STUDY, NOTHING, replace(KEPT, verdicts=doubted))
     assert renewal.renewed == []
     assert renewal.reference.verdicts == KEPT.verdicts
     for name, table in KEPT.tables.items():
@@ -67,7 +67,7 @@ def test_what_is_computed_takes_its_place():
     )
     # Whether their settings are others does not matter: they are computed.
     changed = with_settings(KEPT, claim_C2="other", figure_fig1="other", experiment_printed=None)
-    renewal = renew(STUDY, found, changed)
+    renewal = renew_reference(STUDY, found, changed)
     assert list(map(str, renewal.renewed)) == ["figure fig1", "claim C2", "experiment printed"]
     tables = renewal.reference.tables
     values = tables[EVIDENCE].set_index("claim")["value"]
@@ -87,16 +87,18 @@ def test_what_is_neither_computed_nor_of_these_settings_is_refused(part):
     words = f"{part}: not computed here, and not in the reference with these settings; compute"
     for changes in ("other", None):
         with pytest.raises(InputError, match=f"^{re.escape(words)}"):
-            renew(STUDY, NOTHING, with_settings(KEPT, **{part.replace(" ", "_"): changes}))
+            renew_reference(
+                STUDY, NOTHING, with_settings(KEPT, **{part.replace(" ", "_"): changes})
+            )
 
 
 def test_of_many_that_are_refused_some_are_named():
     with pytest.raises(InputError, match=r"and 2 more: not computed here"):
-        renew(STUDY, NOTHING, replace(KEPT, depends=KEPT.depends | {"settings": {}}))
+        renew_reference(STUDY, NOTHING, replace(KEPT, depends=KEPT.depends | {"settings": {}}))
 
 
 def test_how_a_claim_is_judged_may_have_changed():
-    renewal = renew(STUDY, NOTHING, with_settings(KEPT, test_C2="other"))
+    renewal = renew_reference(STUDY, NOTHING, with_settings(KEPT, test_C2="other"))
     assert renewal.reference.depends["settings"] == KEPT.depends["settings"]
 
 
@@ -107,7 +109,7 @@ def test_a_claim_that_could_not_be_measured_stays_so():
         tables=KEPT.tables | {EVIDENCE: KEPT.tables[EVIDENCE].query("claim != 'C2'")},
         verdicts=KEPT.verdicts | {"C2": why},
     )
-    assert renew(STUDY, NOTHING, without).reference.verdicts["C2"] == why
+    assert renew_reference(STUDY, NOTHING, without).reference.verdicts["C2"] == why
 
 
 def test_a_reference_of_two_processors_names_both():
@@ -117,11 +119,11 @@ def test_a_reference_of_two_processors_names_both():
         {},
         KEPT.depends | {"machine": {"processor": "b", "torch": "1"}},
     )
-    once = renew(STUDY, here, other).reference
+    once = renew_reference(STUDY, here, other).reference
     assert once.depends["machine"] == {"processor": "a, in part b", "torch": "1"}
-    again = renew(STUDY, here, once).reference
+    again = renew_reference(STUDY, here, once).reference
     assert again.depends["machine"] == once.depends["machine"]
-    judged = renew(STUDY, replace(here, tables={}), other).reference
+    judged = renew_reference(STUDY, replace(here, tables={}), other).reference
     assert judged.depends["machine"] == other.depends["machine"]
 
 
@@ -132,7 +134,7 @@ def test_new_digests_change_no_number_and_no_machine():
     }
     before = with_settings(replace(KEPT, verdicts=doubted), claim_C2="other", claim_C99="gone")
     before = replace(before, depends=before.depends | {"code": {}, "machine": {"processor": "a"}})
-    after = restamp(STUDY, KEPT.depends, before)
+    after = restamp_reference(STUDY, KEPT.depends, before)
     assert after.depends == KEPT.depends | {"machine": {"processor": "a"}}
     assert after.verdicts == KEPT.verdicts
     assert after.tables.keys() == KEPT.tables.keys()
@@ -154,4 +156,4 @@ def test_a_reference_without_what_the_study_has_gets_no_new_digests(table, rest,
     if rest:
         tables[table] = whole.query(rest)
     with pytest.raises(InputError, match=rf"^{lacking}: not in the reference, and nothing is comp"):
-        restamp(STUDY, KEPT.depends, replace(KEPT, tables=tables))
+        restamp_reference(STUDY, KEPT.depends, replace(KEPT, tables=tables))

@@ -12,16 +12,21 @@ from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.study.claims import Interval
 from replication.study.registry import Registry
-from replication.verify.collect import counts, expected, others, texts_among_numbers
-from replication.verify.comparison import compare, missing
+from replication.verify.collect import (
+    expected_reference,
+    names_of_counts,
+    texts_among_numbers,
+    tolerances_of_study,
+)
+from replication.verify.comparison import compare_with_reference, missing_parts
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
-    CONSTANTS,
+    CONSTANT_COLUMNS,
     OTHER_SEEDS,
     SAME_PROCESSOR,
-    UNTRAINED,
+    UNTRAINED_COLUMN,
     Difference,
-    differences,
+    table_differences,
 )
 from replication.verify.machine import machine
 from replication.verify.reference import (
@@ -36,7 +41,7 @@ from replication.verify.reference import (
     run_keys,
     write_reference,
 )
-from replication.verify.sentences import sentences
+from replication.verify.sentences import difference_sentences
 
 TEST = Interval(kind="interval", upper=0)
 EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
@@ -80,11 +85,11 @@ def elsewhere(found: Reference) -> Reference:
 
 def rows(found: Reference, reference: Reference) -> list[dict[str, object]]:
     again = judge_again(reference.tables["evidence.csv"], FAMILIES)
-    return [row._asdict() for row in compare(found, reference, [], again)]
+    return [row._asdict() for row in compare_with_reference(found, reference, [], again)]
 
 
 def absent(there: Reference, expected: Expected) -> list[str]:
-    return [row.quantity for row in missing("results", there, expected)]
+    return [row.quantity for row in missing_parts("results", there, expected)]
 
 
 def test_a_reference_is_read_as_it_was_written(reference, tmp_path):
@@ -150,7 +155,7 @@ def test_what_is_not_finite_equals_no_number(reference, wrong):
 def test_printed_numbers_are_the_same_on_every_processor():
     printed = pd.DataFrame({"value": [1.0, 2.0, 3.0], "published": [1.0, 2.0, 3.0]})
     found = printed.assign(published=[1.0, 2.0001, 3.0])
-    (row,) = differences("a", found, printed, ACROSS_PROCESSORS)
+    (row,) = table_differences("a", found, printed, ACROSS_PROCESSORS)
     assert row.quantity == "published in row 2"
 
 
@@ -222,7 +227,9 @@ def test_sentences_say_what_changed_once_and_before_numbers(reference):
     nearly = with_table(reference, "figures/fig6.csv", FIGURE.assign(entropy_mean=[2.0, 0.3]))
     depends = {"settings": {"figure fig6": "2", "claim T2": "1"}, "code": {}}
     found = changed(nearly, depends=reference.depends | depends)
-    place, *rest = sentences(compare(found, reference, ["evidence.csv"], {}))
+    place, *rest = difference_sentences(
+        compare_with_reference(found, reference, ["evidence.csv"], {})
+    )
     assert place.startswith("evidence.csv of the reference was changed or added by hand; restore")
     assert [said.partition(":")[0] for said in rest] == [
         "claim T2 is new, the reference has nothing of it",
@@ -231,17 +238,17 @@ def test_sentences_say_what_changed_once_and_before_numbers(reference):
         "figures/fig6.csv",
     ]
     twice = [Difference(place, "verdict on T1", "none", "replicated") for place in "ab"]
-    assert sentences(twice) == ["a; b: verdict on T1: replicated, expected none"]
+    assert difference_sentences(twice) == ["a; b: verdict on T1: replicated, expected none"]
     absent = Difference("results", "verdict on T1", "there", "missing")
-    assert sentences([absent]) == ["results: verdict on T1 is missing"]
+    assert difference_sentences([absent]) == ["results: verdict on T1 is missing"]
 
 
 def test_missing_values_are_not_equal_to_numbers():
     seeds = pd.DataFrame({"seed": pd.array([1, 2], dtype="Int64")})
     none = pd.DataFrame({"seed": pd.array([None, None], dtype="Int64")})
-    assert len([*differences("t", none, seeds, ACROSS_PROCESSORS)]) == 2
-    assert len([*differences("t", seeds.replace({2: 3}), seeds, ACROSS_PROCESSORS)]) == 1
-    assert [*differences("t", none, none, ACROSS_PROCESSORS)] == []
+    assert len([*table_differences("t", none, seeds, ACROSS_PROCESSORS)]) == 2
+    assert len([*table_differences("t", seeds.replace({2: 3}), seeds, ACROSS_PROCESSORS)]) == 1
+    assert [*table_differences("t", none, none, ACROSS_PROCESSORS)] == []
 
 
 def test_evidence_edited_by_hand_is_named(reference, tmp_path):
@@ -312,7 +319,7 @@ def test_a_spread_is_that_of_all_seeds_of_the_reference(reference):
 
     def found(table: pd.DataFrame) -> list[Difference]:
         there = elsewhere(with_table(changed(reference, verdicts={}), "fingerprints.csv", table))
-        return [*compare(there, whole, [], {}, others=OTHER_SEEDS)]
+        return [*compare_with_reference(there, whole, [], {}, others=OTHER_SEEDS)]
 
     one = runs.head(1)
     assert found(one.assign(loss=0.0131)) == []
@@ -321,10 +328,14 @@ def test_a_spread_is_that_of_all_seeds_of_the_reference(reference):
     assert row.allowed == pytest.approx(10 * runs["loss"].std())
     assert row.quantity == "loss in row 1 (1, e)"
     near = elsewhere(with_table(reference, "fingerprints.csv", one.assign(loss=0.0072)))
-    assert [row.tolerance for row in compare(near, whole, [], {})] == ["across processors"]
+    assert [row.tolerance for row in compare_with_reference(near, whole, [], {})] == [
+        "across processors"
+    ]
 
 
-AMPLIFYING = [name for name in find_references(ROOT) if others(JOBS.studies[name]) is OTHER_SEEDS]
+AMPLIFYING = [
+    name for name in find_references(ROOT) if tolerances_of_study(JOBS.studies[name]) is OTHER_SEEDS
+]
 EXPERIMENTS = [
     pytest.param(name, experiment, marks=[pytest.mark.thorough] if index else [])
     for name in AMPLIFYING
@@ -345,14 +356,16 @@ def test_of_a_study_that_amplifies_rounding_every_seed_alone_may_be_like_another
     whole = references[study]
     runs = whole.tables[FINGERPRINTS].query("experiment == @experiment")
     told_apart = [name for name in run_keys(runs) if name != "seed"]
-    numbers = runs.select_dtypes("float").columns.difference([*CONSTANTS, UNTRAINED])
+    numbers = runs.select_dtypes("float").columns.difference([*CONSTANT_COLUMNS, UNTRAINED_COLUMN])
     ordered = runs.sort_values([*told_apart, "seed"])
     before = ordered.groupby(told_apart, sort=False, dropna=False)[numbers]
     other = ordered.assign(**before.shift(1).fillna(before.shift(-1)).fillna(ordered[numbers]))
 
     def places(table: pd.DataFrame) -> set[str]:
         found = Reference({FINGERPRINTS: table}, {}, whole.depends | {"machine": {"cpu": "b"}})
-        return {row.quantity for row in compare(found, whole, [], {}, others=OTHER_SEEDS)}
+        return {
+            row.quantity for row in compare_with_reference(found, whole, [], {}, others=OTHER_SEEDS)
+        }
 
     for _, alone in [*other.groupby("seed")][:2]:
         assert places(alone) == set()
@@ -366,8 +379,8 @@ def test_of_a_study_that_amplifies_rounding_every_seed_alone_may_be_like_another
 def test_one_number_alone_has_no_spread(values):
     whole = pd.DataFrame({"seed": range(1, len(values) + 1), "x": values})
     one = whole.head(1)
-    assert [*differences("t", one.assign(x=1.000001), one, OTHER_SEEDS, whole)] == []
-    (row,) = differences("t", one.assign(x=1.1), one, OTHER_SEEDS, whole)
+    assert [*table_differences("t", one.assign(x=1.000001), one, OTHER_SEEDS, whole)] == []
+    (row,) = table_differences("t", one.assign(x=1.1), one, OTHER_SEEDS, whole)
     assert row.allowed == pytest.approx(1.1 * 5e-4)
 
 
@@ -376,18 +389,18 @@ def test_seeds_are_whole_numbers_where_some_rows_have_none():
     seeds = [1.0, 2, 3, 4, np.nan]
     table = pd.DataFrame({"part": list("aaaab"), "seed": seeds, "x": [1.0, 2, 3, 4, 5]})
     other = table.assign(x=[1.5, 1.5, 3.5, 4.5, 5])
-    assert [*differences("t", other, table, OTHER_SEEDS)] == []
-    (row,) = differences("t", table.assign(x=[1.0, 2, 3, 4, 5.5]), table, OTHER_SEEDS)
+    assert [*table_differences("t", other, table, OTHER_SEEDS)] == []
+    (row,) = table_differences("t", table.assign(x=[1.0, 2, 3, 4, 5.5]), table, OTHER_SEEDS)
     assert row.quantity == "mean of x (b)"
-    (row,) = differences("t", table.assign(x=[11.0, 12, 13, 14, 5]), table, OTHER_SEEDS)
+    (row,) = table_differences("t", table.assign(x=[11.0, 12, 13, 14, 5]), table, OTHER_SEEDS)
     assert row.quantity == "mean of x over seeds (a)"
 
 
 def test_means_over_seeds_spread_as_their_seeds_do():
     table = pd.DataFrame({"part": "a", "seed": [1, 2, 3, 4], "x": [1.0, 2, 3, 4], "x_mean": 2.5})
-    assert [*differences("t", table.assign(x_mean=2.6), table, OTHER_SEEDS)] == []
+    assert [*table_differences("t", table.assign(x_mean=2.6), table, OTHER_SEEDS)] == []
     alone = table.drop(columns="x")
-    assert len([*differences("t", alone.assign(x_mean=2.6), alone, OTHER_SEEDS)]) == 5
+    assert len([*table_differences("t", alone.assign(x_mean=2.6), alone, OTHER_SEEDS)]) == 5
 
 
 def test_runs_of_a_seed_are_told_apart_by_the_columns_of_their_study(reference):
@@ -416,10 +429,10 @@ def test_what_jumps_as_a_count_does_may_differ_more_on_another_processor(referen
     jumped = recall.assign(recall=recall["recall"].where(recall.index != 7, 0.4))
     whole = with_table(reference, "figures/fig6.csv", recall)
     found = elsewhere(with_table(reference, "figures/fig6.csv", jumped))
-    assert len([*compare(found, whole, [], {})]) == 1
-    assert [*compare(found, whole, [], {}, counts={"figures/fig6.csv"})] == []
+    assert len([*compare_with_reference(found, whole, [], {})]) == 1
+    assert [*compare_with_reference(found, whole, [], {}, counts={"figures/fig6.csv"})] == []
     all_of_them = elsewhere(with_table(reference, "figures/fig6.csv", recall + 0.05))
-    (row,) = compare(all_of_them, whole, [], {}, counts={"figures/fig6.csv"})
+    (row,) = compare_with_reference(all_of_them, whole, [], {}, counts={"figures/fig6.csv"})
     assert row.quantity == "mean of recall"
 
 
@@ -428,11 +441,11 @@ def test_where_training_amplifies_rounding_another_processor_is_like_other_seeds
     others = levels.sample(frac=1, random_state=1).reset_index(drop=True)
     whole = with_table(reference, "figures/fig6.csv", levels)
     found = with_table(reference, "figures/fig6.csv", others)
-    assert len([*compare(elsewhere(found), whole, [], {}, others=OTHER_SEEDS)]) == 0
-    assert len([*compare(elsewhere(found), whole, [], {})]) > 50
-    assert len([*compare(found, whole, [], {}, others=OTHER_SEEDS)]) > 50, "not here"
+    assert len([*compare_with_reference(elsewhere(found), whole, [], {}, others=OTHER_SEEDS)]) == 0
+    assert len([*compare_with_reference(elsewhere(found), whole, [], {})]) > 50
+    assert len([*compare_with_reference(found, whole, [], {}, others=OTHER_SEEDS)]) > 50, "not here"
     zero = elsewhere(with_table(reference, "figures/fig6.csv", levels * 0))
-    (row,) = compare(zero, whole, [], {}, others=OTHER_SEEDS)
+    (row,) = compare_with_reference(zero, whole, [], {}, others=OTHER_SEEDS)
     assert (row.quantity, row.tolerance) == ("mean of entropy", "other seeds")
 
 
@@ -443,9 +456,9 @@ def test_where_training_amplifies_rounding_another_processor_is_like_other_seeds
 def test_other_seeds_may_leave_open_what_seeds_decided(reference, word, number):
     verdict = reference.verdicts["T1"].model_copy(update={"verdict": word})
     found = elsewhere(changed(reference, verdicts={"T1": verdict}))
-    assert len([*compare(found, reference, [], {}, others=OTHER_SEEDS)]) == number
+    assert len([*compare_with_reference(found, reference, [], {}, others=OTHER_SEEDS)]) == number
     fewer = changed(found, verdicts={"T1": verdict.model_copy(update={"seeds": 4})})
-    assert len([*compare(fewer, reference, [], {}, others=OTHER_SEEDS)]) == 1
+    assert len([*compare_with_reference(fewer, reference, [], {}, others=OTHER_SEEDS)]) == 1
 
 
 def test_a_column_that_is_off_as_a_whole_is_named(reference):
@@ -454,11 +467,13 @@ def test_a_column_that_is_off_as_a_whole_is_named(reference):
     moved = elsewhere(
         with_table(reference, "figures/fig6.csv", wide.assign(entropy=wide["entropy"] + 0.1))
     )
-    (row,) = compare(moved, whole, [], {})
+    (row,) = compare_with_reference(moved, whole, [], {})
     assert (row.quantity, row.tolerance) == ("mean of entropy (x)", "across processors")
     one = wide.assign(entropy=wide["entropy"].where(wide.index != 7, 7.1))
     assert [
-        *compare(elsewhere(with_table(reference, "figures/fig6.csv", one)), whole, [], {})
+        *compare_with_reference(
+            elsewhere(with_table(reference, "figures/fig6.csv", one)), whole, [], {}
+        )
     ] == []
 
 
@@ -475,13 +490,16 @@ def test_p_is_compared_by_its_size_on_another_processor(reference):
 
 @pytest.mark.parametrize("tolerances", [SAME_PROCESSOR, ACROSS_PROCESSORS])
 def test_large_differences_and_other_shapes_always_count(tolerances):
-    assert len([*differences("t", FIGURE.assign(entropy_mean=[2.1, 0.1]), FIGURE, tolerances)]) == 2
-    assert len([*differences("t", FIGURE.assign(name="x"), FIGURE, tolerances)]) == 1
-    assert len([*differences("t", FIGURE.head(1), FIGURE, tolerances)]) == 1
-    assert len([*differences("t", FIGURE.drop(columns="name"), FIGURE, tolerances)]) == 1
+    assert (
+        len([*table_differences("t", FIGURE.assign(entropy_mean=[2.1, 0.1]), FIGURE, tolerances)])
+        == 2
+    )
+    assert len([*table_differences("t", FIGURE.assign(name="x"), FIGURE, tolerances)]) == 1
+    assert len([*table_differences("t", FIGURE.head(1), FIGURE, tolerances)]) == 1
+    assert len([*table_differences("t", FIGURE.drop(columns="name"), FIGURE, tolerances)]) == 1
     missing = FIGURE.assign(entropy_mean=[2.0, float("nan")])
-    assert len([*differences("t", missing, FIGURE, tolerances)]) == 1
-    assert [*differences("t", missing, missing, tolerances)] == []
+    assert len([*table_differences("t", missing, FIGURE, tolerances)]) == 1
+    assert [*table_differences("t", missing, missing, tolerances)] == []
 
 
 def edit(path, old, new):
@@ -516,9 +534,9 @@ def test_a_damaged_reference_is_refused(reference, tmp_path, damage):
 
 def test_what_is_compared_as_counts_is_there():
     for study in JOBS.studies.values():
-        names = counts(study)
+        names = names_of_counts(study)
         assert len(names) >= len(study.registry.compared_as_counts)
-        assert names <= study.claims.keys() | expected(study).tables
+        assert names <= study.claims.keys() | expected_reference(study).tables
     data = study.registry.model_dump(mode="json") | {"compared_as_counts": ["C99"]}
     with pytest.raises(InputError, match="compared_as_counts: unknown key 'C99'"):
         Registry.parse(data, "registry")

@@ -14,7 +14,7 @@ from conftest import DEFAULTS, FIGURE, PAGE, ROOT, STUDIES, Project, Template
 
 from replication.judge.scorecard import read_verdict, write_verdict
 from replication.plan.configuration import configure, merge, read_overlay
-from replication.verify.levels import _with_removals
+from replication.verify.project import _overlay_with_removals
 from replication.verify.receipt import Receipt, read_receipt
 from replication.verify.reference import (
     collect_fingerprints,
@@ -24,7 +24,7 @@ from replication.verify.reference import (
     write_reference,
 )
 from replication.verify.reference_summary import reference_digest
-from replication.verify.reproductions import EARLIER, reproductions
+from replication.verify.reproductions import EARLIER_FOLDER, reproductions
 
 STUDY = Path(FIGURE).parent.name
 SOURCE = f"src/transformer_dynamics/{STUDY}"
@@ -331,7 +331,7 @@ def test_a_verdict_that_was_changed_is_refused(computed):
 
 def test_of_a_reference_that_is_replaced_it_is_kept_what_receipts_are_checked_by(computed):
     folder = reference_folder(computed.folder, STUDY)
-    known = computed.folder / f"reproductions/{STUDY}/{EARLIER}"
+    known = computed.folder / f"reproductions/{STUDY}/{EARLIER_FOLDER}"
     receipt = known.with_name("2026-01-31-here.json")
     verify(computed, "--write")
     assert not known.exists(), "the same again"
@@ -368,7 +368,7 @@ def test_what_an_overlay_removes_stays_removed():
     fewer = merge(default, {})
     fewer = json.loads(json.dumps(fewer))
     del fewer[study]["sensitivity"]["variants"][name]
-    again = merge(default, _with_removals(fewer, default))
+    again = merge(default, _overlay_with_removals(fewer, default))
     assert again[study]["sensitivity"]["variants"].pop(name) is None
     assert again == fewer
 

@@ -95,7 +95,7 @@ class Child:
 
 
 def test_snakemake_is_waited_for():
-    assert verify._waited(Child(0)) == 3
+    assert verify._wait_for_snakemake(Child(0)) == 3
 
 
 @pytest.mark.parametrize(("interrupts", "seen"), [(1, ["ended"]), (2, ["terminated"])])
@@ -103,7 +103,7 @@ def test_ctrl_c_lets_snakemake_cancel_its_jobs_and_a_second_one_ends_it(interrup
     """It is sent to both; Snakemake ends when no job is left in the queue."""
     child = Child(interrupts)
     with pytest.raises(KeyboardInterrupt):
-        verify._waited(child)
+        verify._wait_for_snakemake(child)
     assert child.seen == seen
 
 

@@ -20,8 +20,8 @@ from replication.run import program as run
 from replication.study.claims import OWN
 from replication.study.contract import Measured, find_studies
 from replication.study.registry import Registry, read_registry
-from replication.verify.collect import expected, settings
-from replication.verify.levels import _also_of, _known
+from replication.verify.collect import expected_reference, settings_digests
+from replication.verify.levels import _expected_by_default_too, _without_additions
 from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference
 from transformer_dynamics.example.claims import learning
 
@@ -76,8 +76,8 @@ def test_it_is_made_by_jobs_of_its_own_and_changes_no_other(figure):
     own = [EVIDENCE_OF.format("U1"), VERDICT.format("U1")]
     assert orders(found) == orders(without) | {path: found.order(path) for path in own}
     assert all(batch(found, path) == [path] for path in own)
-    before = settings(without, STUDY)
-    after = settings(found, STUDY)
+    before = settings_digests(without, STUDY)
+    after = settings_digests(found, STUDY)
     assert after.keys() - before.keys() == {"claim U1", "test U1"}
     assert {name: after[name] for name in before} == before
 
@@ -87,7 +87,7 @@ def test_another_test_judges_it_again_and_nothing_else():
     other = with_claims(U1=OWN_CLAIM | {"test": OWN_CLAIM["test"] | {"lower": 1.7}})
     before, after = orders(found), orders(other)
     assert [path for path in before if before[path] != after[path]] == [VERDICT.format("U1")]
-    before, after = settings(found, STUDY), settings(other, STUDY)
+    before, after = settings_digests(found, STUDY), settings_digests(other, STUDY)
     assert {name for name in before if before[name] != after[name]} == {"test U1"}
 
 
@@ -204,13 +204,15 @@ def test_it_is_not_compared_with_the_reference():
         EVIDENCE: pd.DataFrame({"claim": ["C2", "U1"], "value": [1, 2]}),
         FINGERPRINTS: pd.DataFrame({"experiment": ["printed", "slow"], "seed": [1, 1]}),
     }
-    reference = Reference(tables, verdicts, {"settings": settings(default, STUDY)})
-    current = _known(Reference(tables, verdicts, {"settings": settings(found, STUDY)}), reference)
+    reference = Reference(tables, verdicts, {"settings": settings_digests(default, STUDY)})
+    current = _without_additions(
+        Reference(tables, verdicts, {"settings": settings_digests(found, STUDY)}), reference
+    )
     assert list(current.verdicts) == ["C2"]
     assert current.tables[EVIDENCE]["claim"].tolist() == ["C2"]
     assert current.tables[FINGERPRINTS]["experiment"].tolist() == ["printed"]
-    due = expected(default.studies[STUDY])
-    also = _also_of(expected(found.studies[STUDY]), due)
+    due = expected_reference(default.studies[STUDY])
+    also = _expected_by_default_too(expected_reference(found.studies[STUDY]), due)
     assert (also.tables, also.claims) == (due.tables, due.claims)
     assert also.runs.equals(due.runs)
 

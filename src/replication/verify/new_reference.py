@@ -1,0 +1,111 @@
+"""Keep the results of a study as its reference."""
+
+from pathlib import Path
+
+import click
+
+from replication.base.errors import InputError
+from replication.verify.collect import collect_results, dependencies
+from replication.verify.project import Project
+from replication.verify.reference import (
+    Reference,
+    read_reference,
+    reference_folder,
+    write_reference,
+)
+from replication.verify.reference_summary import ReferenceInShort, read_in_short, reference_digest
+from replication.verify.renewal import renew_reference, restamp_reference
+from replication.verify.reproductions import record_earlier
+
+
+def write_results(
+    project: Project, study: str, partly: bool = False, restamped: bool = False
+) -> None:
+    """Write the results of a study in the current folder as its reference.
+
+    Args:
+        project: the project.
+        study: name of the study.
+        partly: whether parts that are not computed stay as in the reference, see
+            `renew_reference`.
+        restamped: whether all stays except digests, see `restamp_reference`.
+
+    Raises:
+        InputError: if a part is neither computed nor in the reference, if the configuration is not
+            the default one, or if a reference of which parts stay was changed by hand.
+    """
+    if not project.is_default(study):
+        raise InputError(
+            "only results of the default configuration become the reference; leave out overlays"
+        )
+    folder = reference_folder(project.root, study)
+    if restamped:
+        found = _restamped_reference(project, study, folder)
+    elif partly:
+        found = _renewed_reference(project, study, folder)
+    else:
+        found = _complete_results(project, study)
+    earlier = _read_earlier(folder)
+    write_reference(folder, found)
+    if earlier and earlier[0] != reference_digest(folder):
+        record_earlier(project.root, study, *earlier)
+    click.echo(f"The {'reference is' if restamped else 'results are'} kept in {folder}")
+
+
+def _complete_results(project: Project, study: str) -> Reference:
+    absent = [path for path in project.jobs.studies[study].files.all if not Path(path).is_file()]
+    if absent:
+        raise InputError(f"{absent[0]} is not computed yet; run `snakemake reference`")
+    found, refused = collect_results(project.jobs, study, Path())
+    for reason in refused.values():
+        raise InputError(reason)
+    return found
+
+
+def _restamped_reference(project: Project, study: str, folder: Path) -> Reference:
+    kept = _read_unchanged(folder)
+    depends = dependencies(project.jobs, study)
+    found = restamp_reference(project.jobs.studies[study], depends, kept)
+    new = {
+        kind: len(dict(found.depends[kind].items() ^ kept.depends[kind].items()))
+        for kind in ("settings", "code")
+    }
+    judged = [name for name, said in found.verdicts.items() if said != kept.verdicts[name]]
+    click.echo(
+        f"{study}: nothing was computed. Other digests than before: {new['settings']} of settings,"
+        f" {new['code']} of modules. All was judged anew; other verdicts than before:"
+        f" {', '.join(judged) or 'none'}"
+    )
+    return found
+
+
+def _read_unchanged(folder: Path) -> Reference:
+    kept, changed = read_reference(folder)
+    if changed:
+        raise InputError(
+            f"{folder}: {', '.join(changed)} changed after it was made; restore it with git"
+        )
+    return kept
+
+
+def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
+    kept = _read_unchanged(folder)
+    found, refused = collect_results(project.jobs, study, Path())
+    renewal = renew_reference(project.jobs.studies[study], found, kept)
+    for reason in refused.values():
+        click.echo(f"Left as it was: {reason}")
+    click.echo(
+        f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}; all was judged anew"
+    )
+    return renewal.reference
+
+
+def _read_earlier(folder: Path) -> tuple[str, ReferenceInShort] | None:
+    """Return digest and summary of the present reference; none if it is missing or damaged."""
+    if not folder.is_dir():
+        return None
+    try:
+        return read_in_short(folder)
+    except InputError as error:
+        click.echo(f"Receipts of the reference before can no longer be checked: {error.message}")
+        return None

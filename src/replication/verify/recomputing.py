@@ -1,0 +1,84 @@
+"""Compute the results of a study again, as far as a level of verification asks for."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from replication.plan.configuration import merge
+from replication.plan.jobs import Jobs
+from replication.verify.collect import collect_results, dependencies
+from replication.verify.project import Project
+from replication.verify.reference import Reference
+
+JUDGING_STAGES = ("table", "evidence", "verdict")
+"""Stages that make figures' numbers and verdicts from metrics."""
+
+
+class Draw(NamedTuple):
+    """Random choice of the seeds and experiments that the level `seed` computes."""
+
+    seed: int
+    """Seed of the random choice."""
+    experiments: int | None
+    """Number of experiments; all of them if none is given."""
+
+
+def compute_results(
+    project: Project, study: str, level: str, draw: Draw
+) -> tuple[Reference, dict[str, str]]:
+    """Return the results at a level, and by path the reason why a file cannot be used.
+
+    Levels above `figure` are computed in a new folder.
+
+    Args:
+        project: the project.
+        study: name of the study.
+        level: level of the verification.
+        draw: choice of the level `seed`.
+    """
+    if level == "figure":
+        _make_again(project, study)
+    if level in {"hash", "figure"}:
+        return collect_results(project.jobs, study, Path())
+    configuration = project.configuration
+    if level == "seed":
+        drawn = random.Random(draw.seed)
+        overlay = project.jobs.studies[study].one_seed(drawn)
+        data = merge(configuration.model_dump(mode="json"), overlay)
+        configuration = type(configuration).parse(data, "one seed of every experiment")
+    jobs = Jobs.of(configuration, project.studies)
+    files = jobs.studies[study].files
+    targets: list[str] = list(files.all)
+    if level == "seed":
+        fingerprints = sorted(files.fingerprints.values())
+        number = min(draw.experiments or len(fingerprints), len(fingerprints))
+        targets = drawn.sample(fingerprints, number)
+    with project.new_folder() as folder:
+        project.run_snakemake(configuration, targets, "--directory", str(folder))
+        found, refused = collect_results(jobs, study, folder)
+    return replace(found, depends=dependencies(project.jobs, study)), refused
+
+
+def _make_again(project: Project, study: str) -> None:
+    """Make figures' tables and verdicts again; print the names of those without metrics here."""
+    jobs, files = project.jobs, project.jobs.studies[study].files
+    made = {
+        **{f"figure {name}": path for name, path in files.tables.items()},
+        **{f"verdict {name}": path for name, path in files.verdicts.items()},
+    }
+    left_out = {
+        name: path
+        for name, path in made.items()
+        if any(
+            task.stage == "metrics" and not Path(read).is_file()
+            for read, task in jobs.closure([path])
+        )
+    }
+    if left_out:
+        click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
+    here = [path for name, path in made.items() if name not in left_out]
+    again = [path for path, task in jobs.closure(here) if task.stage in JUDGING_STAGES]
+    project.run_snakemake(project.configuration, here, "--forcerun", *again)
