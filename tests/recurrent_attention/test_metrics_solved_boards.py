@@ -11,7 +11,6 @@ from transformer_dynamics.recurrent_attention.metrics.trained_models import (
     BoardTensors,
     initial_conditions,
     initial_noise,
-    run_parameters,
     seed_parameters,
     select_boards,
     solved_shares,
@@ -69,7 +68,7 @@ def test_blanks_begin_with_noise_of_the_size_that_is_set():
     shown = select_boards(boards(), "test_out")
     for name, factor in (("unnormalised", 3.0), ("itrsa", 1.0), ("akorn", 1.0)):
         model = MODELS[name]
-        own = seed_parameters(run_parameters(run(model)), 0)
+        _, own = next(seed_parameters([run(model)], torch.float32))
         loud = model.model_copy(update={"noise": 3 * model.noise})
         (inputs, start), (same, louder) = (
             initial_conditions(each, own, shown) for each in (model, loud)

@@ -192,8 +192,8 @@ def test_six_by_six_has_all_conditions() -> None:
         ({"figures": {"fig2c": {"seed": 99}}}, "fig2c > seed: 99 is not measured; measured are 1,"),
         ({"figures": {"figS5": {"seed": 9}}}, "figS5 > seed: 9 is not measured"),
         ({"seeds": {"first": 2}}, "fig2c > seed: 1 is not measured; measured are 2, 3,"),
-        ({"figures": {"clouds": {"board": 2}}}, "clouds > board: 2 is not measured; see measures"),
-        ({"figures": {"figS4": {"board": -1}}}, "figS4 > board: -1 is not measured; see measures"),
+        ({"figures": {"clouds": {"board": 2}}}, "clouds > board: 2 is not measured; see metrics"),
+        ({"figures": {"figS4": {"board": -1}}}, "figS4 > board: -1 is not measured; see metrics"),
         (
             {"figures": {"exponent_accuracy": {"loops": 17}}},
             "exponent_accuracy > loops: 17 is not measured; measured are 1, 2, 4, 8, 16,",

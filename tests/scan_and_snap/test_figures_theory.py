@@ -217,7 +217,7 @@ def test_finding_c_is_moved_aside_by_little():
 
 def test_training_is_thinned_about_evenly_on_a_logarithmic_axis():
     rows = pd.DataFrame({"t": np.arange(1, 1001)})
-    kept = theory_vs_training._thinned(rows)["t"].to_numpy()
+    kept = theory_vs_training._thin_rows(rows)["t"].to_numpy()
     assert (kept[0], kept[-1], len(kept)) == (1, 1000, theory_vs_training.POINTS)
     assert (np.diff(kept) > 0).all()
-    assert len(theory_vs_training._thinned(rows.head(3))) == 3
+    assert len(theory_vs_training._thin_rows(rows.head(3))) == 3

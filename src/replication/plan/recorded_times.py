@@ -22,10 +22,10 @@ def measured_seconds(path: Path) -> float:
 
 @dataclass(frozen=True)
 class Records:
-    """What jobs took elsewhere, by path of the benchmark without its suffix, see `job`."""
+    """Recorded times and memory of jobs elsewhere, by name, see `job_name`."""
 
     seconds: Mapping[str, float] = field(default_factory=dict)
-    """Of processors."""
+    """Seconds of processors."""
     mib: Mapping[str, float] = field(default_factory=dict)
     """Most memory that a job had; of some jobs it is not known."""
 
