@@ -85,7 +85,7 @@ def claim(name, test, figure, *_):
         "quantity": "entropy in nats",
         "expected": "at most 1e-10",
         "published": "0.3",
-        "measure": "some.function",
+        "evidence": "some.function",
         "data": [] if name == "T1" else [{"experiment": "syn_medium", "metric": "entropy"}],
         "test": TESTS[test],
         "why": "Rounding of float64.",

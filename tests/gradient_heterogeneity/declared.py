@@ -29,7 +29,7 @@ Tables = Mapping[tuple[str, str], pd.DataFrame]
 def evidence(number: str, tables: Tables) -> pd.DataFrame:
     """What a claim's measure makes of its tables."""
     claim: Claim = CLAIMS[number]
-    module, name = str(claim.measure).split(".")
+    module, name = str(claim.evidence).split(".")
     measures = import_module(f"{STUDY.package}.claims.{module}")
     given = [Measured(tables[item.experiment, item.metric], None) for item in claim.data]
     uses = {key: getattr(SETTINGS, key) for key in claim.uses}

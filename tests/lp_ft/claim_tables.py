@@ -69,7 +69,7 @@ def without(measured, **values):
 
 def measured_by(number, *tables):
     """The evidence of a claim."""
-    module, name = CLAIMS[number].measure.split(".")
+    module, name = CLAIMS[number].evidence.split(".")
     return getattr(import_module(f"{STUDY.package}.claims.{module}"), name)(*tables)
 
 

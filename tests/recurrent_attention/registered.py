@@ -27,7 +27,7 @@ def verdict_in(number: str, world) -> str:
 
 def verdict_on(number: str, *measured) -> str:
     """The same of what the claim's measure makes of tables, and of settings of the defaults."""
-    module, name = CLAIMS[number].measure.split(".")
+    module, name = CLAIMS[number].evidence.split(".")
     measures = import_module(f"{STUDY.package}.claims.{module}")
     uses = {key: getattr(SETTINGS, key) for key in CLAIMS[number].uses}
     return verdict(number, getattr(measures, name)(*measured, **uses))

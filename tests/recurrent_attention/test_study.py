@@ -266,7 +266,7 @@ def test_an_own_claim_about_another_metric_is_refused_before_training(
     measure: str, data: tuple[str, ...], said: str
 ) -> None:
     claim = {
-        "statement": "S", "quantity": "Q", "expected": "E", "why": "W", "measure": measure,
+        "statement": "S", "quantity": "Q", "expected": "E", "why": "W", "evidence": measure,
         "data": [{"experiment": "itrsa", "metric": metric} for metric in data],
         "test": {"kind": "interval", "lower": 0.0},
         "uses": ["regimes"] if measure == "exponents.growth_beside_exponent" else [],

@@ -40,7 +40,7 @@ BY_CELL = ["T7g", "T22a", "T22b", "T22c", "T26a", "T26b"]
 
 def judged(claim: str, *measured: Measured) -> Verdict:
     """By the registry's measure and test, alone, so that no correction hides a wrong verdict."""
-    module, _, name = CLAIMS[claim].measure.partition(".")
+    module, _, name = CLAIMS[claim].evidence.partition(".")
     used = {key: getattr(PAPER, key) for key in CLAIMS[claim].uses}
     table = getattr(MODULES[module], name)(*measured, **used)
     return judge([Judged(claim, CLAIMS[claim].test, table)])[claim]

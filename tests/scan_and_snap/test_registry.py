@@ -162,8 +162,11 @@ def claim(name: str, **changes: object) -> dict[str, object]:
         ({"title": ""}, "title: "),
         ({"compared_as_counts": ["T77"]}, "compared_as_counts: unknown key 'T77'; did you mean"),
         ({"claims": 2 * [REGISTRY.claims[0].model_dump()]}, "T1 is repeated"),
-        (claim("T1", measure=None), "T1: a claim has quantity, expected, measure and test, or"),
-        (claim("T1", not_tested="No."), "T1: a claim has quantity, expected, measure and test, or"),
+        (claim("T1", evidence=None), "T1: a claim has quantity, expected, evidence and test, or"),
+        (
+            claim("T1", not_tested="No."),
+            "T1: a claim has quantity, expected, evidence and test, or",
+        ),
         (claim("T1", test={"kind": "bounds"}), "lower or upper is needed"),
         (
             claim("T1", test={"kind": "bounds", "lower": 2, "upper": 1}),

@@ -17,8 +17,8 @@ class InputError(click.ClickException):
 class UnmeasurableError(InputError):
     """The data do not suffice to measure a claim: too few updates, cells or seeds.
 
-    A measure or a test raises this error, which stops nothing: the claim is not tested, and the
-    message is the reason.
+    Functions of evidence and tests raise this error, which stops nothing: the claim is not tested,
+    and the message is the reason.
     """
 
 

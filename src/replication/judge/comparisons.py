@@ -73,7 +73,7 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
     missing = sorted(set(columns) - set(judged.evidence.columns))
     if missing:
         raise InputError(
-            f"claim {judged.claim}: what its measure returns lacks {', '.join(missing)}; a test of"
+            f"claim {judged.claim}: its evidence lacks {', '.join(missing)}; a test of"
             f" the kind {judged.test.kind} needs the columns {', '.join(columns)}"
         )
     if judged.evidence.empty:

@@ -1,8 +1,8 @@
-"""Check that the measure of a claim can read the metrics that the claim names.
+"""Check that the evidence of a claim can read the metrics that the claim names.
 
 Two types say so: the type of the settings of the program that makes the metric, and the type in
-`Measured[...]` of the measure's parameter. The check imports the program and the measure, with all
-packages that they compute with. So a plan checks only a user's own claims; the tests of a study
+`Measured[...]` of the function's parameter. The check imports both, with all packages that they
+compute with. So a plan checks only a user's own claims; the tests of a study
 check its registry.
 """
 
@@ -26,10 +26,10 @@ def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
         where: keys that lead to the claim.
 
     Raises:
-        InputError: names the measure, the metric, and those that the measure can read.
+        InputError: names the function, the metric, and the metrics that the function can read.
     """
-    measure = str(jobs.claims[claim].measure)
-    module, _, function = measure.partition(".")
+    evidence = str(jobs.claims[claim].evidence)
+    module, _, function = evidence.partition(".")
     program = import_module(jobs.study.program(f"claims.{module}"))
     for parameter, (experiment, metric) in _parameters_of_sources(
         getattr(program, function), jobs.sources(claim)
@@ -42,16 +42,16 @@ def refuse_unreadable(jobs: StudyJobs, claim: str, where: str) -> None:
                 if _can_read(parameter.annotation, _settings_type(jobs, job))
             ]
             raise InputError(
-                f"{where} > data: {measure} cannot read the metric {metric} of {experiment} as its"
+                f"{where} > data: {evidence} cannot read the metric {metric} of {experiment} as its"
                 f" {parameter.name}; it can read {', '.join(known) or 'none of its metrics'}"
             )
 
 
 def _parameters_of_sources(
-    measure: Callable[..., Any], sources: list[tuple[str, str]]
+    evidence: Callable[..., Any], sources: list[tuple[str, str]]
 ) -> Iterator[tuple[inspect.Parameter, tuple[str, str]]]:
-    """Yield each metric with the parameter by which a measure takes it."""
-    signature = inspect.signature(measure)
+    """Yield each metric with the parameter by which the function takes it."""
+    signature = inspect.signature(evidence)
     for name, given in signature.bind_partial(*sources).arguments.items():
         parameter = signature.parameters[name]
         takes_more = parameter.kind is parameter.VAR_POSITIONAL
@@ -60,7 +60,7 @@ def _parameters_of_sources(
 
 
 def _settings_type(jobs: StudyJobs, metric: Job) -> type:
-    """Return the type of the settings that a metric is made by, as a measure gets them."""
+    """Return the type of the settings of the program that makes a metric."""
     measure = import_module(jobs.study.program(metric.program)).measure
     first = next(iter(inspect.signature(measure).parameters.values()))
     return first.annotation  # type: ignore[no-any-return]

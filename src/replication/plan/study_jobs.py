@@ -141,7 +141,7 @@ class StudyJobs:
         """
         if self.claims[claim].kind == "own":
             return f"own-{claim}"
-        module, _, _ = str(self.claims[claim].measure).partition(".")
+        module, _, _ = str(self.claims[claim].evidence).partition(".")
         experiments = dict.fromkeys(name for name, _ in self.sources(claim, variant))
         return "-".join([module, *experiments])
 

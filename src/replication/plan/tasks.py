@@ -144,7 +144,7 @@ class Tasks:
         sources = self._metrics(tables, where)
         if found.kind == "own":
             refuse_unreadable(self._jobs, claim, where)
-        settings: dict[str, Any] = {"measure": function, "uses": uses}
+        settings: dict[str, Any] = {"evidence": function, "uses": uses}
         settings |= self._unlike_published(f"claim {claim}")
         published = self._published(found.published_table, f"{where} > published_table")
         task = self._small("evidence", program, function, settings, sources, published)
@@ -152,12 +152,12 @@ class Tasks:
 
     def _measure(self, claim: Claim, tables: int, where: str) -> tuple[str, str]:
         """Return module and function of a claim's measure; refuse it for this number of tables."""
-        module, _, function = str(claim.measure).partition(".")
+        module, _, function = str(claim.evidence).partition(".")
         try:
             program = self._jobs.study.program(f"claims.{module}")
             takes = parameters(program, function)
         except InputError as error:
-            raise InputError(f"{where} > measure: {error.message}") from error
+            raise InputError(f"{where} > evidence: {error.message}") from error
         given = tables + bool(claim.published_table)
         _check_parameters(claim, given, takes, {*type(self._jobs.settings).model_fields}, where)
         return program, function
@@ -279,22 +279,22 @@ def _check_parameters(
     Args:
         claim: the claim.
         given: number of tables, a published one included.
-        takes: parameters of its measure; a parameter with the name of a key is no table.
+        takes: parameters of its function; a parameter with the name of a key is no table.
         keys: keys of the study's section.
         where: keys that lead to the claim.
     """
     used = {*takes.positional, *takes.named} & keys
     for name in sorted({*claim.uses} - used):
-        raise InputError(f"{where} > uses: {claim.measure} does not take {name}; remove it")
+        raise InputError(f"{where} > uses: {claim.evidence} does not take {name}; remove it")
     for name in sorted((used & {*takes.required}) - {*claim.uses}):
-        raise InputError(f"{where} > uses: {claim.measure} takes {name}, too; add it")
+        raise InputError(f"{where} > uses: {claim.evidence} takes {name}, too; add it")
     tables = [name for name in takes.positional if name not in used]
     least = len({*takes.required} & {*tables})
     if given < least or (given > len(tables) and not takes.takes_more):
         number = f"{len(tables)} table{'s' if len(tables) != 1 else ''}"
         named = f" ({', '.join(tables)})" if tables else ""
         raise InputError(
-            f"{where} > data: {claim.measure} takes {number}{named}, but {given}"
+            f"{where} > data: {claim.evidence} takes {number}{named}, but {given}"
             f" {'is' if given == 1 else 'are'} given, a published one included"
         )
 

@@ -169,8 +169,8 @@ class Statement(Strict):
     """Value or direction that the claim states."""
     published: Text | None = None
     """The paper's own value, if it is known."""
-    measure: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
-    """Function that measures the quantity, as module.function of the study's folder `claims`."""
+    evidence: Annotated[str, Field(pattern=r"^\w+\.\w+$")] | None = None
+    """Function that returns the evidence, as module.function of the study's folder `claims`."""
     data: list[Data] = []
     """Tables that the function takes; none if it computes from the theory."""
     uses: list[str] = []
@@ -198,10 +198,10 @@ class Statement(Strict):
 
     def _mistake(self) -> str:
         """Return the mistake of an incomplete statement; empty if it is complete."""
-        parts = (self.quantity, self.expected, self.measure, self.test)
+        parts = (self.quantity, self.expected, self.evidence, self.test)
         missing = [part is None for part in parts]
         if any(missing) if self.not_tested is None else not all(missing):
-            return "a claim has quantity, expected, measure and test, or says why it is not_tested"
+            return "a claim has quantity, expected, evidence and test, or says why it is not_tested"
         if self.test and not self.why:
             return "a test needs a reason for its range or margin: why"
         if isinstance(self.test, Statistical) and not self.data:

@@ -23,12 +23,12 @@ and `published/` (tables as printed); `explorer/`, if there is one, is a part of
     measure(job, runs, data) -> table                metrics
     table(figure, *measured) -> table                figures/*.py, the numbers of a figure
     draw(figure, table, published) -> figure         figures/*.py
-    <measure>(*measured, [published]) -> table       claims/*.py, the evidence of a claim
+    <evidence>(*measured, [published]) -> table      claims/*.py, the evidence of a claim
 
-A measure for which the data do not suffice raises `UnmeasurableError`: its claim is not tested. The
-type of the first parameter is the type of the settings. A figure or a claim that `uses` keys of the
-study's section gets these keys by name, too; a parameter of a measure with the name of a key is no
-table. A parameter `Measured[Settings]` takes only metrics that were made by such settings.
+A function of evidence whose data do not suffice raises `UnmeasurableError`: the claim is not tested.
+The type of the first parameter is the type of the settings. A figure or a claim that `uses` keys of
+the study's section gets these keys by name, too; a parameter with the name of a key is no table. A
+parameter `Measured[Settings]` takes only metrics that were made by such settings.
 """
 
 import importlib

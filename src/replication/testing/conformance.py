@@ -228,20 +228,20 @@ def check_texts_cite_their_numbers(small: Small) -> None:
 
 
 @_add_check
-def check_no_measure_is_forgotten(small: Small) -> None:
+def check_no_evidence_is_forgotten(small: Small) -> None:
     """Check that a claim uses every function of the claims' modules that returns a table."""
-    measures = {str(claim.measure) for claim in small.parts.claims.values()}
-    for module in {name.partition(".")[0] for name in measures}:
+    functions = {str(claim.evidence) for claim in small.parts.claims.values()}
+    for module in {name.partition(".")[0] for name in functions}:
         program = small.study.program(f"claims.{module}")
         for name, value in inspect.getmembers(import_module(program), inspect.isfunction):
-            is_measure = "DataFrame" in str(inspect.signature(value).return_annotation)
-            if is_measure and value.__module__ == program and not name.startswith("_"):
-                assert f"{module}.{name}" in measures, f"no claim uses {program}.{name}"
+            is_evidence = "DataFrame" in str(inspect.signature(value).return_annotation)
+            if is_evidence and value.__module__ == program and not name.startswith("_"):
+                assert f"{module}.{name}" in functions, f"no claim uses {program}.{name}"
 
 
 @_add_check
-def check_measures_read_their_metrics(small: Small) -> None:
-    """Check that a claim names metrics that its measure takes, by the types of their settings."""
+def check_evidence_reads_its_metrics(small: Small) -> None:
+    """Check that a claim names metrics that its evidence is made of, by the types of their settings."""
     for name in small.parts.claims:
         try:
             refuse_unreadable(small.parts, name, f"claim {name}")

@@ -8,8 +8,7 @@ from replication.verify.differences import Difference
 READABLE = "readable"
 """Expected state of a file; the found value of such a difference says why it cannot be used."""
 _DEPENDS_ON = {
-    "claim": "its measure, its published values, or the settings or seeds of what it is measured"
-    " on",
+    "claim": "its evidence, its published values, or the settings or seeds of what it is judged on",
     "test": "its entry in the registry, or what counts for robustness,",
     "figure": "its settings, its published values, or the settings or seeds of what it shows",
     "experiment": "its settings or its seeds",

@@ -138,7 +138,7 @@ def test_only_what_trains_depends_on_torch():
     for stage in PROGRAMS.keys() - {"runs", "evidence"}:
         found = [n for n in PROGRAMS[stage] - pretrained if "torch" in reach(n).packages]
         # Metrics that run trained models are modules of a folder of their own.
-        assert [each for each in found if ".measures." not in each and each not in of_theory] == []
+        assert [each for each in found if ".metrics." not in each and each not in of_theory] == []
 
 
 def test_only_tables_depend_on_pandas():

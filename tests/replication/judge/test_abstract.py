@@ -67,7 +67,7 @@ SHOWN = {
     "quote": {"words": "It rises.", "place": "Section 1"},
     "quantity": "rise",
     "expected": "above 0",
-    "measure": "learning.rise",
+    "evidence": "learning.rise",
     "data": [{"experiment": "main", "metric": "error"}],
     "test": TEST,
     "why": "It is a direction.",

@@ -344,7 +344,7 @@ def test_the_order_of_rows_does_not_matter(order):
 @pytest.mark.parametrize(
     ("evidence", "message"),
     [
-        (seeds(0).drop(columns="seed"), "claim T1: what its measure returns lacks seed; a test of"),
+        (seeds(0).drop(columns="seed"), "claim T1: its evidence lacks seed; a test of"),
         (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one cell"),
         (seeds(0).assign(value="fast"), "claim T1: a value of its evidence is no number"),
         (seeds(0).assign(cell=["a", None] * 5), "claim T1: a row of its evidence has no cell"),

@@ -163,7 +163,7 @@ def test_that_texts_cite_their_numbers(small, caption, error, message):
 def test_that_no_measure_is_forgotten(small):
     forgetful = with_registry(small, claims=small.parts.registry.claims[:2])
     with pytest.raises(AssertionError, match=r"no claim uses .*learning\.last_over_first"):
-        testing.check_no_measure_is_forgotten(forgetful)
+        testing.check_no_evidence_is_forgotten(forgetful)
 
 
 def drawn_with(monkeypatch, change):
@@ -183,7 +183,7 @@ def test_that_measures_read_their_metrics(small, monkeypatch):
     other = Measured[fig2.Fig2]
     monkeypatch.setitem(learning.last_over_first.__annotations__, "half_lives", other)
     with pytest.raises(AssertionError, match=r"claim C3 > data: learning\.last_over_first cannot"):
-        testing.check_measures_read_their_metrics(small)
+        testing.check_evidence_reads_its_metrics(small)
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ EDITS = [
         f"{SOURCE}/published/fig1.csv",
         "0.368",
         "0.468",
-        "claim C1 is not as it was when the reference was made: its measure, its published values",
+        "claim C1 is not as it was when the reference was made: its evidence, its published values",
     ),
     (f"{SOURCE}/config.yaml", "updates: 200", "updates: 300", "figure fig2 is not as it was"),
     (
@@ -231,12 +231,12 @@ def test_what_fails_a_verification_is_printed_once(computed):
     assert "reference, judged again; results: verdict on C1:" in output
 
 
-def test_a_wrong_measure_fails_from_end_to_end(computed):
+def test_wrong_evidence_fails_from_end_to_end(computed):
     computed.edit(f"{SOURCE}/metrics.py", "1 - weights.ravel()", "1 - weights.ravel() ** 2")
     computed.run(f"results/{STUDY}/verdicts/C1.json")
     output = verify(computed, succeed=False)
     assert "results: verdict on C1: does not hold (" in output
-    assert f"the code of transformer_dynamics.{STUDY}.measures is not as it was " in output
+    assert f"the code of transformer_dynamics.{STUDY}.metrics is not as it was " in output
 
 
 def test_a_missing_reference_is_one_sentence(clone):

@@ -36,12 +36,12 @@ NEW = (
 FIGURE = "example: {figures: {%s}}"
 OWN = (
     "example: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
-    " measure: learning.last_over_first, data: [{experiment: printed, metric: half_life}],"
+    " evidence: learning.last_over_first, data: [{experiment: printed, metric: half_life}],"
     " test: {kind: interval, lower: 1}, %s}}}"
 )
 COMPUTED = (
     "scan_and_snap: {claims: {U1: {statement: S, quantity: Q, expected: E, why: W,"
-    " test: {kind: bounds, lower: 1}, measure: %s}}}"
+    " test: {kind: bounds, lower: 1}, evidence: %s}}}"
 )
 PUBLISHED = FIGURE % "fig1: {published: %s}"
 SWEEP = "scan_and_snap: {experiments: {syn_medium: {%s}}}"
@@ -177,7 +177,7 @@ OVERLAYS = {
     COMPUTED % "decoder.crossing, data: [{experiment: four_stages, metric: loss}]":
         "claims > U1 > data: decoder.crossing takes 0 tables, but 1 is given",
     OWN.replace("learning.", "os.") % "note: N": "example: has no module claims.os, which a job or",
-    OWN.replace("learning.", "../x.") % "note: N": "measure: String should match pattern",
+    OWN.replace("learning.", "../x.") % "note: N": "evidence: String should match pattern",
     OWN.replace("printed", "prnted") % "note: N": "claims > U1: experiment: unknown key 'prnted'",
     OWN.replace("half_life", "halflife") % "note: N": "unknown key 'halflife'; did you mean 'half_",
     OWN.replace("interval", "bound") % "note: N": "'bound'; did you mean 'bounds'?",

@@ -28,7 +28,7 @@ from transformer_dynamics.example.claims import learning
 STUDY = "example"
 OWN_CLAIM = {
     "figure": "slow", "statement": "It takes twice as long.", "quantity": "Ratio of half-lives",
-    "expected": "above 1.6", "measure": "learning.over_twice_the_variance",
+    "expected": "above 1.6", "evidence": "learning.over_twice_the_variance",
     "data": [{"experiment": "slow", "metric": "half_life"}],
     "test": {"kind": "interval", "lower": 1.6, "smallest_effect": 0.1}, "why": "It is ours.",
 }  # fmt: skip
@@ -127,7 +127,7 @@ def test_a_name_that_ends_in_a_star_means_all_that_begin_so():
 )
 def test_printed_values_are_those_of_the_default_settings_here_too(experiment, told):
     claim = OWN_CLAIM | {
-        "measure": "learning.as_printed", "data": [{"experiment": experiment, "metric": "error"}],
+        "evidence": "learning.as_printed", "data": [{"experiment": experiment, "metric": "error"}],
         "test": {"kind": "published", "tolerance": 1}, "published_table": "fig1.csv",
     }  # fmt: skip
     unlike = with_claims(U1=claim).studies[STUDY].unlike_published
