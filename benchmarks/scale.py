@@ -66,7 +66,7 @@ def scale_overlay(seeds: int, seeds_per_job: int | None, settings: dict[str, Any
     paper = {
         "mixtures": mixtures,
         "experiments": {"scale": experiment},
-        "figures": {"scale": {"drawing": "fig6", "experiment": "scale"}},
+        "figures": {"scale": {"kind": "fig6", "experiment": "scale"}},
     }
     return yaml.safe_dump({"computation": {"seeds_per_job": seeds_per_job}, "scan_and_snap": paper})
 

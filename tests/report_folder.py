@@ -126,13 +126,13 @@ class Folder:
         registry = REGISTRY | {"figures": self.texts | not_drawn}
         (self.path / "registry.yaml").write_text(yaml.safe_dump(registry))
         self.figures = [
-            {"name": name, "drawing": name, "picture": picture, "table": f"{name}.csv",
+            {"name": name, "kind": name, "picture": picture, "table": f"{name}.csv",
              "checksum": f"{name}.sha256", "command": f"snakemake figures/{name}.pdf",
              "benchmarks": {}}
             for name, picture in (("fig1", "fig1.svg"), ("fig6", "fig6.png"))
         ]  # fmt: skip
 
-        self.settings = {"figures": {name: {"drawing": name} for name in ("fig1", "fig6")}}
+        self.settings = {"figures": {name: {"kind": name} for name in ("fig1", "fig6")}}
         self.own = {}
         self.others = []
 

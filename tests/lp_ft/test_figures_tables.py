@@ -40,7 +40,7 @@ PLUS = "\N{THIN SPACE}\N{PLUS-MINUS SIGN}\N{THIN SPACE}"
 
 
 def figure(**changes):
-    given = {"drawing": "table1", "metric": "features", "methods": ["pretrained", "lp", "ft"]}
+    given = {"kind": "table1", "metric": "features", "methods": ["pretrained", "lp", "ft"]}
     return run_tables.RunTable(**given | {"quantities": ["difference", "norm"]} | changes)
 
 
@@ -168,7 +168,7 @@ def test_tables_are_in_the_order_of_methods():
 
 
 def test_kernels_of_all_sets_stand_in_one_table():
-    shown = table2.Table2(drawing="table2", kernels={"cb": "kernels_cb", "cr": "kernels_cr"})
+    shown = table2.Table2(kind="table2", kernels={"cb": "kernels_cb", "cr": "kernels_cr"})
     measured = [made.metric(*source) for source in shown.sources()]
     found = table2.table(shown, *measured)
     assert one(found, "mean", set="cr", method="lp_ft", quantity="f_cap") == 100
@@ -193,7 +193,7 @@ def test_norms_stand_beside_the_accuracy_of_the_batches_before():
     ends = pd.DataFrame({"texts": ["cb"], "method": "ft", "seed": 1, "split": "test"})
     ends = ends.assign(norm=6.0, start_norm=0.0)
     shown = norms.Norms(
-        drawing="fig1", curves=[{"texts": "cb", "method": "ft"}], bars="cb", methods=["ft"],
+        kind="fig1", curves=[{"texts": "cb", "method": "ft"}], bars="cb", methods=["ft"],
         window=3,
     )  # fmt: skip
     found = norms.table(shown, made.measured(run), made.measured(ends))
@@ -210,7 +210,7 @@ def test_feature_changes_are_averaged_over_runs_that_did_not_diverge():
     lost = (metric.table["factor"] == 10) & (metric.table["seed"] == 2)
     metric.table.loc[lost, "difference"] = np.nan
     shown = scaling.Scaling(
-        drawing="scale_test", panels=[{"experiment": "scale_sgd", "texts": "trec6", "clip": 0}]
+        kind="scale_test", panels=[{"experiment": "scale_sgd", "texts": "trec6", "clip": 0}]
     )
     found = scaling.table(shown, metric)
     assert one(found, "finite_seeds", factor=10.0) == 4
@@ -228,7 +228,7 @@ def test_feature_changes_are_averaged_over_runs_that_did_not_diverge():
 
 def test_panels_take_their_own_runs_and_test_set():
     shown = scaling.Scaling(
-        drawing="scale_test",
+        kind="scale_test",
         panels=[
             {"experiment": "scale_sgd", "texts": "trec6", "clip": 1},
             {"experiment": "scale_ood", "texts": "cr", "test": "sst2_sentences"},
@@ -249,7 +249,7 @@ def test_of_equal_rates_the_smaller_is_chosen():
     kept = metric.table["is_kept"]
     metric.table.loc[kept, "accuracy"] = [0.8, 0.8, 0.7]
     metric.table.loc[~kept, "accuracy"] = 0.9
-    found = tuning.table(tuning.TuningFigure(drawing="tuning"), metric)
+    found = tuning.table(tuning.TuningFigure(kind="tuning"), metric)
     assert len(found) == 3
     assert found.loc[found["is_best"], "rate"].tolist() == [3e-5]
     again = pd.read_csv(StringIO(found.to_csv(index=False)))
@@ -257,7 +257,7 @@ def test_of_equal_rates_the_smaller_is_chosen():
 
 
 def test_equal_rates_show_calibration_before_scaling():
-    shown = equal_rate.EqualRate(drawing="equal_rate")
+    shown = equal_rate.EqualRate(kind="equal_rate")
     measured = [made.metric(*source) for source in shown.sources()]
     found = equal_rate.table(shown, *measured)
     rows = measured[2].table
@@ -268,7 +268,7 @@ def test_equal_rates_show_calibration_before_scaling():
 
 def test_heads_by_direction_and_norm():
     shown = head_control.HeadControl(
-        drawing="head_control", starts={"cb": "head_control_cb"}, trained="head_length"
+        kind="head_control", starts={"cb": "head_control_cb"}, trained="head_length"
     )
     found = head_control.table(
         shown, made.head_control("cb"), made.metric("head_length", "features")
@@ -282,7 +282,7 @@ def test_heads_by_direction_and_norm():
 
 
 def test_spectra_have_the_first_some_and_the_last_of_their_values():
-    shown = spectra.Spectra(drawing="fig2", kernels={"cr": "kernels_cr"}, every=7, first=3)
+    shown = spectra.Spectra(kind="fig2", kernels={"cr": "kernels_cr"}, every=7, first=3)
     measured = [made.metric(*source) for source in shown.sources()]
     found = spectra.table(shown, *measured)
     own = found[(found["method"] == "lp_ft") & (found["seed"] == 1)]
@@ -298,7 +298,7 @@ def test_a_map_is_symmetric_and_has_all_blocks():
     import matplotlib.pyplot as plt
 
     shown = blocks.Blocks(
-        drawing="fig8", kernels={"cb": "kernels_cb"}, methods=["pretrained", "lp_ft"], every=10
+        kind="fig8", kernels={"cb": "kernels_cb"}, methods=["pretrained", "lp_ft"], every=10
     )
     metric = made.kernel_blocks("cb")
     found = blocks.table(shown, metric)
@@ -331,16 +331,16 @@ def test_runs_that_a_figure_does_not_tell_apart_are_refused():
     by_factor, by_rate = told.format("factor"), told.format("rate")
     with pytest.raises(InputError, match=f"figures > table1: .* {by_factor}"):
         run_tables.table(figure(experiment="scale"), made.metric("scale", "features"))
-    shown = equal_rate.EqualRate(drawing="equal_rate")
+    shown = equal_rate.EqualRate(kind="equal_rate")
     with pytest.raises(InputError, match=by_factor):
         equal_rate.table(shown, *(made.metric("scale", name) for _, name in shown.sources()))
     shown = scaling.Scaling(
-        drawing="scale_test", panels=[{"experiment": "scale_sgd", "texts": "trec6"}]
+        kind="scale_test", panels=[{"experiment": "scale_sgd", "texts": "trec6"}]
     )
     with pytest.raises(InputError, match=told.format("clip")):
         scaling.table(shown, made.metric("scale_sgd", "features"))
     shown = norms.Norms(
-        drawing="fig1", curves=[{"texts": "trec6", "method": "lp"}], bars="trec6", methods=["ft"]
+        kind="fig1", curves=[{"texts": "trec6", "method": "lp"}], bars="trec6", methods=["ft"]
     )
     with pytest.raises(InputError, match=by_rate):
         norms.table(shown, made.metric("main", "norm"), made.metric("equal_rate", "features"))
@@ -350,14 +350,14 @@ def test_a_set_is_not_drawn_under_the_name_of_another():
     said = "the experiment under cr is of cb; write it under cb"
     kernels = {"cr": "kernels_cb"}
     for module, shown in (
-        (spectra, spectra.Spectra(drawing="fig2", kernels=kernels)),
-        (blocks, blocks.Blocks(drawing="fig8", kernels=kernels, methods=["ft"])),
-        (table2, table2.Table2(drawing="table2", kernels=kernels)),
+        (spectra, spectra.Spectra(kind="fig2", kernels=kernels)),
+        (blocks, blocks.Blocks(kind="fig8", kernels=kernels, methods=["ft"])),
+        (table2, table2.Table2(kind="table2", kernels=kernels)),
     ):
         with pytest.raises(InputError, match=said):
             module.table(shown, *(made.metric(*source) for source in shown.sources()))
     shown = head_control.HeadControl(
-        drawing="head_control", starts={"cr": "head_control_cb"}, trained="head_length"
+        kind="head_control", starts={"cr": "head_control_cb"}, trained="head_length"
     )
     with pytest.raises(InputError, match=said):
         head_control.table(shown, *(made.metric(*source) for source in shown.sources()))
@@ -369,7 +369,7 @@ def test_a_table_of_nothing_is_refused():
 
 
 def test_what_was_not_trained_is_not_drawn():
-    shown = scaling.Scaling(drawing="fig11", panels=[{"experiment": "scale", "texts": "rte"}])
+    shown = scaling.Scaling(kind="fig11", panels=[{"experiment": "scale", "texts": "rte"}])
     with pytest.raises(InputError, match="figures > fig11: no run has texts rte; there is trec6"):
         scaling.table(shown, made.metric("scale", "features"))
     without_others = made.features(made.runs(["cb"]))

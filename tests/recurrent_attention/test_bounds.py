@@ -88,7 +88,7 @@ def test_bound_of_attention_sums_over_heads():
 
 
 def test_figure_shows_norms_below_bounds_but_for_the_printed_one():
-    table = figure.table(figure.Bounds(drawing="bounds"))
+    table = figure.table(figure.Bounds(kind="bounds"))
     assert list(table.columns) == list(figure.Bounds.columns)
     for kind in ("radius", "eta"):
         rows = table[table["kind"] == kind]

@@ -16,7 +16,7 @@ from transformer_dynamics.recurrent_attention.figures.energies import (
 )
 from transformer_dynamics.recurrent_attention.theory.energy import counterexample_k1, integrate_flow
 
-FIGURE = Energies(drawing="energies", points=50)
+FIGURE = Energies(kind="energies", points=50)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_drawing_shows_its_table(rows):
 
 
 def test_draws_in_which_nothing_rises_are_drawn_too():
-    figure = Energies(drawing="energies", points=20, scale=0.1, share=1, seeds=1)
+    figure = Energies(kind="energies", points=20, scale=0.1, share=1, seeds=1)
     rows = table(figure)
     own = rows[rows["case"] == "random"]
     assert own["rise"].max() == 0
@@ -71,4 +71,4 @@ def test_draws_in_which_nothing_rises_are_drawn_too():
 
 def test_settings_that_would_overflow_are_refused():
     with pytest.raises(InputError, match="scale"):
-        Energies.parse({"drawing": "energies", "scale": 1e6}, "figure")
+        Energies.parse({"kind": "energies", "scale": 1e6}, "figure")

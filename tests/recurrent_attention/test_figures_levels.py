@@ -31,7 +31,7 @@ def test_every_value_is_drawn_above_its_level(drawing, names, models, ticks) -> 
         columns=["level", "H", "lambda", "hard", "quantity", "value", "mean", "std"],
     )
     table = pd.read_csv(StringIO(made.to_csv(index=False)))
-    figure = levels.Levels(drawing=drawing, levels=dict.fromkeys(names, "itrsa"))
+    figure = levels.Levels(kind=drawing, levels=dict.fromkeys(names, "itrsa"))
     drawn = levels.draw(figure, table)
     left, right = drawn.axes
     for axes, number in ((left, 1), (right, len(quantities) - 1)):
@@ -53,7 +53,7 @@ def test_bars_are_seen_whole_and_so_are_all_accuracies(mean, std, seen) -> None:
         for name in ("accuracy", *levels.EXPONENTS.values())
     ]
     columns = ["level", "H", "lambda", "hard", "quantity", "value", "mean", "std"]
-    figure = levels.Levels(drawing="figS1", levels={"1": "itrsa"})
+    figure = levels.Levels(kind="figS1", levels={"1": "itrsa"})
     drawn = levels.draw(figure, pd.DataFrame(rows, columns=columns))
     least, most = drawn.axes[0].get_ylim()
     assert least <= seen[0]

@@ -52,9 +52,9 @@ def spectra():
 
 
 def test_eigenvalues_that_cannot_be_seen_are_counted(spectra):
-    figure = fig2c.Fig2c(drawing="fig2c", conditions=["itrsa"], seed=1)
+    figure = fig2c.Fig2c(kind="fig2c", conditions=["itrsa"], seed=1)
     assert set(fig2c.table(figure, spectra)["outside"]) == {0}
-    figure = clouds.Clouds(drawing="clouds", normalised="a", unnormalised="b", seed=1)
+    figure = clouds.Clouds(kind="clouds", normalised="a", unnormalised="b", seed=1)
     table = clouds.table(figure, spectra, spectra)
     assert table.groupby("normalised")["outside"].unique().map(list).tolist() == [[3], [0]]
     drawing = clouds.draw(figure, table)
@@ -69,7 +69,7 @@ def test_every_model_shows_its_own_step(spectra):
         model=SimpleNamespace(normalised=False), training=SimpleNamespace(updates=9)
     )
     other = Measured(spectra.table.assign(board=0), SimpleNamespace(train=plain))
-    figure = fig2c.Fig2c(drawing="fig2c", conditions=["with", "without"], seed=1)
+    figure = fig2c.Fig2c(kind="fig2c", conditions=["with", "without"], seed=1)
     found = fig2c.table(figure, spectra, other).groupby("model", sort=False)
     assert found["re"].agg(list).tolist() == [[0.5, -0.25, 2.0], [-9.5, 0.5, 2.2, 1.0]]
     assert found["training"].first().tolist() == [7, 9]
@@ -86,7 +86,7 @@ def test_exponents_of_a_step_size_are_means_over_seeds():
         ],
         columns=["seed", "quantity", "value", "max", "finite", "float32_finite"],
     )
-    figure = fig2a.Fig2a(drawing="fig2a", conditions=["itrsa"])
+    figure = fig2a.Fig2a(kind="fig2a", conditions=["itrsa"])
     table = fig2a.table(figure, Measured(rows, None)).set_index("eta")
     assert table["exponent"].to_dict() == {0.1: 1.5, 9.0: 5.0}
     assert table.loc[0.1, "exponent_std"] == pytest.approx(0.5**0.5)
@@ -99,7 +99,7 @@ def test_exponents_of_a_step_size_are_means_over_seeds():
 def test_accuracy_beside_exponents_is_that_out_of_distribution_at_its_loops():
     solved, mean = accuracy("itrsa", 0.2, 0.4, inside=0.9), exponents("itrsa", 0.1)
     figure = exponent_accuracy.ExponentAccuracy(
-        drawing="exponent_accuracy", conditions=["itrsa"], loops=T_MAX
+        kind="exponent_accuracy", conditions=["itrsa"], loops=T_MAX
     )
     table = exponent_accuracy.table(figure, mean, solved)
     assert len(table) == solved.table["seed"].nunique()
@@ -109,7 +109,7 @@ def test_accuracy_beside_exponents_is_that_out_of_distribution_at_its_loops():
 
 
 def test_levels_have_the_accuracy_after_the_most_loops():
-    figure = levels.Levels(drawing="figS1", levels={"4": "itrsa"})
+    figure = levels.Levels(kind="figS1", levels={"4": "itrsa"})
     table = levels.table(figure, accuracy("itrsa", 0.2, 0.4), exponents("itrsa", 0.1))
     mean = table.groupby("quantity")["value"].mean()
     assert mean["accuracy"] == pytest.approx(0.4)
@@ -132,7 +132,7 @@ def test_the_best_candidate_is_chosen_at_the_loops_of_the_choice():
         ],
         columns=["condition", "quantity", "value", "seed", "loops", "solved", "cells"],
     )
-    figure = tuning.TuningFigure(drawing="tuning")
+    figure = tuning.TuningFigure(kind="tuning")
     job = SimpleNamespace(loops=16)
 
     def chosen(measured):
@@ -196,7 +196,7 @@ def test_all_steps_may_be_kept():
         columns=["kind", "seed", "run", "t", "distance", "coordinate"],
     )
     how = SimpleNamespace(spread=1e-3, small=1e-8, early=3)
-    figure = figS5.FigS5(drawing="figS5", condition="itrsa", seed=1)
+    figure = figS5.FigS5(kind="figS5", condition="itrsa", seed=1)
     table = figS5.table(figure, Measured(rows, SimpleNamespace(train=TRAIN, settings=how)))
     drawing = figS5.draw(figure, table)
     assert [len(axes.lines) for axes in drawing.axes] == [3, 2, 1, 1]
@@ -213,7 +213,7 @@ def test_trajectories_are_compared_with_rounding():
         columns=["kind", "seed", "run", "t", "distance", "coordinate"],
     )
     how = SimpleNamespace(spread=1e-3, small=1e-8, early=3)
-    figure = figS5.FigS5(drawing="figS5", condition="itrsa", seed=1)
+    figure = figS5.FigS5(kind="figS5", condition="itrsa", seed=1)
     table = figS5.table(figure, Measured(rows, SimpleNamespace(train=TRAIN, settings=how)))
     assert table.columns.tolist() == list(figure.columns)
     # 48 coordinates near 1, each off by half a unit in the last place.
@@ -237,7 +237,7 @@ def test_the_paper_s_norms_stand_where_its_curve_ends():
         ],
         columns=["reading", "initialisation", "heads", "tokens", "seed", "norm"],
     )
-    figure = fig1.Fig1(drawing="fig1")
+    figure = fig1.Fig1(kind="fig1")
     table = fig1.table(figure, Measured(rows, SimpleNamespace()))
     assert table.groupby("S")["paper_without"].first().dropna().to_dict() == {20: 700, 100: 2500}
     assert set(table["paper_with"]) == {0.017}
@@ -252,10 +252,10 @@ def test_every_seed_stands_beside_its_curve(module):
     names = ["itrsa", "akorn", "itrsa_spectral"]
     measured = [accuracy(name, 0.2, 0.4 + 0.1 * place) for place, name in enumerate(names)]
     if module is fig4:
-        figure = fig4.Fig4(drawing="fig4", panels={"one": names[:1], "two": names[1:2]})
+        figure = fig4.Fig4(kind="fig4", panels={"one": names[:1], "two": names[1:2]})
         measured = measured[:2]
     else:
-        figure = methods.Methods(drawing="fig5", methods=dict(zip("abc", names, strict=True)))
+        figure = methods.Methods(kind="fig5", methods=dict(zip("abc", names, strict=True)))
     table = module.table(figure, *measured)
     drawing = module.draw(figure, table)
     assert not list(unknown_marks(drawing, [table]))
@@ -284,7 +284,7 @@ def test_what_is_chosen_is_filled_whatever_its_marker():
         ],
         columns=list(tuning.TuningFigure.columns),
     )
-    drawing = tuning.draw(tuning.TuningFigure(drawing="tuning"), table)
+    drawing = tuning.draw(tuning.TuningFigure(kind="tuning"), table)
     left, _ = drawing.axes
     tried, best = left.lines[::2], left.lines[1::2]
     assert {line.get_markerfacecolor() for line in tried} == {"none"}

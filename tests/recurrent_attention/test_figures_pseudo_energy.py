@@ -20,8 +20,8 @@ COLUMNS = (
     "quadratic_form",
 )  # fmt: skip
 FIGURES = (
-    (fig6, fig6.Fig6(drawing="fig6", condition="akorn"), {"contribution": "contribution"}),
-    (figs6, figs6.FigS6(drawing="figS6", condition="akorn"), {"contribution": "contribution_J"}),
+    (fig6, fig6.Fig6(kind="fig6", condition="akorn"), {"contribution": "contribution"}),
+    (figs6, figs6.FigS6(kind="figS6", condition="akorn"), {"contribution": "contribution_J"}),
 )
 
 
@@ -72,7 +72,7 @@ def test_votes_are_drawn_in_the_order_of_rules():
     keys = [(seed, rule) for seed in (4, 2, 9) for rule in sorted(votes.RULES)]
     rows = pd.DataFrame(keys, columns=["seed", "rule"])
     rows["solved"] = random.uniform(0.123, 0.987, len(rows))
-    figure = votes.VotesFigure(drawing="votes", condition="akorn")
+    figure = votes.VotesFigure(kind="votes", condition="akorn")
     assert figure.sources() == [("akorn", "votes")]
     table = votes.table(figure, Measured(rows, JOB))
     assert table.columns.tolist() == list(figure.columns)
@@ -97,7 +97,7 @@ def test_gains_of_rules_are_paired_by_seed():
         ],
         columns=["seed", "rule", "solved"],
     )
-    figure = votes.VotesFigure(drawing="votes", condition="akorn")
+    figure = votes.VotesFigure(kind="votes", condition="akorn")
     table = votes.table(figure, Measured(rows, JOB)).set_index("rule")
     assert table.loc["energy", "gain"].tolist() == pytest.approx([0.1, 0.2, 0.3])
     # t of two degrees of freedom at .975, times .1 / sqrt(3).
@@ -109,7 +109,7 @@ def test_gains_of_rules_are_paired_by_seed():
 
 def test_the_gain_of_one_seed_has_no_interval():
     rows = pd.DataFrame({"seed": 1, "rule": list(votes.RULES), "solved": [0.5, 0.6, 0.7, 0.8, 0.9]})
-    figure = votes.VotesFigure(drawing="votes", condition="akorn")
+    figure = votes.VotesFigure(kind="votes", condition="akorn")
     table = votes.table(figure, Measured(rows, JOB))
     assert table["gain_lower"].isna().all()
     plt.close(votes.draw(figure, table))

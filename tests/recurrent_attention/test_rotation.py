@@ -83,7 +83,7 @@ def test_exponents_of_the_slow_orbit_and_of_others():
 
 
 def test_figure_has_eigenvalues_that_steps_have():
-    settings = fig2b.Fig2b(drawing="fig2b")
+    settings = fig2b.Fig2b(kind="fig2b")
     table = fig2b.table(settings)
     assert list(table.columns) == list(fig2b.Fig2b.columns)
     lengths = np.hypot(table["re"], table["im"])

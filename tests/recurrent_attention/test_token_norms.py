@@ -121,7 +121,7 @@ def test_reduction_is_the_mean_logarithm_of_the_ratio():
 
 def test_figure_has_every_draw_and_the_geometric_means():
     measured = powers(dict.fromkeys(READINGS, 0.8))
-    shown = fig1.table(fig1.Fig1(drawing="fig1"), measured)
+    shown = fig1.table(fig1.Fig1(kind="fig1"), measured)
     assert list(shown.columns) == list(fig1.Fig1.columns)
     assert len(shown) == len(measured.table)
     ratio = shown["mean"] / shown["norm"]

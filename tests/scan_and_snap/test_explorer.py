@@ -60,7 +60,7 @@ def address(tmp_path_factory):
     (folder / "picture.svg").write_text(SVG)
     name = "theory_vs_training"
     figure = {
-        "name": name, "drawing": name, "picture": "picture.svg", "table": "table.csv",
+        "name": name, "kind": name, "picture": "picture.svg", "table": "table.csv",
         "checksum": "table.sha256", "command": "snakemake", "benchmarks": {},
     }  # fmt: skip
     settings = SETTINGS.model_dump(mode="json")

@@ -102,14 +102,14 @@ def test_figure_tables_average_over_seeds():
     metrics = pd.DataFrame({"entropy": np.arange(12.0)}, index=index).reset_index()
     metrics = metrics.assign(num_last=1, eta_z=0.5)
     measured = Measured(metrics, measure_job("entropy"))
-    table = fig6.table(fig6.Fig6(drawing="fig6", experiment="x"), measured)
+    table = fig6.table(fig6.Fig6(kind="fig6", experiment="x"), measured)
     assert table["entropy_mean"].tolist() == [6.0, 7.0]
     assert table["entropy_std"].tolist() == [4.0, 4.0]
     assert table["n_seeds"].tolist() == [3, 3]
     assert set(table["stream"]) == {"authors"}
     recalls = metrics.rename(columns={"entropy": "recall"}).assign(threshold=0.1)
     measured = Measured(recalls, measure_job("recall"))
-    table = recall.table(recall.Recall(drawing="fig11", experiment="x"), measured)
+    table = recall.table(recall.Recall(kind="fig11", experiment="x"), measured)
     assert list(table.columns) == [
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream",
         "even_attention",

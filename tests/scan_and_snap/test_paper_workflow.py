@@ -99,7 +99,7 @@ scan_and_snap:
       sampling: {stream: independent, steps: 5, batch_size: 16, sequence_length: 20}
       training: {optimizer: sgd, eta_z: [1], ratio: [1, 2], initialization: uniform, residual: true}
   figures:
-    own: {drawing: fig6, experiment: own, next_tokens_per_query: 3}
+    own: {kind: fig6, experiment: own, next_tokens_per_query: 3}
 """
     )
     project.run("figures/own.pdf")

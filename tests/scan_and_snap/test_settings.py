@@ -54,7 +54,7 @@ ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan
         (f"{EXPERIMENT}.seeds", {"first": 2**32 - 4, "count": 8}, "the last seed must be below"),
         ("scan_and_snap.mixtures.syn_small.distinct_weights", [1e-300, 1e300], "vanishes"),
         (
-            "scan_and_snap.figures.fig6.drawing",
+            "scan_and_snap.figures.fig6.kind",
             "fig66",
             "'drawing': unknown value 'fig66'; did you",
         ),

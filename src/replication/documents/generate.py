@@ -116,7 +116,7 @@ def _citable_values(studies: list[StudyResults], document: str) -> dict[str, Any
     def caption(below: str) -> str:
         study, name, reference = shown[below]
         table = reference.tables[figure_path(name)]
-        text = study.registry.figures[study.figures[name].drawing]
+        text = study.registry.figures[study.figures[name].kind]
         return escape_markdown(
             CitedFigure.of(study, name, table, reference.verdicts.get).cite(text).caption
         )
@@ -193,7 +193,7 @@ def check_texts(studies: Iterable[StudyResults]) -> None:
         for name, figure in told.jobs.figures.items():
             if told.reference is None or figure_path(name) not in told.reference.tables:
                 continue
-            text = told.jobs.registry.figures[figure.drawing]
+            text = told.jobs.registry.figures[figure.kind]
             table = told.reference.tables[figure_path(name)]
             CitedFigure.of(told.jobs, name, table, told.reference.verdicts.get).cite(text)
             for part in (text.drawn, text.caption):

@@ -34,7 +34,7 @@ class Sensitivity(Figure):
         "claim", "statement", "expected", "variant", "as_baseline", "verdict", "outcome",
         "comparisons", "holding", "estimate", "effect", "seeds",
     )  # fmt: skip
-    drawing: Literal["sensitivity"]
+    kind: Literal["sensitivity"]
     """Kind of the figure."""
 
 

@@ -65,9 +65,9 @@ class StudyJobs:
         return StudySettings(claims=self.settings.claims, texts=self.settings.texts)
 
     def text(self, figure: str) -> FigureText | None:
-        """Return the texts of a figure: a user's own, or those of its drawing, if any."""
-        drawing = self.figures[figure].drawing
-        return self.own.texts.get(figure) or self.registry.figures.get(drawing)
+        """Return the texts of a figure: a user's own, or those of its kind, if any."""
+        kind = self.figures[figure].kind
+        return self.own.texts.get(figure) or self.registry.figures.get(kind)
 
     @cached_property
     def files(self) -> StudyFiles:

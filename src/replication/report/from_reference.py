@@ -222,7 +222,7 @@ def _figure_sources(
         key = (kept.name, source.name)
         if wrong[key]:
             reason = f"{wrong[key]}; `{_renewal_command(kept.name)}` renews the reference"
-            missing.append(MissingFigure(name=source.name, drawing=source.drawing, reason=reason))
+            missing.append(MissingFigure(name=source.name, kind=source.kind, reason=reason))
         else:
             drawing = drawings[key]
             files = {

@@ -122,7 +122,7 @@ def render(
         **_verdict_numbers(claims, related),
         cited=read_citation(registry, root),
         others=shown.others,
-        missing=[(item, registry.figures[item.drawing]) for item in shown.missing],
+        missing=[(item, registry.figures[item.kind]) for item in shown.missing],
         origin=origin,
         machine=computed_on,
         style=style,
@@ -141,10 +141,10 @@ def _figure(
     root: Path,
 ) -> dict[str, Any]:
     own = shown.own.texts.get(source.name)
-    text = own or registry.figures.get(source.drawing)
+    text = own or registry.figures.get(source.kind)
     if text is None:
         raise InputError(
-            f"the registry says nothing of the drawing '{source.drawing}' of figure"
+            f"the registry says nothing of the kind '{source.kind}' of figure"
             f" {source.name}; add it under figures"
         )
     numbers = read_numbers(source.table, source.checksum, page)
@@ -160,7 +160,7 @@ def _figure(
     return {
         "source": source,
         "text": texts.cite(text),
-        "is_borrowed": own is None and source.name != source.drawing,
+        "is_borrowed": own is None and source.name != source.kind,
         "picture": read_picture(source.picture),
         "table": numbers,
         "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),

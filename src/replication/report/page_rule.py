@@ -152,7 +152,7 @@ def _figure_source(jobs: Jobs, below: str) -> "FigureSource":
     figure = study.figures[name]
     return FigureSource(
         name=name,
-        drawing=figure.drawing,
+        kind=figure.kind,
         picture=Path(f"figures/{below}.{figure.picture}"),
         table=Path(f"figures/{below}.csv"),
         checksum=checksum_file(Path(f"figures/{below}.csv")),

@@ -34,7 +34,7 @@ class FigureSource(Strict):
 
     name: str
     """Name of the figure in the claims."""
-    drawing: str
+    kind: str
     """Kind of the figure; its texts have this name."""
     picture: Path
     """Path of the SVG or PNG."""
@@ -64,7 +64,7 @@ class MissingFigure(Strict):
 
     name: str
     """Name of the figure in the claims."""
-    drawing: str
+    kind: str
     """Kind of the missing figure; its texts have this name."""
     reason: str
     """The error, and the remedy."""

@@ -11,7 +11,7 @@ A study is one folder of a package beside the engine. Its `study.py` has
     smallest(settings, folder)               optional: overlay for tests under which all jobs take
                                              seconds; the files that it needs go to the folder
     FIGURES, DEFAULT                         optional: folder of its figures; part of a plain run
-    DRAWN_BESIDE                             optional: marks that are not in a table, by drawing
+    DRAWN_BESIDE                             optional: marks that are not in a table, by kind
     NAMES                                    optional: names for values of settings and tables
 
 and beside it stand `config.yaml` (its defaults), `registry.yaml` (claims and captions), `README.md`
@@ -25,7 +25,7 @@ and `published/` (tables as printed); `explorer/`, if there is one, is a part of
     draw(figure, table, published) -> figure         figures/*.py
     <evidence>(*measured, [published]) -> table      claims/*.py, the evidence of a claim
 
-A function of evidence whose data do not suffice raises `UnmeasurableError`: the claim is not tested.
+A function of evidence whose data do not suffice raises `UnmeasurableError`: its claim is untested.
 The type of the first parameter is the type of the settings. A figure or a claim that `uses` keys of
 the study's section gets these keys by name, too; a parameter with the name of a key is no table. A
 parameter `Measured[Settings]` takes only metrics that were made by such settings.
@@ -136,8 +136,8 @@ class Figure(Strict):
     """True if a plain `snakemake` leaves the figure to `snakemake everything`."""
     picture: ClassVar[str] = "svg"
     """Format of the picture on a page: `png` for heat maps, which are smaller and seamless then."""
-    drawing: str
-    """Name of the drawing, and of its texts in the registry."""
+    kind: str
+    """Kind of the figure, and of its texts in the registry."""
     published: str | None = None
     """Table of published values in the figure: a file of the study's folder `published`, or the
     absolute path of another CSV."""
@@ -145,7 +145,9 @@ class Figure(Strict):
     @model_validator(mode="after")
     def _check_published(self) -> Self:
         if self.published is not None and not self.published_columns:
-            raise ValueError(f"published: drawing '{self.drawing}' shows no table; remove the key")
+            raise ValueError(
+                f"published: a figure of kind '{self.kind}' shows no table; remove the key"
+            )
         return self
 
     def sources(self) -> list[tuple[str, str]]:
@@ -163,11 +165,11 @@ class StudySettings(Strict):
 
 
 class FiguresOf:
-    """Mark of a mapping of figures by `Name`, in which the key `drawing` names the type of each.
+    """Mark of a mapping of figures by `Name`, in which the key `kind` names the type of each.
 
     A study's `Settings` has `figures: Annotated[dict[str, Figure], FiguresOf(__package__)]`, which
     takes every figure of the folder `figures`. A figure whose settings all have defaults is part of
-    the configuration without an entry there, under the name of its drawing.
+    the configuration without an entry there, under the name of its kind.
     """
 
     def __init__(self, package: str | None, *others: type[Figure]) -> None:
@@ -178,7 +180,7 @@ class FiguresOf:
             others: figures of the engine that the study has, too.
 
         Raises:
-            InputError: if two figures have the same drawing.
+            InputError: if two figures have the same kind.
         """
         self._types: dict[str, type[Figure]] = {}
         folder = importlib.import_module(f"{package}.figures")
@@ -190,24 +192,24 @@ class FiguresOf:
             self._add(figure)
 
     def _add(self, figure: type[Figure]) -> None:
-        # Classes that are bases of figures name no drawing.
-        for drawing in get_args(figure.model_fields["drawing"].annotation):
-            if self._types.setdefault(drawing, figure) is not figure:
-                raise InputError(f"{figure.__module__}: there is another drawing '{drawing}'")
+        # Classes that are bases of figures name no kind.
+        for kind in get_args(figure.model_fields["kind"].annotation):
+            if self._types.setdefault(kind, figure) is not figure:
+                raise InputError(f"{figure.__module__}: there is another figure of kind '{kind}'")
 
     def _with_defaults(self, figures: Any) -> Any:
         if not isinstance(figures, dict):
             return figures
         complete = (
-            drawing
-            for drawing, figure in self._types.items()
+            kind
+            for kind, figure in self._types.items()
             if not any(item.is_required() for item in figure.model_fields.values())
         )
         # An overlay may hold only the changed settings of a figure.
-        given = {drawing: figures.get(drawing, {}) for drawing in complete}
+        given = {kind: figures.get(kind, {}) for kind in complete}
         return figures | {
-            drawing: {"drawing": drawing} | changes
-            for drawing, changes in given.items()
+            kind: {"kind": kind} | changes
+            for kind, changes in given.items()
             if isinstance(changes, dict)
         }
 
@@ -219,9 +221,7 @@ class FiguresOf:
         if not choices:
             # A study may have no figures yet, and pydantic takes no union of nothing.
             return core_schema.dict_schema(names, max_length=0)
-        figures = core_schema.dict_schema(
-            names, core_schema.tagged_union_schema(choices, "drawing")
-        )
+        figures = core_schema.dict_schema(names, core_schema.tagged_union_schema(choices, "kind"))
         return core_schema.no_info_before_validator_function(self._with_defaults, figures)
 
 
@@ -266,7 +266,7 @@ class Study:
 
     @property
     def drawn_beside(self) -> dict[str, str]:
-        """Return in words the marks of each drawing that its table lacks, as it should."""
+        """Return in words the marks of each kind of figure that its table lacks, as it should."""
         return getattr(self.module, "DRAWN_BESIDE", {})
 
     @property

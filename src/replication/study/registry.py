@@ -19,7 +19,7 @@ PAPERS_OWN = "the paper's own"
 
 
 class FigureText(Strict):
-    """The texts of a drawing; description and caption cite their numbers, see `citation`."""
+    """The texts of a kind of figure; description and caption cite their numbers, see `citation`."""
 
     label: Text
     """Name of the figure."""
@@ -155,7 +155,7 @@ class Registry(Strict):
     checklist: Checklist | None = None
     """Answers to the reproducibility checklist."""
     figures: dict[str, FigureText]
-    """Texts of the figures, the paper's and ours, by drawing."""
+    """Texts of the figures, the paper's and ours, by kind."""
     claims: list[Claim]
     """Claims of the paper, and statements about it."""
     methods: list[Method]

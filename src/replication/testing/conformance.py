@@ -180,14 +180,14 @@ def check_no_seed_is_dropped(small: Small) -> None:
 def check_everything_is_described(small: Small) -> None:
     """Check that figures have texts, methods name figures that exist, and a README is there."""
     registry = small.parts.registry
-    drawings = {figure.drawing for figure in small.parts.figures.values()}
+    kinds = {figure.kind for figure in small.parts.figures.values()}
     for name, figure in small.parts.figures.items():
-        assert figure.drawing in registry.figures, (
-            f"figure {name}: registry.yaml says nothing of '{figure.drawing}'"
+        assert figure.kind in registry.figures, (
+            f"figure {name}: registry.yaml says nothing of '{figure.kind}'"
         )
         assert type(figure).title, f"figure {name}: has no title"
     for name in registry.figures:
-        assert name in drawings, f"registry.yaml describes '{name}', which is not drawn"
+        assert name in kinds, f"registry.yaml describes '{name}', which is not drawn"
     for method in registry.methods:
         unknown = {*method.figures} - {*registry.figures}
         assert not unknown, f"methods: {', '.join(unknown)} is no figure"
@@ -210,11 +210,11 @@ def check_methods_tell_every_setting(small: Small) -> None:
 @_add_check
 def check_texts_cite_their_numbers(small: Small) -> None:
     """Check that captions and descriptions cite their numbers from tables and settings."""
-    for drawing, text in small.parts.registry.figures.items():
+    for kind, text in small.parts.registry.figures.items():
         for part in ("drawn", "caption"):
             typed = typed_numbers_in_template(getattr(text, part))
             assert not typed, (
-                f"registry.yaml: figures: {drawing}: {part}: the number in '{'; '.join(typed)}' is"
+                f"registry.yaml: figures: {kind}: {part}: the number in '{'; '.join(typed)}' is"
                 " typed; cite it from the figure's table or settings, see"
                 " replication/judge/citation.py"
             )
@@ -224,7 +224,7 @@ def check_texts_cite_their_numbers(small: Small) -> None:
     for name, figure in small.parts.figures.items():
         table = read_csv(Path(small.parts.table(name)), ())
         shown = CitedFigure.of(small.parts, name, table, verdicts.get)
-        shown.cite(small.parts.registry.figures[figure.drawing])
+        shown.cite(small.parts.registry.figures[figure.kind])
 
 
 @_add_check
@@ -241,7 +241,7 @@ def check_no_evidence_is_forgotten(small: Small) -> None:
 
 @_add_check
 def check_evidence_reads_its_metrics(small: Small) -> None:
-    """Check that a claim names metrics that its evidence is made of, by the types of their settings."""
+    """Check that claims name metrics that their evidence can read, by the types of settings."""
     for name in small.parts.claims:
         try:
             refuse_unreadable(small.parts, name, f"claim {name}")
@@ -275,7 +275,7 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
             drawn = work.function(figure, table, known[0] if known else None)
         assert table.equals(before), f"{path}: drawing changes its table"
         unknown = list(unknown_marks(drawn, [table, *known]))
-        assert bool(unknown) == (figure.drawing in small.study.drawn_beside), (
+        assert bool(unknown) == (figure.kind in small.study.drawn_beside), (
             f"{path}: does not have in its table what it draws, {', '.join(unknown[:EXAMPLES])};"
             " compute it in `table`"
             if unknown

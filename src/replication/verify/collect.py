@@ -157,7 +157,7 @@ def package_versions(jobs: Jobs, study: str) -> dict[str, str]:
 def names_of_counts(study: StudyJobs) -> set[str]:
     """Return the tables and claims of a study whose numbers are compared like counts."""
     names = set(study.registry.compared_as_counts)
-    figures = (name for name, figure in study.figures.items() if figure.drawing in names)
+    figures = (name for name, figure in study.figures.items() if figure.kind in names)
     return {*(names & study.claims.keys()), *map(figure_path, figures)}
 
 

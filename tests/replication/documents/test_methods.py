@@ -17,7 +17,7 @@ SETTINGS = {
     },
     "width": 48,
     "penalties": {},
-    "figures": {"fig1": {"drawing": "fig1"}},
+    "figures": {"fig1": {"kind": "fig1"}},
 }
 
 

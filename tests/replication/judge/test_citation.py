@@ -372,7 +372,7 @@ def test_every_text_is_cited_from_the_reference(study, name):
     jobs = JOBS.studies[study]
     reference, _ = read_reference(reference_folder(ROOT, study))
     table = reference.tables[figure_path(name)]
-    template = jobs.registry.figures[jobs.figures[name].drawing]
+    template = jobs.registry.figures[jobs.figures[name].kind]
     texts = CitedFigure.of(jobs, name, table, reference.verdicts.get).cite(template)
     for part in (texts.drawn, texts.caption):
         assert part
@@ -385,7 +385,7 @@ def test_a_caption_under_an_overlay_has_the_numbers_of_the_overlay(tmp_path, mon
     overlay = {
         "example": {
             "experiments": {"replication": {"seeds": {"count": 7}}},
-            "figures": {"few": {"drawing": "fig2", "experiment": "replication"}},
+            "figures": {"few": {"kind": "fig2", "experiment": "replication"}},
         }
     }
     studies = {"example": find_studies()["example"]}

@@ -16,7 +16,7 @@ def test_a_claim_that_could_not_be_measured_has_a_mark_and_no_number(tmp_path):
         Verdict(claim="T1", verdict="replicated", summary="", seeds=9, comparisons=[one]),
         Verdict.without_evidence("T1", "the training must record update 9"),
     )
-    figure = Sensitivity(drawing="sensitivity")
+    figure = Sensitivity(kind="sensitivity")
     write_csv(tmp_path / "s.csv", table(figure, *verdicts, cells=cells))
     set_style()
     drawing = draw(figure, read_csv(tmp_path / "s.csv", figure.columns))
@@ -38,7 +38,7 @@ def test_an_effect_that_a_variant_takes_away_is_told_from_one_that_never_was():
             verdicts.append(
                 Verdict(claim=claim, verdict=verdict, summary="", seeds=9, comparisons=[one])
             )
-    found = table(Sensitivity(drawing="sensitivity"), *verdicts, cells=cells)
+    found = table(Sensitivity(kind="sensitivity"), *verdicts, cells=cells)
     assert found["outcome"].tolist() == [
         "replicated", "no effect left", "does not hold", "does not hold",
     ]  # fmt: skip

@@ -50,7 +50,7 @@ def test_other_settings_are_told_instead(changes, told):
 
 
 def test_another_figure_with_the_published_table_is_of_other_settings_too():
-    figure = {"drawing": "fig1", "experiment": "replication", "published": "fig1.csv"}
+    figure = {"kind": "fig1", "experiment": "replication", "published": "fig1.csv"}
     found = jobs({"figures": {"mine": figure}})
     assert published(found) == {"fig1": "fig1.csv", "fig2": None, "mine": None}
     told = found.tasks["figures/example/mine"].settings["unlike_published"]
@@ -60,7 +60,7 @@ def test_another_figure_with_the_published_table_is_of_other_settings_too():
 def test_a_table_that_no_default_figure_has_is_taken_as_it_is(tmp_path):
     own = tmp_path / "mine.csv"
     shutil.copy(find_studies()["example"].folder / "published/fig1.csv", own)
-    figure = {"drawing": "fig1", "experiment": "replication", "published": str(own)}
+    figure = {"kind": "fig1", "experiment": "replication", "published": str(own)}
     assert published(jobs({"figures": {"mine": figure}}))["mine"] == str(own)
 
 

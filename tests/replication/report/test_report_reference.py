@@ -242,7 +242,7 @@ def test_an_overlay_has_what_a_figure_rests_on_and_no_more():
         "bound": 3.5,
         "varied": {"experiments": ["b"], "count": 2},
         "claims": {},
-        "figures": {"f": {"drawing": "d"}, "g": {"drawing": "varied"}},
+        "figures": {"f": {"kind": "d"}, "g": {"kind": "varied"}},
     }
     assert yaml.safe_load(overlay("paper", settings, "f", ["a"])) == {
         "paper": {
@@ -250,7 +250,7 @@ def test_an_overlay_has_what_a_figure_rests_on_and_no_more():
             "experiments": {"a": {"mixtures": ["two"], "seeds": [1]}},
             "bound": 3.5,
             "varied": {"experiments": ["b"], "count": 2},
-            "figures": {"f": {"drawing": "d"}},
+            "figures": {"f": {"kind": "d"}},
         }
     }
     of_varied = yaml.safe_load(overlay("paper", settings, "g", []))["paper"]

@@ -16,7 +16,7 @@ class WithDefaults(Figure):
     """A figure that needs no settings."""
 
     title: ClassVar[str] = "With defaults"
-    drawing: Literal["with_defaults"] = "with_defaults"
+    kind: Literal["with_defaults"] = "with_defaults"
     """Which drawing."""
     seeds: list[int] = [1]
     """Something that can be changed."""
@@ -26,7 +26,7 @@ class Same(Figure):
     """Another figure of a name that is taken."""
 
     title: ClassVar[str] = "Same"
-    drawing: Literal["fig1"]
+    kind: Literal["fig1"]
     """Which drawing."""
 
 
@@ -38,7 +38,7 @@ class Settings(Strict):
 
 
 def test_the_drawing_says_which_figure_of_the_folder_it_is():
-    mine = {"drawing": "fig1", "experiment": "printed"}
+    mine = {"kind": "fig1", "experiment": "printed"}
     assert isinstance(Settings.parse({"figures": {"mine": mine}}, "").figures["mine"], Fig1)
 
 
@@ -65,16 +65,16 @@ def test_a_study_may_have_no_figures_yet(tmp_path, monkeypatch):
 
     assert Empty.parse({"figures": {}}, "").figures == {}
     with pytest.raises(InputError, match="at most 0 items"):
-        Empty.parse({"figures": {"mine": {"drawing": "fig1"}}}, "")
+        Empty.parse({"figures": {"mine": {"kind": "fig1"}}}, "")
 
 
 def test_an_unknown_drawing_is_named():
     with pytest.raises(InputError) as caught:
-        Settings.parse({"figures": {"mine": {"drawing": "fig11"}}}, "here")
+        Settings.parse({"figures": {"mine": {"kind": "fig11"}}}, "here")
     assert "'drawing': unknown value 'fig11'; did you mean 'fig1'?" in caught.value.message
 
 
 def test_two_figures_of_a_drawing_are_refused():
     with pytest.raises(InputError) as caught:
         FiguresOf(EXAMPLE, Same)
-    assert "there is another drawing 'fig1'" in caught.value.message
+    assert "there is another figure of kind 'fig1'" in caught.value.message

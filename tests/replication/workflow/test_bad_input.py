@@ -127,24 +127,24 @@ OVERLAYS = {
     NEW % '"a\\nb"': r"/a\nb/1.npz' cannot be made",
     NEW % ("xy" * 150): "xy...: a name has at most 80 characters",
     NEW % "PRINTED": "cannot be told from results/example/metrics/printed/error.parquet",
-    FIGURE % "'x{kind}': {drawing: fig1, experiment: printed}": (
+    FIGURE % "'x{kind}': {kind: fig1, experiment: printed}": (
         "figures > x{kind} > [key]: String should match"
     ),
-    FIGURE % "FIG1: {drawing: fig1, experiment: printed}": "cannot be told from figures/example/",
-    FIGURE % f"{'n' * 30}: {{drawing: fig1, experiment: printed}}": "a name has at most 80",
-    DRAWN % "fig7: {drawing: fig6, experiment: syn_medium}": "cannot be told from figures/fig7.csv",
+    FIGURE % "FIG1: {kind: fig1, experiment: printed}": "cannot be told from figures/example/",
+    FIGURE % f"{'n' * 30}: {{kind: fig1, experiment: printed}}": "a name has at most 80",
+    DRAWN % "fig7: {kind: fig6, experiment: syn_medium}": "cannot be told from figures/fig7.csv",
     "scan_and_snap_text: {corpora: {wikitext2: {folder: '/x{y}'}}}": "the path '/x{y}/wiki.train",
     '"\\e[31m": {}': r"unknown key '\x1b[31m'",
     # Figures
     FIGURE % "x: null": "figures > x: must be a mapping",
     FIGURE % "x: {}": "figures > x: the key 'drawing' is missing",
-    FIGURE % "x: {drawing: fig1, experiment: ''}": "figures > x: experiment: unknown key ''",
-    DRAWN % "x: {drawing: heatmap}": "unknown value 'heatmap'; known values: errata, fig1,",
-    DRAWN % "x: {drawing: fig12, experiment: random_start}":
+    FIGURE % "x: {kind: fig1, experiment: ''}": "figures > x: experiment: unknown key ''",
+    DRAWN % "x: {kind: heatmap}": "unknown value 'heatmap'; known values: errata, fig1,",
+    DRAWN % "x: {kind: fig12, experiment: random_start}":
         "add experiments > random_start > recall_thresholds > syn_medium_5: {first: ",
-    DRAWN % "x: {drawing: fig12, experiment: fig4_replication-baseline, next_tokens_per_query: 1}":
+    DRAWN % "x: {kind: fig12, experiment: fig4_replication-baseline, next_tokens_per_query: 1}":
         "add experiments > fig4_replication > recall_thresholds > syn_small: {first: ",
-    DRAWN % ("x: {drawing: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
+    DRAWN % ("x: {kind: fig4, experiment: fig4_replication, seed: 1, sequence_classes: [1],"
              " iterations: [0, 7, 8]}"):
         "add 7, 8 to experiments > fig4_replication > training > recorded",
     RECORDED % ("phase_transition", []):
@@ -189,10 +189,10 @@ OVERLAYS = {
     "example: {claims: [{id: U1}]}": "example > claims: must be a mapping",
     "example: {texts: {fig3: {label: L, title: T, drawn: D, caption: C}}}":
         "example > texts > fig3: unknown key 'fig3'; did you mean",
-    "example:\n  figures: {mine: {drawing: fig1, experiment: printed}}\n"
+    "example:\n  figures: {mine: {kind: fig1, experiment: printed}}\n"
     "  texts: {mine: {label: L, title: T, drawn: D, caption: 'Of {{ n_seeds.'}}":
         "example > texts > mine > caption: line 1 cannot be read: expected name",
-    "example:\n  figures: {mine: {drawing: fig1, experiment: printed}}\n"
+    "example:\n  figures: {mine: {kind: fig1, experiment: printed}}\n"
     "  texts: {mine: {label: L, title: T, drawn: D, caption: '{{ 1 | center(9) }}'}}":
         "mine > caption: line 1 cannot be read: No filter named 'center'",
     "example: {texts: {fig2: {label: L, title: T, drawn: D, caption: C}}}":
@@ -207,7 +207,7 @@ OVERLAYS = {
     PUBLISHED % "../config.yaml": "../config.yaml is not in src/transformer_dynamics/",
     PUBLISHED % "'{x}.csv'": "{x}.csv' has characters that mean something else to Snakemake",
     PUBLISHED % f"{ROOT}/README.md": "README.md: ",
-    FIGURE % "fig2: {published: fig1.csv}": "drawing 'fig2' shows no table; remove the key",
+    FIGURE % "fig2: {published: fig1.csv}": "of kind 'fig2' shows no table; remove the key",
 }  # fmt: skip
 
 
@@ -412,7 +412,7 @@ def test_another_target_that_was_meant_is_named(target, message):
 
 @pytest.mark.parametrize("target", ["figures/slow.pdf", "slow", "figures/Slwo.pdf"])
 def test_a_figure_is_found_by_the_last_part_of_its_name(tmp_path, target):
-    changes = read_overlay_text(tmp_path, FIGURE % "slow: {drawing: fig2, experiment: printed}")
+    changes = read_overlay_text(tmp_path, FIGURE % "slow: {kind: fig2, experiment: printed}")
     with pytest.raises(InputError) as error:
         refuse_target(Jobs.of(configure(changes, EXAMPLE), EXAMPLE), target, ["figures"])
     assert f"did you mean figures/example/slow.pdf? {KINDS}" in error.value.message

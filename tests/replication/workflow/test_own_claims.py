@@ -41,7 +41,7 @@ experiments:
       learning_rate: 0.1
       updates: 50
 figures:
-  slow: {drawing: fig1, experiment: slow}
+  slow: {kind: fig1, experiment: slow}
 """)
 VERDICT, EVIDENCE_OF = (
     f"results/{STUDY}/{kind}" for kind in ("verdicts/{}.json", "evidence/{}.parquet")
@@ -180,7 +180,7 @@ def test_the_page_shows_it_apart_and_does_not_count_it(tmp_path, monkeypatch):
     claim = OWN_CLAIM | {"figure": "mine", "statement": "Ours <b>holds</b>"}
     mine = next(item for item in folder.figures if item["name"] == "fig1") | {"name": "mine"}
     folder.figures.append(mine)
-    folder.settings["figures"]["mine"] = {"drawing": "fig1"}
+    folder.settings["figures"]["mine"] = {"kind": "fig1"}
     folder.own = {"claims": {"U1": claim}, "texts": {"mine": TEXT | {"label": "My figure"}}}
     folder.write_verdict("U1", "verified", [comparison()])
     html = folder.html()

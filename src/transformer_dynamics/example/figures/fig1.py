@@ -18,8 +18,8 @@ class Fig1(Figure):
         "variance", "update", "error_mean", "error_std", "theory",
     )  # fmt: skip
     published_columns: ClassVar[tuple[str, ...]] = ("variance", "update", "error_mean")
-    drawing: Literal["fig1"]
-    """Name of the drawing."""
+    kind: Literal["fig1"]
+    """Kind of the figure."""
     experiment: str
     """Name of the experiment that is drawn."""
 

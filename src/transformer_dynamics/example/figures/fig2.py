@@ -15,8 +15,8 @@ class Fig2(Figure):
 
     title: ClassVar[str] = "Example, Figure 2: half-life of the error"
     columns: ClassVar[tuple[str, ...]] = ("seed", "variance", "half_life", "theory")
-    drawing: Literal["fig2"]
-    """Name of the drawing."""
+    kind: Literal["fig2"]
+    """Kind of the figure."""
     experiment: str
     """Name of the experiment that is drawn."""
 

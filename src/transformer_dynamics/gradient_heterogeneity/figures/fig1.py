@@ -28,8 +28,8 @@ class Fig1(Figure):
         "net", "task", "seed", "state", "batch", "tensor", "layer", "kind", "params", "norm",
         "density", "curvature",
     )  # fmt: skip
-    drawing: Literal["fig1"]
-    """Name of the drawing."""
+    kind: Literal["fig1"]
+    """Kind of the figure."""
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"

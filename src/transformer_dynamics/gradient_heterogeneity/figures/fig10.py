@@ -18,8 +18,8 @@ class Fig10(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "part", "optimiser", "eps", "step", "seed", "value", "mean",
     )  # fmt: skip
-    drawing: Literal["fig10"]
-    """Name of the drawing."""
+    kind: Literal["fig10"]
+    """Kind of the figure."""
     optimisers: str = "optimisers_text"
     """All optimisers."""
     epsilons: str = "adam_as_sign"

@@ -25,8 +25,8 @@ class Fig2(Figure):
         "part", "net", "task", "state", "definition", "set", "seed", "place", "share_of_tensors",
         "share_of_sum", "gini", "mean",
     )  # fmt: skip
-    drawing: Literal["fig2"]
-    """Name of the drawing."""
+    kind: Literal["fig2"]
+    """Kind of the figure."""
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
     state: Literal["pretrained", "tuned"] = "pretrained"

@@ -18,8 +18,8 @@ class Fig3(Figure):
 
     title: ClassVar[str] = "Gradient heterogeneity, Figure 3: curvature that steps see"
     columns: ClassVar[tuple[str, ...]] = ("net", "task", "seed", "state", "set", *NUMBERS)
-    drawing: Literal["fig3"]
-    """Name of the drawing."""
+    kind: Literal["fig3"]
+    """Kind of the figure."""
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
 

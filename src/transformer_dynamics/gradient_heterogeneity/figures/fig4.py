@@ -24,7 +24,7 @@ METRICS = {
     "fig4": SPREADS | {"ratio": r"$\Lambda_G/\Lambda_P$"},
     "random_weights": SPREADS,
 }
-"""Labels of metrics, from above, by drawing."""
+"""Labels of metrics, from above, by kind of figure."""
 PLACEMENTS = {"post": "Post-LN", "pre": "Pre-LN"}
 OPTIMISERS = {"adam": "Adam", "sgd_momentum": "SGD-m", "signum": "Signum"}
 STATES = {INITIAL: "random", MASKED: "masked\nwords", PRETRAINED: "new\nhead"}
@@ -39,8 +39,8 @@ class Fig4(Figure):
         "column", "name", "place", "ln", "depth", "gain", "state", "seed", "metric", "value",
         "mean",
     )  # fmt: skip
-    drawing: Literal["fig4", "random_weights"]
-    """Name of the drawing: along training, or random weights of several scales and depths."""
+    kind: Literal["fig4", "random_weights"]
+    """Kind of the figure: along training, or random weights of several scales and depths."""
     experiment: str = "pairs"
     """Experiment of the networks."""
 
@@ -57,10 +57,10 @@ def table(figure: Fig4, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame"
     it, and `name` what stands below.
     """
     rows = measured.table
-    rows = rows[(rows["set"] == "all") & rows["metric"].isin([*METRICS[figure.drawing]])]
+    rows = rows[(rows["set"] == "all") & rows["metric"].isin([*METRICS[figure.kind]])]
     rows = rows.rename(columns={"deviation": "gain"})
     depth, gain = rows["depth"].astype(str), rows["gain"]
-    if figure.drawing == "fig4":
+    if figure.kind == "fig4":
         names = rows["state"].map(lambda name: STATES.get(name, OPTIMISERS.get(name, name)))
         rows = rows.assign(column="depth " + depth, name=names)
         rows = rows[rows.groupby("arm")["state"].transform("nunique") > 1]
@@ -86,7 +86,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
 
     from replication.figures.style import WIDTH, category_styles
 
-    metrics, columns = METRICS[figure.drawing], list(dict.fromkeys(table["column"]))
+    metrics, columns = METRICS[figure.kind], list(dict.fromkeys(table["column"]))
     widths = [table[table["column"] == name]["place"].round().nunique() for name in columns]
     drawing, grid = plt.subplots(
         len(metrics), len(columns), figsize=(WIDTH, 0.8 + 1.3 * len(metrics)), sharex="col",

@@ -27,8 +27,8 @@ class Fig5(Figure):
         "case", "optimiser", "rate", "clip", "schedule", "batch", "step", "n_seeds", "loss",
         "lower", "upper", "grad_norm",
     )  # fmt: skip
-    drawing: Literal["fig5"]
-    """Name of the drawing."""
+    kind: Literal["fig5"]
+    """Kind of the figure."""
     experiments: Annotated[list[str], Field(min_length=1)] = [
         "optimisers_text",
         "optimisers_images",

@@ -24,8 +24,8 @@ class Fig6(Figure):
         "tuning", "case", "optimiser", "rate", "clip", "schedule", "epsilon", "exponent",
         "block_rates", "seed", "endpoint", "training_loss", "is_best", "is_used",
     )  # fmt: skip
-    drawing: Literal["fig6"]
-    """Name of the drawing."""
+    kind: Literal["fig6"]
+    """Kind of the figure."""
     tried: dict[str, str] = {
         "tuning_text": "optimisers_text",
         "tuning_images": "optimisers_images",

@@ -27,8 +27,8 @@ class Fig7(Figure):
         "part", "classes", "batch", "batch_per_class", "optimiser", "beta", "seed", "drift",
         "mean_drift", "law", "bound", "norm", "length", "mean_length",
     )  # fmt: skip
-    drawing: Literal["fig7"]
-    """Name of the drawing."""
+    kind: Literal["fig7"]
+    """Kind of the figure."""
     experiment: str = "heads"
     """Experiment of the heads."""
     beta: Share = 0.9

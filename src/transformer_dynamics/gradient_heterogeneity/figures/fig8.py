@@ -17,8 +17,8 @@ class Fig8(Figure):
 
     title: ClassVar[str] = "Gradient heterogeneity, Figure 8: bounds on quadratics"
     columns: ClassVar[tuple[str, ...]] = ("part", "draw", "method", "bound", "actual")
-    drawing: Literal["fig8"]
-    """Name of the drawing."""
+    kind: Literal["fig8"]
+    """Kind of the figure."""
     draws: Count = 300
     """Number of draws of one step."""
     descents: Count = 100

@@ -20,8 +20,8 @@ class Fig9(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "part", "method", "q", "seed", "value", "mean",
     )  # fmt: skip
-    drawing: Literal["fig9"]
-    """Name of the drawing."""
+    kind: Literal["fig9"]
+    """Kind of the figure."""
     experiment: str = "reparametrised"
     """Experiment of the runs."""
 

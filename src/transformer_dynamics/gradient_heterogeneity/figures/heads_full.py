@@ -21,8 +21,8 @@ class HeadsFull(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "case", "rate", "optimiser", "seed", "step", "part", "value", "mean",
     )  # fmt: skip
-    drawing: Literal["heads_full"]
-    """Name of the drawing."""
+    kind: Literal["heads_full"]
+    """Kind of the figure."""
     experiment: str = "heads_full"
     """Experiment of the networks."""
 

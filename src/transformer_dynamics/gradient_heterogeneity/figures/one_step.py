@@ -19,8 +19,8 @@ class OneStep(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "part", "net", "task", "state", "set", "method", "seed", "batch", "predicted", "found",
     )  # fmt: skip
-    drawing: Literal["one_step"]
-    """Name of the drawing."""
+    kind: Literal["one_step"]
+    """Kind of the figure."""
     experiment: str = "heterogeneity"
     """Experiment of the networks."""
 

@@ -17,8 +17,8 @@ class Schedules(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "case", "schedule", "optimiser", "rate", "seed", "place", "endpoint", "mean",
     )  # fmt: skip
-    drawing: Literal["schedules"]
-    """Name of the drawing."""
+    kind: Literal["schedules"]
+    """Kind of the figure."""
     linear: str = "optimisers_text"
     """Runs with the linear schedule."""
     others: str = "schedules"

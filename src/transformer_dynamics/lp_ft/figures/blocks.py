@@ -32,8 +32,8 @@ class Blocks(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "kernel", "seed", "i", "j", "class_i", "class_j", "trace_norm",
     )  # fmt: skip
-    drawing: Literal["fig8", "fig9"]
-    """Name of the drawing."""
+    kind: Literal["fig8", "fig9"]
+    """Kind of the figure."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
     methods: Annotated[list[KernelMethod], Field(min_length=1), AfterValidator(refuse_repeated)]
@@ -50,7 +50,7 @@ def table(figure: Blocks, *measured: Measured[Any]) -> "pd.DataFrame":
     """Return blocks of one seed with i at most j; the order of two samples changes no norm."""
     import pandas as pd
 
-    check_set_names(figure.drawing, dict(zip(figure.kernels, measured, strict=True)))
+    check_set_names(figure.kind, dict(zip(figure.kernels, measured, strict=True)))
     tables = []
     for name, each in zip(figure.kernels, measured, strict=True):
         rows = each.table.replace({"method": {"all": PRETRAINED}}).assign(set=name)

@@ -26,8 +26,8 @@ class Embeddings(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "seed", "kind", "label", "class_name", "x", "y",
     )  # fmt: skip
-    drawing: Literal["fig5", "fig6"]
-    """Name of the drawing."""
+    kind: Literal["fig5", "fig6"]
+    """Kind of the figure."""
     experiment: str = "main"
     """Experiment of the runs."""
     methods: Annotated[list[Method], Field(min_length=1), AfterValidator(refuse_repeated)]
@@ -42,7 +42,7 @@ def table(figure: Embeddings, measured: Measured[TsneMetricJob]) -> "pd.DataFram
     """Return samples and rows of heads of one seed; each method has a plane of its own."""
     import pandas as pd
 
-    own = [select_rows(measured.table, figure.drawing, method=method) for method in figure.methods]
+    own = [select_rows(measured.table, figure.kind, method=method) for method in figure.methods]
     name = measured.job.texts
     return pd.concat(own, ignore_index=True).assign(set=name)[list(figure.columns)]
 

@@ -33,8 +33,8 @@ class EqualRate(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "rate", "seed", "quantity", "value", "mean",
     )  # fmt: skip
-    drawing: Literal["equal_rate"]
-    """Name of the drawing."""
+    kind: Literal["equal_rate"]
+    """Kind of the figure."""
     experiment: str = "equal_rate"
     """Experiment of the runs."""
 
@@ -60,7 +60,7 @@ def table(
         ("ece", before, 100),
     ):
         own = rows[(rows["split"] == "test") & (rows["method"] != "lp")]
-        check_one_run(own, figure.drawing, "texts", "method", "rate", "seed")
+        check_one_run(own, figure.kind, "texts", "method", "rate", "seed")
         tables.append(own.assign(quantity=name, value=unit * own[name], set=own["texts"]))
     found = pd.concat(tables, ignore_index=True)
     mean = found.groupby(["set", "method", "rate", "quantity"])["value"].transform("mean")

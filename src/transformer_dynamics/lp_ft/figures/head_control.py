@@ -44,8 +44,8 @@ class HeadControl(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "set", "direction", "norm", "samples", "seed", "head_norm", "quantity", "value", "mean",
     )  # fmt: skip
-    drawing: Literal["head_control"]
-    """Name of the drawing."""
+    kind: Literal["head_control"]
+    """Kind of the figure."""
     starts: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment at the start of fine-tuning by set, from left to right."""
     trained: str
@@ -66,7 +66,7 @@ def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
     import pandas as pd
 
     *starts, trained = measured
-    check_set_names(figure.drawing, dict(zip(figure.starts, starts, strict=True)))
+    check_set_names(figure.kind, dict(zip(figure.starts, starts, strict=True)))
     tables = []
     for name, each in zip(figure.starts, starts, strict=True):
         keys = ["direction", "norm", "samples", "seed", "head_norm"]
@@ -74,7 +74,7 @@ def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
         tables.append(long.assign(set=name))
     rows = trained.table
     rows = rows[rows["split"] == "test"]
-    check_one_run(rows, figure.drawing, "texts", "method", "norm_of", "seed")
+    check_one_run(rows, figure.kind, "texts", "method", "norm_of", "seed")
     direction = rows["method"].map({method: name for name, method in OF_DIRECTION.items()})
     moved = rows.assign(
         set=rows["texts"], direction=direction, head_norm=rows["start_norm"], norm=rows["norm_of"],

@@ -41,8 +41,8 @@ class Norms(Figure):
         "part", "set", "method", "seed", "step", "norm", "norm_mean", "accuracy", "accuracy_mean",
         "start_norm", "start_norm_mean",
     )  # fmt: skip
-    drawing: Literal["fig1", "fig4"]
-    """Name of the drawing."""
+    kind: Literal["fig1", "fig4"]
+    """Kind of the figure."""
     experiment: str = "main"
     """Experiment of the runs."""
     curves: Annotated[list[Curve], Field(min_length=1)]
@@ -68,19 +68,17 @@ def table(figure: Norms, along: Measured[MetricJob], after: Measured[MetricJob])
 
     tables = []
     for curve in figure.curves:
-        own = select_rows(along.table, figure.drawing, texts=curve.texts, method=curve.method)
+        own = select_rows(along.table, figure.kind, texts=curve.texts, method=curve.method)
         if curve.method != "lp":
             own = pd.concat(
                 [_average_windows(run, figure.window) for _, run in own.groupby("seed")]
             )
-        check_one_run(own, figure.drawing, "seed", "step")
+        check_one_run(own, figure.kind, "seed", "step")
         own = own.assign(part=ALONG, start_norm=own.groupby("seed")["norm"].transform("first"))
         tables.append(_add_means(own, "step"))
     for method in figure.methods:
-        own = select_rows(
-            after.table, figure.drawing, texts=figure.bars, method=method, split="test"
-        )
-        check_one_run(own, figure.drawing, "seed")
+        own = select_rows(after.table, figure.kind, texts=figure.bars, method=method, split="test")
+        check_one_run(own, figure.kind, "seed")
         own = own.assign(part=AFTER, step=float("nan"), accuracy=float("nan"))
         tables.append(_add_means(own, "method"))
     found = pd.concat(tables, ignore_index=True).rename(columns={"texts": "set"})

@@ -66,7 +66,7 @@ class RunTable(Figure):
         "trained_on", "set", "method", "quantity", "samples", "seed", "value", "mean", "deviation",
     )  # fmt: skip
     published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
-    drawing: Literal[
+    kind: Literal[
         "table1", "table3", "table8", "table10", "table11", "table12", "table13", "table14",
         "table15",
     ]  # fmt: skip
@@ -119,7 +119,7 @@ def table(
         whole = whole.merge(samples, on=keys, validate="many_to_one")
     rows = _select_test_sets(figure, whole)
     scaled = ["is_scaled"] if "is_scaled" in rows else []
-    check_one_run(rows, figure.drawing, "trained_on", "set", "method", "seed", *scaled)
+    check_one_run(rows, figure.kind, "trained_on", "set", "method", "seed", *scaled)
     tables = []
     for method in figure.methods:
         own = rows[rows["method"] == ("lp" if method == "pretrained" else method)]
@@ -132,7 +132,7 @@ def table(
     found = pd.concat(tables, ignore_index=True)
     if found.empty:
         raise InputError(
-            f"lp_ft > figures > {figure.drawing}: {figure.experiment} trains none of its methods"
+            f"lp_ft > figures > {figure.kind}: {figure.experiment} trains none of its methods"
         )
     same = found.groupby(["trained_on", "set", "method", "quantity"])["value"]
     found = found.assign(mean=same.transform("mean"), deviation=same.transform("std"))
@@ -151,7 +151,7 @@ def _select_test_sets(figure: RunTable, rows: "pd.DataFrame") -> "pd.DataFrame":
     rows = rows[rows["split"] != "validation"]
     if missing := [name for name in figure.trained_on if name not in {*rows["texts"]}]:
         raise InputError(
-            f"lp_ft > figures > {figure.drawing} > trained_on: {figure.experiment} has no runs of"
+            f"lp_ft > figures > {figure.kind} > trained_on: {figure.experiment} has no runs of"
             f" {missing[0]}; leave it out"
         )
     if figure.trained_on:
@@ -169,7 +169,7 @@ def _select_test_sets(figure: RunTable, rows: "pd.DataFrame") -> "pd.DataFrame":
     shown = rows[is_shown[figure.splits]]
     if shown.empty:
         raise InputError(
-            f"lp_ft > figures > {figure.drawing}: no run of {figure.experiment} is tested out of"
+            f"lp_ft > figures > {figure.kind}: no run of {figure.experiment} is tested out of"
             " distribution; set splits: own"
         )
     return shown

@@ -47,8 +47,8 @@ class Scaling(Figure):
         "panel", "trained_on", "set", "method", "optimiser", "clip", "rate", "factor", "seed",
         "norm", "difference", "norm_mean", "difference_mean", "difference_error", "finite_seeds",
     )  # fmt: skip
-    drawing: Literal["fig3", "fig10", "fig11", "scale_test"]
-    """Name of the drawing."""
+    kind: Literal["fig3", "fig10", "fig11", "scale_test"]
+    """Kind of the figure."""
     panels: Annotated[list[Panel], Field(min_length=1)]
     """Panels from left to right."""
 
@@ -74,13 +74,13 @@ def table(figure: Scaling, *measured: Measured[MetricJob]) -> "pd.DataFrame":
     for place, panel in enumerate(figure.panels):
         clip = {} if panel.clip is None else {"clip": panel.clip}
         rows = select_rows(
-            known[panel.experiment].table, figure.drawing, texts=panel.texts,
+            known[panel.experiment].table, figure.kind, texts=panel.texts,
             split=panel.test or "test", **clip,
         )  # fmt: skip
         rows = rows.rename(columns={"norm": "end", "start_norm": "norm"}).assign(
             panel=chr(ord("a") + place), trained_on=panel.texts, set=panel.test or panel.texts
         )
-        check_one_run(rows, figure.drawing, "method", "factor", "seed")
+        check_one_run(rows, figure.kind, "method", "factor", "seed")
         same = rows.groupby(["method", "factor"])
         tables.append(
             rows.assign(
@@ -99,7 +99,7 @@ def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Dra
     count = len(letters)
     # Optimisers differ so much in how far they go that one axis would hide what a head does.
     drawing, panels = make_panels(
-        1, count, 2.8 if count > 1 else 3.0, sharey=figure.drawing != "scale_test"
+        1, count, 2.8 if count > 1 else 3.0, sharey=figure.kind != "scale_test"
     )
     for axes, letter in zip(panels[0], letters, strict=True):
         rows = table[table["panel"] == letter]
@@ -117,7 +117,7 @@ def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Dra
 def _panel_title(figure: Scaling, rows: "pd.DataFrame") -> str:
     first = rows.iloc[0]
     trained_on, name = set_label(first["trained_on"]), set_label(first["set"])
-    if figure.drawing == "scale_test":
+    if figure.kind == "scale_test":
         clipped = f"clipped at {first['clip']:g}" if first["clip"] else "not clipped"
         return f"{OPTIMISERS.get(first['optimiser'], first['optimiser'])}, {clipped}"
     return name if name == trained_on else f"{name}, from {trained_on}"

@@ -25,8 +25,8 @@ class Spectra(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "kernel", "seed", "index", "value", "value_median", "cap",
     )  # fmt: skip
-    drawing: Literal["fig2", "fig7"]
-    """Name of the drawing."""
+    kind: Literal["fig2", "fig7"]
+    """Kind of the figure."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
     every: Count = INDEX_STEP
@@ -51,7 +51,7 @@ def table(figure: Spectra, *measured: Measured[Any]) -> "pd.DataFrame":
 
     tables = []
     count = len(figure.kernels)
-    check_set_names(figure.drawing, dict(zip(figure.kernels, measured[:count], strict=True)))
+    check_set_names(figure.kind, dict(zip(figure.kernels, measured[:count], strict=True)))
     keys = ["seed", "method", "kernel"]
     both = zip(figure.kernels, measured[:count], measured[count:], strict=True)
     for name, spectra, sizes in both:

@@ -61,7 +61,7 @@ class Table2(Figure):
         "set", "method", "quantity", "seed", "value", "mean", "deviation",
     )  # fmt: skip
     published_columns: ClassVar[tuple[str, ...]] = ("table", "value", "deviation")
-    drawing: Literal["table2"]
+    kind: Literal["table2"]
     """Name of the table."""
     kernels: Annotated[dict[TextName, str], Field(min_length=1)]
     """Experiment by set."""
@@ -82,7 +82,7 @@ def table(figure: Table2, *measured: Measured[Any]) -> "pd.DataFrame":
     import pandas as pd
 
     own = measured[:: len(METRICS)]
-    check_set_names(figure.drawing, dict(zip(figure.kernels, own, strict=True)))
+    check_set_names(figure.kind, dict(zip(figure.kernels, own, strict=True)))
     tables = []
     for place, name in enumerate(figure.kernels):
         sizes, regression, ratio = (each.table for each in measured[3 * place : 3 * place + 3])

@@ -21,8 +21,8 @@ class TuningFigure(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "set", "method", "rate", "seed", "epoch", "accuracy", "is_best",
     )  # fmt: skip
-    drawing: Literal["tuning"]
-    """Name of the drawing."""
+    kind: Literal["tuning"]
+    """Kind of the figure."""
     experiment: str = "tuning"
     """Experiment of the runs."""
 
@@ -38,7 +38,7 @@ def table(figure: TuningFigure, measured: Measured[MetricJob]) -> "pd.DataFrame"
     rows = measured.table
     rows = rows[rows["is_kept"].astype(bool) & (rows["method"] != "lp")]
     rows = rows.assign(set=rows["texts"], accuracy=100 * rows["accuracy"]).reset_index(drop=True)
-    check_one_run(rows, figure.drawing, "set", "method", "rate", "seed")
+    check_one_run(rows, figure.kind, "set", "method", "rate", "seed")
     mean = rows.groupby(["set", "method", "rate"])["accuracy"].mean().reset_index()
     ranked = mean.sort_values("rate").sort_values("accuracy", ascending=False, kind="stable")
     best = ranked.drop_duplicates(["set", "method"])

@@ -26,8 +26,8 @@ class Bounds(Figure):
 
     title: ClassVar[str] = "Recurrent attention: spectral norms and their bounds"
     columns: ClassVar[tuple[str, ...]] = ("kind", "x", "norm", "printed", "corrected")
-    drawing: Literal["bounds"]
-    """Name of the drawing."""
+    kind: Literal["bounds"]
+    """Kind of the figure."""
 
 
 def table(figure: Bounds) -> "pd.DataFrame":

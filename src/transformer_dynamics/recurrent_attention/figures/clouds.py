@@ -28,8 +28,8 @@ class Clouds(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "weights", "normalised", "seed", "board", "re", "im", "outside",
     )  # fmt: skip
-    drawing: Literal["clouds"]
-    """Name of the drawing."""
+    kind: Literal["clouds"]
+    """Kind of the figure."""
     normalised: str
     """Name of the condition that is normalised."""
     unnormalised: str

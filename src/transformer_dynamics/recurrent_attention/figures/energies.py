@@ -28,8 +28,8 @@ class Energies(Figure):
 
     title: ClassVar[str] = "Recurrent self-attention: energies that rise"
     columns: ClassVar[tuple[str, ...]] = ("case", "weights", "t", "energy", "rise", "rate")
-    drawing: Literal["energies"]
-    """Name of the drawing."""
+    kind: Literal["energies"]
+    """Kind of the figure."""
     scale: float = Field(default=4.0, gt=0, le=100)
     """Scale s of the random A = s (K + e S)."""
     share: float = Field(default=0.1, ge=0, le=1)

@@ -24,8 +24,8 @@ class ExponentAccuracy(ConditionsFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "model", "seed", "loops", *EXPONENTS, "accuracy",
     )  # fmt: skip
-    drawing: Literal["exponent_accuracy"]
-    """Name of the drawing."""
+    kind: Literal["exponent_accuracy"]
+    """Kind of the figure."""
     loops: int
     """Number T of loops of accuracy."""
 

@@ -46,8 +46,8 @@ class Fig1(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "reading", "init", "H", "S", "draw", "norm", "mean", "paper_without", "paper_with",
     )  # fmt: skip
-    drawing: Literal["fig1"]
-    """Name of the drawing."""
+    kind: Literal["fig1"]
+    """Kind of the figure."""
     experiment: str = "token_norms"
     """Name of the experiment that is drawn."""
     read_off_the_paper: PrintedNorms = PrintedNorms()

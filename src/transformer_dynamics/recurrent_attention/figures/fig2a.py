@@ -24,8 +24,8 @@ class Fig2a(ConditionsFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "model", "eta", "exponent", "exponent_std", "finite", "float32_finite", "n_seeds",
     )  # fmt: skip
-    drawing: Literal["fig2a"]
-    """Name of the drawing."""
+    kind: Literal["fig2a"]
+    """Kind of the figure."""
 
 
 def table(figure: Fig2a, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataFrame":

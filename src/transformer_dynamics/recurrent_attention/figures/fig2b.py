@@ -19,8 +19,8 @@ class Fig2b(Figure):
 
     title: ClassVar[str] = "Recurrent attention, Figure 2b: eigenvalues drawn to the unit circle"
     columns: ClassVar[tuple[str, ...]] = ("eta", "omega", "kind", "normalised", "re", "im")
-    drawing: Literal["fig2b"]
-    """Name of the drawing."""
+    kind: Literal["fig2b"]
+    """Kind of the figure."""
     eta: Positive = 1.0
     """Size eta of a step."""
     omega: Annotated[list[Positive], Field(min_length=2)] = [0.75, 1.25, 2.0]

@@ -25,8 +25,8 @@ class Fig2c(ConditionsFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "model", "training", "seed", "board", "re", "im", "outside",
     )  # fmt: skip
-    drawing: Literal["fig2c"]
-    """Name of the drawing."""
+    kind: Literal["fig2c"]
+    """Kind of the figure."""
     seed: Seed
     """Seed of the run."""
     board: int = 0

@@ -25,8 +25,8 @@ class Fig3(ConditionsFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "model", "seed", "perturbation", "factor", *EXPONENTS, "finite", "accuracy",
     )  # fmt: skip
-    drawing: Literal["fig3"]
-    """Name of the drawing."""
+    kind: Literal["fig3"]
+    """Kind of the figure."""
 
 
 def table(figure: Fig3, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataFrame":

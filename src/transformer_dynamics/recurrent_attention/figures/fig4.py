@@ -88,8 +88,8 @@ class Fig4(Figure):
 
     title: ClassVar[str] = "Recurrent attention, Figure 4: accuracy against loops for every N"
     columns: ClassVar[tuple[str, ...]] = ("model", "N", *DRAWN)
-    drawing: Literal["fig4"]
-    """Name of the drawing."""
+    kind: Literal["fig4"]
+    """Kind of the figure."""
     panels: dict[Label, list[str]]
     """Conditions by title of their panel, of ascending N."""
 

@@ -32,8 +32,8 @@ class Fig6(PseudoEnergyFigure):
         "contribution_mean", "pseudo_energy", "pseudo_energy_mean", "cosine_paper",
         "contribution_paper",
     )  # fmt: skip
-    drawing: Literal["fig6"]
-    """Name of the drawing."""
+    kind: Literal["fig6"]
+    """Kind of the figure."""
     read_off_the_paper: dict[str, float] = {"cosine": 0.9, "contribution": 0.41}
     """Last values of the paper's curves, by eye off its plot; energies do not compare."""
 

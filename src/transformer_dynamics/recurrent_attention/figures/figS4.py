@@ -25,8 +25,8 @@ class FigS4(ConditionsFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "model", "seed", "board", "index", "share", "exponent",
     )  # fmt: skip
-    drawing: Literal["figS4"]
-    """Name of the drawing."""
+    kind: Literal["figS4"]
+    """Kind of the figure."""
     seed: Seed
     """Seed of the run."""
     board: int = 0

@@ -26,8 +26,8 @@ class FigS5(ConditionFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "kind", "eps", "seed", "run", "t", "distance", "coordinate", "rounding",
     )  # fmt: skip
-    drawing: Literal["figS5"]
-    """Name of the drawing."""
+    kind: Literal["figS5"]
+    """Kind of the figure."""
     seed: Seed
     """Seed of the run."""
 

@@ -33,8 +33,8 @@ class FigS6(PseudoEnergyFigure):
         "contribution_P_mean", "contribution_P0", "contribution_P0_mean", "quadratic_form",
         "quadratic_form_mean", *(f"{name}_paper" for name in JACOBIANS),
     )  # fmt: skip
-    drawing: Literal["figS6"]
-    """Name of the drawing."""
+    kind: Literal["figS6"]
+    """Kind of the figure."""
     read_off_the_paper: dict[str, float] = {
         "contribution_J": 0.41,
         "contribution_P": 0.45,

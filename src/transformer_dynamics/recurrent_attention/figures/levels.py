@@ -22,7 +22,7 @@ EXPONENTS = {
 }
 """Names of the columns of the metric `exponents`."""
 AXES = {"figS1": "Heads $H$", "figS2": r"Strength $\lambda$ of E-multi"}
-"""Labels of the axis that is varied, by drawing."""
+"""Labels of the axis that is varied, by kind of figure."""
 
 
 class Levels(Figure):
@@ -32,8 +32,8 @@ class Levels(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "level", "H", "lambda", "hard", "T", "seed", "quantity", "value", "mean", "std",
     )  # fmt: skip
-    drawing: Literal["figS1", "figS2"]
-    """Name of the drawing."""
+    kind: Literal["figS1", "figS2"]
+    """Kind of the figure."""
     levels: dict[Label, str]
     """Conditions by name of their level, from left to right."""
 
@@ -106,7 +106,7 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
         axes.errorbar(mean["level"].map(places), mean["mean"], mean["std"], **look)
     for axes in (left, right):
         axes.set_xticks([*places.values()], _ticks(figure, levels))
-        axes.set_xlabel(AXES[figure.drawing])
+        axes.set_xlabel(AXES[figure.kind])
         axes.margins(x=0.08)
     right.axhline(0, color="0.6", linewidth=0.6, linestyle=":", zorder=0)
     # All accuracies that there can be, and the whole of bars that reach beyond them.
@@ -119,7 +119,7 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
 
 def _ticks(figure: Levels, levels: "pd.DataFrame") -> list[str]:
     """Return ticks that say what the models are, whatever the configuration calls them."""
-    if figure.drawing == "figS1":
+    if figure.kind == "figS1":
         return [str(heads) for heads in levels["H"]]
     rows = zip(levels["lambda"], levels["hard"], strict=True)
     return ["Hard" if hard else f"{strength:g}" for strength, hard in rows]

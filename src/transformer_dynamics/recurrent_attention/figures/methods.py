@@ -22,8 +22,8 @@ class Methods(Figure):
 
     title: ClassVar[str] = "Recurrent attention, Figures 5 and S.3: accuracy of six methods"
     columns: ClassVar[tuple[str, ...]] = ("method", "N", "lambda", *DRAWN)
-    drawing: Literal["fig5", "figS3"]
-    """Name of the drawing."""
+    kind: Literal["fig5", "figS3"]
+    """Kind of the figure."""
     methods: dict[Label, str]
     """Condition by name of its method."""
 

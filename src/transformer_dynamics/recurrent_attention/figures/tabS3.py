@@ -30,8 +30,8 @@ class TabS3(Figure):
         "largest_claimed",
     )  # fmt: skip
     published_columns: ClassVar[tuple[str, ...]] = ("N", "gamma_norm", "gamma_max")
-    drawing: Literal["tabS3"]
-    """Name of the drawing."""
+    kind: Literal["tabS3"]
+    """Kind of the figure."""
     conditions: list[str]
     """Names of conditions of ItrSA, of ascending N."""
 

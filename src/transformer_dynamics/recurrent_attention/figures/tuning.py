@@ -24,8 +24,8 @@ class TuningFigure(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "condition", "quantity", "value", "seed", "loops", "solved", "cells", "is_best",
     )  # fmt: skip
-    drawing: Literal["tuning"]
-    """Name of the drawing."""
+    kind: Literal["tuning"]
+    """Kind of the figure."""
 
     def sources(self) -> list[tuple[str, str]]:
         """Return the candidates."""

@@ -34,8 +34,8 @@ class VotesFigure(ConditionFigure):
         "scale", "draws", "seed", "rule", "solved", "solved_mean", "gain", "gain_mean",
         "gain_lower", "gain_upper",
     )  # fmt: skip
-    drawing: Literal["votes"]
-    """Name of the drawing."""
+    kind: Literal["votes"]
+    """Kind of the figure."""
     confidence: float = Field(default=0.95, gt=0, lt=1)
     """Confidence of the intervals."""
 

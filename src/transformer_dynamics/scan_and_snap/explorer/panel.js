@@ -56,7 +56,7 @@
       `        {optimizer: sgd, momentum: 0, initialization: zero, eta_z: [${state.eta_Z}], ratio: [${plain(state.eta_Y / state.eta_Z, 12)}],`,
       `         recorded: ${list([...new Set([0, ...recorded])])}}`,
       `  figures:`,
-      `    explored: {drawing: theory_vs_training, experiment: explored}`,
+      `    explored: {kind: theory_vs_training, experiment: explored}`,
       ``,
     ].join("\n");
   }

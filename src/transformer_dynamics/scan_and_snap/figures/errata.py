@@ -21,8 +21,8 @@ class Errata(Figure):
 
     title: ClassVar[str] = "Scan and Snap: errata, as printed and what holds instead"
     columns: ClassVar[tuple[str, ...]] = ("claim", "curve", "x", "y")
-    drawing: Literal["errata"]
-    """Name of the drawing."""
+    kind: Literal["errata"]
+    """Kind of the figure."""
 
 
 class Panel(NamedTuple):

@@ -24,8 +24,8 @@ class Fig1(Figure):
         "sequence_class", "query", "query_token", "next_token", "token", "kind", "probability",
     )  # fmt: skip
     uses: ClassVar[tuple[str, ...]] = ("mixtures",)
-    drawing: Literal["fig1"]
-    """Name of the drawing."""
+    kind: Literal["fig1"]
+    """Kind of the figure."""
     mixture: str
     """Name of the mixture whose first classes are drawn."""
     num_classes: int = Field(default=4, ge=2, le=8)

@@ -40,8 +40,8 @@ class Fig2(RunsFigure):
         "seed", "sequence_class", "stage", "iteration", "token", "kind", "start",
         "unnormalised_attention",
     )  # fmt: skip
-    drawing: Literal["fig2"]
-    """Name of the drawing."""
+    kind: Literal["fig2"]
+    """Kind of the figure."""
     seed: int
     """The seed that is drawn."""
     sequence_classes: Counts

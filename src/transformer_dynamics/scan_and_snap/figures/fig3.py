@@ -31,8 +31,8 @@ class Fig3(Figure):
 
     title: ClassVar[str] = "Scan and Snap, Figure 3: growth factor against time"
     columns: ClassVar[tuple[str, ...]] = ("eta_y", "eta_z", "t", "mark", "growth_limit")
-    drawing: Literal["fig3"]
-    """Name of the drawing."""
+    kind: Literal["fig3"]
+    """Kind of the figure."""
     num_classes: int = Field(ge=1, le=10**9)
     """K."""
     vocabulary_size: Size

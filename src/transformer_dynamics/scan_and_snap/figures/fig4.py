@@ -42,8 +42,8 @@ class Fig4(HeatMaps):
     columns: ClassVar[tuple[str, ...]] = (
         "seed", "eta_y", "eta_z", "sequence_class", "iteration", "token", "group", "attention",
     )  # fmt: skip
-    drawing: Literal["fig4"]
-    """Name of the drawing."""
+    kind: Literal["fig4"]
+    """Kind of the figure."""
     sequence_classes: Counts
     """Sequence classes n = 1, 2, ... that are drawn, one row each."""
 

@@ -25,8 +25,8 @@ class Fig5(HeatMaps):
     columns: ClassVar[tuple[str, ...]] = (
         "seed", "learning_rate", "sequence_class", "iteration", "token", "group", "attention",
     )  # fmt: skip
-    drawing: Literal["fig5"]
-    """Name of the drawing."""
+    kind: Literal["fig5"]
+    """Kind of the figure."""
     sequence_class: Count
     """Sequence class n = 1, 2, ... that is drawn, on its own support."""
 

@@ -29,8 +29,8 @@ class Fig6(SweepFigure):
         *CELL, "entropy_mean", "entropy_std", "n_seeds", "stream", "entropy_even",
         "entropy_without_attention",
     )  # fmt: skip
-    drawing: Literal["fig6"]
-    """Name of the drawing."""
+    kind: Literal["fig6"]
+    """Kind of the figure."""
 
 
 def table(figure: Fig6, measured: Measured[MetricJob]) -> "pd.DataFrame":

@@ -38,8 +38,8 @@ class Fig8(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         "panel", "eta_y", "t", "h_step", "h_continuous", "scaled_gap", "scaled_gap_limit",
     )  # fmt: skip
-    drawing: Literal["fig8"]
-    """Name of the drawing."""
+    kind: Literal["fig8"]
+    """Kind of the figure."""
     panels: list[Fig8Panel] = Field(min_length=1)
     """Panels from left to right."""
 

@@ -42,8 +42,8 @@ class Fig9(Figure):
 
     title: ClassVar[str] = "Scan and Snap, Figure 9: B_n at a fixed ratio of rates"
     columns: ClassVar[tuple[str, ...]] = ("panel", "eta_y", "eta_z", "t", "mark", "growth_bound")
-    drawing: Literal["fig9"]
-    """Name of the drawing."""
+    kind: Literal["fig9"]
+    """Kind of the figure."""
     num_classes: int = Field(ge=1, le=10**9)
     """K, which the paper does not state."""
     c0: Positive

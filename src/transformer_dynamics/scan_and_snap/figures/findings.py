@@ -35,8 +35,8 @@ class Findings(RunsFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "panel", "curve", "parameter", "x", "y", "y_std", "n_seeds",
     )  # fmt: skip
-    drawing: Literal["findings"]
-    """Name of the drawing."""
+    kind: Literal["findings"]
+    """Kind of the figure."""
     num_classes: int = Field(ge=2, le=1000)
     """K of finding A."""
     vocabulary_size: Size

@@ -30,7 +30,7 @@ class PhaseTransition(RunsFigure):
         "scanning_end", "turn_mean", "turn_std", "n_seeds", *POWERS,
     )  # fmt: skip
     uses: ClassVar[tuple[str, ...]] = ("metrics",)
-    drawing: Literal["phase_transition"]
+    kind: Literal["phase_transition"]
     """One marker per mixture."""
 
 

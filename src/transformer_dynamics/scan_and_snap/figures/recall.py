@@ -35,8 +35,8 @@ class Recall(SweepFigure):
         "num_last", "eta_z", "ratio", "threshold", "recall_mean", "recall_std", "n_seeds", "stream",
         "even_attention",
     )  # fmt: skip
-    drawing: Literal["fig11", "fig12"]
-    """Name of the drawing: columns are eta_Z and curves ratios, or the other way about."""
+    kind: Literal["fig11", "fig12"]
+    """Kind of the figure: columns are eta_Z and curves ratios, or the other way about."""
 
 
 def table(figure: Recall, measured: Measured[MetricJob]) -> "pd.DataFrame":
@@ -54,7 +54,7 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
 
     Lines are means over seeds; the bars at their ends are one standard deviation over seeds.
     """
-    across, _ = LAYOUTS[figure.drawing]
+    across, _ = LAYOUTS[figure.kind]
     rows, columns = table["num_last"].unique(), table[across].unique()
     drawing, panels = draw_panels(
         len(rows), len(columns), 0.7 + 1.2 * len(rows), sharex="row", sharey=True
@@ -79,7 +79,7 @@ def draw(figure: Recall, table: "pd.DataFrame", published: None = None) -> "Draw
 def _draw_panel(axes: "Axes", table: "pd.DataFrame", figure: Recall) -> None:
     from replication.figures.style import curve_styles
 
-    _, curves = LAYOUTS[figure.drawing]
+    _, curves = LAYOUTS[figure.kind]
     styles = curve_styles(table[curves].unique())
     axes.axvline(
         table["even_attention"].iloc[0], color="black", linestyle=":", linewidth=0.8, label="1/M"

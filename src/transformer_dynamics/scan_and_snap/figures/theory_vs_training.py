@@ -41,7 +41,7 @@ class TheoryVsTraining(RunsFigure):
     columns: ClassVar[tuple[str, ...]] = (
         "eta_y", "eta_z", "source", "quantity", "t", "value_mean", "value_std", "n_seeds",
     )  # fmt: skip
-    drawing: Literal["theory_vs_training"]
+    kind: Literal["theory_vs_training"]
     """One column per ratio."""
 
 

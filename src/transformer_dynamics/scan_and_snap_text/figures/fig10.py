@@ -31,8 +31,8 @@ class Fig10(Figure):
         "attention_entropy_mean", "attention_entropy_std", "perplexity_mean", "perplexity_std",
         "uniform_entropy",
     )  # fmt: skip
-    drawing: Literal["fig10"]
-    """Name of the drawing."""
+    kind: Literal["fig10"]
+    """Kind of the figure."""
     experiments: Names
     """Names of the experiments that are drawn."""
     panels: Annotated[dict[Name, str], Field(min_length=1)]

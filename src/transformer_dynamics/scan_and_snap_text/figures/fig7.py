@@ -31,8 +31,8 @@ class Fig7(Figure):
         "key_word", "stripe",
     )  # fmt: skip
     picture: ClassVar[str] = "png"
-    drawing: Literal["fig7"]
-    """Name of the drawing."""
+    kind: Literal["fig7"]
+    """Kind of the figure."""
     experiments: Names
     """Names of the experiments that are drawn."""
     seed: int | Literal["typical"]

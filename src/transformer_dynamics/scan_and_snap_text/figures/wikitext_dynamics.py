@@ -32,8 +32,8 @@ class WikitextDynamics(Figure):
     columns: ClassVar[tuple[str, ...]] = (
         *KEY, "entropy", *PANELS, *(f"{column}_mean" for column in PANELS),
     )  # fmt: skip
-    drawing: Literal["wikitext_dynamics", "wikitext_switches"]
-    """Name of the drawing: of whole models, or of models that lack a part beside a whole one."""
+    kind: Literal["wikitext_dynamics", "wikitext_switches"]
+    """Kind of the figure: of whole models, or of models that lack a part beside a whole one."""
     experiments: Names
     """Names of the experiments that are drawn."""
     models: Names
