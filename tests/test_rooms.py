@@ -53,7 +53,9 @@ def upward(package: str, rooms: tuple[str, ...]) -> list[str]:
 
     def height(module: str) -> int:
         # The contract of a study, and a command, stand above all rooms.
-        return next((at for name, at in level.items() if module.startswith(f"{name}.")), len(rooms))
+        return next(
+            (at for name, at in level.items() if f"{module}.".startswith(f"{name}.")), len(rooms)
+        )
 
     return [
         f"{name} -> {other}"

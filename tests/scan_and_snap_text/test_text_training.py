@@ -286,7 +286,7 @@ class Program:
 
 
 KEEPING_ALWAYS = (
-    "import replication.run.checkpoint as c, replication.run.program as r; c.SECONDS = 0; r.main()"
+    "import replication.run.checkpoint as c, replication.run.program as r; c.INTERVAL = 0; r.main()"
 )
 
 

@@ -289,7 +289,7 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
 
 
 @_add_check
-def check_mistakes_are_assert_error(small: Small) -> None:
+def check_mistakes_are_answered(small: Small) -> None:
     """Check that a wrong configuration gives an error that names the place, never a traceback."""
     section = small.parts.settings.model_dump(mode="json")
     last = [*section][-1]

@@ -255,7 +255,7 @@ def test_verdicts_in_a_figure_tell_no_cost():
 
 def test_figures_are_found_where_a_storage_provider_puts_them():
     planned = figure_sources(JOBS, "example", ROOT)
-    moved = planned.at(f"storage/{path}" for path in planned.files)
+    moved = planned.with_paths(f"storage/{path}" for path in planned.files)
     assert moved.files == [f"storage/{path}" for path in planned.files]
     assert moved.figures[0].benchmarks == planned.figures[0].benchmarks
     assert FigureSources.parse_json(moved.model_dump_json(), "--figures") == moved

@@ -82,7 +82,9 @@ def test_a_page_tells_of_the_verdicts_on_other_pages(project):
     studies = find_studies()
     registries = {name: reference._registry(study) for name, study in studies.items()}
     found = {
-        name: reference._other(project, name, told, Path(f"{name}.html") if name == STUDY else None)
+        name: reference._other_page(
+            project, name, told, Path(f"{name}.html") if name == STUDY else None
+        )
         for name, told in registries.items()
     }
     text = found["scan_and_snap_text"]

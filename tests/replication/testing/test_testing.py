@@ -160,7 +160,7 @@ def test_that_texts_cite_their_numbers(small, caption, error, message):
         testing.check_texts_cite_their_numbers(with_registry(small, figures=known | {"fig2": text}))
 
 
-def test_that_no_measure_is_forgotten(small):
+def test_that_no_evidence_is_forgotten(small):
     forgetful = with_registry(small, claims=small.parts.registry.claims[:2])
     with pytest.raises(AssertionError, match=r"no claim uses .*learning\.last_over_first"):
         testing.check_no_evidence_is_forgotten(forgetful)
@@ -179,7 +179,7 @@ def drawn_with(monkeypatch, change):
     monkeypatch.setattr(fig2, "draw", draw)
 
 
-def test_that_measures_read_their_metrics(small, monkeypatch):
+def test_that_evidence_reads_its_metrics(small, monkeypatch):
     other = Measured[fig2.Fig2]
     monkeypatch.setitem(learning.last_over_first.__annotations__, "half_lives", other)
     with pytest.raises(AssertionError, match=r"claim C3 > data: learning\.last_over_first cannot"):

@@ -194,7 +194,7 @@ def test_names_of_a_machine_are_told_in_plain_letters(monkeypatch):
     monkeypatch.setattr(issuing, "system", lambda: "龙")
     monkeypatch.setattr(
         issuing,
-        "arithmetic",
+        "arithmetic_variables",
         lambda: {"MKL_CBWR": "", "BLIS_ARCH_TYPE": "{0:4}", "GLIBC_TUNABLES": "/a/b"},
     )
     machine = told().machine

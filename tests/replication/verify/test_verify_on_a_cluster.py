@@ -11,6 +11,7 @@ from conftest import DEFAULTS, FIGURE, JOBS, ROOT, STUDIES, Project
 
 from replication.base.errors import InputError
 from replication.verify import levels as verify
+from replication.verify import project as projects
 
 STUDY = Path(FIGURE).parent.name
 PROFILE = ROOT / "profiles/cluster-generic"
@@ -37,8 +38,8 @@ def snakemake(tmp_path, monkeypatch):
     return folder
 
 
-def verifying(profile: Path | None) -> verify.Project:
-    project = verify.Project(ROOT, STUDIES, DEFAULTS, profile)
+def verifying(profile: Path | None) -> projects.Project:
+    project = projects.Project(ROOT, STUDIES, DEFAULTS, profile)
     vars(project)["default"] = JOBS  # as it is known already
     return project
 
@@ -54,8 +55,8 @@ def test_a_profile_computes_where_every_machine_sees(tmp_path, monkeypatch, snak
     working.mkdir()
     monkeypatch.chdir(working)
     project = verifying(PROFILE)
-    with project.folder() as folder:
-        project.snakemake(DEFAULTS, ["target"], "--directory", str(folder))
+    with project.new_folder() as folder:
+        project.run_snakemake(DEFAULTS, ["target"], "--directory", str(folder))
         assert options(snakemake)["--workflow-profile"] == str(PROFILE)
         assert folder.parent == working / "results"
         assert folder.name in (snakemake / "seen").read_text()
@@ -70,8 +71,8 @@ def test_a_profile_computes_where_every_machine_sees(tmp_path, monkeypatch, snak
 def test_without_a_profile_nothing_changes(tmp_path, monkeypatch, snakemake):
     monkeypatch.chdir(tmp_path)
     project = verifying(None)
-    with project.folder() as folder:
-        project.snakemake(DEFAULTS, ["target"], "--directory", str(folder))
+    with project.new_folder() as folder:
+        project.run_snakemake(DEFAULTS, ["target"], "--directory", str(folder))
         assert tmp_path not in folder.parents
     assert "--workflow-profile" not in options(snakemake)
     assert not (tmp_path / "results").exists()
@@ -95,7 +96,7 @@ class Child:
 
 
 def test_snakemake_is_waited_for():
-    assert verify._wait_for_snakemake(Child(0)) == 3
+    assert projects._wait_for_snakemake(Child(0)) == 3
 
 
 @pytest.mark.parametrize(("interrupts", "seen"), [(1, ["ended"]), (2, ["terminated"])])
@@ -103,14 +104,17 @@ def test_ctrl_c_lets_snakemake_cancel_its_jobs_and_a_second_one_ends_it(interrup
     """It is sent to both; Snakemake ends when no job is left in the queue."""
     child = Child(interrupts)
     with pytest.raises(KeyboardInterrupt):
-        verify._wait_for_snakemake(child)
+        projects._wait_for_snakemake(child)
     assert child.seen == seen
 
 
 def test_where_no_folder_can_be_made_is_said(tmp_path, monkeypatch):
     (tmp_path / "results").touch()
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="no folder can be made here"), verifying(PROFILE).folder():
+    with (
+        pytest.raises(InputError, match="no folder can be made here"),
+        verifying(PROFILE).new_folder(),
+    ):
         pass
 
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from conftest import FIGURES, JOBS, ROOT, STUDIES
 
 from replication.base.errors import InputError
-from replication.plan import configuration
+from replication.plan import check_overlays
 from replication.plan.configuration import configure, read_overlay
 from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
@@ -262,7 +262,7 @@ def test_overlays_can_be_checked_where_snakemake_names_no_file(tmp_path):
         (["good.yaml", "broken.yaml"], 1, "broken.yaml: cannot be read ('utf-8' codec"),
         (["none.yaml"], 1, "none.yaml: cannot be read (No such file or directory); name another"),
     ):
-        done = CliRunner().invoke(configuration.main, [str(tmp_path / name) for name in names])
+        done = CliRunner().invoke(check_overlays.main, [str(tmp_path / name) for name in names])
         assert (done.exit_code, said in done.output) == (status, True), done.output
 
 

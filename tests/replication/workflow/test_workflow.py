@@ -65,14 +65,15 @@ def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
         (f"{PACKAGE}/training.py", "        residual", "        # a remark\n        residual"),
         (f"{PACKAGE}/study.py", '"half_life", ', '"half_life", "speed", '),
         (f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. "),
-        (f"{ENGINE}/strict.py", "did you mean", "perhaps you mean"),
-        (f"{ENGINE}/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n'),
+        (f"{ENGINE}/base/strict.py", "did you mean", "perhaps you mean"),
+        (f"{ENGINE}/base/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n'),
         # Which this study does not use, and which computes nothing.
         ("requirements-encoders.lock", "\ntorch==", "\ntorch==0."),
         ("requirements-encoders.lock", "\nclick==", "\nclick==0."),
     ):
         edit(finished_project, path, old, new)
-    for name in ("run", "jobs", "tasks", "stages", "storage", "verify"):
+    names = "run/program plan/jobs plan/tasks plan/rule_inputs base/storage verify/levels"
+    for name in names.split():
         path = f"{ENGINE}/{name}.py"
         edit(finished_project, path, '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')
     assert finished_project.planned(*FIGURES) == {}
@@ -109,14 +110,14 @@ EDITS = {
     ),
     "published value": (PUBLISHED, "\n1,", "\n1.0,", {"figure": 1}, "published/fig1.csv"),
     "engine that computes": (
-        f"{ENGINE}/generators.py",
+        f"{ENGINE}/base/random_streams.py",
         '"little"',
         '"big"',
         ALL,
         "replication.base.random_streams@",
     ),
     "style of drawings": (
-        f"{ENGINE}/drawing.py",
+        f"{ENGINE}/figures/style.py",
         '"savefig.dpi": 300',
         '"savefig.dpi": 310',
         DRAWS,

@@ -17,9 +17,9 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     seed_evidence,
     tables_by_set,
 )
+from transformer_dynamics.lp_ft.metrics.start.drawn_indices import drawn_mask
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, PRETRAINED
 from transformer_dynamics.lp_ft.settings.runs import Method
-from transformer_dynamics.lp_ft.settings.start import drawn_mask
 
 ADAPTED: dict[Method, Method] = {"lora": "ft", "lp_lora": "lp_ft"}
 """Methods with adapters, and those whose head they share."""

@@ -9,8 +9,12 @@ from replication.study.contract import Figure, Measured
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.figures.rows import check_set_names
 from transformer_dynamics.lp_ft.figures.styles import kernel_label, make_panels, method_style
+from transformer_dynamics.lp_ft.metrics.start.drawn_indices import (
+    FIRST_INDICES,
+    INDEX_STEP,
+    drawn_mask,
+)
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, PRETRAINED, set_label
-from transformer_dynamics.lp_ft.settings.start import FIRST_INDICES, INDEX_STEP, drawn_mask
 
 if TYPE_CHECKING:
     import pandas as pd

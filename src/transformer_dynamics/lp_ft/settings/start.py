@@ -1,18 +1,12 @@
 """Settings of kernels and FT ratios at the start of fine-tuning."""
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from replication.base.strict import Count, Positive, Positives, Strict, refuse_repeated
 from transformer_dynamics.encoders.settings import EncoderName, TextChoice, TextName
 from transformer_dynamics.lp_ft.settings.runs import Adapters
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-FIRST_INDICES, INDEX_STEP = 10, 5
-"""Indices of singular values that are drawn by default: the first ten, then each fifth."""
 
 
 class StartJob(Strict):
@@ -94,16 +88,3 @@ class HeadControl(Strict):
     """Sets; `head_control_<set>` is an experiment each."""
     samples: Count
     """Number of samples of the subset, drawn from the probe's; all if there are no more."""
-
-
-def drawn_mask(
-    index: "pd.Series[int]", first: int = FIRST_INDICES, step: int = INDEX_STEP
-) -> "pd.Series[bool]":
-    """Return True for the indices that figures of spectra draw; they draw the last one besides.
-
-    Args:
-        index: indices from 1 on.
-        first: number of first indices that are all drawn.
-        step: distance of the drawn ones among the others.
-    """
-    return (index <= first) | (index % step == 0)
