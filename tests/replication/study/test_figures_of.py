@@ -17,7 +17,7 @@ class WithDefaults(Figure):
 
     title: ClassVar[str] = "With defaults"
     kind: Literal["with_defaults"] = "with_defaults"
-    """Which drawing."""
+    """Kind of the figure."""
     seeds: list[int] = [1]
     """Something that can be changed."""
 
@@ -27,7 +27,7 @@ class Same(Figure):
 
     title: ClassVar[str] = "Same"
     kind: Literal["fig1"]
-    """Which drawing."""
+    """Kind of the figure."""
 
 
 class Settings(Strict):
@@ -37,7 +37,7 @@ class Settings(Strict):
     """The figures."""
 
 
-def test_the_drawing_says_which_figure_of_the_folder_it_is():
+def test_the_kind_says_which_figure_of_the_folder_it_is():
     mine = {"kind": "fig1", "experiment": "printed"}
     assert isinstance(Settings.parse({"figures": {"mine": mine}}, "").figures["mine"], Fig1)
 
@@ -68,13 +68,13 @@ def test_a_study_may_have_no_figures_yet(tmp_path, monkeypatch):
         Empty.parse({"figures": {"mine": {"kind": "fig1"}}}, "")
 
 
-def test_an_unknown_drawing_is_named():
+def test_an_unknown_kind_is_named():
     with pytest.raises(InputError) as caught:
         Settings.parse({"figures": {"mine": {"kind": "fig11"}}}, "here")
-    assert "'drawing': unknown value 'fig11'; did you mean 'fig1'?" in caught.value.message
+    assert "'kind': unknown value 'fig11'; did you mean 'fig1'?" in caught.value.message
 
 
-def test_two_figures_of_a_drawing_are_refused():
+def test_two_figures_of_a_kind_are_refused():
     with pytest.raises(InputError) as caught:
         FiguresOf(EXAMPLE, Same)
     assert "there is another figure of kind 'fig1'" in caught.value.message
