@@ -71,7 +71,7 @@ OVERLAYS = {
     BOMB: "unknown key 'a0'",
     f"a: {'[' * 2000}{']' * 2000}": "unknown key 'a'",
     f"example: {{experiments: {'{a: ' * 300}1{'}' * 300}}}": "experiments > a: unknown key 'a'",
-    "example: &x {figures: *x}": "example > figures: the key 'drawing' is missing",
+    "example: &x {figures: *x}": "example > figures: the key 'kind' is missing",
     TRAIN % "updates: 010": "line 1: YAML reads 010 as 8; write it without a leading 0",
     TRAIN % "updates: 1:30": "line 1: YAML reads 1:30 as 90",
     TRAIN % f"updates: {'9' * 5000}": "my.yaml: cannot be read (Exceeds the limit",
@@ -137,7 +137,7 @@ OVERLAYS = {
     '"\\e[31m": {}': r"unknown key '\x1b[31m'",
     # Figures
     FIGURE % "x: null": "figures > x: must be a mapping",
-    FIGURE % "x: {}": "figures > x: the key 'drawing' is missing",
+    FIGURE % "x: {}": "figures > x: the key 'kind' is missing",
     FIGURE % "x: {kind: fig1, experiment: ''}": "figures > x: experiment: unknown key ''",
     DRAWN % "x: {kind: heatmap}": "unknown value 'heatmap'; known values: errata, fig1,",
     DRAWN % "x: {kind: fig12, experiment: random_start}":

@@ -72,7 +72,7 @@ def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
         ("requirements-encoders.lock", "\nclick==", "\nclick==0."),
     ):
         edit(finished_project, path, old, new)
-    names = "run/program plan/jobs plan/tasks plan/rule_inputs base/storage verify/levels"
+    names = "run/work plan/jobs plan/tasks plan/rule_inputs base/storage verify/levels"
     for name in names.split():
         path = f"{ENGINE}/{name}.py"
         edit(finished_project, path, '"""\n\nimport ', '"""\n\nA_NEW_CONSTANT = 1\nimport ')
