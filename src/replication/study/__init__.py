@@ -11,6 +11,7 @@ __all__ = [
     "datasets",
     "devices",
     "evidence",
+    "fingerprint",
     "published_tables",
     "registry",
     "seeds",

@@ -3,9 +3,11 @@
 A study is one folder of a package beside the engine. Its `study.py` has
 
     Settings                                 its section of the configuration, `StudySettings`
-                                             with `figures` by name, see `FiguresOf`
-    experiments(settings, computation)       its jobs: experiments by name
-    one_seed(settings, random)               overlay that leaves one seed of every experiment
+                                             with `figures` by name, see `FiguresOf`, and
+                                             `experiments: dict[str, Seeded[...]]`
+    METRICS                                  names of its metrics
+    DATA                                     optional: setting of a training that is given to `data`
+    SOURCES                                  optional: paths of files that `data` reads
     variants(settings)                       optional: other readings that claims are tried under
     datasets(settings)                       optional: facts about its data, by name
     smallest(settings, folder)               optional: overlay for tests under which all jobs take
@@ -14,9 +16,15 @@ A study is one folder of a package beside the engine. Its `study.py` has
     DRAWN_BESIDE                             optional: marks that are not in a table, by kind
     NAMES                                    optional: names for values of settings and tables
 
-and beside it stand `config.yaml` (its defaults), `registry.yaml` (claims and captions), `README.md`
-and `published/` (tables as printed); `explorer/`, if there is one, is a part of its page, see
-`replication/report/explorer.py`. Its programs are modules with pure functions:
+That is an ordinary study: a training per seed, by `training`, and tables of all of them, by
+`metrics`; the metric `fingerprint` is the engine's. In place of these constants any other has
+
+    experiments(settings, computation)       its jobs: experiments by name
+    one_seed(settings, random)               overlay that leaves one seed of every experiment
+
+and beside `study.py` stand `config.yaml` (its defaults), `registry.yaml` (claims and captions),
+`README.md` and `published/` (tables as printed); `explorer/`, if there is one, is a part of its
+page, see `replication/report/explorer.py`. Its programs are modules with pure functions:
 
     sample(job, seeds, sources) -> arrays            data
     train(job, seeds, data, checkpoint) -> arrays    runs, the first axis of every array the seed
@@ -46,9 +54,10 @@ from pydantic_core import CoreSchema, core_schema
 
 from replication.base.code_digest import SOURCE, is_module
 from replication.base.errors import InputError
-from replication.base.strict import Name, Strict
+from replication.base.strict import Name, Strict, unknown_key
 from replication.study.claims import Number, OwnClaim
 from replication.study.registry import FigureText
+from replication.study.seeds import SeedRange, batches, seed_list
 from replication.study.variants import Variant
 
 if TYPE_CHECKING:
@@ -119,6 +128,24 @@ class Measured(NamedTuple, Generic[JobSettings]):
     """Table that `measure` returned."""
     job: JobSettings
     """Settings of the job that made the table."""
+
+
+class Seeded(Strict, Generic[JobSettings]):
+    """An ordinary experiment: trainings that differ in their seed alone."""
+
+    seeds: SeedRange
+    """Seeds of the runs."""
+    training: JobSettings
+    """Settings of the training."""
+
+
+class MetricOf(Strict, Generic[JobSettings]):
+    """Settings of a metric of an ordinary study."""
+
+    training: JobSettings
+    """Settings of the training that made the runs."""
+    metric: str
+    """Name of the metric."""
 
 
 class Figure(Strict):
@@ -290,13 +317,50 @@ class Study:
         """Return the path of the study's table of verdicts."""
         return f"results/{self.name}/verdicts.md"
 
-    def experiments(self, settings: Strict, computation: Strict) -> dict[str, Experiment]:
+    def experiments(self, settings: Any, computation: Any) -> dict[str, Experiment]:
         """Return all jobs that train and measure, by name of the experiment."""
-        return self.module.experiments(settings, computation)  # type: ignore[no-any-return]
+        if hasattr(self.module, "experiments"):
+            return self.module.experiments(settings, computation)  # type: ignore[no-any-return]
+        return {
+            name: self._experiment(name, found, computation.seeds_per_job)
+            for name, found in settings.experiments.items()
+        }
 
-    def one_seed(self, settings: Strict, random: Any) -> dict[str, Any]:
+    def _experiment(self, name: str, found: Seeded[Any], size: int | None) -> Experiment:
+        """Return the jobs of an ordinary experiment."""
+        parts = batches(seed_list(found.seeds), size)
+        data: str = getattr(self.module, "DATA", "")
+        sources = getattr(self.module, "SOURCES", ())
+        known = list(type(found.training).model_fields)
+        if data and data not in known:
+            raise InputError(f"{self.module.__file__}: DATA: {unknown_key(data, known)}")
+        metric: Any = MetricOf.__class_getitem__(type(found.training))
+        own = (metric(training=found.training, metric=each) for each in self.module.METRICS)
+        return Experiment(
+            data={
+                f"{name}/{part}": Job("data", getattr(found.training, data), seeds, sources)
+                for part, seeds in (parts.items() if data else ())
+            },
+            runs={
+                part: Job("training", found.training, seeds, (f"{name}/{part}",) if data else ())
+                for part, seeds in parts.items()
+            },
+            metrics={
+                **{job.metric: Job("metrics", job) for job in own},
+                "fingerprint": Job("replication.study.fingerprint", Strict()),
+            },
+        )
+
+    def one_seed(self, settings: Any, random: Any) -> dict[str, Any]:
         """Return an overlay of its section that leaves one random seed of every experiment."""
-        return self.module.one_seed(settings, random)  # type: ignore[no-any-return]
+        if hasattr(self.module, "one_seed"):
+            return self.module.one_seed(settings, random)  # type: ignore[no-any-return]
+        return {
+            "experiments": {
+                name: {"seeds": {"first": random.choice(seed_list(found.seeds)), "count": 1}}
+                for name, found in settings.experiments.items()
+            }
+        }
 
     def variants(self, settings: Strict) -> dict[str, Variant]:
         """Return the variants of its experiments by name, the baseline first."""
@@ -344,6 +408,16 @@ def _import(name: str, folder: Path) -> ModuleType:
         raise InputError(f"{folder}: cannot be imported: {error}") from error
 
 
+def _parts(module: ModuleType) -> tuple[str, ...]:
+    """Return what `study.py` has besides its settings; METRICS suffices for an ordinary study."""
+    fields = getattr(getattr(module, "Settings", None), "model_fields", {})
+    kinds = get_args(fields["experiments"].annotation) if "experiments" in fields else ()
+    is_ordinary = any(isinstance(kind, type) and issubclass(kind, Seeded) for kind in kinds)
+    if is_ordinary and not hasattr(module, "experiments"):
+        return ("METRICS",)
+    return ("experiments",) if is_ordinary else ("experiments", "one_seed")
+
+
 @cache
 def find_studies(source: Path = SOURCE) -> dict[str, Study]:
     """Return the studies of all packages beside the engine, those of a plain run first.
@@ -360,7 +434,7 @@ def find_studies(source: Path = SOURCE) -> dict[str, Study]:
         if name in found:
             raise InputError(f"{path.parent}: there is another study {name}; rename the folder")
         module = _import(f"{package}.{name}.study", path.parent)
-        for part in ("Settings", "experiments", "one_seed"):
+        for part in ("Settings", *_parts(module)):
             if not hasattr(module, part):
                 raise InputError(f"{path}: has no {part}; see replication/study/contract.py")
         if not issubclass(module.Settings, StudySettings):

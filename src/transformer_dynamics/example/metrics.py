@@ -1,6 +1,5 @@
 """Measure the runs of an experiment, as tables."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,7 +22,7 @@ def measure(
         runs: every file of runs, arrays as `training.train` returns them.
         data: not used.
     """
-    rows = {"error": _error, "half_life": _half_life, "fingerprint": _fingerprint}[job.metric]
+    rows = {"error": _error, "half_life": _half_life}[job.metric]
     tables = [rows(job, run.seeds, np.asarray(run.arrays["weights"], float)) for run in runs]
     return pd.concat(tables, ignore_index=True)
 
@@ -45,14 +44,3 @@ def _half_life(job: MetricJob, seeds: list[int], weights: NDArray[np.float64]) -
     index = pd.Index(seeds, name="seed")
     table = pd.DataFrame(is_half.argmax(axis=1), index, job.training.problem.variances)
     return table.melt(var_name="variance", value_name="half_life", ignore_index=False).reset_index()
-
-
-def _fingerprint(job: MetricJob, seeds: list[int], weights: NDArray[np.float64]) -> pd.DataFrame:
-    """Return the digest of all bits of a run, and a number that changes little with them."""
-    return pd.DataFrame(
-        {
-            "seed": seeds,
-            "digest": [hashlib.sha256(run.tobytes()).hexdigest()[:16] for run in weights],
-            "norm": np.linalg.norm(weights[:, -1], axis=-1),
-        }
-    )

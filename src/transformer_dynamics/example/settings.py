@@ -4,9 +4,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from replication.base.strict import Strict, refuse_repeated
-
-Positive = Annotated[float, Field(gt=0)]
+from replication.base.strict import Positive, Strict, refuse_repeated
+from replication.study.contract import MetricOf
 
 
 def _descending(values: list[float]) -> list[float]:
@@ -42,10 +41,5 @@ class TrainJob(Strict):
     """Number of updates."""
 
 
-class MetricJob(Strict):
-    """One table of all runs."""
-
-    training: TrainJob
-    """Training that made the runs."""
-    metric: str
-    """Name of the table."""
+MetricJob = MetricOf[TrainJob]
+"""Settings of a metric."""

@@ -128,8 +128,8 @@ def test_rule_fetches_a_data_set_once(server, template: Template):
     write(project.folder / EXAMPLE, texts=entry(server.url))
     project.edit(
         f"{EXAMPLE}/study.py",
-        'Job("data", train.problem, seeds)',
-        'Job("data", train.problem, seeds, ("results/datasets/texts/train.txt",))',
+        'DATA = "problem"\n',
+        'DATA = "problem"\nSOURCES = ("results/datasets/texts/train.txt",)\n',
     )
     folder = project.folder / "results/datasets/texts"
     target = "results/example/data/printed/1-5.npz"
