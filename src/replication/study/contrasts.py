@@ -1,9 +1,126 @@
-"""Contrasts: one number per seed for a claim about an axis."""
+"""Contrasts: one number per seed for a claim about an axis.
+
+Each takes a long table as a metric has it: a column `seed`, one of an axis (updates, methods) and
+one of values. The columns that are named last divide it into cells, which are compared apart.
+With v(s, a) the value of seed s at a, and a_1 < ... < a_n along the axis, a contrast is c(s).
+
+A value that is not finite, as after a training that diverged, makes that of its seed not finite.
+"""
+
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from replication.base.errors import UnmeasurableError
+from replication.base.errors import InputError, UnmeasurableError
+from replication.study.evidence import name_cells
+
+Floats = NDArray[np.float64]
+
+
+def last_over_first(
+    table: pd.DataFrame, axis: str, value: str, *cells: str, descending: bool = False
+) -> pd.DataFrame:
+    """Return c(s) = v(s, a_n) / v(s, a_1), the last value of every seed over its first.
+
+    Args:
+        table: columns seed, axis, value and those of cells.
+        axis: name of the column of the axis.
+        value: name of the column of values.
+        cells: names of the columns that divide the table into cells, if there are several.
+        descending: whether the axis runs from its largest value to its smallest.
+
+    Returns:
+        Columns cell, seed, value, a row per cell and seed.
+
+    Raises:
+        UnmeasurableError: if there is no row, the axis has one value, a seed lacks a value that
+            others have, or a first value is 0.
+        InputError: if a seed has several values in one place.
+    """
+    found = []
+    for cell, levels, values in _lines(table, axis, value, cells):
+        first, last = (values[:, -1], values[:, 0]) if descending else (values[:, 0], values[:, -1])
+        if (first == 0).any():
+            raise UnmeasurableError(f"{value} begins with 0 along {axis}; no ratio is defined")
+        found.append(_rows(cell or "last over first", levels.index, last / first))
+    return pd.concat(found, ignore_index=True)
+
+
+def mean_over_last(
+    table: pd.DataFrame, axis: str, value: str, *cells: str, count: int
+) -> pd.DataFrame:
+    """Return c(s) = (v(s, a_(n-k+1)) + ... + v(s, a_n)) / k, the mean of the last k = count values.
+
+    Arguments and errors are those of `last_over_first`; an axis of fewer than k values is one, too.
+    """
+    found = []
+    for cell, levels, values in _lines(table, axis, value, cells, max(count, 1)):
+        means = values[:, -count:].mean(axis=1)
+        found.append(_rows(cell or f"mean over the last {count}", levels.index, means))
+    return pd.concat(found, ignore_index=True)
+
+
+def slope(table: pd.DataFrame, axis: str, value: str, *cells: str) -> pd.DataFrame:
+    """Return c(s) = sum_i (a_i - m) v(s, a_i) / sum_i (a_i - m)^2, with m the mean of the a_i.
+
+    That is the slope of the line of least squares through the values of a seed, in units of the
+    value per unit of the axis, which has numbers. Arguments and errors are those of
+    `last_over_first`.
+    """
+    found = []
+    for cell, levels, values in _lines(table, axis, value, cells):
+        place = levels.columns.to_numpy(np.float64)
+        centred = place - place.mean()
+        slopes = (values * centred).sum(axis=1) / (centred**2).sum()
+        found.append(_rows(cell or "slope", levels.index, slopes))
+    return pd.concat(found, ignore_index=True)
+
+
+def difference(
+    table: pd.DataFrame, axis: str, value: str, *cells: str, of: str | float, minus: str | float
+) -> pd.DataFrame:
+    """Return c(s) = v(s, of) - v(s, minus), the difference between two places of the axis.
+
+    Arguments and errors are those of `last_over_first`; the axis may have words, such as methods.
+    """
+    found = []
+    both = table[table[axis].isin([of, minus])]
+    for cell, levels, _ in _lines(both, axis, value, cells):
+        change = (levels[of] - levels[minus]).to_numpy()
+        found.append(_rows(cell or f"{of} minus {minus}", levels.index, change))
+    return pd.concat(found, ignore_index=True)
+
+
+def _lines(
+    table: pd.DataFrame, axis: str, value: str, cells: tuple[str, ...], fewest: int = 2
+) -> Iterator[tuple[str, pd.DataFrame, Floats]]:
+    """Yield name and values of each cell, as a table [seed, axis] and as its numbers."""
+    if table.empty:
+        raise UnmeasurableError(f"nothing was found to measure along {axis}")
+    seeds = table["seed"].nunique()
+    for key, rows in name_cells(table, *cells).groupby("cell", sort=False):
+        cell = str(key)
+        where = f"{cell}: " if cell else ""
+        if rows.duplicated(["seed", axis]).any():
+            raise InputError(
+                f"{where}a seed has several values of {value} at one {axis}; name the columns that"
+                " tell them apart, or compute their mean"
+            )
+        wide = rows.pivot(index="seed", columns=axis, values=value)
+        if wide.shape[1] < fewest:
+            raise UnmeasurableError(
+                f"{where}{value} has {wide.shape[1]} of the {fewest} or more values along {axis}"
+                " that are needed"
+            )
+        if wide.size > len(rows) or len(wide) < seeds:
+            raise UnmeasurableError(f"{where}a seed lacks {value} at some {axis} that others have")
+        yield cell, wide, wide.to_numpy(np.float64)
+
+
+def _rows(cell: str, seeds: "pd.Index[int]", values: Floats) -> pd.DataFrame:
+    return pd.DataFrame({"cell": cell, "seed": seeds, "value": values})
 
 
 def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:

@@ -24,6 +24,22 @@ def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFr
     return measure
 
 
+def name_cells(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Return a table with a column `cell`, which names each row's: `variance 0.5, update 20`.
+
+    Args:
+        table: any.
+        columns: names of the columns that tell cells apart; without them there is one, of no name.
+    """
+    parts = [[_named(name, value) for value in table[name]] for name in columns]
+    names = [", ".join(row) for row in zip(*parts, strict=True)] if parts else ""
+    return table.assign(cell=names)
+
+
+def _named(name: str, value: str | float) -> str:
+    return value if isinstance(value, str) else f"{name} {value:g}"
+
+
 def evidence_by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Return evidence with a number per seed: columns cell, seed, value.
 
