@@ -8,6 +8,7 @@ __all__ = [
     "claims",
     "contract",
     "contrasts",
+    "curves",
     "datasets",
     "devices",
     "evidence",

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from replication.study.contract import Figure, FiguresOf, Seeded, StudySettings
+from replication.study.curves import Curves
 from transformer_dynamics.example.settings import TrainJob
 
 METRICS = ("error", "half_life")
@@ -16,5 +17,5 @@ class Settings(StudySettings):
 
     experiments: dict[str, Seeded[TrainJob]]
     """The experiments by name."""
-    figures: Annotated[dict[str, Figure], FiguresOf(__package__)]
+    figures: Annotated[dict[str, Figure], FiguresOf(__package__, Curves)]
     """The figures by name: `figures/<study>/<name>.pdf`."""

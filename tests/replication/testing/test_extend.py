@@ -88,6 +88,8 @@ def test_the_files_behind_a_figure_are_there_and_few():
 def test_a_figure_of_an_existing_kind_is_one_file_and_a_claim_on_it_another(copy):
     assert copy.follow("A figure of an existing kind") == {"slow.yaml"}
     assert (copy.folder / "figures/example/slow.pdf").is_file()
+    table = pd.read_csv(copy.folder / "figures/example/both.csv")
+    assert {*table["experiment"]} == {"replication", "slow"}
     copy.shell("git add --all")
     assert copy.follow("A claim of your own") == {"mine.yaml"}
     verdict = json.loads((copy.folder / "results/example/verdicts/U1.json").read_text())

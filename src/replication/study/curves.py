@@ -1,0 +1,110 @@
+"""The figure of curves: the seeds of experiments along an axis, a panel for each experiment."""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from replication.base.errors import InputError
+from replication.base.strict import refuse_repeated, unknown_key
+from replication.study.contract import Figure, Measured
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure as Drawing
+
+
+class Curves(Figure):
+    """Curves of a metric, one for each seed and their mean, in a panel for each experiment."""
+
+    title: ClassVar[str] = "Curves of every seed and their mean"
+    columns: ClassVar[tuple[str, ...]] = ("experiment", "curve", "axis", "seed", "value", "mean")
+    kind: Literal["curves"]
+    """Kind of the figure."""
+    experiments: Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
+    """Names of the experiments that are drawn."""
+    metric: str
+    """Name of the metric."""
+    axis: str
+    """Column of the metric along which curves run, such as the number of updates."""
+    value: str
+    """Column of the metric with the values."""
+    curve: str | None = None
+    """Column of the metric that tells curves of a seed apart, if it has several."""
+    logarithmic: bool = False
+    """True if the axis of values is logarithmic."""
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Return the metric of every experiment."""
+        return [(name, self.metric) for name in self.experiments]
+
+
+def table(figure: Curves, *measured: Measured[Any]) -> "pd.DataFrame":
+    """Return every seed's values, and their mean over seeds, however seeds were cut into jobs.
+
+    Where a seed has no finite value, as after it diverged, the mean has none either.
+
+    Raises:
+        InputError: if the metric lacks a column, or has several values in one place.
+    """
+    import pandas as pd
+
+    own = [figure.axis, figure.value, *filter(None, [figure.curve])]
+    found = []
+    for name, (rows, _) in zip(figure.experiments, measured, strict=True):
+        known = [str(column) for column in rows.columns]
+        for column in own:
+            if column not in known:
+                raise InputError(f"metric {figure.metric} of {name}: {unknown_key(column, known)}")
+        curve = rows[figure.curve] if figure.curve else figure.value
+        found.append(
+            pd.DataFrame(
+                {"experiment": name, "curve": curve, "axis": rows[figure.axis],
+                 "seed": rows["seed"], "value": rows[figure.value]}
+            ).sort_values(["curve", "axis", "seed"])
+        )  # fmt: skip
+    whole = pd.concat(found, ignore_index=True)
+    place = ["experiment", "curve", "axis"]
+    if whole.duplicated([*place, "seed"]).any():
+        raise InputError(
+            f"metric {figure.metric}: a seed has several values of {figure.value} at one"
+            f" {figure.axis}; name the column that tells them apart as `curve`"
+        )
+    means = whole.groupby(place)["value"].agg(lambda values: values.mean(skipna=False))
+    return whole.join(means.rename("mean"), place)
+
+
+def draw(figure: Curves, table: "pd.DataFrame", published: None = None) -> "Drawing":
+    """Draw a thin line for each seed and a thick one for the mean; the panels share their axes."""
+    import matplotlib.pyplot as plt
+
+    from replication.figures.style import WIDTH, curve_styles
+
+    panels = table.groupby("experiment", sort=False)
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    drawing, grid = plt.subplots(
+        rows, columns, figsize=(WIDTH, 2.1 * rows), sharex=True, sharey=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    styles = dict(curve_styles(table["curve"].unique()))
+    for axes, (name, panel) in zip(grid.flat, panels, strict=False):
+        for curve, lines in panel.groupby("curve", sort=False):
+            colour = styles[curve].colour
+            for _, one in lines.groupby("seed"):
+                axes.plot(one["axis"], one["value"], color=colour, linewidth=0.4, alpha=0.5)
+            mean = lines.drop_duplicates("axis")
+            own = f"{curve:g}" if isinstance(curve, float) else str(curve)
+            label = f"{figure.curve} {own}" if figure.curve else "mean"
+            axes.plot(
+                mean["axis"], mean["mean"], linestyle=styles[curve].line, color=colour, label=label
+            )
+        seeds = panel["seed"].nunique()
+        axes.set_title(f"{name}, {seeds} seed{'s' * (seeds > 1)}")
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    grid[0, 0].legend(frameon=False)
+    if figure.logarithmic:
+        grid[0, 0].set_yscale("log")
+    drawing.supxlabel(figure.axis.replace("_", " "))
+    drawing.supylabel(figure.value.replace("_", " "))
+    return drawing
