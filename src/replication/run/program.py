@@ -15,7 +15,7 @@ import click
 from replication.base.errors import InputError
 from replication.base.strict import shorten
 from replication.plan.orders import Orders
-from replication.run.stages import make_output
+from replication.run.stages import diverged_seeds, make_output
 from replication.run.work import Work, given_files
 
 _FILE = click.Path(path_type=Path)
@@ -45,9 +45,14 @@ def main(job: Path, checksum: Path | None, files: tuple[Path, ...]) -> None:
             make_output(work)
         except (MemoryError, RuntimeError, ValueError) as error:
             if wrong := _matrix_failure(error):
+                remedy = "lower the learning rate of what it is made from"
+                if seeds := diverged_seeds(work):
+                    remedy = (
+                        f"experiment {output.parent.name} has runs that are not finite, of seed"
+                        f" {seeds}; {remedy}, or have the metric return NaN for such a seed"
+                    )
                 raise InputError(
-                    f"{output}: {wrong}, as after a training that diverged; lower the learning rate"
-                    " of what it is made from"
+                    f"{output}: {wrong}, as after a training that diverged; {remedy}"
                 ) from error
             if not _is_memory_error(error):
                 raise

@@ -273,6 +273,18 @@ def _not_finite(arrays: Mapping[str, Any], gaps: Iterable[str] = ()) -> list[str
     ]
 
 
+def diverged_seeds(work: Work) -> str:
+    """Return the seeds of a metric's runs with values that are not finite, as a compact text."""
+    return format_seeds(
+        sorted(
+            seed
+            for run in (read_runs(work, "runs") if work.order.stage == "metrics" else ())
+            for at, seed in enumerate(run.seeds)
+            if _not_finite({name: values[at] for name, values in run.arrays.items()})
+        )
+    )
+
+
 def _with_seed_axis(arrays: Any, work: Work) -> Any:
     """Return arrays; refuse those whose first axis is not the seed, where there are seeds."""
     wrong = [name for name, values in arrays.items() if len(work.seeds) not in {0, len(values)}]

@@ -8,6 +8,7 @@ A study is one folder of a package beside the engine. Its `study.py` has
     METRICS                                  names of its metrics
     DATA                                     optional: setting of a training that is given to `data`
     SOURCES                                  optional: paths of files that `data` reads
+    GAPS                                     optional: see `Job.gaps`; trainings may diverge then
     variants(settings)                       optional: other readings that claims are tried under
     datasets(settings)                       optional: facts about its data, by name
     smallest(settings, folder)               optional: overlay for tests under which all jobs take
@@ -342,7 +343,13 @@ class Study:
                 for part, seeds in (parts.items() if data else ())
             },
             runs={
-                part: Job("training", found.training, seeds, (f"{name}/{part}",) if data else ())
+                part: Job(
+                    "training",
+                    found.training,
+                    seeds,
+                    (f"{name}/{part}",) if data else (),
+                    gaps=getattr(self.module, "GAPS", ()),
+                )
                 for part, seeds in parts.items()
             },
             metrics={

@@ -67,6 +67,11 @@ def test_every_batch_of_seeds_is_drawn_and_trained_and_every_metric_measured():
     assert made.metrics["error"].settings.model_dump() == {"training": TRAINING, "metric": "error"}
 
 
+def test_arrays_of_a_training_that_may_diverge_are_named():
+    (made,) = study(GAPS=("losses",)).experiments(SETTINGS, BY_TWO).values()
+    assert {job.gaps for job in made.runs.values()} == {("losses",)}
+
+
 def test_a_training_may_need_no_data():
     (made,) = study().experiments(SETTINGS, BY_TWO).values()
     assert not made.data
