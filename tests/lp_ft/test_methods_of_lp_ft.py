@@ -16,7 +16,7 @@ from transformer_dynamics.lp_ft.claims import (
     temperature,
 )
 from transformer_dynamics.lp_ft.metrics.runs import tsne
-from transformer_dynamics.lp_ft.settings import start
+from transformer_dynamics.lp_ft.metrics.start import drawn_indices
 from transformer_dynamics.lp_ft.settings.labels import set_label
 from transformer_dynamics.lp_ft.training import classifier
 
@@ -48,7 +48,7 @@ def phrases():
     yield "at the least, the middle and the largest ln norm that both curves have"
     yield f"|ln T| at most {calibration.LARGEST_LOG:g}."
     yield f"standard deviation of {tsne.SPREAD:g}"
-    yield f"the first {start.FIRST_INDICES} indices and every {start.INDEX_STEP}th of the others"
+    yield f"the first {drawn_indices.FIRST_INDICES} indices and every {drawn_indices.INDEX_STEP}th of the others"
     yield (
         f"{tangent_kernel.SAMPLES} training samples, {tangent_kernel.OTHERS} other ones and"
         f" {tangent_kernel.CLASSES} classes"

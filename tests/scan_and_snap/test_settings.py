@@ -56,9 +56,9 @@ ADAM, MEASURES = "scan_and_snap.experiments.syn_small_adam.training.adam", "scan
         (
             "scan_and_snap.figures.fig6.kind",
             "fig66",
-            "'drawing': unknown value 'fig66'; did you",
+            "'kind': unknown value 'fig66'; did you",
         ),
-        ("scan_and_snap.figures.new", {"experiment": "syn_medium"}, "key 'drawing' is missing"),
+        ("scan_and_snap.figures.new", {"experiment": "syn_medium"}, "key 'kind' is missing"),
         ("scan_and_snap.figures.fig6.next_tokens_per_query", 3, "has 2 next tokens per query"),
         ("scan_and_snap.figures.findings.eta_z", 7, "has no eta_z 7"),
         (

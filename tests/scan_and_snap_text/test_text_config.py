@@ -60,7 +60,7 @@ MAPS, FIG7 = "experiments.wikitext_maps", "figures.fig7"
         (f"{FIG7}.seed", 9, "fig7: experiment 'wikitext_maps' has no seed 9"),
         (f"{FIG7}.iterations", [0, 50], "'wikitext_maps' does not record update 50"),
         (f"{FIG7}.experiments", ["wikitext_rates"], "must have one corpus and one rate"),
-        (f"{FIG7}.drawing", "fig8", "unknown value 'fig8'; did you mean 'fig7'?"),
+        (f"{FIG7}.kind", "fig8", "unknown value 'fig8'; did you mean 'fig7'?"),
         ("figures.fig10.panels", {}, "must not be empty"),
         ("figures.wikitext_switches.models", ["no_position"], "did you mean 'no_positions'?"),
         ("figures.wikitext_dynamics.models", ["no_residual"], "unknown key 'no_residual'"),
