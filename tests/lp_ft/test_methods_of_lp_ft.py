@@ -48,7 +48,8 @@ def phrases():
     yield "at the least, the middle and the largest ln norm that both curves have"
     yield f"|ln T| at most {calibration.LARGEST_LOG:g}."
     yield f"standard deviation of {tsne.SPREAD:g}"
-    yield f"the first {drawn_indices.FIRST_INDICES} indices and every {drawn_indices.INDEX_STEP}th of the others"
+    first, step = drawn_indices.FIRST_INDICES, drawn_indices.INDEX_STEP
+    yield f"the first {first} indices and every {step}th of the others"
     yield (
         f"{tangent_kernel.SAMPLES} training samples, {tangent_kernel.OTHERS} other ones and"
         f" {tangent_kernel.CLASSES} classes"
