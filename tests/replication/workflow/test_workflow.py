@@ -63,7 +63,7 @@ def test_what_no_number_depends_on_reruns_nothing(finished_project: Template):
     """All at once."""
     for path, old, new in (
         (f"{PACKAGE}/training.py", "        residual", "        # a remark\n        residual"),
-        (f"{PACKAGE}/study.py", '"half_life", ', '"half_life", "speed", '),
+        (f"{PACKAGE}/study.py", '"half_life")', '"half_life", "speed")'),
         (f"{PACKAGE}/registry.yaml", "note: ", "note: It is so. "),
         (f"{ENGINE}/base/strict.py", "did you mean", "perhaps you mean"),
         (f"{ENGINE}/base/errors.py", '"""\n\n', '"""\n\nA_NEW_CONSTANT = 1\n\n'),
