@@ -89,7 +89,7 @@ def test_a_reference_is_restamped_where_no_number_changes(clone):
     assert "leave out --partly" in verify(clone, *both, succeed=False)
     folder = reference_folder(clone.folder, STUDY)
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    clone.edit(f"{SOURCE}/claims/learning.py", "iloc[:, -1]", "iloc[:, -1 + 0]")
+    clone.edit(f"{SOURCE}/claims/learning.py", "iloc[:, 1:]", "iloc[:, 1 + 0 :]")
     assert f"{STUDY}.claims.learning is not as it was" in verify(clone, succeed=False)
     output = verify(clone, "--write", "--restamp")
     assert "nothing was computed. Other digests than before: 0 of settings, 1 of mod" in output
@@ -173,8 +173,8 @@ EDITS = [
     ),
     (
         f"{SOURCE}/claims/learning.py",
-        "iloc[:, -1]",
-        "iloc[:, 1]",
+        "iloc[:, 1:]",
+        "iloc[:, 2:]",
         f"{STUDY}.claims.learning is not",
     ),
     (
