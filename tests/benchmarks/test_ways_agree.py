@@ -3,6 +3,7 @@
 from copy import deepcopy
 
 import click
+import numpy as np
 import pytest
 import torch
 
@@ -15,6 +16,7 @@ from benchmarks import (
     text,
     turns,
 )
+from benchmarks.devices import relative_difference
 from replication.study.contract import find_studies
 from transformer_dynamics.encoders.made_up import SIZES
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
@@ -131,3 +133,9 @@ def test_a_row_is_held_for_every_direction_and_training_text(small):
     flat = found[:2].transpose(1, 2).reshape(4, 4)
     assert torch.equal(flat, flat.T)
     assert torch.linalg.eigvalsh(flat).min() > 0
+
+
+def test_the_difference_of_two_devices_is_relative_and_sees_what_is_not_finite():
+    assert relative_difference([0.0, -4.0, np.nan], [1.0, -4.0, np.nan]) == 0.25
+    assert relative_difference([0.0], [0.0]) == 0
+    assert relative_difference([1.0, np.nan], [1.0, 2.0]) == np.inf

@@ -12,10 +12,11 @@ from replication.study.contract import Experiment
 
 CORE = 5e10
 """Floating-point operations a second of one core, on matrices of a few hundred rows."""
-GPU = 2e13
+GPU = 7e12
 """Floating-point operations a second of one GPU, in 32 bits.
 
-This is about a third of the 67e12 that an H100's maker states.
+`python -m benchmarks.devices` measured this of an H200 that trains recurrent attention at paper
+scale: about a tenth of the rate that the card's maker states.
 """
 MOST_DAYS = 100
 """Longest time of training on one core, in days; longer training is for GPUs."""

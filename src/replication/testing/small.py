@@ -157,6 +157,7 @@ class Small:
         is_drawn: bool = True,
         is_quick: bool = False,
         processes: Processes | None = None,
+        overlay: Mapping[str, Any] | None = None,
     ) -> "Small":
         """Compute a study.
 
@@ -166,6 +167,7 @@ class Small:
             is_drawn: whether figures are drawn, too.
             is_quick: whether checks are to be quick; then no figure is drawn here.
             processes: processes that several studies share, if any.
+            overlay: further changes of the configuration.
 
         Raises:
             InputError: if something in the study cannot be used.
@@ -178,6 +180,7 @@ class Small:
             study.name: study.smallest(settings, folder),
             "computation": {"seeds_per_job": 2},
         }
+        changes = merge(changes, overlay or {})
         with chdir(folder):
             small = cls(study, folder, changes, _jobs_of(study, changes), processes, is_quick)
         small.make(small.jobs.tasks if is_drawn and not is_quick else small.numbers)

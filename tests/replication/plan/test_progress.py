@@ -77,7 +77,7 @@ def test_operations_tell_the_time_of_a_gpu_and_of_what_is_not_recorded():
     assert planned_time([known, new], RECORDS) == "about 00:50 of one processor"
     on_gpu = known._replace(operations=5400 * GPU, is_on_gpu=True)
     assert planned_time([new, on_gpu], RECORDS) == (
-        "about 00:40 of one processor and 1.5 hours of one GPU at 2e+13 operations a second"
+        "about 00:40 of one processor and 1.5 hours of one GPU at 7e+12 operations a second"
     )
 
 
