@@ -22,6 +22,7 @@ from replication.judge.statistics import (
 )
 from replication.judge.verdicts import FEWEST_SEEDS
 from replication.study.claims import Bounds, Equivalence, Interval, Published, Statistical, Test
+from replication.study.seeds import format_seeds
 
 Floats = NDArray[np.float64]
 Numbers = dict[str, Any]
@@ -63,6 +64,9 @@ def _parts(evidence: pd.DataFrame) -> list[pd.DataFrame]:
 def compare_cells(judged: Judged) -> Iterator[Numbers]:
     """Yield the numbers of each cell's `Comparison`, with uncorrected p values or the decision.
 
+    A cell in which a seed's value is not finite, as after a training that diverged, has the reason
+    in place of numbers, under the name `UNMEASURED`.
+
     Raises:
         UnmeasurableError: if the claim could not be measured, or its evidence is too little.
         InputError: if evidence lacks a column, or is not what the test is about.
@@ -88,6 +92,11 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
     if len(beside) == len(names):
         raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
     for cell, rows in judged.evidence.groupby("cell", sort=False):
+        lost = sorted(rows["seed"][~np.isfinite(rows["value"])]) if "seed" in rows else []
+        if lost and isinstance(judged.test, Statistical):
+            reason = f"'{cell}' is not measured, as seed {format_seeds(lost)} has no finite value"
+            yield {"cell": str(cell), "is_robustness": cell in beside, UNMEASURED: reason}
+            continue
         try:
             found = compare(judged.test, rows)
             yield {"cell": str(cell), "is_robustness": cell in beside, **found}

@@ -20,7 +20,13 @@ from pydantic import Field
 
 from replication.base.errors import UnmeasurableError
 from replication.base.strict import Strict
-from replication.judge.comparisons import Judged, Numbers, compare_cells, sample_sizes
+from replication.judge.comparisons import (
+    UNMEASURED,
+    Judged,
+    Numbers,
+    compare_cells,
+    sample_sizes,
+)
 from replication.judge.corrections import correct_p_values
 from replication.judge.statistics import Limits, resolution
 from replication.judge.verdicts import (
@@ -67,9 +73,10 @@ def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     """Return the verdicts on claims whose p values are corrected together, each question apart.
 
-    A claim that could not be measured, or whose evidence is too little for its test, is not tested
-    and counts for nothing in the correction of the others; so do comparisons for robustness, which
-    are corrected within their claim.
+    Comparisons that could not be measured are named and left out: with them a claim holds in part
+    at most. A claim that could not be measured, or whose evidence is too little for its test, is
+    not tested and counts for nothing in the correction of the others; so do comparisons for
+    robustness, which are corrected within their claim.
 
     Args:
         family: the claims.
@@ -81,13 +88,19 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
         InputError: if evidence lacks a column, or is not what the test is about.
     """
     compared: list[list[Numbers]] = []
+    lost: dict[str, list[Numbers]] = {}
     untested: dict[str, str] = {}
     for judged in family:
+        found: list[Numbers] = []
         try:
-            compared.append(list(compare_cells(judged)))
+            found = list(compare_cells(judged))
         except UnmeasurableError as error:
-            compared.append([])
             untested[judged.claim] = error.message
+        lost[judged.claim] = [cell for cell in found if UNMEASURED in cell]
+        compared.append([cell for cell in found if UNMEASURED not in cell])
+        if found and all(cell["is_robustness"] for cell in compared[-1]):
+            compared[-1] = []
+            untested[judged.claim] = _reasons(lost[judged.claim])
     counted = [[cell for cell in cells if not cell["is_robustness"]] for cells in compared]
     _correct(counted, [judged.test for judged in family])
     for judged, cells in zip(family, compared, strict=True):
@@ -96,7 +109,7 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     return {
         judged.claim: Verdict.without_evidence(judged.claim, untested[judged.claim])
         if judged.claim in untested
-        else _verdict(judged, cells, size)
+        else _with_lost(_verdict(judged, cells, size), lost[judged.claim])
         for judged, cells in zip(family, compared, strict=True)
     }
 
@@ -146,6 +159,20 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
     dof, level = sum(samples) - len(samples), judged.test.level / tested_together
     found = resolution(error, dof, level, len(verdict.counted), PROBABILITY)
     return verdict.model_copy(update={"resolution": found})
+
+
+def _with_lost(verdict: Verdict, lost: Sequence[Numbers]) -> Verdict:
+    """Return a verdict that names comparisons without a number; such a one does not hold."""
+    if not lost:
+        return verdict
+    is_less = verdict.verdict == "replicated" and not all(cell["is_robustness"] for cell in lost)
+    known: Outcome = "in part" if is_less else verdict.verdict
+    summary = f"{verdict.summary}; {_reasons(lost)}"
+    return verdict.model_copy(update={"verdict": known, "summary": summary})
+
+
+def _reasons(lost: Sequence[Numbers]) -> str:
+    return "; ".join(cell[UNMEASURED] for cell in lost)
 
 
 def _comparison(test: Test, cell: Numbers) -> Comparison:

@@ -145,12 +145,15 @@ def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
     found = []
     for cell, rows in table.groupby("cell", sort=False):
         wide = rows.pivot(index="seed", columns=level, values="value")
-        if wide.shape[1] < 2 or wide.isna().to_numpy().any():
+        if wide.shape[1] < 2 or wide.size > len(rows):
             raise UnmeasurableError(
                 f"{cell}: a change along {level} needs two or more levels, the same for all seeds"
             )
         position = np.log(wide.columns.to_numpy(np.float64))
-        slopes = np.polyfit(position, wide.to_numpy(np.float64).T, 1)[0]
+        values = wide.to_numpy(np.float64)
+        is_known = np.isfinite(values).all(axis=1)
+        slopes = np.full(len(values), np.nan)
+        slopes[is_known] = np.polyfit(position, values[is_known].T, 1)[0]
         change = slopes * (position[-1] - position[0])
         found.append(pd.DataFrame({"cell": cell, "seed": wide.index, "value": change}))
     return pd.concat(found, ignore_index=True)

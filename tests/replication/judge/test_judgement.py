@@ -370,7 +370,7 @@ def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
             seeds(0, n=2).head(1),
             "claim T1 has 1 seed, but a test over seeds needs 2, and a verdict 5; add seeds to its",
         ),
-        (seeds(np.nan), "in 'a' every value of a test must be finite"),
+        (seeds(np.nan), "'a' is not measured, as seed "),
         (
             pd.concat([seeds(0), seeds(0, n=9, cell="b")]),
             "its cells have different numbers of seeds",
@@ -384,6 +384,24 @@ def test_what_cannot_be_measured_is_not_tested_and_counts_for_no_other_claim(evi
     assert found["T2"] == judge([other])["T2"]
     assert (found["T1"].verdict, found["T1"].comparisons) == ("not tested", [])
     assert found["T1"].summary.startswith(reason)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("upper", "expected"), [(0, "in part"), (-2, "does not hold")], ids=["holds", "fails"]
+)
+def test_a_cell_with_a_seed_that_diverged_is_named_and_the_others_are_judged(
+    wrong, upper, expected
+):
+    test = {"kind": "interval", "upper": upper}
+    good, bad = seeds(-1), seeds(-1, cell="b")
+    bad.loc[bad.index[[2, 5]], "value"] = wrong
+    lost = "seed " + ",".join(map(str, bad["seed"].iloc[[2, 5]]))
+    (found,) = judge([judged(pd.concat([good, bad]), **test)]).values()
+    (alone,) = judge([judged(good, **test)]).values()
+    assert found.comparisons == alone.comparisons
+    assert found.verdict == expected
+    assert found.summary == f"{alone.summary}; 'b' is not measured, as {lost} has no finite value"
 
 
 def test_a_value_that_is_not_a_number_is_refused():

@@ -6,7 +6,13 @@ import pytest
 from scipy.stats import linregress
 
 from replication.base.errors import InputError, UnmeasurableError
-from replication.study.contrasts import difference, last_over_first, mean_over_last, slope
+from replication.study.contrasts import (
+    change_along,
+    difference,
+    last_over_first,
+    mean_over_last,
+    slope,
+)
 from replication.study.evidence import name_cells
 
 AXIS = [1, 2, 4]
@@ -76,6 +82,14 @@ def test_a_seed_that_diverged_has_no_number_and_the_others_have_theirs(cell, con
     diverged = contrast(TABLE.assign(loss=TABLE["loss"].mask(TABLE["seed"] == 7)))["value"]
     assert np.isnan(diverged[0])
     assert diverged[1] == pytest.approx(expected[1])
+
+
+def test_a_change_of_a_seed_that_diverged_is_no_number_and_the_others_are_as_before():
+    table = TABLE.rename(columns={"loss": "value"}).assign(cell="a")
+    diverged = table.assign(value=table["value"].mask(TABLE.index == 1))
+    before, after = (change_along(rows, "update")["value"] for rows in (table, diverged))
+    assert np.isnan(after[0])
+    assert after[1] == pytest.approx(before[1])
 
 
 @contrasts
