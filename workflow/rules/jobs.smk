@@ -16,7 +16,7 @@ try:
     from replication.plan.jobs import Jobs
     from replication.plan.progress import Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions
-    from replication.plan.recorded_times import RECORD, Records
+    from replication.plan.recorded_times import Records
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code_digests
     from replication.plan.rule_inputs import RuleFunctions, name_pattern
@@ -140,7 +140,7 @@ def planned(job):
 @cache
 def records():
     """What jobs took when they were recorded."""
-    return Records.read(PROJECT / RECORD)
+    return Records.of(STUDIES.values())
 
 
 def note_on_records():

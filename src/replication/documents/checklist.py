@@ -27,6 +27,11 @@ TEMPLATE = Path(__file__).with_suffix(".jinja")
 CODECHECK = "https://codecheck.org.uk/spec/config/1.0/"
 
 
+def study_page(study: str, name: str) -> str:
+    """Return the path of a generated page of a study, from the project's folder."""
+    return f"docs/{study}/{name}.md"
+
+
 class StudyResults(NamedTuple):
     """One study and its results."""
 
@@ -76,6 +81,7 @@ def checklist(studies: Sequence[StudyResults]) -> JsonObject:
         files=lambda part: [str(told.folder / getattr(told.checklist, part)) for told in studies],
         said=lambda part: {told.name: getattr(told.checklist, part) for told in studies},
         kept=lambda file: [str(reference_folder(Path(), name) / file) for name in kept],
+        pages=lambda name: [study_page(told.name, name) for told in studies],
         settings=[str(told.folder / "config.yaml") for told in studies],
         data={told.name: told.jobs.study.datasets(told.jobs.settings) for told in studies},
         ranges={told.name: _lists_of_settings(told.jobs.settings) for told in studies},

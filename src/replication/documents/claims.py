@@ -1,21 +1,21 @@
-"""The claims of all papers and their verdicts, as one document."""
+"""The claims of a study and their verdicts, as a page."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.authors import disputed_claims
-from replication.documents.checklist import StudyResults
+from replication.documents.checklist import StudyResults, study_page
 from replication.documents.methods import methods_table
-from replication.judge.abstract import Link, MarkedSentence, abstract_lines, decided_sentences
+from replication.judge.abstract import Link, MarkedSentence, abstract_lines
 from replication.judge.verdicts import Verdict
 from replication.study.claims import Test
 from replication.study.registry import AT_SCALE, Registry
 
-CLAIMS_PATH = "docs/claims.md"
-"""Path of the document in a project."""
+FOR_AUTHORS = "[What is wrong or does not hold](authors/README.md), for the authors of the paper."
+"""Line that leads to the pages for the authors."""
 
 
 def claim_links(document: str, study: str) -> Link:
@@ -25,40 +25,26 @@ def claim_links(document: str, study: str) -> Link:
         document: path of the file that has them, relative to the project's folder.
         study: study of the claims for which no other one is named.
     """
-    here = "" if document == CLAIMS_PATH else os.path.relpath(CLAIMS_PATH, Path(document).parent)
-    return lambda claim, other: Markdown(f"[{claim}]({here}#{_anchor(other or study, claim)})")
+
+    def link(claim: str, other: str | None) -> Markdown:
+        page = study_page(other or study, "claims")
+        path = "" if document == page else os.path.relpath(page, Path(document).parent)
+        return Markdown(f"[{claim}]({path}#{claim})")
+
+    return link
 
 
-def _anchor(study: str, claim: str) -> str:
-    return f"{study}-{claim}"
+def claims_page(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> str:
+    """Return the claims and methods of a study, with the verdicts, as Markdown.
 
-
-def claims_document(studies: Sequence[StudyResults]) -> str:
-    """Return the claims and methods of all studies, with their verdicts, as Markdown."""
-    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
-    return "\n".join(
-        [_contents_table(studies), *(_claims_of_study(told, elsewhere) for told in studies)]
-    )
-
-
-def _contents_table(studies: Sequence[StudyResults]) -> str:
-    """Return links to the papers' claims, with the number of claims."""
-    registries = [(told.jobs.study.name, told.jobs.registry) for told in studies]
-    rows = [
-        (Markdown(f"[`{name}`](#claims-of-{name})"), registry.title, str(len(registry.claims)))
-        for name, registry in registries
-    ]
-    return "\n".join([*table(("study", "paper", "claims"), rows), ""])
-
-
-def _claims_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> str:
-    name = told.jobs.study.name
+    Args:
+        told: the study.
+        elsewhere: marks of sentences of the abstract that another study decides.
+    """
     registry, settings = told.jobs.registry, told.jobs.settings.model_dump(mode="json")
     pages = {claim.id for claim in disputed_claims(told)} if registry.url else set()
-    claims = registry_to_markdown(name, registry, told.verdicts, elsewhere, pages)
-    methods = "\n".join(methods_table(registry, settings))
-    parts = (f'<a id="claims-of-{name}"></a>', claims, f'<a id="methods-of-{name}"></a>', methods)
-    return "\n\n".join(parts)
+    claims = registry_to_markdown(told.name, registry, told.verdicts, elsewhere, pages)
+    return "\n".join([claims, *methods_table(registry, settings)])
 
 
 def _verdict_text(verdict: Verdict) -> str:
@@ -93,7 +79,7 @@ def registry_to_markdown(
     results = {name: _verdict_text(found) for name, found in verdicts.items()}
     claims = [
         (
-            Markdown(f'<a id="{_anchor(study, claim.id)}"></a>{claim.id}'),
+            Markdown(f'<a id="{claim.id}"></a>{claim.id}'),
             claim.group,
             claim.where,
             claim.statement,
@@ -102,7 +88,7 @@ def registry_to_markdown(
                 escape_markdown(
                     results.get(claim.id, f"not tested: {claim.not_tested or 'not judged yet'}")
                 )
-                + f" [For the authors](authors/{study}/{claim.id}.md)" * (claim.id in for_authors)
+                + f" [For the authors](authors/{claim.id}.md)" * (claim.id in for_authors)
             ),
             registry.scale_of(claim, verdicts[claim.id].seeds if claim.id in verdicts else 0),
             f"{claim.quantity}: {claim.expected}" if claim.test else "",
@@ -122,11 +108,14 @@ def registry_to_markdown(
         escape_markdown(f"{registry.authors}. {registry.venue}."),
         "",
         "Generated by `python -m replication generate` from the study's registry and reference."
-        " What stands in it: [how a verdict is made](verification.md#how-a-verdict-is-made).",
+        " What stands in it: [how a verdict is made](../verification.md#how-a-verdict-is-made).",
         "",
+        *((FOR_AUTHORS, "") if for_authors else ()),
         *((escape_markdown(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
         *((escape_markdown(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
-        *abstract_lines(registry, verdicts, elsewhere, claim_links(CLAIMS_PATH, study)),
+        *abstract_lines(
+            registry, verdicts, elsewhere, claim_links(study_page(study, "claims"), study)
+        ),
         "## Claims",
         "",
         *table(header, claims),

@@ -18,15 +18,14 @@ import yaml
 from replication.base.errors import InputError
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.base.storage import write_text
-from replication.documents.authors import FOLDER as FOR_AUTHORS
-from replication.documents.authors import author_pages as pages_for_authors
-from replication.documents.checklist import StudyResults, checklist, codecheck
-from replication.documents.claims import claim_links, claims_document
-from replication.documents.configuration_page import configuration_page
+from replication.documents.authors import author_pages
+from replication.documents.checklist import StudyResults, checklist, codecheck, study_page
+from replication.documents.claims import claim_links, claims_page
+from replication.documents.configuration_page import shared_page, study_keys_page
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.readme import README, count_lines, insert_reproductions, insert_scorecard
 from replication.documents.rulegraph import rulegraph
-from replication.documents.schema import configuration_schema, overlay_schema
+from replication.documents.schema import Schema, configuration_schema, overlay_schema
 from replication.documents.typed_numbers import typed_numbers_in_template
 from replication.judge.abstract import (
     MARKS,
@@ -37,13 +36,13 @@ from replication.judge.abstract import (
 )
 from replication.judge.citation import fill_document, verdict_finder
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY
-from replication.plan.configuration import configuration_type, configure
+from replication.plan.configuration import Configuration, configure
 from replication.plan.cost import HEADER, MEASURED, cost_rows, costs
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import RECORD, Records
+from replication.plan.recorded_times import Records
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Statistical
-from replication.study.contract import find_studies
+from replication.study.contract import StudySettings, find_studies
 from replication.study.registry import Registry
 from replication.verify.reference import MANIFEST, figure_path, read_reference, reference_folder
 from replication.verify.reproductions import all_reproductions
@@ -59,6 +58,9 @@ _CHECKLIST_HEADER = """\
 # references.
 """
 
+AUTHOR_PAGES = "docs/*/authors/*.md"
+"""Pattern of the pages for authors: one that is generated no more is removed."""
+_SCHEMA = "config.schema.json"
 _GRAPH_PATH = "figures/fig6"
 """File of the example of a rule graph."""
 
@@ -70,17 +72,39 @@ def generated_files() -> dict[str, str]:
     check_sentences({name: study.registry for name, study in jobs.studies.items()})
     studies = [_read_study(study) for study in jobs.studies.values()]
     home = [told for told in studies if told.jobs.study.is_home]
-    schema = configuration_schema(configuration_type(found))
+    shared = configuration_schema(Configuration)
+    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
     answers = _to_yaml(checklist(home))
     return {
-        "config/config.schema.json": json.dumps(overlay_schema(schema), indent=2) + "\n",
-        "docs/configuration.md": configuration_page(schema, studies),
-        "docs/claims.md": claims_document(studies),
-        **pages_for_authors(studies),
+        f"config/{_SCHEMA}": _to_schema(shared, studies),
+        "docs/configuration.md": shared_page(shared, configuration_schema(StudySettings)),
+        **{
+            path: text
+            for told in studies
+            for path, text in _files_of_study(told, elsewhere).items()
+        },
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH_PATH),
         **_cited_documents(studies, home),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + answers,
+    }
+
+
+def _to_schema(shared: Schema, studies: Iterable[StudyResults] = ()) -> str:
+    """Return the schema of overlays as JSON, in which each study's section is a file of its own."""
+    sections = {told.name: {"$ref": f"../{told.folder / _SCHEMA}"} for told in studies}
+    properties = shared["properties"] | sections
+    return json.dumps(overlay_schema({**shared, "properties": properties}), indent=2) + "\n"
+
+
+def _files_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> dict[str, str]:
+    """Return path and content of the generated files of one study."""
+    schema = configuration_schema(told.jobs.study.settings)
+    return {
+        str(told.folder / _SCHEMA): _to_schema(schema),
+        study_page(told.name, "configuration"): study_keys_page(told, schema),
+        study_page(told.name, "claims"): claims_page(told, elsewhere),
+        **author_pages(told),
     }
 
 
@@ -104,6 +128,7 @@ def _cited_documents(studies: list[StudyResults], home: list[StudyResults]) -> d
 def _citable_values(studies: list[StudyResults], document: str) -> dict[str, Any]:
     """Return the values that a document can cite, by name; equal names are the first study's."""
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
+    records = Records.of(told.jobs.study for told in studies)
     kept = [(told.jobs, told.reference) for told in studies if told.reference]
     verdicts = ChainMap(*(reference.verdicts for _, reference in kept))
     shown = {
@@ -133,7 +158,7 @@ def _citable_values(studies: list[StudyResults], document: str) -> dict[str, Any
 
     def cost(study: str) -> str:
         """Return how costs were measured, and the recorded cost of every experiment of a study."""
-        found = costs(_find_study(studies, study).jobs, Records.read(RECORD))
+        found = costs(_find_study(studies, study).jobs, records)
         return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
 
     def counts(study: str) -> str:
@@ -264,7 +289,7 @@ def main(check: bool) -> None:
         found = find_studies()
         check_texts(map(_read_study, Jobs.of(configure({}, found), found).studies.values()))
     generated = generated_files()
-    gone = [path for path in FOR_AUTHORS.rglob("*.md") if str(path) not in generated]
+    gone = [path for path in Path().glob(AUTHOR_PAGES) if str(path) not in generated]
     for path in gone:
         click.echo(f"{path} {'is of no claim' if check else 'removed'}")
         if not check:

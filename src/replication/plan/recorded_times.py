@@ -1,15 +1,17 @@
-"""Times of jobs: as Snakemake wrote them down here, or as the repository records them."""
+"""Times of jobs: as Snakemake wrote them down here, or as the studies record them."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import mean
 
+from replication.study.contract import Study
+
 SUFFIX = ".benchmark.tsv"
-RECORD = Path("config/seconds.csv")
-"""Path of the table that `benchmarks.jobs` wrote, in the project's folder."""
+RECORD = "seconds.csv"
+"""Name of the table that `benchmarks.jobs` wrote, in the folder of a study."""
 SECONDS_OF_UNKNOWN = 1.0
 """Seconds of a job without a record: those of a start of Python."""
 
@@ -28,6 +30,15 @@ class Records:
     """Seconds of processors."""
     mib: Mapping[str, float] = field(default_factory=dict)
     """Most memory that a job had; of some jobs it is not known."""
+
+    @classmethod
+    def of(cls, studies: Iterable[Study]) -> "Records":
+        """Return the records of some studies together."""
+        found = [cls.read(study.folder / RECORD) for study in studies]
+        return cls(
+            {job: seconds for each in found for job, seconds in each.seconds.items()},
+            {job: mib for each in found for job, mib in each.mib.items()},
+        )
 
     @classmethod
     def read(cls, path: Path) -> "Records":

@@ -191,7 +191,7 @@ def _page(
 
 def _draw_figures(kept: list[StudyReference], folder: Path, root: Path) -> list[FigureSources]:
     """Draw the figures of all pages in a folder, from their tables in the references."""
-    planned = [figure_sources(each.jobs, each.name, root) for each in kept]
+    planned = [figure_sources(each.jobs, each.name) for each in kept]
     wrong = {
         (each.name, source.name): _text_error(each, source.name)
         for each, sources in zip(kept, planned, strict=True)

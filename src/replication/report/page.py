@@ -24,7 +24,7 @@ from replication.judge.scorecard import read_verdict
 from replication.judge.verdicts import DECISIONS, HOLDING, OUTCOMES, Outcome, Verdict
 from replication.plan.cost import HEADER as COST_HEADER
 from replication.plan.cost import MEASURED, cost_rows
-from replication.plan.recorded_times import RECORD, Records
+from replication.plan.recorded_times import Records
 from replication.report.citing import read_citation
 from replication.report.context import (
     ClaimView,
@@ -45,6 +45,7 @@ from replication.report.sources import (
 )
 from replication.report.verifications import verifications
 from replication.study.claims import GROUPS, SHOWN, THEORY
+from replication.study.contract import find_studies
 from replication.study.registry import Registry, read_registry
 from replication.verify.machine import machine
 from replication.verify.reproductions import COLUMNS, Reproduction, reproductions
@@ -82,7 +83,7 @@ def render(
     """
     registry = registry.with_own(shown.own.claims)
     judged = {verdict.claim: verdict for verdict in verdicts.values()}
-    records = Records.read(root / RECORD)
+    records = Records.of(find_studies().values())
     figures = [
         _figure(figure, registry, shown, judged, page, root)
         | {"seconds": run_time(figure.benchmarks, records)}

@@ -13,7 +13,7 @@ from replication.base.code_digest import locked_versions
 from replication.plan.cost import costs
 from replication.plan.jobs import DRAWING, Jobs
 from replication.plan.orders import DocumentFile
-from replication.plan.recorded_times import RECORD, Records
+from replication.plan.recorded_times import Records
 from replication.plan.rule_inputs import file_digests
 from replication.plan.stale_files import checksum_file
 from replication.plan.study_jobs import StudyJobs
@@ -107,7 +107,7 @@ class Page:
         return list(map(str, compared_files(self.root, self.study(wildcards))))
 
     def _sources(self, wildcards: Any) -> "FigureSources":
-        return figure_sources(self.jobs, self.study(wildcards), self.root)
+        return figure_sources(self.jobs, self.study(wildcards))
 
 
 def template_files() -> list[str]:
@@ -116,23 +116,23 @@ def template_files() -> list[str]:
     return sorted(map(str, folder.glob("*.*")))
 
 
-def figure_sources(jobs: Jobs, study: str, root: Path) -> "FigureSources":
+def figure_sources(jobs: Jobs, study: str) -> "FigureSources":
     """Return all figures of a study, from the table of jobs.
 
     Args:
         jobs: the table.
         study: name of the study.
-        root: the project's folder.
     """
     from replication.report.sources import FigureSources
 
+    records = Records.of(each.study for each in jobs.studies.values())
     return FigureSources(
         figures=[_figure_source(jobs, below) for below in jobs.figure_paths(study)],
         study=study,
         settings=jobs.studies[study].settings.model_dump(mode="json"),
         names=jobs.studies[study].study.names,
         others=[_other_page(other) for name, other in jobs.studies.items() if name != study],
-        costs=costs(jobs.studies[study], Records.read(root / RECORD)),
+        costs=costs(jobs.studies[study], records),
         own=jobs.studies[study].own,
     )
 

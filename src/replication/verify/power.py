@@ -27,7 +27,7 @@ from replication.judge.statistics import pooled_std
 from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY, Decision, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import RECORD, Records, foreseen_seconds
+from replication.plan.recorded_times import Records, foreseen_seconds
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
 from replication.study.contract import find_studies
@@ -317,7 +317,7 @@ def main(names: tuple[str, ...], root: Path) -> None:
     """Print the tables as Markdown."""
     studies = find_studies()
     jobs = Jobs.of(configure({}, studies), studies)
-    records = Records.read(root / RECORD)
+    records = Records.of(studies.values())
     found: list[tuple[str, ...]] = []
     changed: list[tuple[str, ...]] = []
     for name in names or _names_with_reference(jobs, root):

@@ -77,7 +77,7 @@ def test_every_program_is_short_and_stands_alone(programs):
 def test_every_erratum_and_every_claim_that_does_not_hold_has_a_page_with_a_program(told, programs):
     for each in told:
         for claim in disputed_claims(each):
-            text = author_pages([each])[f"docs/authors/{each.name}/{claim.id}.md"]
+            text = author_pages(each)[f"docs/{each.name}/authors/{claim.id}.md"]
             assert claim.statement.split()[0] in text
             assert "## The authors' answer\n\nNone yet." in text
             assert ("```python" in text) == (f"{each.name}/{claim.id}" in programs)
@@ -90,8 +90,9 @@ def test_an_answer_stands_on_the_page_and_in_the_list(told):
     answered = claim.model_copy(update={"answer": "It is a <b>misprint</b>."})
     claims = [answered if one is claim else one for one in each.jobs.registry.claims]
     registry = each.jobs.registry.model_copy(update={"claims": claims})
-    found = author_pages([each._replace(jobs=replace(each.jobs, registry=registry))])
+    found = author_pages(each._replace(jobs=replace(each.jobs, registry=registry)))
     shown = "It is a &lt;b>misprint&lt;/b>."
-    assert found[f"docs/authors/{each.name}/{claim.id}.md"].endswith(f"answer\n\n{shown}\n")
-    assert re.search(rf"^\| \[{claim.id}\].*\| {shown} \|$", found["docs/authors/README.md"], re.M)
+    folder = f"docs/{each.name}/authors"
+    assert found[f"{folder}/{claim.id}.md"].endswith(f"answer\n\n{shown}\n")
+    assert re.search(rf"^\| \[{claim.id}\].*\| {shown} \|$", found[f"{folder}/README.md"], re.M)
     assert answered.remarks.endswith("The authors: It is a <b>misprint</b>.")

@@ -270,7 +270,7 @@ def test_the_readme_counts_every_claim_once_and_shows_the_headlines(home):
         verdicts |= read_reference(reference_folder(ROOT, study.study.name))[0].verdicts
     named = [row.split("|")[-2].strip() for row in "\n".join(failing).splitlines()[3:]]
     assert named == [
-        f"[{claim.id}](docs/claims.md#{study.study.name}-{claim.id})"
+        f"[{claim.id}](docs/{study.study.name}/claims.md#{claim.id})"
         for study in home
         for claim in study.registry.claims
         if claim.group in (SHOWN, THEORY)

@@ -35,8 +35,8 @@ DOCUMENTS = [
     path
     for pattern in ("*.md", "config/*.md", "docs/*.md", "src/*/*/README.md")
     for path in ROOT.glob(pattern)
-    # The first two are generated; a history is no result.
-    if path.name not in {"claims.md", "configuration.md", "CHANGELOG.md"}
+    # One is generated; a history is no result.
+    if path.name not in {"configuration.md", "CHANGELOG.md"}
 ]
 
 
@@ -290,7 +290,7 @@ def test_the_check_of_generated_files_checks_texts(monkeypatch):
     checked = []
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(generate, "generated_files", dict)
-    monkeypatch.setattr(generate, "FOR_AUTHORS", Path("none"))
+    monkeypatch.setattr(generate, "AUTHOR_PAGES", "none")
     monkeypatch.setattr(generate, "check_texts", checked.extend)
     assert CliRunner().invoke(generate.main, ["--check"]).exit_code == 0
     assert [told.jobs.study.name for told in checked] == [*JOBS.studies]

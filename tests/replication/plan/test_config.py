@@ -6,12 +6,15 @@ import re
 import shlex
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlparse
 
 import jsonschema
 import pytest
 import yaml
 from conftest import DEFAULTS, JOBS, ROOT, STUDIES, changed
 from pydantic import Field
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
 
 from replication.base.errors import InputError
 from replication.base.strict import REMOVABLE, Name, Strict
@@ -81,8 +84,15 @@ def test_the_command_in_the_head_of_an_overlay_can_be_planned(command, path):
 @pytest.fixture(scope="module")
 def schema():
     return jsonschema.Draft202012Validator(
-        json.loads((ROOT / "config/config.schema.json").read_text())
+        {"$ref": (ROOT / "config/config.schema.json").as_uri()},
+        registry=Registry(retrieve=read_schema),
     )
+
+
+def read_schema(uri):
+    """As an editor does, which follows the references from file to file."""
+    contents = json.loads(Path(urlparse(uri).path).read_text())
+    return Resource.from_contents(contents, default_specification=DRAFT202012)
 
 
 class Removing(Strict):
@@ -145,13 +155,15 @@ def test_wrong_value_is_named(path, value, message):
 
 
 def test_the_documentation_names_every_key_and_where_its_default_stands():
-    text = (ROOT / "docs/configuration.md").read_text()
+    shared = (ROOT / "docs/configuration.md").read_text()
+    pages = {name: (ROOT / f"docs/{name}/configuration.md").read_text() for name in STUDIES}
     for name, study in STUDIES.items():
         place = study.folder.relative_to(ROOT) / "config.yaml"
-        assert f"## `{name}`" in text
-        assert f"Defaults: `{place}`." in text
-    assert "| `computation.seeds_per_job` | integer ≥ 1 or null | `None` |" in text
-    assert "| `example.experiments.<name>.training.updates` | integer ≥ 1 | required |" in text
+        assert f"## `{name}`" in pages[name]
+        assert f"Defaults: `{place}`." in pages[name]
+    assert "| `computation.seeds_per_job` | integer ≥ 1 or null | `None` |" in shared
+    key = "`example.experiments.<name>.training.updates`"
+    assert f"| {key} | integer ≥ 1 | required |" in pages["example"]
 
 
 def test_environment_file_says_the_same_as_the_lock():

@@ -8,7 +8,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from replication.plan import progress
 from replication.plan.cost import CORE, GPU
 from replication.plan.progress import Planned, TimeLeft, TimePlanned, planned_time
-from replication.plan.recorded_times import RECORD, SECONDS_OF_UNKNOWN, Records, expected_seconds
+from replication.plan.recorded_times import SECONDS_OF_UNKNOWN, Records, expected_seconds
+from replication.study.contract import find_studies
 
 RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0})
 
@@ -82,9 +83,12 @@ def test_operations_tell_the_time_of_a_gpu_and_of_what_is_not_recorded():
 
 
 def test_what_was_recorded_is_readable():
-    records = Records.read(Path(__file__).parents[3] / RECORD)
+    studies = find_studies().values()
+    records = Records.of(studies)
     # What is over before Snakemake looks at it has no processor time.
     assert all(job.startswith("logs/") and seconds >= 0 for job, seconds in records.seconds.items())
     assert sum(records.seconds.values()) > 0
     assert records.mib.keys() <= records.seconds.keys()
+    parts = [Records.of([study]).seconds.keys() for study in studies]
+    assert sum(map(len, parts)) == len(records.seconds)
     assert Records.read(Path("nowhere.csv")) == Records()

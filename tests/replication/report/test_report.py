@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import JOBS, PAGE, ROOT, Template, counted
+from conftest import JOBS, PAGE, Template, counted
 from report_folder import CLAIMS, Folder
 
 from replication.base.commit import commit_name
@@ -227,7 +227,7 @@ def test_the_page_depends_on_the_receipts_of_others(finished_project: Template):
 
 
 def test_figures_are_told_with_everything_that_made_them():
-    (fig1, _) = figure_sources(JOBS, "example", ROOT).figures
+    (fig1, _) = figure_sources(JOBS, "example").figures
     assert fig1.command == "snakemake figures/example/fig1.pdf"
     assert fig1.table == Path("figures/example/fig1.csv")
     assert fig1.picture == Path("figures/example/fig1.svg")
@@ -248,13 +248,13 @@ def test_figures_are_told_with_everything_that_made_them():
 def test_verdicts_in_a_figure_tell_no_cost():
     """They rest on all that is computed."""
     for name, study in JOBS.studies.items():
-        for source in figure_sources(JOBS, name, ROOT).figures:
+        for source in figure_sources(JOBS, name).figures:
             reads = JOBS.tasks[study.table(source.name)].reads
             assert any("/verdicts/" in path for path in reads) == (not source.benchmarks)
 
 
 def test_figures_are_found_where_a_storage_provider_puts_them():
-    planned = figure_sources(JOBS, "example", ROOT)
+    planned = figure_sources(JOBS, "example")
     moved = planned.with_paths(f"storage/{path}" for path in planned.files)
     assert moved.files == [f"storage/{path}" for path in planned.files]
     assert moved.figures[0].benchmarks == planned.figures[0].benchmarks
