@@ -78,7 +78,7 @@ def assert_without_scripts(page, pictures):
 
 
 def assert_fits(page):
-    """Nothing is wider than the screen, and no drawing is wider than its place."""
+    """Nothing is wider than the screen, and no picture is wider than its place."""
     page.eval_on_selector_all("details", "all => all.forEach(e => { e.open = true })")
     width = page.viewport_size["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -58,7 +58,7 @@ CLAIMS = [
     ),
     (
         "T4", "direction", "fig1", "in part",
-        [comparison("one common token, a cell whose name is far too long for its row, 7", -0.0125,
+        [comparison("one common token, a name that is far too long for its row, 7", -0.0125,
                     "none", low=-0.0151, high=-0.00983, upper=-0.02)],
     ),
     ("T5", None, "fig7", "not tested", []),

@@ -1,4 +1,4 @@
-"""What the configuration says that all networks, trainings and measures share."""
+"""What the configuration says that all networks, trainings and metrics share."""
 
 from replication.plan.configuration import read_yaml
 from replication.study.contract import find_studies

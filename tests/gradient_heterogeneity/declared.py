@@ -48,7 +48,7 @@ def said(number: str, tables: Tables) -> set[str]:
 
 
 def means(found: pd.DataFrame) -> dict[str, float]:
-    """Over seeds, by cell."""
+    """Over seeds, by comparison."""
     return found.groupby("cell", sort=False)["value"].mean().round(9).to_dict()
 
 

@@ -1,4 +1,4 @@
-"""Tables of figures, from metrics that are made up, and that every drawing shows its table."""
+"""Tables of figures, from metrics that are made up, and that every picture shows its table."""
 
 from math import log
 
@@ -35,7 +35,7 @@ FIGURES = configure({}, {STUDY.name: STUDY}).section(STUDY.name).figures
 
 
 def table_of(module, name, *tables):
-    """A figure's table, whose drawing shows nothing else."""
+    """A figure's table, whose picture shows nothing else."""
     import matplotlib.pyplot as plt
 
     figure = FIGURES[name]

@@ -1,4 +1,4 @@
-"""Made-up tables of metrics, and what the registry's tests say of what measures make of them."""
+"""Made-up tables of metrics, and what the registry's tests say of the evidence from them."""
 
 from importlib import import_module
 from random import Random
@@ -90,7 +90,7 @@ def said(number, *tables):
 
 
 def means(number, *tables):
-    """Mean over seeds by cell, or the value."""
+    """Mean over seeds by comparison, or the value."""
     evidence = measured_by(number, *tables)
     assert not evidence.duplicated([name for name in ("cell", "seed") if name in evidence]).any()
     return evidence.groupby("cell", sort=False)["value"].mean().to_dict()

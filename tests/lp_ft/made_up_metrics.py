@@ -1,4 +1,4 @@
-"""Metrics of runs that never were: columns as in measures, values of a plausible size.
+"""Metrics of runs that never were: columns as in real ones, values of a plausible size.
 
 Noise over seeds is drawn by name, so that a value does not depend on the others.
 """

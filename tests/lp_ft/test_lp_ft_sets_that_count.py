@@ -68,8 +68,8 @@ def test_sizes_of_tests_are_those_of_the_reference():
             assert TEST[own] == samples
 
 
-def test_the_texts_stand_in_no_other_cell():
-    """Names of other sets, of methods and of what else cells are called by have none of them."""
+def test_the_texts_stand_in_no_other_comparison():
+    """Names of other sets, of methods and of whatever else have none of them."""
     path = STUDY.folder.parents[2] / "results/reference/lp_ft/evidence.csv"
     evidence = pd.read_csv(path, dtype={"cell": str, "claim": str})
     over_seeds = evidence[evidence["seed"].notna()]

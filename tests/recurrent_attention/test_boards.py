@@ -107,7 +107,7 @@ def test_each_number_of_givens_is_as_frequent_as_any_other(puzzles, least, more,
 
 
 def test_numbers_of_givens_come_in_no_order():
-    """Measures take the first boards of a split, which must be like the others."""
+    """Metrics take the first boards of a split, which must be like the others."""
     numbers = [
         draw_numbers_of_givens(np.random.default_rng(seed), 203, Givens(least=7, most=10))
         for seed in range(40)

@@ -51,7 +51,7 @@ def test_table_is_the_flow(rows):
     assert len(stated) == 51
 
 
-def test_drawing_shows_its_table(rows):
+def test_the_picture_shows_its_table(rows):
     drawing = draw(FIGURE, rows)
     assert not list(unknown_marks(drawing, [rows]))
     plt.close(drawing)

@@ -1,4 +1,4 @@
-"""The figures of the pseudo-energy and of votes: tables by hand, and drawings that show them."""
+"""The figures of the pseudo-energy and of votes: tables by hand, and pictures that show them."""
 
 from types import SimpleNamespace
 
@@ -54,7 +54,7 @@ def test_curves_are_means_over_boards_and_over_seeds(module, figure, renamed, me
 
 
 @pytest.mark.parametrize(("module", "figure", "renamed"), FIGURES)
-def test_drawings_show_their_tables(module, figure, renamed, measured):
+def test_pictures_show_their_tables(module, figure, renamed, measured):
     table = module.table(figure, measured)
     drawing = module.draw(figure, table)
     assert not list(unknown_marks(drawing, [table]))

@@ -79,7 +79,7 @@ def samples_of(key: Key) -> list[tuple[str, pd.DataFrame, np.ndarray]]:
 
 
 def drawn(family: list[Key], draw: Draw, replications: int, null: bool) -> dict[Key, Samples]:
-    """The seeds of replications: of every cell its mean, and its deviations mixed by weights.
+    """The seeds of replications: of every comparison its mean, and its deviations mixed by weights.
 
     Args:
         family: studies and claims; what they measure of the same seeds stays correlated.
@@ -194,7 +194,7 @@ def test_a_wrong_claim_is_seldom_said_to_hold(key):
 
     The level is that of normal seeds. Of ten skewed ones a t test errs several times as often, as
     in T20b, where two seeds in ten are far off; its mean is far inside all the same. So are some of
-    the eleven cells of H9f, of which one is enough to err. Fewer seeds do
+    the eleven comparisons of H9f, of which one is enough to err. Fewer seeds do
     not show how skewed they are, so normal ones stand in for them: of five, drawn again from
     themselves, one normal sample in ten would seem to err in a quarter of all cases.
     """

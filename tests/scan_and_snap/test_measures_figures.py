@@ -93,7 +93,7 @@ def test_entropy_is_along_the_last_axis():
     np.testing.assert_allclose(h, [[0, LN2], [0, LN2]])
 
 
-def test_evidence_has_a_row_per_seed_and_cell_and_names_the_cells():
+def test_evidence_has_a_row_per_seed_and_comparison_and_names_both():
     cells = pd.DataFrame({"eta_z": [0.5, 0.5, 1.0], "ratio": [1.0, 10.0, 1.0]})
     found = tables.Runs(np.empty(0), cells, [3, 7], [0], None, 0)
     expect(
@@ -110,7 +110,7 @@ def test_evidence_has_a_row_per_seed_and_cell_and_names_the_cells():
     )
 
 
-def test_change_with_ratio_is_highest_minus_lowest_of_every_other_cell():
+def test_change_with_ratio_is_highest_minus_lowest_of_every_other_comparison():
     values = {(1, 1): 5, (1, 2): 100, (1, 10): 7, (0.5, 1): 1, (0.5, 2): -100, (0.5, 10): 0}
     rows = [
         {"num_last": size, "eta_z": eta_z, "ratio": ratio, "seed": seed, "value": size * seed * v}

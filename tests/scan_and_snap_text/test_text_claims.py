@@ -98,7 +98,7 @@ def test_runs_that_do_not_record_early_updates_are_out_of_regime():
     ]
 
 
-def test_cells_are_corpus_model_and_rate(trained):
+def test_comparisons_are_corpus_model_and_rate(trained):
     other = trained.table.assign(model="three_layers", learning_rate=2.0)
     both = Measured(pd.concat([trained.table, other]), None)
     cells = dynamics.distinctness_correlation(both)[["cell", "seed"]]

@@ -15,7 +15,7 @@ class InputError(click.ClickException):
 
 
 class UnmeasurableError(InputError):
-    """The data do not suffice to measure a claim: too few updates, cells or seeds.
+    """The data do not suffice to measure a claim: too few updates, comparisons or seeds.
 
     Functions of evidence and tests raise this error, which stops nothing: the claim is not tested,
     and the message is the reason.

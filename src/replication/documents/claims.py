@@ -112,7 +112,11 @@ def registry_to_markdown(
         "",
         *((FOR_AUTHORS, "") if for_authors else ()),
         *((escape_markdown(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
-        *((escape_markdown(f"Names of cells: {registry.cells}"), "") if registry.cells else ()),
+        *(
+            (escape_markdown(f"Names of comparisons: {registry.cells}"), "")
+            if registry.cells
+            else ()
+        ),
         *abstract_lines(
             registry, verdicts, elsewhere, claim_links(study_page(study, "claims"), study)
         ),

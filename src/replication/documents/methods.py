@@ -16,7 +16,7 @@ MOST_NAMES = 8
 LEFT_OUT = "left out"
 """The value of a setting that an overlay removes."""
 NOT_METHODS = ("figures", "claims", "texts")
-"""Parts of a study's section that change no number: drawings and a user's own claims and texts."""
+"""Parts of a study's section that change no number: figures and a user's own claims and texts."""
 Path = tuple[str, ...]
 """Names of the keys that lead to a value."""
 Settings = Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Numbers of a claim's cells: the declared test of each, with p values before any correction."""
+"""Numbers of a claim's comparisons: the declared test of each, with uncorrected p values."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ class Judged(NamedTuple):
     evidence: pd.DataFrame
     """Measured values, with the columns that the test states; or a table of `missing_evidence`."""
     robustness: Sequence[str] = ()
-    """Texts in the names of cells that do not count."""
+    """Texts in the names of comparisons that do not count."""
 
 
 def missing_evidence(reason: str) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def _parts(evidence: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def compare_cells(judged: Judged) -> Iterator[Numbers]:
-    """Yield the numbers of each cell's `Comparison`, with uncorrected p values or the decision.
+    """Yield the numbers of each `Comparison`, with uncorrected p values or the decision.
 
     A cell in which a seed's value is not finite, as after a training that diverged, has the reason
     in place of numbers, under the name `UNMEASURED`.
@@ -107,7 +107,7 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
 
 
 def _check_seeds(judged: Judged) -> None:
-    """Refuse several values of a seed in a cell, and cells with different numbers of seeds."""
+    """Refuse several values of a seed in a comparison, and unequal numbers of seeds."""
     for name in ("cell", "seed", "sample"):
         if name in judged.evidence and judged.evidence[name].isna().any():
             raise InputError(f"claim {judged.claim}: a row of its evidence has no {name}")
@@ -115,10 +115,10 @@ def _check_seeds(judged: Judged) -> None:
         raise InputError(f"claim {judged.claim}: only an equivalence compares samples")
     for part in _parts(judged.evidence):
         if part.duplicated(["cell", "seed"]).any():
-            raise InputError(f"claim {judged.claim}: a seed has several values in one cell")
+            raise InputError(f"claim {judged.claim}: a seed has several values in one comparison")
         seeds = part.groupby("cell")["seed"].nunique()
         if len(set(seeds)) > 1:
-            raise UnmeasurableError("its cells have different numbers of seeds")
+            raise UnmeasurableError("its comparisons have different numbers of seeds")
         if isinstance(judged.test, Statistical) and seeds.iloc[0] < 2:
             raise UnmeasurableError(
                 f"claim {judged.claim} has 1 seed, but a test over seeds needs 2, and a verdict"

@@ -55,7 +55,7 @@ class Family(Strict):
     tests: Annotated[dict[str, Test], Field(min_length=1)]
     """Test of each claim by its number, in the order of their evidence."""
     robustness: list[str] = []
-    """Texts in the names of cells that do not count."""
+    """Texts in the names of comparisons that do not count."""
 
 
 def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
@@ -117,7 +117,7 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
 def _correct(compared: Sequence[list[Numbers]], tests: Sequence[Test]) -> None:
     """Correct the p values of each question over the claims of a family.
 
-    Each cell keeps the factor by which a question's p grew, under the name of the p and "grew".
+    Each comparison keeps the factor by which a question's p grew, under the p's name and "grew".
     """
     for name in QUESTIONS:
         asked = [
@@ -176,7 +176,7 @@ def _reasons(lost: Sequence[Numbers]) -> str:
 
 
 def _comparison(test: Test, cell: Numbers) -> Comparison:
-    """Return a cell's comparison: its decision, and the interval by which that was decided."""
+    """Return a comparison: its decision, and the interval by which that was decided."""
     known = {name: cell[name] for name in Comparison.model_fields if name in cell}
     if not isinstance(test, Statistical):
         return Comparison(**known)

@@ -1,6 +1,6 @@
 """Tests and intervals that judge claims from few seeds.
 
-Every seed is one independent draw; a cell whose value does not depend on the seed has zero
+Every seed is one independent draw; a comparison whose value does not depend on the seed has zero
 variance, and its p is then 0 if the claim holds and 1 if not. p is the probability of data at
 least as favourable to the claim as the seeds' own, if the null hypothesis is true.
 """

@@ -47,10 +47,10 @@ DECISIONS: dict[Decision, str] = {
 
 
 class Comparison(Strict):
-    """One cell of a claim's evidence, judged."""
+    """One comparison of a claim, judged."""
 
     cell: str
-    """Name of the cell."""
+    """Name of the comparison."""
     estimate: float
     """The value, or the mean or median over seeds; of an equivalence or a published value ours
     minus the paper's."""
@@ -104,7 +104,7 @@ class Verdict(Strict):
     probability `PROBABILITY`, in standard deviations of one seed. The distance is that of the means
     from the bound, which the smallest effect has moved. None for the theory and for medians."""
     comparisons: list[Comparison]
-    """Comparisons, one per cell; none if the claim could not be measured."""
+    """Comparisons, one per name in the evidence; none if the claim could not be measured."""
 
     @property
     def counted(self) -> list[Comparison]:

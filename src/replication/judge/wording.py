@@ -7,7 +7,7 @@ import numpy as np
 from replication.judge.verdicts import DECISIONS, Comparison, comparisons_that_count
 
 MOST_NAMED_CELLS = 4
-"""Largest number of cells with the same decision that a sentence names."""
+"""Largest number of comparisons with the same decision that a sentence names."""
 
 
 def how_much(comparisons: Sequence[Comparison]) -> str:
@@ -93,7 +93,7 @@ def estimate_and_range(
 def _unfavourableness(item: Comparison) -> tuple[int, float]:
     """Return a key that sorts favourable comparisons first: the decision, then the estimate.
 
-    Where a claim has a range, its width is the unit, as cells can have ranges of their own.
+    Where a claim has a range, its width is the unit, as comparisons can have ranges of their own.
     """
     rank = ["holds", "open", "less", "none", "fails"].index(item.decision)
     excess = max(

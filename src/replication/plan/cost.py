@@ -49,7 +49,7 @@ def refuse_without_gpu(
     days = operations / CORE / DAY
     if computation.device == "cpu" and days > MOST_DAYS:
         raise InputError(
-            f"{where}: training would take one core about {days:,.0f} days, measures not counted;"
+            f"{where}: training would take one core about {days:,.0f} days, metrics not counted;"
             " it needs a GPU: where there is one, set computation > device: cuda"
         )
 

@@ -274,7 +274,7 @@ class Tasks:
 def _check_parameters(
     claim: Claim, given: int, takes: Parameters, keys: set[str], where: str
 ) -> None:
-    """Refuse a claim that does not give its measure the tables, and `uses` by name, that it takes.
+    """Refuse a claim that does not give its function the tables, and `uses` by name, that it takes.
 
     Args:
         claim: the claim.

@@ -215,7 +215,7 @@ def _test_in_words(test: Test, verdict: Verdict) -> str:
                 " of one seed (two one-sided Welch tests)"
             )
     judged = (
-        f"In every cell {condition}, at level {number(test.level)} for all claims of a family"
+        f"In every comparison {condition}, at level {number(test.level)} for all claims of a family"
         " together."
     )
     if verdict.resolution is None:

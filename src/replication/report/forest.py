@@ -45,7 +45,7 @@ class Plot(NamedTuple):
     ticks: list[tuple[float, str]]
     """Place and number of each mark of the axis."""
     rows: list[tuple[Comparison, str, str]]
-    """Comparisons with the name of the cell, shortened if long, and the estimate with interval."""
+    """Comparisons with the name, shortened if long, and the estimate with interval."""
     place: Callable[[float], float]
     """Function from a value to its place; a value beyond the axis is at the axis' end."""
     width: float = WIDTH
@@ -100,7 +100,7 @@ def _values(item: Comparison) -> list[float]:
 
 
 def _shorten(cell: str, longest: float) -> str:
-    """Return a name without words in its middle, as names of cells differ at their ends."""
+    """Return a name without words in its middle, as names of comparisons differ at their ends."""
     words = cell.split()
     tries = (
         " ".join([*words[: kept - kept // 2], "…", *words[len(words) - kept // 2 :]])

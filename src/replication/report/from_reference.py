@@ -86,7 +86,7 @@ def write_pages(
     with TemporaryDirectory() as folder:
         shown = [
             sources.model_copy(update={"others": _other_pages(each, others, registries)})
-            for each, sources in zip(kept, _draw_figures(kept, Path(folder), root), strict=True)
+            for each, sources in zip(kept, _draw_figures(kept, Path(folder)), strict=True)
         ]
         texts = [
             _page(each, sources, root, pages[each.name], recorded)
@@ -189,7 +189,7 @@ def _page(
     return render(study.registry, verdicts, shown, verified, origin, page, machine, root, history)
 
 
-def _draw_figures(kept: list[StudyReference], folder: Path, root: Path) -> list[FigureSources]:
+def _draw_figures(kept: list[StudyReference], folder: Path) -> list[FigureSources]:
     """Draw the figures of all pages in a folder, from their tables in the references."""
     planned = [figure_sources(each.jobs, each.name) for each in kept]
     wrong = {

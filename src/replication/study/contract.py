@@ -187,7 +187,7 @@ class StudySettings(Strict):
     """Base of a study's section of the configuration, with additions to its registry."""
 
     claims: dict[Number, OwnClaim] = {}
-    """Claims of your own by number, such as `U1`, that the study's measures judge."""
+    """Claims of your own by number, such as `U1`, with evidence by the study's functions."""
     texts: dict[str, FigureText] = {}
     """Texts of figures of your own, by name."""
 

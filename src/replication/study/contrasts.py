@@ -1,7 +1,7 @@
 """Contrasts: one number per seed for a claim about an axis.
 
 Each takes a long table as a metric has it: a column `seed`, one of an axis (updates, methods) and
-one of values. The columns that are named last divide it into cells, which are compared apart.
+one of values. The columns that are named last divide it into comparisons, each judged apart.
 With v(s, a) the value of seed s at a, and a_1 < ... < a_n along the axis, a contrast is c(s).
 
 A value that is not finite, as after a training that diverged, makes that of its seed not finite.
@@ -25,14 +25,14 @@ def last_over_first(
     """Return c(s) = v(s, a_n) / v(s, a_1), the last value of every seed over its first.
 
     Args:
-        table: columns seed, axis, value and those of cells.
+        table: columns seed, axis, value and those of comparisons.
         axis: name of the column of the axis.
         value: name of the column of values.
-        cells: names of the columns that divide the table into cells, if there are several.
+        cells: names of the columns that divide the table into comparisons, if there are several.
         descending: whether the axis runs from its largest value to its smallest.
 
     Returns:
-        Columns cell, seed, value, a row per cell and seed.
+        Columns cell, seed, value, a row per comparison and seed.
 
     Raises:
         UnmeasurableError: if there is no row, the axis has one value, a seed lacks a value that
@@ -96,7 +96,7 @@ def difference(
 def _lines(
     table: pd.DataFrame, axis: str, value: str, cells: tuple[str, ...], fewest: int = 2
 ) -> Iterator[tuple[str, pd.DataFrame, Floats]]:
-    """Yield name and values of each cell, as a table [seed, axis] and as its numbers."""
+    """Yield name and values of each comparison, as a table [seed, axis] and as its numbers."""
     if table.empty:
         raise UnmeasurableError(f"nothing was found to measure along {axis}")
     seeds = table["seed"].nunique()
@@ -135,10 +135,10 @@ def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
         level: name of the column of levels, which are positive numbers.
 
     Returns:
-        Columns cell, seed, value, a row per cell and seed.
+        Columns cell, seed, value, a row per comparison and seed.
 
     Raises:
-        UnmeasurableError: if there is no cell, a cell has one level, or a seed lacks a level.
+        UnmeasurableError: if there is no comparison, one has one level, or a seed lacks a level.
     """
     if table.empty:
         raise UnmeasurableError(f"nothing was found to measure along {level}")

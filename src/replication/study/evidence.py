@@ -14,7 +14,7 @@ Cases = Iterator[tuple[str, SupportsFloat]]
 
 
 def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFrame]:
-    """Turn a generator of cases into a measure, which returns a table of one row per case."""
+    """Turn a generator of cases into a function of evidence, with a row per case."""
 
     @wraps(cases, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def measure(*args: Arguments.args, **kwargs: Arguments.kwargs) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def name_cells(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
     Args:
         table: any.
-        columns: names of the columns that tell cells apart; without them there is one, of no name.
+        columns: names of the columns that tell comparisons apart; without them there is one.
     """
     parts = [[_named(name, value) for value in table[name]] for name in columns]
     names = [", ".join(row) for row in zip(*parts, strict=True)] if parts else ""
@@ -44,10 +44,10 @@ def evidence_by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
     """Return evidence with a number per seed: columns cell, seed, value.
 
     Args:
-        cells: [seed] by cell.
+        cells: [seed] by name of the comparison.
 
     Raises:
-        UnmeasurableError: if there is no cell, or one of its conditions lacks a seed.
+        UnmeasurableError: if there is no comparison, or one of its conditions lacks a seed.
     """
     if not cells:
         raise UnmeasurableError("there is no condition to measure")

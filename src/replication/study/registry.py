@@ -134,7 +134,7 @@ class Robustness(Strict):
     """Comparisons that are shown beside a claim and do not count for its verdict."""
 
     cells: Text
-    """Text in the names of their cells."""
+    """Text in their names."""
     why: Text
     """Rule that leaves them out, which must not depend on outcomes."""
 
@@ -166,9 +166,9 @@ class Registry(Strict):
     robustness: list[Robustness] = []
     """Comparisons over seeds that do not count for verdicts."""
     cells: Text | None = None
-    """Explanation of the names of cells, for readers of a verdict."""
+    """Explanation of the names of comparisons, for readers of a verdict."""
     compared_as_counts: list[str] = []
-    """Drawings and claims whose numbers jump as counts do; on another processor, the comparison
+    """Figures and claims whose numbers jump as counts do; on another processor, the comparison
     with the reference allows larger differences for these."""
     amplifies_rounding: bool = False
     """True if training amplifies rounding errors until a run on another processor differs from the
@@ -215,7 +215,7 @@ class Registry(Strict):
 
     @property
     def beside(self) -> list[str]:
-        """Return the texts in the names of cells that do not count for a verdict."""
+        """Return the texts in the names of comparisons that do not count for a verdict."""
         return [each.cells for each in self.robustness]
 
     def scale_of(self, claim: Claim, seeds: int) -> str:

@@ -273,7 +273,7 @@ def check_figures_are_functions_of_their_table(small: Small) -> None:
         assert not missing, f"{path}: its table lacks {', '.join(missing)}"
         with tempfile.TemporaryDirectory() as empty, chdir(empty):
             drawn = work.function(figure, table, known[0] if known else None)
-        assert table.equals(before), f"{path}: drawing changes its table"
+        assert table.equals(before), f"{path}: `draw` changes its table"
         unknown = list(unknown_marks(drawn, [table, *known]))
         assert bool(unknown) == (figure.kind in small.study.drawn_beside), (
             f"{path}: does not have in its table what it draws, {', '.join(unknown[:EXAMPLES])};"

@@ -47,7 +47,7 @@ def changed_verdicts(before: dict[str, Reference], after: dict[str, Reference]) 
 
     Returns:
         Columns study, claim, before, after (words), change (the largest one of an estimate of a
-        cell that both have; none if there is no such cell), result_before, result_after
+        comparison that both have; none if there is no such one), result_before, result_after
         (sentences).
     """
     return _changes_by_study(before, after, _verdict_changes)

@@ -99,7 +99,7 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
         copy = folder / f"{figure}.csv"
         write_text(copy, table.read_text(encoding="utf-8"))
         write_text(folder / checksum_file(Path(f"{figure}.csv")), checksum(copy))
-    # The tables are given: nothing but their drawing may run.
+    # The tables are given: nothing but what draws them may run.
     _run_python(
         root, "-m", "snakemake", *(f"{figure}.png" for figure in tables),
         "--directory", str(folder), "--snakefile", str(root.resolve() / "Snakefile"),

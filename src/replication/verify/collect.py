@@ -147,7 +147,7 @@ def code_digests(jobs: Jobs, study: str) -> dict[str, str]:
 
 
 def package_versions(jobs: Jobs, study: str) -> dict[str, str]:
-    """Return the version of Python and of every package that a number or drawing depends on."""
+    """Return the version of Python and of every package that a number or figure depends on."""
     made = {task.program for _, task in jobs.closure(jobs.studies[study].files.all)}
     reached = {package for program in made for package in reach(program).packages}
     own = {name: version for name, version in machine().items() if name != "processor"}

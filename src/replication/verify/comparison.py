@@ -144,7 +144,7 @@ def _opposite_verdicts(verdicts: dict[str, Verdict], reference: Reference) -> It
 
 
 def _comparison_table(verdict: Verdict, same: bool) -> pd.DataFrame:
-    """Return one row per cell; across processors only decisions, and logarithms of p.
+    """Return one row per comparison; across processors only decisions, and logarithms of p.
 
     The other numbers follow from the evidence, which is compared value by value.
     """

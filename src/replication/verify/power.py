@@ -85,7 +85,7 @@ class Plan(NamedTuple):
     """Number of seeds that would decide a comparison."""
 
     comparison: str
-    """Name of its cell."""
+    """Name of the comparison."""
     spread: float
     """Standard deviation of one seed."""
     decision: Decision

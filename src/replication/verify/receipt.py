@@ -236,7 +236,7 @@ class Receipt(Strict):
     machine: Machine
     """Machine that computed."""
     packages: dict[Package, Version] = Field(max_length=MOST_NAMES)
-    """Version of Python and of every package that a number or a drawing depends on."""
+    """Version of Python and of every package that a number or a figure depends on."""
     reference: Digest
     """Digest of the files of the reference that was compared with."""
     level: Level

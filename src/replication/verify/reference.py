@@ -200,7 +200,7 @@ def judge_again(
     Args:
         evidence: what `collect_evidence` returned.
         families: tests by claim; those of one family are corrected together for many tests.
-        robustness: texts in the names of cells that do not count.
+        robustness: texts in the names of comparisons that do not count.
     """
     own = {
         claim: table.dropna(axis="columns", how="all") for claim, table in evidence.groupby("claim")

@@ -46,7 +46,7 @@ class VerdictInShort(Strict):
     holding: Amount
     """Number of those comparisons that hold."""
     decisions: Digest
-    """Digest of the decisions of all comparisons, by cell."""
+    """Digest of the decisions of all comparisons, by name."""
 
     @model_validator(mode="after")
     def _check_holding(self) -> Self:

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.checklist import StudyResults
-from replication.documents.claims import claims_document
+from replication.documents.claims import claims_page
 from replication.documents.generate import _citable_values
 from replication.documents.readme import _SCORECARD_MARKS, insert_scorecard
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
@@ -65,7 +65,7 @@ def told(registry: Registry) -> StudyResults:
 
 def documents(registry: Registry) -> Iterator[str]:
     """Whatever Markdown is made of a registry."""
-    yield claims_document([told(registry)])
+    yield claims_page(told(registry), {})
     yield scorecard_as_markdown(registry, [])
     yield insert_scorecard("\n".join(_SCORECARD_MARKS), [told(registry)])
     known = _citable_values(

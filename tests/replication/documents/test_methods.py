@@ -63,7 +63,7 @@ def test_a_setting_that_is_not_there_is_left_out_and_found():
     assert unknown_settings(registry(method(*keys, "width")), SETTINGS) == keys
 
 
-def test_settings_that_no_choice_names_are_found_and_drawings_are_none():
+def test_settings_that_no_choice_names_are_found_and_figures_are_none():
     some = registry(method("experiments.*.rate"), method("width", "experiments.*.training"))
     assert unnamed_settings(some, SETTINGS) == [
         "experiments.slow.kinds", "experiments.fast.kinds", "penalties"

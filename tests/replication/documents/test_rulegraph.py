@@ -1,4 +1,4 @@
-"""The drawing of the rules behind a file."""
+"""The picture of the rules behind a file."""
 
 from xml.etree import ElementTree as Xml
 
@@ -8,7 +8,7 @@ from replication.documents.rulegraph import rulegraph
 
 
 def texts(path: str) -> list[str]:
-    """What is written in the drawing, from left to right."""
+    """What is written in the picture, from left to right."""
     drawing = Xml.fromstring(rulegraph(JOBS, path))
     return [str(item.text) for item in drawing.iter("{http://www.w3.org/2000/svg}text")]
 

@@ -345,7 +345,7 @@ def test_the_order_of_rows_does_not_matter(order):
     ("evidence", "message"),
     [
         (seeds(0).drop(columns="seed"), "claim T1: its evidence lacks seed; a test of"),
-        (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one cell"),
+        (pd.concat([seeds(0), seeds(0)]), "claim T1: a seed has several values in one comparison"),
         (seeds(0).assign(value="fast"), "claim T1: a value of its evidence is no number"),
         (seeds(0).assign(cell=["a", None] * 5), "claim T1: a row of its evidence has no cell"),
         (seeds(0).replace({"seed": {3: np.nan}}), "claim T1: a row of its evidence has no seed"),
@@ -373,7 +373,7 @@ def test_evidence_that_cannot_be_judged_is_refused(evidence, message):
         (seeds(np.nan), "'a' is not measured, as seed "),
         (
             pd.concat([seeds(0), seeds(0, n=9, cell="b")]),
-            "its cells have different numbers of seeds",
+            "its comparisons have different numbers of seeds",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The table and the drawing of verdicts under variants."""
+"""The table and the picture of verdicts under variants."""
 
 from matplotlib.text import Text
 

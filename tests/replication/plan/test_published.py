@@ -73,7 +73,7 @@ def test_what_is_told_is_short():
     assert "training.problem.variances: [0.5, 0.25] instead of [1.0, 0.5, 0.25, 0.125]" in told
 
 
-def test_a_note_stands_below_the_drawing():
+def test_a_note_stands_below_the_picture():
     drawing = Drawing()
     write_note(drawing, "seeds: 1-6 instead of 1-5")
     (text,) = drawing.texts

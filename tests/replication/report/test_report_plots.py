@@ -94,7 +94,7 @@ def test_svg_has_no_html():
     assert typeset_svg("num_last") == "<tspan>num_last</tspan>"
 
 
-def test_long_cells_keep_their_ends():
+def test_long_names_keep_their_ends():
     """Which tell them apart; a formula is as long as it is once it is set."""
     told = "one common token, {} population flow, eta_Y/eta_Z {}"
     rows = [

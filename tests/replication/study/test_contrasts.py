@@ -60,12 +60,12 @@ def test_slopes_are_those_of_scipy():
 
 @contrasts
 def test_a_dropped_seed_is_not_passed_over(cell, contrast, expected):
-    """Either it is missing at one place, or in one of two cells."""
+    """Either it is missing at one place, or in one of two comparisons."""
     with pytest.raises(UnmeasurableError, match="a seed lacks loss at some update that others"):
         contrast(TABLE.iloc[:-1])
 
 
-def test_a_seed_that_one_cell_lacks_is_not_passed_over():
+def test_a_seed_that_one_comparison_lacks_is_not_passed_over():
     both = pd.concat([TABLE.assign(rate=0.1), TABLE[TABLE["seed"] == 7].assign(rate=0.2)])
     with pytest.raises(UnmeasurableError, match=r"rate 0\.2: a seed lacks loss"):
         slope(both, "update", "loss", "rate")
@@ -112,7 +112,7 @@ def test_the_axis_may_run_down():
     assert list(found["value"]) == [8 / 2, 9 / 6]
 
 
-def test_cells_are_compared_apart():
+def test_comparisons_are_judged_apart():
     both = pd.concat([TABLE.assign(rate=0.1), TABLE.assign(rate=0.25, loss=2 * TABLE["loss"])])
     found = slope(both, "update", "loss", "rate")
     alone = slope(TABLE, "update", "loss")["value"]
@@ -127,7 +127,7 @@ def test_a_difference_may_be_of_words():
     assert list(found["value"]) == [2 - 8, 6 - 9]
 
 
-def test_cells_are_named_by_numbers_and_words():
+def test_comparisons_are_named_by_numbers_and_words():
     table = pd.DataFrame({"variance": [0.5, 1.0], "task": ["CB", "CR"]})
     assert list(name_cells(table, "variance", "task")["cell"]) == [
         "variance 0.5, CB",

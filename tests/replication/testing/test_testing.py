@@ -199,7 +199,7 @@ def test_that_evidence_reads_its_metrics(small, monkeypatch):
             lambda axes, table: axes.inset_axes((0, 0, 1, 1)).axhline(17.356),
             "a line at 17.356",
         ),
-        (lambda axes, table: table.insert(0, "more", 1), "drawing changes its table"),
+        (lambda axes, table: table.insert(0, "more", 1), "`draw` changes its table"),
         (lambda axes, table: axes.set_title(f"{random():.9f}"), "fig2.pdf: the same job made"),
     ],
 )

@@ -109,7 +109,7 @@ def test_overlays_add_to_one_another():
 def test_a_name_that_ends_in_a_star_means_all_that_begin_so():
     def sources(experiment: str) -> list[tuple[str, str]]:
         claim = OWN_CLAIM | {"data": [{"experiment": experiment, "metric": "half_life"}]}
-        # A measure that takes one table only is refused more of them.
+        # A function that takes one table only is refused more of them.
         found = jobs(SLOW, {"experiments": {"slower": SLOW["experiments"]["slow"]}},
                      {"claims": {"U1": claim}})  # fmt: skip
         return found.studies[STUDY].sources("U1")
@@ -143,7 +143,7 @@ def test_a_registry_has_none():
         Registry.parse(data, "registry.yaml")
 
 
-def test_texts_are_those_of_the_figure_and_not_of_its_drawing():
+def test_texts_are_those_of_the_figure_and_not_of_its_picture():
     said = jobs(SLOW, {"texts": {"slow": TEXT}}).studies[STUDY]
     assert [said.text(name).label for name in ("slow", "fig1")] == ["L", "Figure 1"]
     assert jobs(SLOW).studies[STUDY].text("slow").label == "Figure 1"

@@ -116,7 +116,7 @@ EDITS = {
         ALL,
         "replication.base.random_streams@",
     ),
-    "style of drawings": (
+    "style of figures": (
         f"{ENGINE}/figures/style.py",
         '"savefig.dpi": 300',
         '"savefig.dpi": 310',
@@ -132,7 +132,7 @@ TOGETHER = (
     ["data", "engine that computes", "numpy"],
     ["training"],
     ["metric"],
-    ["line of a figure", "style of drawings"],
+    ["line of a figure", "style of figures"],
     ["published value"],
 )
 """Edits that rerun the same jobs, so that one plan tells of all of them."""

@@ -1,1 +1,1 @@
-"""Figures: settings, table and drawing of one figure per file."""
+"""Figures: settings, table and picture of one figure per file."""

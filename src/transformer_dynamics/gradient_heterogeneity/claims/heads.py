@@ -23,7 +23,7 @@ WholeOf = Measured[MetricJob]
 MANY, TWO = 20, 2
 """Numbers of classes."""
 Pairs = Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]
-"""Name of a cell, rows of SignSGD and rows of Signum."""
+"""Name of a comparison, rows of SignSGD and rows of Signum."""
 
 
 def less_drift(measured: HeadsOf, training: SharedTraining) -> pd.DataFrame:

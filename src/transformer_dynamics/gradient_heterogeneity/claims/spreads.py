@@ -1,6 +1,6 @@
 """Inequality of the gradients of tensors: transformers beside a CNN, Post-LN beside Pre-LN.
 
-A cell is a network on a task at a state, by seed the mean over batches.
+A comparison is a network on a task at a state, by seed the mean over batches.
 """
 
 from collections.abc import Iterator
@@ -147,7 +147,7 @@ def densities_moved_by_placement(spread: SpreadOf) -> pd.DataFrame:
 
 
 def _in_direction_of_others(found: pd.DataFrame) -> pd.DataFrame:
-    """Multiply values by the sign of the sum of all other seeds of the same cell.
+    """Multiply values by the sign of the sum of all other seeds of the same comparison.
 
     Whichever way a difference goes, its mean is positive then; where there is none, it is not.
     """

@@ -1,5 +1,5 @@
-"""Figures of this study: each module has the settings, the table and the drawing of one figure.
+"""Figures of this study: each module has the settings, the table and the picture of one figure.
 
-`labels` has the names and styles that figures share. Modules of drawing are imported where they are
+`labels` has the names and styles that figures share. Modules that draw are imported where they are
 needed, as these settings are a part of the configuration.
 """

@@ -69,7 +69,7 @@ def add_optimiser_legend(
     """Add a legend of the optimisers that are drawn, below everything.
 
     Args:
-        drawing: the figure.
+        drawing: the picture.
         shown: names of optimisers.
         markers: show their markers.
     """

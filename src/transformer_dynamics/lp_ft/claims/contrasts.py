@@ -114,10 +114,10 @@ def method_values(rows: pd.DataFrame, column: str, methods: Sequence[Method]) ->
 
 
 def seed_evidence(cells: Mapping[str, SeedValues]) -> pd.DataFrame:
-    """Make evidence of cells: columns cell, seed, value.
+    """Make evidence of comparisons: columns cell, seed, value.
 
     Raises:
-        UnmeasurableError: if there is no cell.
+        UnmeasurableError: if there is no comparison.
     """
     if not cells:
         raise UnmeasurableError("there are no runs of this kind")

@@ -17,7 +17,7 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
 )
 
 OWN_HEADS = {"random": "the random head", "probe": "the probe"}
-"""Heads that give a norm or a direction, in names of cells."""
+"""Heads that give a norm or a direction, in names of comparisons."""
 
 
 def less_change(features: RunMetric) -> pd.DataFrame:

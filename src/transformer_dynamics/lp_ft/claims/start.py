@@ -20,7 +20,7 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
 )
 
 SAMPLES = {"all": "all samples", "subset": "a subset"}
-"""Samples of the probe, in names of cells."""
+"""Samples of the probe, in names of comparisons."""
 PROBE, RANDOM = ("probe", "probe"), ("random", "random")
 """Direction and norm of the heads from which LP-FT and FT start."""
 LONG_RANDOM, SHORT_PROBE = ("random", "probe"), ("probe", "random")

@@ -66,12 +66,12 @@ def add_legend(drawing: "Drawing", methods: Iterable[str]) -> None:
 
 
 def make_panels(lines: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
-    """Make a drawing of the usual width, and its panels [lines, columns].
+    """Make a picture of the usual width, and its panels [lines, columns].
 
     Args:
         lines: number of panels below each other.
         columns: number of panels beside each other.
-        height: of the drawing, in inches.
+        height: of the picture, in inches.
         options: further ones of `matplotlib.pyplot.subplots`.
     """
     import matplotlib.pyplot as plt

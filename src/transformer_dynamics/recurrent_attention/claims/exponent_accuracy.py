@@ -22,7 +22,7 @@ COLUMN_NAMES = {
     LEADING: "mean of the leading exponents",
     NONNULL: "mean of all non-null exponents",
 }
-"""Names of these columns in cells."""
+"""Names of these columns in those of comparisons."""
 
 
 def correlation_over_heads(*measured: AccuracyOf | ExponentsOf) -> pd.DataFrame:

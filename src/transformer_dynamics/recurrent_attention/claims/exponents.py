@@ -47,9 +47,9 @@ FEWEST_STEPS = 10
 FEWEST_SEEDS = 5
 """Fewest seeds in the regime of a claim with which it is tested."""
 WITHOUT = "ItrSA w/o normalization"
-"""Name of the cell of ItrSA without normalisation."""
+"""Name of the comparison of ItrSA without normalisation."""
 MEANS = {"largest": "max", "leading": "leading"}
-"""Columns of exponents by their name in cells."""
+"""Columns of exponents by their name in those of comparisons."""
 
 
 def range_with_normalisation(normalised: PerturbedOf) -> pd.DataFrame:

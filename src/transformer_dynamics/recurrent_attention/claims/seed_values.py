@@ -25,7 +25,7 @@ AccuracyOf = Measured[MetricJob[Accuracy]]
 ExponentsOf = Measured[MetricJob[Exponents]]
 """Metric `exponents` of a condition."""
 MODEL_NAMES = {"itrsa": "ItrSA", "akorn": "AKOrN", "symmetric": "symmetric SA"}
-"""Names of kinds of models in cells."""
+"""Names of kinds of models in those of comparisons."""
 
 
 def model_name(measured: Measured[MetricJob[Any]]) -> str:
@@ -49,7 +49,7 @@ def condition_name(train: TrainJob) -> str:
 
 
 def seed_rows(cells: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
-    """Return evidence with a row per cell and seed, in the order of the cells.
+    """Return evidence with a row per comparison and seed, in their order.
 
     Args:
         cells: name and values [seed] of each; values may be NaN.
@@ -62,7 +62,7 @@ def seed_rows(cells: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
 
 
 def changes_along(level: str, cells: Iterable[tuple[str, float, pd.Series]]) -> pd.DataFrame:
-    """Return the change of values along the logarithm of a level, by cell and seed.
+    """Return the change of values along the logarithm of a level, by comparison and seed.
 
     Args:
         level: name of the level.

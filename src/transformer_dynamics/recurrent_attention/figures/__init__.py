@@ -1,4 +1,4 @@
-"""Figures: one module per drawing of the paper, or of this study.
+"""Figures: one module per figure of the paper, or of this study.
 
 A module has its settings, `table`, the numbers that are drawn, and `draw`. `conditions.py` and
 `pseudo_energy_curves.py` have what several of them share.

@@ -39,7 +39,7 @@ def subplot_pairs(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes,
 
     Args:
         count: number of pairs.
-        height: of the drawing, in inches.
+        height: of the picture, in inches.
     """
     drawing, axes = subplots(height, columns=2 * count, sharey=True, width_ratios=[1.5, 1] * count)
     return drawing, list(zip(axes[::2], axes[1::2], strict=True))

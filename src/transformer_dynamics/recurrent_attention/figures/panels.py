@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def subplots(height: float, rows: int = 1, columns: int = 1, **more: Any) -> "tuple[Drawing, Any]":
-    """Return a drawing as wide as a page, and its axes.
+    """Return a picture as wide as a page, and its axes.
 
     Args:
         height: in inches.

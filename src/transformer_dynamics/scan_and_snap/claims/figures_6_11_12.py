@@ -15,7 +15,7 @@ from transformer_dynamics.scan_and_snap.claims.tables import (
 THRESHOLD = 2
 """eta_Y/eta_Z from which on the paper sees the entropy rise."""
 CELL = {"num_last": "num_last", "eta_z": "eta_Z", "ratio": "eta_Y/eta_Z"}
-"""Columns that tell cells apart, and what they are called."""
+"""Columns that tell comparisons apart, and what they are called."""
 
 
 def entropy_against_eta_z(entropy: Measured) -> pd.DataFrame:

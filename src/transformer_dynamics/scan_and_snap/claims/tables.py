@@ -19,7 +19,7 @@ Measured = study.Measured[MetricJob]
 """One metric of an experiment, and the job that made it."""
 RATIO = {"ratio": "eta_Y/eta_Z"}
 RATES = {"eta_z": "eta_Z", **RATIO}
-"""Columns of a table and their names in that of a cell."""
+"""Columns of a table and their names in that of a comparison."""
 
 
 class Runs(NamedTuple):
@@ -70,12 +70,12 @@ def entropy(probabilities: Floats) -> Floats:
 
 
 def evidence_rows(values: ArrayLike, found: Runs, names: Mapping[str, str] = RATIO) -> pd.DataFrame:
-    """Return one row per seed and cell.
+    """Return one row per seed and comparison.
 
     Args:
         values: [seed, cell].
         found: runs that the values are of.
-        names: columns by which cells are named, as in `label_cells`.
+        names: columns by which comparisons are named, as in `label_cells`.
     """
     table = pd.DataFrame(np.asarray(values), index=found.seeds).melt(ignore_index=False)
     table = table.rename_axis("seed").reset_index()
@@ -84,7 +84,7 @@ def evidence_rows(values: ArrayLike, found: Runs, names: Mapping[str, str] = RAT
 
 
 def label_cells(table: pd.DataFrame, **names: str) -> pd.DataFrame:
-    """Name each row's cell by some of its columns.
+    """Name each row's comparison by some of its columns.
 
     Args:
         table: evidence without the column `cell`.
@@ -100,7 +100,7 @@ def last_rows(measured: Measured) -> pd.DataFrame:
 
 
 def change_with_ratio(table: pd.DataFrame, **names: str) -> pd.DataFrame:
-    """Return the value at the highest ratio minus that at the lowest, of every cell and seed.
+    """Return the value at the highest ratio minus that at the lowest, of every comparison and seed.
 
     Args:
         table: columns eta_z, ratio, seed, value and those that are named.

@@ -1,4 +1,4 @@
-"""Settings, rows of tables and parts of drawings that several figures have."""
+"""Settings, rows of tables and parts of pictures that several figures have."""
 
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -72,12 +72,12 @@ def final_mean_and_std(measured: Measured[MetricJob], keys: list[str]) -> "pd.Da
 
 
 def draw_panels(rows: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":
-    """Make a drawing of full width with an array of panels.
+    """Make a picture of full width with an array of panels.
 
     Args:
         rows: number of rows of panels.
         columns: number of columns of panels.
-        height: of the drawing, in inches.
+        height: of the picture, in inches.
         options: as `subplots` takes them.
     """
     import matplotlib.pyplot as plt

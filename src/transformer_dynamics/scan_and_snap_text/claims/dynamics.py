@@ -74,7 +74,7 @@ def _first_and_last_rows(dynamics: tuple[Measured[Any], ...]) -> list[pd.DataFra
 
 
 def _evidence_rows(values: pd.Series) -> pd.DataFrame:
-    """Return a cell per corpus, model and rate: the value of each seed."""
+    """Return a comparison per corpus, model and rate: the value of each seed."""
     rows = values.rename("value").reset_index()
     rates = rows["learning_rate"].map("{:g}".format)
     models = rows["model"].str.replace("_", " ")

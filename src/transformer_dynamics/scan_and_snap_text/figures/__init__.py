@@ -1,4 +1,4 @@
-"""Figures: settings, table and drawing of one figure per file.
+"""Figures: settings, table and picture of one figure per file.
 
-`table` turns metrics into the numbers that are drawn, `draw` those into a drawing.
+`table` turns metrics into the numbers that are drawn, `draw` those into a picture.
 """

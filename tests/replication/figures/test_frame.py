@@ -1,4 +1,4 @@
-"""The frame of every drawing."""
+"""The frame of every figure."""
 
 import io
 
