@@ -61,6 +61,7 @@ _CHECKLIST_HEADER = """\
 AUTHOR_PAGES = "docs/*/authors/*.md"
 """Pattern of the pages for authors: one that is generated no more is removed."""
 _SCHEMA = "config.schema.json"
+"""Name of a schema: in `config/` that of an overlay, in a study's folder that of its section."""
 _GRAPH_PATH = "figures/fig6"
 """File of the example of a rule graph."""
 
@@ -76,7 +77,7 @@ def generated_files() -> dict[str, str]:
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
     answers = _to_yaml(checklist(home))
     return {
-        f"config/{_SCHEMA}": _to_schema(shared, studies),
+        f"config/{_SCHEMA}": _shared_schema(shared, studies),
         "docs/configuration.md": shared_page(shared, configuration_schema(StudySettings)),
         **{
             path: text
@@ -90,18 +91,21 @@ def generated_files() -> dict[str, str]:
     }
 
 
-def _to_schema(shared: Schema, studies: Iterable[StudyResults] = ()) -> str:
-    """Return the schema of overlays as JSON, in which each study's section is a file of its own."""
+def _shared_schema(shared: Schema, studies: Iterable[StudyResults]) -> str:
+    """Return the schema of overlays as JSON, which refers to a file for each study's section."""
     sections = {told.name: {"$ref": f"../{told.folder / _SCHEMA}"} for told in studies}
-    properties = shared["properties"] | sections
-    return json.dumps(overlay_schema({**shared, "properties": properties}), indent=2) + "\n"
+    return _to_json({**shared, "properties": shared["properties"] | sections})
+
+
+def _to_json(schema: Schema) -> str:
+    return json.dumps(overlay_schema(schema), indent=2) + "\n"
 
 
 def _files_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> dict[str, str]:
     """Return path and content of the generated files of one study."""
     schema = configuration_schema(told.jobs.study.settings)
     return {
-        str(told.folder / _SCHEMA): _to_schema(schema),
+        str(told.folder / _SCHEMA): _to_json(schema),
         study_page(told.name, "configuration"): study_keys_page(told, schema),
         study_page(told.name, "claims"): claims_page(told, elsewhere),
         **author_pages(told),

@@ -239,7 +239,7 @@ def _table_from_start(growth: Measured) -> pd.DataFrame:
 
 
 def _growth_at(growth: Measured, update: Literal["min", "max"]) -> pd.DataFrame:
-    """Return a row per cell and seed at the first or last record, a column per quantity."""
+    """Return a row per comparison and seed at the first or last record, a column per quantity."""
     table = _table_from_start(growth)
     found: pd.DataFrame = table[table["iteration"] == table["iteration"].agg(update)].pivot(
         index=["eta_z", "ratio", "seed"], columns="quantity", values="growth"
