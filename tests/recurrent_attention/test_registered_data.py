@@ -42,6 +42,11 @@ ACCURACY = {
     "akorn_more": (0.40, 0.40),
     "itrsa_spectral_paper": (0.30, 0.60),
     "akorn_spectral_paper": (0.40, 0.72),
+    "itrsa_unit": (0.10, 0.16),
+    "akorn_unit": (0.30, 0.30),
+    "akorn_n8_unit": (0.32, 0.32),
+    "akorn_n24_unit": (0.33, 0.20),
+    "akorn_n48_unit": (0.33, 0.20),
 }
 INSIDE = {"energy_single": 0.01, "itrsa_unnormalised": 0.6}
 """In distribution, where it is not .9."""
@@ -64,6 +69,8 @@ EXPONENTS = {
     "akorn_untrained": 0.2,
     "symmetric_untrained": -0.4,
     "itrsa_unnormalised_untrained": 0.8,
+    "itrsa_unit": 0.0,
+    "akorn_unit": 0.1,
 }
 WEIGHTS = {
     # Largest gamma, and the asymmetry of heads; that of their sum is .1.
@@ -123,6 +130,11 @@ READ = {
     "akorn_untrained": "J11d",
     "symmetric_untrained": "J12d",
     "itrsa_untrained itrsa_unnormalised_untrained": "J30a",
+    "akorn_unit akorn": "J34",
+    "akorn_unit akorn_n8_unit akorn_n24_unit akorn_n48_unit": "J34a",
+    "itrsa_unit": "J34b",
+    "akorn_unit itrsa_unit": "J34c",
+    "itrsa_unit akorn_unit": "J34d",
     "akorn_n8 itrsa energy_single energy_multi itrsa_spectral": "J27",
     "itrsa_unnormalised": "E13 E13a J32",
 }
