@@ -1,83 +1,15 @@
-# The entry: the table of jobs, the rules of every stage, and the targets that a user asks for.
-import sys
+# The papers of this repository; rules and targets are the engine's, see workflow/engine.smk.
+from replication.base.places import SNAKEFILE
 
-# Snakemake looks for modules in this folder first, and would take a file random.py in it for Python's.
-sys.path[:] = [path for path in sys.path if path != str(workflow.current_basedir)]
-
-from pathlib import Path
-
-from snakemake.exceptions import WorkflowError
-from snakemake.utils import min_version
-
-min_version("9.27")
-
-# A module from an address of git has no folder, and its included files could not be found.
-if not Path(f"{workflow.current_basedir}").is_dir():
-    raise WorkflowError(
-        f"{workflow.current_basedir}: is no folder, and the workflow runs what is installed from its"
-        " own; clone the repository, make its environment, and name the Snakefile by its path"
-    )
+LOCK = "requirements-encoders.lock"
+# Built as docs/environments.md says: no published image has the packages of the lock.
+IMAGE = "transformer-dynamics.sif"
 
 
-configfile: f"{workflow.current_basedir}/config/config.yaml"
-
-
-include: "workflow/rules/jobs.smk"
-
-
-# The image that docs/environments.md builds: no published one has the packages of the lock. It is used
-# only with `--software-deployment-method apptainer`; otherwise the active environment runs. Its path
-# must have no spaces: a path with spaces is named only if somebody asks for the image.
-IMAGE = f"{workflow.current_basedir}/transformer-dynamics.sif"
-if IN_IMAGE or not any(map(str.isspace, IMAGE)):
-
-    container: IMAGE
-
-
-include: "workflow/rules/datasets.smk"
-include: "workflow/rules/stages.smk"
-include: "workflow/rules/collect.smk"
-
-
-# Not in collect.smk: an included file cannot define the default target.
 rule plain:
     default_target: True
     input:
-        rules.verdicts.input,
-        expand(
-            "figures/{figure}.pdf",
-            figure=[f for s in SELECTED for f in JOBS.figure_paths(s, costly=False)],
-        ),
+        lambda wildcards: PLAIN(wildcards),
 
 
-for study in JOBS.studies.values():
-    for path in study.study.rules:
-
-        include: path
-
-
-# Here, as all rules must be known.
-checked(refuse_unknown_targets)
-
-logger.addHandler(
-    TimePlanned(
-        lambda: [planned(job) for job in workflow.dag.needrun_jobs()],
-        records,
-        note_on_records,
-    )
-)
-
-
-onstart:
-    checked(prepare_run, Path.cwd(), workflow.executor_plugin)
-    checked(CONFIGURATION.write, Path("results/config.yaml"))
-    needed = [*workflow.dag.needrun_jobs()]
-    if workflow.executor_plugin.name == "local" and any(
-        job.resources.get("gpu") for job in needed
-    ):
-        from replication.study.devices import device
-
-        # A missing GPU is an error now, not after hours of jobs that need none.
-        checked(device, CONFIGURATION.computation.device)
-    jobs = [(job.jobid, job.benchmark or "") for job in needed]
-    logger.addHandler(TimeLeft(jobs, records()))
+include: SNAKEFILE

@@ -136,6 +136,16 @@ rule verdicts:
         asked(*expand(SCORECARD, study=SELECTED)),
 
 
+# The input of a plain `snakemake`: an included file cannot define the default target.
+PLAIN = asked(
+    *expand(SCORECARD, study=SELECTED),
+    *expand(
+        "figures/{figure}.pdf",
+        figure=[f for s in SELECTED for f in JOBS.figure_paths(s, costly=False)],
+    ),
+)
+
+
 rule figures:
     input:
         asked(*(f"figures/{f}.pdf" for s in SELECTED for f in JOBS.figure_paths(s))),

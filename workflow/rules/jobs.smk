@@ -11,6 +11,7 @@ from snakemake.settings.types import RerunTrigger
 
 try:
     from replication.base import process as surroundings
+    from replication.base.places import find_source
     from replication.plan.configuration import configure, read_overlay
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
@@ -34,9 +35,6 @@ except ModuleNotFoundError as error:
 gc.freeze()
 gc.set_threshold(50_000)
 
-PROJECT = Path(os.path.relpath(Path(str(workflow.current_basedir)).parents[1]))
-# The lock of all packages that compute.
-LOCK = PROJECT / "requirements-encoders.lock"
 IS_STORED = workflow.storage_settings.default_storage_provider
 IS_DESCRIBED = any(word.split("=")[0] == "--report" for word in sys.argv)
 IN_IMAGE = "apptainer" in map(str, workflow.deployment_settings.deployment_method)
@@ -60,6 +58,11 @@ if workflow.modifier.is_main_snakefile():
     for overlay in filter(Path.is_file, workflow.overwrite_configfiles):
         checked(read_overlay, overlay)
 
+if workflow.is_main_process and find_source(sys.path) != (PROJECT / "src").resolve():
+    raise WorkflowError(
+        f"{PROJECT / 'src'}: is not installed for {sys.executable}, which runs Snakemake: run"
+        " `make environment` beside it, then the `.venv/bin/snakemake` that this makes"
+    )
 STUDIES = checked(find_studies)
 CHOICE = config.pop("study", None)
 CONFIGURATION = checked(configure, config, STUDIES)

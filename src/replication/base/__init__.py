@@ -9,6 +9,7 @@ __all__ = [
     "commit",
     "errors",
     "markdown",
+    "places",
     "process",
     "provenance",
     "random_streams",

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from replication.base.errors import InputError
+from replication.base.places import ENGINE, SOURCE
 
-SOURCE = Path(__file__).resolve().parents[2]
-"""Folder of the engine and of the packages of studies."""
 COMPUTES_NOTHING = frozenset({
     "PIL", "click", "jinja2", "markupsafe", "pyarrow", "pydantic", "pydantic_core", "requests",
     "rocrate", "snakemake", "snakemake_executor_plugin_slurm", "tqdm", "yaml",
@@ -91,7 +90,7 @@ def reach(module: str) -> Reach:
     """Return all modules and packages that `module` imports, directly or through others.
 
     Args:
-        module: full dotted name of a module below `SOURCE`.
+        module: full dotted name of a module of the engine, or below `SOURCE`.
 
     Raises:
         InputError: if there is no such module, or a module cannot be read.
@@ -312,15 +311,23 @@ def _parameters(given: ast.arguments) -> Parameters:
 
 
 def _is_ours(module: str) -> bool:
-    return (SOURCE / module.split(".", maxsplit=1)[0]).is_dir()
+    package = module.split(".", maxsplit=1)[0]
+    return (_folder_of(package) / package).is_dir()
+
+
+def _folder_of(package: str) -> Path:
+    """Return the folder of a package of the engine or of the project."""
+    return ENGINE.parent if package == ENGINE.name else SOURCE
 
 
 def _source_path(module: str) -> Path:
-    place = SOURCE.joinpath(*module.split("."))
+    parts = module.split(".")
+    folder = _folder_of(parts[0])
+    place = folder.joinpath(*parts)
     for path in (place / "__init__.py", place.with_suffix(".py")):
         if path.is_file():
             return path
-    raise ModuleNotFoundError(f"there is no module {module} in {SOURCE}")
+    raise ModuleNotFoundError(f"there is no module {module} in {folder}")
 
 
 def _imported_modules(imports: Iterable[_Import], module: str) -> set[str]:

@@ -17,7 +17,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from replication.base.code_digest import SOURCE
+from replication.base.places import SOURCE
 
 FLAGS = ("-P", "-s", "-X", "utf8")
 """Options of Python for every job."""

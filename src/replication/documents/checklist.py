@@ -15,8 +15,8 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, StrictUndefined
 
-from replication.base.code_digest import SOURCE
 from replication.base.errors import InputError
+from replication.base.places import SOURCE
 from replication.judge.verdicts import Verdict
 from replication.plan.study_jobs import StudyJobs
 from replication.study.registry import Checklist

@@ -19,14 +19,18 @@ from pathlib import Path
 import click
 import psutil
 
-from replication.base.code_digest import SOURCE
 from replication.base.errors import InputError
+from replication.base.places import ENGINE, PROJECT, SOURCE
 from replication.plan.slurm import SlurmSilentError, refuse_jobs_left
 
 TEMPORARY_NAME = re.compile(r"\..+\.[a-z0-9_]{8}")
 """Names of the hidden files that `storage.write_atomically` renames once they are complete."""
-PROGRAMS = ("snakemake", *(f"{path.parent.name}." for path in SOURCE.glob("*/__init__.py")))
-"""Snakemake, and the beginnings of the names of all modules of this project."""
+PROGRAMS = (
+    "snakemake",
+    f"{ENGINE.name}.",
+    *(f"{path.parent.name}." for path in SOURCE.glob("*/__init__.py")),
+)
+"""Snakemake, and the beginnings of the names of all modules of the engine and the project."""
 
 
 def running_processes(folder: Path) -> list[int]:
@@ -92,7 +96,7 @@ def main(folder: str) -> None:
     # on the cluster asks again and insists on an answer.
     with suppress(SlurmSilentError):
         refuse_jobs_left(place)
-    workflow = ["--snakefile", str(SOURCE.parent / "Snakefile"), "--directory", str(place)]
+    workflow = ["--snakefile", str(PROJECT / "Snakefile"), "--directory", str(place)]
     command = [sys.executable, "-m", "snakemake", "--unlock", *workflow]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:

@@ -1,6 +1,6 @@
 """The contract between the engine and a paper: the contents of a study's folder.
 
-A study is one folder of a package beside the engine. Its `study.py` has
+A study is one folder below `src/` of a project: a package, or a folder of one. Its `study.py` has
 
     Settings                                 its section of the configuration, `StudySettings`
                                              with `figures` by name, see `FiguresOf`, and
@@ -53,8 +53,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 from pydantic import GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-from replication.base.code_digest import SOURCE, is_module
+from replication.base.code_digest import is_module
 from replication.base.errors import InputError
+from replication.base.places import SOURCE
 from replication.base.strict import Name, Strict, unknown_key
 from replication.study.claims import Number, OwnClaim
 from replication.study.registry import FigureText
@@ -427,30 +428,44 @@ def _parts(module: ModuleType) -> tuple[str, ...]:
 
 @cache
 def find_studies(source: Path = SOURCE) -> dict[str, Study]:
-    """Return the studies of all packages beside the engine, those of a plain run first.
+    """Return the studies of the project, those of a plain run first.
+
+    A study is a package of its own, or a folder of a package.
 
     Raises:
         InputError: if two studies have the same name, a name has another meaning, or a study cannot
             be imported or lacks a part of the contract.
     """
     found: dict[str, Study] = {}
-    for path in sorted(source.glob("*/*/study.py")):
-        package, name = path.parts[-3:-1]
-        if not name.isidentifier() or iskeyword(name) or name in TARGETS:
-            raise InputError(f"{path.parent}: a study cannot be called {name}; rename the folder")
-        if name in found:
-            raise InputError(f"{path.parent}: there is another study {name}; rename the folder")
-        module = _import(f"{package}.{name}.study", path.parent)
-        for part in ("Settings", *_parts(module)):
-            if not hasattr(module, part):
-                raise InputError(f"{path}: has no {part}; see replication/study/contract.py")
-        if not issubclass(module.Settings, StudySettings):
-            raise InputError(
-                f"{path}: its Settings are no StudySettings; see replication/study/contract.py"
-            )
-        if "figures" not in module.Settings.model_fields:
-            raise InputError(
-                f"{path}: its Settings have no figures; see replication/study/contract.py"
-            )
-        found[name] = Study(name, module)
+    for path in sorted([*source.glob("*/study.py"), *source.glob("*/*/study.py")]):
+        folder = path.parent
+        refuse_name(folder.name, folder)
+        if folder.name in found:
+            raise InputError(f"{folder}: there is another study {folder.name}; rename the folder")
+        module = _import(".".join([*folder.relative_to(source).parts, "study"]), folder)
+        _check_contract(module, path)
+        found[folder.name] = Study(folder.name, module)
     return dict(sorted(found.items(), key=lambda item: (not item[1].is_default, item[0])))
+
+
+def refuse_name(name: str, folder: Path) -> None:
+    """Refuse a name of a study that is no name in Python, or means something else.
+
+    Raises:
+        InputError: names the study's folder.
+    """
+    if not name.isidentifier() or iskeyword(name) or name in TARGETS:
+        raise InputError(f"{folder}: a study cannot be called {name}; rename the folder")
+
+
+def _check_contract(module: ModuleType, path: Path) -> None:
+    """Refuse a `study.py` that lacks a part of the contract."""
+    for part in ("Settings", *_parts(module)):
+        if not hasattr(module, part):
+            raise InputError(f"{path}: has no {part}; see replication/study/contract.py")
+    if not issubclass(module.Settings, StudySettings):
+        raise InputError(
+            f"{path}: its Settings are no StudySettings; see replication/study/contract.py"
+        )
+    if "figures" not in module.Settings.model_fields:
+        raise InputError(f"{path}: its Settings have no figures; see replication/study/contract.py")

@@ -7,8 +7,8 @@ from unicodedata import normalize
 
 from pydantic import Field, model_validator
 
-from replication.base.code_digest import SOURCE
 from replication.base.errors import InputError
+from replication.base.places import SOURCE
 from replication.base.strict import Strict
 from replication.base.yaml_files import read_yaml
 
@@ -156,11 +156,12 @@ class Fetched(NamedTuple):
 
 
 def dataset_folders(source: Path = SOURCE) -> list[Path]:
-    """Return the folders of the packages beside the engine that have a `datasets.yaml`.
+    """Return the folders of the project's packages that have a `datasets.yaml`.
 
     These are folders of studies, and of code that several studies share.
     """
-    return sorted(path.parent for path in source.glob("*/*/datasets.yaml"))
+    found = [*source.glob("*/datasets.yaml"), *source.glob("*/*/datasets.yaml")]
+    return sorted(path.parent for path in found)
 
 
 def find_datasets(folders: Iterable[Path]) -> list[Fetched]:

@@ -12,7 +12,7 @@ from conftest import ROOT
 from replication.study.contract import find_studies
 
 ENGINE = (
-    "src/replication", "workflow", "profiles", ".github",
+    "src/replication", "workflow", "profiles", "engine", ".github",
     "Snakefile", "Makefile", "Dockerfile", ".dockerignore", "apptainer.def", "environment.yml",
 )  # fmt: skip
 WORDS = [
@@ -33,7 +33,8 @@ def engine() -> Iterator[Path]:
         place = ROOT / name
         assert place.exists(), name
         found = place.rglob("*") if place.is_dir() else [place]
-        yield from (path for path in found if path.is_file() and path.suffix != ".pyc")
+        built = {"build", "replication_engine.egg-info", "__pycache__"}
+        yield from (path for path in found if path.is_file() and not built & {*path.parts})
 
 
 def named(text: str) -> list[str]:

@@ -189,9 +189,15 @@ def test_a_package_has_everything_that_a_study_reads(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as opened:
         packed = set(opened.namelist())
+    known = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     kept = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "src"],
+        [*known, "src", "workflow", "profiles"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     )  # fmt: skip
-    files = {name for name in kept.stdout.split() if (ROOT / name).exists()}
-    assert {name.removeprefix("src/") for name in files} <= packed
+    paths = {name for name in kept.stdout.split() if (ROOT / name).is_file()}
+    engine = ("workflow/", "profiles/")
+    files = {
+        f"replication/{name}" if name.startswith(engine) else name.removeprefix("src/")
+        for name in paths - {"workflow/Snakefile"}
+    }
+    assert files <= packed

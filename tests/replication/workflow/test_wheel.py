@@ -1,0 +1,153 @@
+"""The engine from a wheel: without the papers of this repository."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from conftest import EXAMPLE, ROOT
+
+BUILT_FROM = ("engine", "src/replication", "workflow", "profiles", "LICENSE")
+WITH_OTHERS = {"cycler", "pydantic-core", "snakemake-interface-logger-plugins"}
+"""Packages that come with others: Matplotlib, pydantic and Snakemake."""
+SNAKEFILE = """\
+from replication.base.places import SNAKEFILE
+
+
+rule plain:
+    default_target: True
+    input:
+        lambda wildcards: PLAIN(wildcards),
+
+
+include: SNAKEFILE
+"""
+
+
+def run(*words: str | Path, folder: Path) -> str:
+    """What a program prints that knows nothing of this repository."""
+    environment = {name: os.environ[name] for name in os.environ if name != "PYTHONPATH"}
+    done = subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The engine's wheel, built from a copy: a build leaves files."""
+    folder = tmp_path_factory.mktemp("engine")
+    for name in BUILT_FROM:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        (folder / name).parent.mkdir(exist_ok=True)
+        copy(ROOT / name, folder / name, **({"symlinks": True} if copy is shutil.copytree else {}))
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    run(*pip, "--wheel-dir", folder, folder / "engine", folder=folder)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """A Python that has the wheel, and this environment's packages without this repository."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    # Files .pth there, such as this repository's, are not read.
+    (packages / "others.pth").write_text(sysconfig.get_path("purelib"))
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin/python", "install", "--quiet"]
+    run(*pip, "--no-deps", "--no-index", wheel, folder=folder)
+    return folder / "bin/python"
+
+
+@pytest.fixture(scope="module")
+def project(python, tmp_path_factory):
+    """The example as a project of its own, whose package is the study itself."""
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copytree(ROOT / EXAMPLE, folder / "src/mypaper")
+    for path in (folder / "src/mypaper").rglob("*.py"):
+        path.write_text(path.read_text().replace("transformer_dynamics.example", "mypaper"))
+    shutil.copytree(ROOT / "profiles/default", folder / "profiles/default")
+    shutil.copy(ROOT / "requirements.lock", folder)
+    (folder / "Snakefile").write_text(SNAKEFILE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(python, project):
+    """The project on the import path, as `pip install -e .` puts it there."""
+    (packages,) = python.parents[1].glob("lib/python*/site-packages")
+    (packages / "project.pth").write_text(str(project / "src"))
+    return project
+
+
+def test_a_project_that_is_not_installed_is_refused(python, project):
+    words = [python, "-m", "snakemake", "--dry-run", "figures/mypaper/fig1.pdf"]
+    done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"src: is not installed for {python}, which runs Snakemake: run `make" in done.stdout
+
+
+def test_a_study_of_a_project_of_its_own_is_made(python, installed):
+    verdict = "results/mypaper/verdicts/C1.json"
+    run(python, "-m", "snakemake", "figures/mypaper/fig1.pdf", verdict, folder=installed)
+    assert (installed / "figures/mypaper/fig1.pdf").read_bytes().startswith(b"%PDF")
+    assert json.loads((installed / verdict).read_text())["verdict"] == "reproduced"
+
+
+def test_a_change_of_its_code_makes_it_anew(python, installed):
+    training = installed / "src/mypaper/training.py"
+    training.write_text(training.read_text() + "\n\nNEW = 1\n")
+    planned = run(python, "-m", "snakemake", "figures/mypaper/fig1.pdf", "-n", folder=installed)
+    assert re.search(r"^runs +1$", planned, re.MULTILINE)
+    assert not re.search(r"^data +1$", planned, re.MULTILINE)
+
+
+def test_jobs_depend_on_the_code_of_both_and_on_the_lock_of_the_project(python, installed):
+    program = (
+        "import json; from pathlib import Path;"
+        "from replication.base.code_digest import code_digests;"
+        "print(json.dumps(code_digests(Path('requirements.lock'), ('mypaper.data',))))"
+    )
+    found = json.loads(run(python, "-c", program, folder=installed))
+    modules = {item.partition("@")[0] for item in found if "@" in item}
+    assert {"mypaper.data", "replication.base.random_streams"} <= modules
+    pinned = re.search("^numpy==.*$", (installed / "requirements.lock").read_text(), re.MULTILINE)
+    assert pinned
+    assert pinned[0] in found
+
+
+def test_the_command_is_installed(python, installed):
+    assert "verify" in run(python.with_name("replication"), "--help", folder=installed)
+
+
+def test_the_engine_depends_on_what_its_modules_import():
+    project = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
+    extras = [each for extra in project["optional-dependencies"].values() for each in extra]
+    told = {re.split("[<>=]", each)[0] for each in (*project["dependencies"], *extras)}
+    imported = {
+        name.split(".")[0]
+        for path in (ROOT / "src/replication").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import)
+            else [str(node.module)] if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }  # fmt: skip
+    packages = packages_distributions()
+    needed = {
+        re.sub("[-_.]+", "-", packages[name][0]).lower()
+        for name in imported - sys.stdlib_module_names - {"replication"}
+    }
+    assert told - {"pytest"} == needed - WITH_OTHERS

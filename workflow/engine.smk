@@ -1,0 +1,82 @@
+# The table of jobs, the rules of every stage, and the targets that a user asks for. The Snakefile of a
+# project includes this file last. Before that stand its default target, rules of its own, and, relative
+# to its folder, the LOCK of all packages that compute and an IMAGE of its environment.
+import os
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import min_version
+
+min_version("9.27")
+
+# Folder of the Snakefile that includes this one.
+HOME = workflow.included_stack[-2].get_basedir()
+
+# Snakemake looks for modules in these folders first, and would take a file random.py for Python's.
+sys.path[:] = [
+    path for path in sys.path if path not in {f"{HOME}", f"{workflow.current_basedir}"}
+]
+
+# A module from an address of git has no folder, and its own files could not be found.
+if not Path(f"{HOME}").is_dir():
+    raise WorkflowError(
+        f"{HOME}: is no folder, and the workflow runs what is installed from its"
+        " own; clone the repository, make its environment, and name the Snakefile by its path"
+    )
+PROJECT = Path(os.path.relpath(f"{HOME}"))
+LOCK = PROJECT / globals().get("LOCK", "requirements.lock")
+
+if (PROJECT / "config/config.yaml").is_file():
+
+    configfile: PROJECT / "config/config.yaml"
+
+
+include: "rules/jobs.smk"
+
+
+# The image is used only with `--software-deployment-method apptainer`; otherwise the active
+# environment runs. Its path must have no spaces: a path with spaces is named only if somebody asks
+# for the image.
+IMAGE = globals().get("IMAGE") and os.path.abspath(PROJECT / IMAGE)
+if IMAGE and (IN_IMAGE or not any(map(str.isspace, IMAGE))):
+
+    container: IMAGE
+
+
+include: "rules/datasets.smk"
+include: "rules/stages.smk"
+include: "rules/collect.smk"
+
+
+for study in JOBS.studies.values():
+    for path in study.study.rules:
+
+        include: path
+
+
+# Here, as all rules must be known.
+checked(refuse_unknown_targets)
+
+logger.addHandler(
+    TimePlanned(
+        lambda: [planned(job) for job in workflow.dag.needrun_jobs()],
+        records,
+        note_on_records,
+    )
+)
+
+
+onstart:
+    checked(prepare_run, Path.cwd(), workflow.executor_plugin)
+    checked(CONFIGURATION.write, Path("results/config.yaml"))
+    needed = [*workflow.dag.needrun_jobs()]
+    if workflow.executor_plugin.name == "local" and any(
+        job.resources.get("gpu") for job in needed
+    ):
+        from replication.study.devices import device
+
+        # A missing GPU is an error now, not after hours of jobs that need none.
+        checked(device, CONFIGURATION.computation.device)
+    jobs = [(job.jobid, job.benchmark or "") for job in needed]
+    logger.addHandler(TimeLeft(jobs, records()))
