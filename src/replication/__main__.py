@@ -11,6 +11,8 @@ COMMANDS = {
     "fetch": "replication.run.fetch",
     "generate": "replication.documents.generate",
     "history": "replication.verify.history",
+    "lock": "replication.new.lock",
+    "new": "replication.new.command",
     "pictures": "replication.verify.changed_pictures",
     "power": "replication.verify.power",
     "recover": "replication.plan.recover",

@@ -2,6 +2,7 @@
 # an RO-Crate of all results; and the targets that a user asks for.
 from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
+from replication.new.marks import refuse_marks
 from replication.report.page_rule import Page
 from replication.plan.rule_inputs import file_digests, shell_words
 
@@ -9,6 +10,11 @@ SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
 # Studies that `--config study=...` names, or those of a plain run.
 SELECTED = checked(JOBS.selected_studies, CHOICE)
+
+# Before anything is computed for it.
+if workflow.is_main_process and "reference" in sys.argv[1:]:
+    for study in SELECTED:
+        checked(refuse_marks, STUDIES[study])
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 

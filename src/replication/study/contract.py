@@ -55,7 +55,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from replication.base.code_digest import is_module
 from replication.base.errors import InputError
-from replication.base.places import SOURCE
+from replication.base.places import PROJECT, SOURCE
 from replication.base.strict import Name, Strict, unknown_key
 from replication.study.claims import Number, OwnClaim
 from replication.study.registry import FigureText
@@ -274,6 +274,12 @@ class Study:
         return Path(str(self.module.__file__)).parent
 
     @property
+    def readme(self) -> Path:
+        """Return the path of its README: in its folder, or else that of the project."""
+        own = self.folder / "README.md"
+        return own if own.is_file() else PROJECT / "README.md"
+
+    @property
     def settings(self) -> type[StudySettings]:
         """Return the type of the study's section of the configuration."""
         return self.module.Settings  # type: ignore[no-any-return]
@@ -439,7 +445,8 @@ def find_studies(source: Path = SOURCE) -> dict[str, Study]:
     found: dict[str, Study] = {}
     for path in sorted([*source.glob("*/study.py"), *source.glob("*/*/study.py")]):
         folder = path.parent
-        refuse_name(folder.name, folder)
+        if not is_study_name(folder.name):
+            raise InputError(f"{folder}: a study cannot be called {folder.name}; rename the folder")
         if folder.name in found:
             raise InputError(f"{folder}: there is another study {folder.name}; rename the folder")
         module = _import(".".join([*folder.relative_to(source).parts, "study"]), folder)
@@ -448,14 +455,9 @@ def find_studies(source: Path = SOURCE) -> dict[str, Study]:
     return dict(sorted(found.items(), key=lambda item: (not item[1].is_default, item[0])))
 
 
-def refuse_name(name: str, folder: Path) -> None:
-    """Refuse a name of a study that is no name in Python, or means something else.
-
-    Raises:
-        InputError: names the study's folder.
-    """
-    if not name.isidentifier() or iskeyword(name) or name in TARGETS:
-        raise InputError(f"{folder}: a study cannot be called {name}; rename the folder")
+def is_study_name(name: str) -> bool:
+    """Say whether a study can have a name: one of Python that means nothing else here."""
+    return name.isidentifier() and not iskeyword(name) and name not in TARGETS
 
 
 def _check_contract(module: ModuleType, path: Path) -> None:

@@ -191,7 +191,7 @@ def check_everything_is_described(small: Small) -> None:
     for method in registry.methods:
         unknown = {*method.figures} - {*registry.figures}
         assert not unknown, f"methods: {', '.join(unknown)} is no figure"
-    readme = small.study.folder / "README.md"
+    readme = small.study.readme
     assert readme.is_file(), f"{readme}: is missing"
     assert readme.read_text(encoding="utf-8").startswith("# "), f"{readme}: has no title"
 

@@ -14,23 +14,15 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
-from conftest import EXAMPLE, ROOT
+from conftest import ROOT
 
 BUILT_FROM = ("engine", "src/replication", "workflow", "profiles", "LICENSE")
 WITH_OTHERS = {"cycler", "pydantic-core", "snakemake-interface-logger-plugins"}
 """Packages that come with others: Matplotlib, pydantic and Snakemake."""
-SNAKEFILE = """\
-from replication.base.places import SNAKEFILE
-
-
-rule plain:
-    default_target: True
-    input:
-        lambda wildcards: PLAIN(wildcards),
-
-
-include: SNAKEFILE
-"""
+VARIANTS = [
+    pytest.param([], id="plain"),
+    pytest.param(["--torch"], id="torch", marks=pytest.mark.thorough),
+]
 
 
 def run(*words: str | Path, folder: Path) -> str:
@@ -70,16 +62,11 @@ def python(wheel, tmp_path_factory):
     return folder / "bin/python"
 
 
-@pytest.fixture(scope="module")
-def project(python, tmp_path_factory):
-    """The example as a project of its own, whose package is the study itself."""
+@pytest.fixture(scope="module", params=VARIANTS)
+def project(request, python, tmp_path_factory):
+    """A repository that `new` makes."""
     folder = tmp_path_factory.mktemp("project")
-    shutil.copytree(ROOT / EXAMPLE, folder / "src/mypaper")
-    for path in (folder / "src/mypaper").rglob("*.py"):
-        path.write_text(path.read_text().replace("transformer_dynamics.example", "mypaper"))
-    shutil.copytree(ROOT / "profiles/default", folder / "profiles/default")
-    shutil.copy(ROOT / "requirements.lock", folder)
-    (folder / "Snakefile").write_text(SNAKEFILE)
+    run(python, "-m", "replication", "new", "mypaper", *request.param, folder=folder)
     return folder
 
 
@@ -88,11 +75,12 @@ def installed(python, project):
     """The project on the import path, as `pip install -e .` puts it there."""
     (packages,) = python.parents[1].glob("lib/python*/site-packages")
     (packages / "project.pth").write_text(str(project / "src"))
-    return project
+    yield project
+    (packages / "project.pth").unlink()
 
 
 def test_a_project_that_is_not_installed_is_refused(python, project):
-    words = [python, "-m", "snakemake", "--dry-run", "figures/mypaper/fig1.pdf"]
+    words = [python, "-m", "snakemake", "--dry-run", "figures/fig1.pdf"]
     done = subprocess.run(words, cwd=project, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert f"src: is not installed for {python}, which runs Snakemake: run `make" in done.stdout
@@ -100,17 +88,17 @@ def test_a_project_that_is_not_installed_is_refused(python, project):
 
 def test_a_study_of_a_project_of_its_own_is_made(python, installed):
     verdict = "results/mypaper/verdicts/C1.json"
-    run(python, "-m", "snakemake", "figures/mypaper/fig1.pdf", verdict, folder=installed)
-    assert (installed / "figures/mypaper/fig1.pdf").read_bytes().startswith(b"%PDF")
-    assert json.loads((installed / verdict).read_text())["verdict"] == "reproduced"
+    run(python, "-m", "snakemake", "figures/fig1.pdf", verdict, folder=installed)
+    assert (installed / "figures/fig1.pdf").read_bytes().startswith(b"%PDF")
+    assert json.loads((installed / verdict).read_text())["verdict"] == "replicated"
 
 
 def test_a_change_of_its_code_makes_it_anew(python, installed):
     training = installed / "src/mypaper/training.py"
     training.write_text(training.read_text() + "\n\nNEW = 1\n")
-    planned = run(python, "-m", "snakemake", "figures/mypaper/fig1.pdf", "-n", folder=installed)
-    assert re.search(r"^runs +1$", planned, re.MULTILINE)
-    assert not re.search(r"^data +1$", planned, re.MULTILINE)
+    planned = run(python, "-m", "snakemake", "figures/fig1.pdf", "-n", folder=installed)
+    assert re.search(r"^runs +\d", planned, re.MULTILINE)
+    assert not re.search(r"^data +\d", planned, re.MULTILINE)
 
 
 def test_jobs_depend_on_the_code_of_both_and_on_the_lock_of_the_project(python, installed):
@@ -125,6 +113,22 @@ def test_jobs_depend_on_the_code_of_both_and_on_the_lock_of_the_project(python, 
     pinned = re.search("^numpy==.*$", (installed / "requirements.lock").read_text(), re.MULTILINE)
     assert pinned
     assert pinned[0] in found
+
+
+@pytest.mark.thorough
+def test_its_tests_pass(python, installed):
+    assert "2 passed" in run(
+        python, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder=installed
+    )
+
+
+def test_no_reference_is_written_while_the_template_is_left(python, installed):
+    words = [python, "-m", "snakemake", "--dry-run", "reference"]
+    done = subprocess.run(words, cwd=installed, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "src/mypaper/registry.yaml, line 10: is still the template's; TODO: the title" in (
+        done.stdout + done.stderr
+    )
 
 
 def test_the_command_is_installed(python, installed):

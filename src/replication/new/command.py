@@ -1,0 +1,91 @@
+"""`python -m replication new NAME`: a git repository with one paper, in an empty folder."""
+
+import os
+import re
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from replication.base.errors import InputError
+from replication.base.storage import write_text
+from replication.new.repository import repository
+from replication.plan.configuration import Configuration
+from replication.study.contract import is_study_name
+
+
+@click.command(help=__doc__)
+@click.argument("name")
+@click.option("--torch", is_flag=True, help="Train with PyTorch, with a device and checkpoints.")
+def main(name: str, torch: bool) -> None:
+    """Write the repository, all of it or nothing.
+
+    Raises:
+        InputError: if the name or the folder cannot be used, or git or a package is missing.
+    """
+    folder = Path.cwd()
+    _refuse_name(name)
+    is_cloned = _is_cloned(folder)
+    files = repository(name, torch=torch)
+    try:
+        _write(folder, files, is_cloned)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written to ({error.strerror})") from error
+    click.echo(
+        f"{name} is in {folder}. Next: `make figures/fig1.pdf`, `make test`;"
+        " then README.md says what to change."
+    )
+    if "@ file:" in files["requirements.lock"]:
+        click.echo(
+            "requirements.lock names a file of this machine; before you publish, install the engine"
+            " from an index or from git, and write `python -m replication lock replication-engine`"
+            " there."
+        )
+
+
+def _refuse_name(name: str) -> None:
+    """Refuse a name that cannot be that of a study, or is that of a package."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise InputError(
+            f"{name}: is no name of a package; begin with a letter, and write small letters, digits"
+            " and underscores"
+        )
+    known = {*dir(Configuration), *Configuration.model_fields}
+    if not is_study_name(name) or name in known or find_spec(name):
+        raise InputError(f"{name}: means something else already; choose another name")
+
+
+def _is_cloned(folder: Path) -> bool:
+    """Say whether a folder has a repository already; refuse one that has files.
+
+    Raises:
+        InputError: names what is there.
+    """
+    present = {*os.listdir(folder)}
+    if others := sorted(present - {".git", ".venv"}):
+        raise InputError(f"{folder}: is not empty, it has {others[0]}; start in an empty folder")
+    return ".git" in present
+
+
+def _write(folder: Path, files: dict[str, str], is_cloned: bool) -> None:
+    """Write all files beside the folder's own, then move them into it."""
+    with TemporaryDirectory(prefix=".new-", dir=folder) as place:
+        if not is_cloned:
+            _initialize(Path(place))
+        for path, text in files.items():
+            write_text(Path(place, path), text)
+        for made in os.listdir(place):
+            Path(place, made).rename(folder / made)
+
+
+def _initialize(folder: Path) -> None:
+    """Make a git repository of a folder."""
+    words = ["git", "init", "--quiet", "--initial-branch=main", str(folder)]
+    try:
+        done = subprocess.run(words, capture_output=True, encoding="utf-8", check=False)
+    except FileNotFoundError as error:
+        raise InputError("git: is not installed; install it first") from error
+    if done.returncode:
+        raise InputError(f"git: cannot make a repository: {done.stderr.strip()}")

@@ -1,0 +1,71 @@
+"""`python -m replication lock NAME...`: the versions installed here of packages and all they need.
+
+A package that comes from an address instead of an index is locked to that address.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+
+import click
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from replication.base.errors import InputError
+
+
+def lock(names: Iterable[str]) -> str:
+    """Return a line per package: those that are named, and all that they need.
+
+    Args:
+        names: requirements, such as `torch` or `package[extra]`.
+
+    Raises:
+        InputError: if a package is not installed.
+    """
+    lines: dict[str, str] = {}
+    seen: set[tuple[str, frozenset[str]]] = set()
+    waiting = [*map(Requirement, names)]
+    while waiting:
+        wanted = waiting.pop()
+        name, extras = canonicalize_name(wanted.name), frozenset(wanted.extras)
+        if (name, extras) not in seen:
+            seen.add((name, extras))
+            found = _distribution(name)
+            lines[name] = _line(name, found)
+            waiting.extend(_requirements(found, extras))
+    return "".join(f"{lines[name]}\n" for name in sorted(lines))
+
+
+def _distribution(name: str) -> Distribution:
+    try:
+        return distribution(name)
+    except PackageNotFoundError as error:
+        raise InputError(f"{name}: is not installed; install it with pip first") from error
+
+
+def _requirements(found: Distribution, extras: frozenset[str]) -> Iterator[Requirement]:
+    """Yield the packages that a package needs here, with some of its extras."""
+    for requirement in map(Requirement, found.requires or ()):
+        marker = requirement.marker
+        if not marker or any(marker.evaluate({"extra": extra}) for extra in (*extras, "")):
+            yield requirement
+
+
+def _line(name: str, found: Distribution) -> str:
+    """Return the line of one package; a suffix such as `+cpu` is cut off, as it fits one system."""
+    if not (text := found.read_text("direct_url.json")):
+        return f"{name}=={found.version.split('+')[0]}"
+    origin = json.loads(text)
+    version, folder = origin.get("vcs_info"), origin.get("subdirectory")
+    address = (
+        f"{version['vcs']}+{origin['url']}@{version['commit_id']}" if version else origin["url"]
+    )
+    return f"{name} @ {address}{f'#subdirectory={folder}' if folder else ''}"
+
+
+@click.command(help=__doc__)
+@click.argument("names", nargs=-1, required=True)
+def main(names: tuple[str, ...]) -> None:
+    """Print the lock."""
+    click.echo(lock(names), nl=False)

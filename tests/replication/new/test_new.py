@@ -1,0 +1,134 @@
+"""A new repository: its name and its folder, its lock, and what is left of the template."""
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+from conftest import ROOT
+
+from replication.base.errors import InputError
+from replication.new import command, marks, repository
+from replication.new.lock import lock
+
+LOCKED = "numpy==1.0\n"
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """An empty working folder; the engine is not installed as a package of its own here."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(repository, "lock", lambda names: LOCKED)
+    return tmp_path
+
+
+def new(*words: str) -> str:
+    done = CliRunner().invoke(command.main, words)
+    return done.output if done.exit_code == 0 else f"refused: {done.output}"
+
+
+@pytest.mark.parametrize("words", [["mypaper"], ["mypaper", "--torch"]])
+def test_a_repository_is_made(empty, words):
+    assert "Next: `make figures/fig1.pdf`" in new(*words)
+    found = {path.name for path in empty.iterdir()}
+    assert {".git", ".gitignore", ".github", "Makefile", "Snakefile", "src", "tests"} <= found
+    assert (empty / "requirements.lock").read_text() == LOCKED
+    assert ("import torch" in (empty / "src/mypaper/training.py").read_text()) == (len(words) > 1)
+    assert not [path for path in empty.rglob("*") if re.search(r"new-|\.jinja$", path.name)]
+
+
+def test_an_empty_clone_keeps_its_repository(empty):
+    (empty / ".git").mkdir()
+    (empty / ".git/config").write_text("[remote]")
+    new("mypaper")
+    assert (empty / ".git/config").read_text() == "[remote]"
+    assert (empty / "Snakefile").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("2024paper", "2024paper: is no name of a package; begin with a letter"),
+        ("My-Paper", "My-Paper: is no name of a package"),
+        ("class", "class: means something else already; choose another name"),
+        ("report", "report: means something else already"),
+        ("json", "json: means something else already"),
+        ("computation", "computation: means something else already"),
+    ],
+)
+def test_a_bad_name_is_refused_and_nothing_is_written(empty, name, message):
+    assert f"refused: Error: {message}" in new(name)
+    assert not [*empty.iterdir()]
+
+
+def test_a_folder_with_files_is_refused(empty):
+    (empty / "notes.txt").touch()
+    assert "is not empty, it has notes.txt; start in an empty folder" in new("mypaper")
+    assert [path.name for path in empty.iterdir()] == ["notes.txt"]
+
+
+def test_a_failure_leaves_nothing(empty, monkeypatch):
+    def fail(path, text):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(command, "write_text", fail)
+    assert "cannot be written to (No space left on device)" in new("mypaper")
+    assert not [*empty.iterdir()]
+
+
+def test_git_is_needed(empty, monkeypatch):
+    monkeypatch.setenv("PATH", str(empty))
+    assert "git: is not installed; install it first" in new("mypaper")
+    assert not [*empty.iterdir()]
+
+
+def test_the_actions_are_those_of_this_repository():
+    texts = [path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")]
+    own = {tuple(each.split("@")) for text in texts for each in re.findall("uses: (.*)", text)}
+    assert {*repository.ACTIONS.items()} <= own
+
+
+def test_a_lock_has_all_that_a_package_needs():
+    lines = lock(["pandas"]).splitlines()
+    assert {"numpy", "pandas"} <= {line.partition("==")[0] for line in lines}
+    assert all(re.fullmatch(r"[a-z-]+==[\w.]+", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("origin", "line"),
+    [
+        ({"url": "file:///a/b.whl", "archive_info": {}}, "b @ file:///a/b.whl"),
+        (
+            {"url": "https://c.org/d", "vcs_info": {"vcs": "git", "commit_id": "e"},
+             "subdirectory": "f"},
+            "b @ git+https://c.org/d@e#subdirectory=f",
+        ),
+    ],
+)  # fmt: skip
+def test_a_package_of_an_address_is_locked_to_it(monkeypatch, origin, line):
+    found = SimpleNamespace(requires=None, version="1", read_text=lambda _: json.dumps(origin))
+    monkeypatch.setattr("replication.new.lock.distribution", lambda _: found)
+    assert lock(["b"]) == f"{line}\n"
+
+
+def test_a_package_that_is_not_installed_cannot_be_locked():
+    with pytest.raises(InputError, match="no-such-package: is not installed; install it"):
+        lock(["no_such_package"])
+
+
+def test_every_mark_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "registry.yaml").write_text('title: "TODO: the title."\nvenue: known\n')
+    readme = tmp_path / "README.md"
+    readme.write_text("# TODO: a title\n")
+    study = SimpleNamespace(folder=tmp_path, readme=readme)
+    with pytest.raises(InputError) as error:
+        marks.refuse_marks(study)
+    assert error.value.message.splitlines() == [
+        "README.md, line 1: is still the template's; TODO: a title",
+        "registry.yaml, line 1: is still the template's; TODO: the title",
+    ]
+    readme.write_text("# A title\n")
+    (tmp_path / "registry.yaml").unlink()
+    marks.refuse_marks(study)
