@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -132,3 +134,20 @@ def test_every_mark_is_one_sentence(tmp_path, monkeypatch):
     readme.write_text("# A title\n")
     (tmp_path / "registry.yaml").unlink()
     marks.refuse_marks(study)
+
+
+@pytest.mark.parametrize("words", [[], ["--torch"]])
+def test_its_code_has_the_style_of_this_repository(empty, words):
+    new("mypaper", *words)
+    for task in (["check"], ["format", "--check"]):
+        ruff = [
+            sys.executable,
+            "-m",
+            "ruff",
+            *task,
+            "--no-cache",
+            "--config",
+            ROOT / "pyproject.toml",
+        ]
+        done = subprocess.run([*ruff, "."], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
