@@ -1,6 +1,6 @@
 # The table of jobs, the rules of every stage, and the targets that a user asks for. The Snakefile of a
-# project includes this file last. Before that stand its default target, rules of its own, and, relative
-# to its folder, the LOCK of all packages that compute and an IMAGE of its environment.
+# project includes this file last, with its default target. Before that stand rules of its own and,
+# relative to its folder, the LOCK of all packages that compute and an IMAGE of its environment.
 import os
 import sys
 from pathlib import Path
@@ -47,6 +47,17 @@ if IMAGE and (IN_IMAGE or not any(map(str.isspace, IMAGE))):
 include: "rules/datasets.smk"
 include: "rules/stages.smk"
 include: "rules/collect.smk"
+
+
+# Not in collect.smk: an included file cannot define the default target.
+rule plain:
+    default_target: True
+    input:
+        rules.verdicts.input,
+        expand(
+            "figures/{figure}.pdf",
+            figure=[f for s in SELECTED for f in JOBS.figure_paths(s, costly=False)],
+        ),
 
 
 for study in JOBS.studies.values():

@@ -15,10 +15,12 @@ COMMANDS = {
     "new": "replication.new.command",
     "pictures": "replication.verify.changed_pictures",
     "power": "replication.verify.power",
+    "quick": "replication.testing.quick",
     "recover": "replication.plan.recover",
     "report": "replication.report.command",
     "slurm": "replication.plan.slurm",
     "verify": "replication.verify.levels",
+    "watch": "replication.testing.watch",
 }
 """Module of each command, which has a function `main`."""
 

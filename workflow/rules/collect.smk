@@ -2,19 +2,15 @@
 # an RO-Crate of all results; and the targets that a user asks for.
 from replication.plan.orders import DocumentFile
 from replication.base.commit import commit_name
-from replication.new.marks import refuse_marks
 from replication.report.page_rule import Page
 from replication.plan.rule_inputs import file_digests, shell_words
+from replication.verify.marks import refuse_marks
 
 SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
 # Studies that `--config study=...` names, or those of a plain run.
 SELECTED = checked(JOBS.selected_studies, CHOICE)
 
-# Before anything is computed for it.
-if workflow.is_main_process and "reference" in sys.argv[1:]:
-    for study in SELECTED:
-        checked(refuse_marks, STUDIES[study])
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 
@@ -108,9 +104,18 @@ rule verify:
         f" --configuration results/config.yaml{SHOWN}"
 
 
+def due_in_reference(wildcards):
+    """Return all files of the studies, unless something of them is still to be written."""
+    for study in SELECTED:
+        checked(refuse_marks, STUDIES[study])
+    return asked(*(p for study in SELECTED for p in JOBS.studies[study].files.all))(
+        wildcards
+    )
+
+
 rule reference:
     input:
-        asked(*(path for study in SELECTED for path in JOBS.studies[study].files.all)),
+        due_in_reference,
     log:
         "logs/reference.log",
     localrule: True
@@ -140,16 +145,6 @@ rule provenance:
 rule verdicts:
     input:
         asked(*expand(SCORECARD, study=SELECTED)),
-
-
-# The input of a plain `snakemake`: an included file cannot define the default target.
-PLAIN = asked(
-    *expand(SCORECARD, study=SELECTED),
-    *expand(
-        "figures/{figure}.pdf",
-        figure=[f for s in SELECTED for f in JOBS.figure_paths(s, costly=False)],
-    ),
-)
 
 
 rule figures:

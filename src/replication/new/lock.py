@@ -1,17 +1,33 @@
 """`python -m replication lock NAME...`: the versions installed here of packages and all they need.
 
-A package that comes from an address instead of an index is locked to that address.
+A package that comes from an address instead of an index is locked to that address, and the engine
+of a clone of its repository to the clone.
 """
 
 import json
+import tomllib
 from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from typing import Any, NamedTuple
 
 import click
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from replication.base.errors import InputError
+from replication.base.places import ENGINE
+
+CLONE = ENGINE.parents[1] / "engine"
+"""Folder that builds the engine's package, where the engine is not installed as one."""
+
+
+class Package(NamedTuple):
+    """A package that is here."""
+
+    line: str
+    """Line of the lock that installs it."""
+    requires: tuple[str, ...]
+    """Requirements of the package, those of its extras with a marker."""
 
 
 def lock(names: Iterable[str]) -> str:
@@ -31,22 +47,35 @@ def lock(names: Iterable[str]) -> str:
         name, extras = canonicalize_name(wanted.name), frozenset(wanted.extras)
         if (name, extras) not in seen:
             seen.add((name, extras))
-            found = _distribution(name)
-            lines[name] = _line(name, found)
+            found = _package(name)
+            lines[name] = found.line
             waiting.extend(_requirements(found, extras))
     return "".join(f"{lines[name]}\n" for name in sorted(lines))
 
 
-def _distribution(name: str) -> Distribution:
+def _package(name: str) -> Package:
+    """Return a package that is installed, or the engine as a clone of its repository has it."""
     try:
-        return distribution(name)
+        found = distribution(name)
     except PackageNotFoundError as error:
+        if (clone := _clone()) and clone["name"] == name:
+            return Package(f"{name} @ {CLONE.as_uri()}", tuple(clone["dependencies"]))
         raise InputError(f"{name}: is not installed; install it with pip first") from error
+    return Package(_line(name, found), tuple(found.requires or ()))
 
 
-def _requirements(found: Distribution, extras: frozenset[str]) -> Iterator[Requirement]:
+def _clone() -> dict[str, Any]:
+    """Return what the engine's repository says of its package; nothing if there is no clone."""
+    file = CLONE / "pyproject.toml"
+    if not file.is_file():
+        return {}
+    project: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+    return project
+
+
+def _requirements(found: Package, extras: frozenset[str]) -> Iterator[Requirement]:
     """Yield the packages that a package needs here, with some of its extras."""
-    for requirement in map(Requirement, found.requires or ()):
+    for requirement in map(Requirement, found.requires):
         marker = requirement.marker
         if not marker or any(marker.evaluate({"extra": extra}) for extra in (*extras, "")):
             yield requirement

@@ -10,6 +10,7 @@ __all__ = [
     "history",
     "levels",
     "machine",
+    "marks",
     "power",
     "receipt",
     "receipt_texts",

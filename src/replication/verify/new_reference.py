@@ -6,6 +6,7 @@ import click
 
 from replication.base.errors import InputError
 from replication.verify.collect import collect_results, dependencies
+from replication.verify.marks import refuse_marks
 from replication.verify.project import Project
 from replication.verify.reference import (
     Reference,
@@ -32,8 +33,10 @@ def write_results(
 
     Raises:
         InputError: if a part is neither computed nor in the reference, if the configuration is not
-            the default one, or if a reference of which parts stay was changed by hand.
+            the default one, if a file of the study has a mark of what is still to be written, or
+            if a reference of which parts stay was changed by hand.
     """
+    refuse_marks(project.studies[study])
     if not project.is_default(study):
         raise InputError(
             "only results of the default configuration become the reference; leave out overlays"

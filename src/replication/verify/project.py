@@ -67,7 +67,7 @@ class Project:
             places = ["--snakefile", str(self.root / "Snakefile"), "--configfile", str(file)]
             profile = ["--workflow-profile", str(self.profile.resolve())] if self.profile else []
             if _wait_for_snakemake(subprocess.Popen([*command, *places, *profile])):
-                raise InputError("computing the results again failed, see above")
+                raise InputError("computing the results failed, see above")
 
     @contextmanager
     def new_folder(self) -> Iterator[Path]:

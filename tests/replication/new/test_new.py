@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from replication.base.errors import InputError
-from replication.new import command, marks, repository
+from replication.new import command, repository
 from replication.new.lock import lock
 
 LOCKED = "numpy==1.0\n"
@@ -19,7 +19,7 @@ LOCKED = "numpy==1.0\n"
 
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
-    """An empty working folder; the engine is not installed as a package of its own here."""
+    """An empty working folder, and a short lock."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(repository, "lock", lambda names: LOCKED)
     return tmp_path
@@ -85,6 +85,30 @@ def test_git_is_needed(empty, monkeypatch):
     assert not [*empty.iterdir()]
 
 
+@pytest.mark.parametrize("words", [[], ["--torch"]])
+def test_its_files_name_only_what_is_there(empty, words):
+    """Nobody who has just the engine's wheel has this repository's documents."""
+    new("mypaper", *words)
+    files = [path for path in empty.rglob("*") if path.is_file() and ".git" not in path.parts]
+    pattern = r"\b\w[\w/]*/\w+\.(?:md|py|yaml)\b"
+    named = {name for path in files for name in re.findall(pattern, path.read_text())}
+    absent = {name for name in named if not (empty / name).exists()}
+    assert absent == {"results/mypaper/verdicts.md"}
+    assert len((empty / "Snakefile").read_text().splitlines()) == 3
+
+
+def test_without_the_engine_its_snakefile_says_so_in_one_sentence(empty):
+    new("mypaper")
+    words = "import sys; sys.modules['replication'] = None; exec(open('Snakefile').read())"
+    done = subprocess.run(
+        [sys.executable, "-c", words], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == (
+        "The engine is not installed for this Python: run `make environment`,"
+        " then `.venv/bin/snakemake`.\n"
+    )
+
+
 def test_the_actions_are_those_of_this_repository():
     texts = [path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")]
     own = {tuple(each.split("@")) for text in texts for each in re.findall("uses: (.*)", text)}
@@ -119,35 +143,18 @@ def test_a_package_that_is_not_installed_cannot_be_locked():
         lock(["no_such_package"])
 
 
-def test_every_mark_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "registry.yaml").write_text('title: "TODO: the title."\nvenue: known\n')
-    readme = tmp_path / "README.md"
-    readme.write_text("# TODO: a title\n")
-    study = SimpleNamespace(folder=tmp_path, readme=readme)
-    with pytest.raises(InputError) as error:
-        marks.refuse_marks(study)
-    assert error.value.message.splitlines() == [
-        "README.md, line 1: is still the template's; TODO: a title",
-        "registry.yaml, line 1: is still the template's; TODO: the title",
-    ]
-    readme.write_text("# A title\n")
-    (tmp_path / "registry.yaml").unlink()
-    marks.refuse_marks(study)
+def test_the_engine_of_a_clone_is_locked_to_the_clone():
+    """This repository's own environment has the engine, and not as a package of its own."""
+    lines = lock(["replication-engine"]).splitlines()
+    assert f"replication-engine @ {(ROOT / 'engine').as_uri()}" in lines
+    assert {"numpy", "snakemake"} <= {line.partition("==")[0] for line in lines}
 
 
 @pytest.mark.parametrize("words", [[], ["--torch"]])
 def test_its_code_has_the_style_of_this_repository(empty, words):
     new("mypaper", *words)
     for task in (["check"], ["format", "--check"]):
-        ruff = [
-            sys.executable,
-            "-m",
-            "ruff",
-            *task,
-            "--no-cache",
-            "--config",
-            ROOT / "pyproject.toml",
-        ]
-        done = subprocess.run([*ruff, "."], capture_output=True, text=True, check=False)
+        ruff = [sys.executable, "-m", "ruff", *task, "--no-cache"]
+        options = ["--config", ROOT / "pyproject.toml", "."]
+        done = subprocess.run([*ruff, *options], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout

@@ -1,4 +1,4 @@
-"""A new paper is a copy of the template's folder: what docs/new_paper.md tells its reader to do."""
+"""A new paper is a copy of the template's folder: what docs/extend.md tells its reader to do."""
 
 import json
 import subprocess
@@ -10,8 +10,8 @@ FIGURES = (FIGURE, FIGURE.replace("example", "mypaper"))
 
 
 def documented() -> list[str]:
-    """The commands of the first block of the document."""
-    text = (ROOT / "docs/new_paper.md").read_text()
+    """The commands of the section on a new paper."""
+    text = (ROOT / "docs/extend.md").read_text().split("\n## A new paper")[1]
     return text.split("```\n")[1].splitlines()
 
 

@@ -19,6 +19,7 @@ from conftest import ROOT
 BUILT_FROM = ("engine", "src/replication", "workflow", "profiles", "LICENSE")
 WITH_OTHERS = {"cycler", "pydantic-core", "snakemake-interface-logger-plugins"}
 """Packages that come with others: Matplotlib, pydantic and Snakemake."""
+VERIFY = ("replication", "verify")
 VARIANTS = [
     pytest.param([], id="plain"),
     pytest.param(["--torch"], id="torch", marks=pytest.mark.thorough),
@@ -122,13 +123,15 @@ def test_its_tests_pass(python, installed):
     )
 
 
-def test_no_reference_is_written_while_the_template_is_left(python, installed):
-    words = [python, "-m", "snakemake", "--dry-run", "reference"]
-    done = subprocess.run(words, cwd=installed, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "src/mypaper/registry.yaml, line 10: is still the template's; TODO: the title" in (
-        done.stdout + done.stderr
+@pytest.mark.parametrize("words", [["snakemake", "-n", "reference"], [*VERIFY, "--write"]])
+def test_no_reference_is_written_while_the_template_is_left(python, installed, words):
+    done = subprocess.run(
+        [python, "-m", *words], cwd=installed, capture_output=True, text=True, check=False
     )
+    assert done.returncode == 1
+    told = done.stdout + done.stderr
+    assert "no reference is kept while this is to be written:\nREADME.md, line 1: the title" in told
+    assert "src/mypaper/registry.yaml, line 10: the title of the paper" in told
 
 
 def test_the_command_is_installed(python, installed):

@@ -1,0 +1,32 @@
+"""Marks, `TODO:`, in a study: what is still to be written before its results can be kept."""
+
+import os
+from collections.abc import Iterator
+
+from replication.base.errors import InputError
+from replication.study.contract import Study
+
+MARK = "TODO:"
+"""Beginning of a mark; the words after it say what belongs there."""
+SUFFIXES = (".md", ".py", ".yaml")
+"""Endings of the files that people write."""
+
+
+def refuse_marks(study: Study) -> None:
+    """Refuse a study with marks in its folder or its README, with one line for each.
+
+    Raises:
+        InputError: names file, line and words of every mark.
+    """
+    if found := [*_marks(study)]:
+        raise InputError("\n".join(["no reference is kept while this is to be written:", *found]))
+
+
+def _marks(study: Study) -> Iterator[str]:
+    """Yield place and words of every mark, in the order of the files."""
+    files = {path for path in study.folder.rglob("*") if path.suffix in SUFFIXES}
+    for path in sorted({*files, study.readme} if study.readme.is_file() else files):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if MARK in line:
+                words = line.partition(MARK)[2].strip(" \"'.")
+                yield f"{os.path.relpath(path)}, line {number}: {words}"

@@ -1,0 +1,37 @@
+"""Marks of what is still to be written: no reference is kept while one is left."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from replication.base.errors import InputError
+from replication.verify import new_reference
+from replication.verify.marks import refuse_marks
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A study with two marks."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "registry.yaml").write_text('title: "TODO: the title."\nvenue: known\n')
+    (tmp_path / "README.md").write_text("# TODO: a title\n")
+    return SimpleNamespace(folder=tmp_path, readme=tmp_path / "README.md")
+
+
+def test_every_mark_is_named(study):
+    with pytest.raises(InputError) as error:
+        refuse_marks(study)
+    assert error.value.message.splitlines()[1:] == [
+        "README.md, line 1: a title",
+        "registry.yaml, line 1: the title",
+    ]
+    study.readme.write_text("# A title\n")
+    (study.folder / "registry.yaml").unlink()
+    refuse_marks(study)
+
+
+@pytest.mark.parametrize("options", [{}, {"partly": True}, {"restamped": True}])
+def test_whoever_writes_a_reference_is_refused(study, options):
+    project = SimpleNamespace(studies={"mine": study})
+    with pytest.raises(InputError, match="no reference is kept"):
+        new_reference.write_results(project, "mine", **options)
