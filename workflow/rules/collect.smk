@@ -10,7 +10,6 @@ SCORECARD = "results/{study}/verdicts.md"
 PAGE = Page(JOBS, LOCK, PROJECT, local)
 # Studies that `--config study=...` names, or those of a plain run.
 SELECTED = checked(JOBS.selected_studies, CHOICE)
-
 # End of a command whose output the user reads. If it fails, Snakemake shows the log itself.
 SHOWN = f"{LOGGED}; cat {{log:q}}"
 
@@ -104,18 +103,15 @@ rule verify:
         f" --configuration results/config.yaml{SHOWN}"
 
 
-def due_in_reference(wildcards):
-    """Return all files of the studies, unless something of them is still to be written."""
+# Before anything is computed for it.
+if workflow.is_main_process and "reference" in sys.argv[1:]:
     for study in SELECTED:
         checked(refuse_marks, STUDIES[study])
-    return asked(*(p for study in SELECTED for p in JOBS.studies[study].files.all))(
-        wildcards
-    )
 
 
 rule reference:
     input:
-        due_in_reference,
+        asked(*(path for study in SELECTED for path in JOBS.studies[study].files.all)),
     log:
         "logs/reference.log",
     localrule: True

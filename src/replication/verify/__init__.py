@@ -12,6 +12,7 @@ __all__ = [
     "machine",
     "marks",
     "power",
+    "project",
     "receipt",
     "receipt_texts",
     "reference",

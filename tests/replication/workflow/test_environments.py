@@ -1,12 +1,14 @@
 """Every environment installs exactly a lock."""
 
+import ast
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
-from importlib.metadata import distributions
+from importlib.metadata import distributions, packages_distributions
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,8 @@ ENCODERS = "requirements-encoders.lock"
 """What studies of pretrained encoders need: all of the first, and a part of the last."""
 OURS = ["--no-deps", "--no-build-isolation", "-e", "."]
 SILENT = {"--quiet", "--disable-pip-version-check", "--no-cache-dir"}
+WITH_OTHERS = {"cycler", "pydantic-core", "snakemake-interface-logger-plugins"}
+"""Packages that come with others: Matplotlib, pydantic and Snakemake."""
 
 
 def pins(lock: str = LOCKS[-1]) -> dict[str, str]:
@@ -201,3 +205,25 @@ def test_a_package_has_everything_that_a_study_reads(tmp_path):
         for name in paths - {"workflow/Snakefile"}
     }
     assert files <= packed
+
+
+def test_the_engine_depends_on_what_its_modules_import():
+    project = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
+    extras = [each for extra in project["optional-dependencies"].values() for each in extra]
+    told = {re.split("[<>=]", each)[0] for each in (*project["dependencies"], *extras)}
+    imported = {
+        name.split(".")[0]
+        for path in (ROOT / "src/replication").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import)
+            else [str(node.module)] if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }  # fmt: skip
+    packages = packages_distributions()
+    needed = {
+        re.sub("[-_.]+", "-", packages[name][0]).lower()
+        for name in imported - sys.stdlib_module_names - {"replication"}
+    }
+    assert told - {"pytest"} == needed - WITH_OTHERS

@@ -1,6 +1,5 @@
 """The engine from a wheel: without the papers of this repository."""
 
-import ast
 import json
 import os
 import re
@@ -8,22 +7,16 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tomllib
 import venv
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
+pytestmark = pytest.mark.thorough
 BUILT_FROM = ("engine", "src/replication", "workflow", "profiles", "LICENSE")
-WITH_OTHERS = {"cycler", "pydantic-core", "snakemake-interface-logger-plugins"}
-"""Packages that come with others: Matplotlib, pydantic and Snakemake."""
 VERIFY = ("replication", "verify")
-VARIANTS = [
-    pytest.param([], id="plain"),
-    pytest.param(["--torch"], id="torch", marks=pytest.mark.thorough),
-]
+VARIANTS = [pytest.param([], id="plain"), pytest.param(["--torch"], id="torch")]
 
 
 def run(*words: str | Path, folder: Path) -> str:
@@ -116,7 +109,6 @@ def test_jobs_depend_on_the_code_of_both_and_on_the_lock_of_the_project(python, 
     assert pinned[0] in found
 
 
-@pytest.mark.thorough
 def test_its_tests_pass(python, installed):
     assert "2 passed" in run(
         python, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder=installed
@@ -136,25 +128,3 @@ def test_no_reference_is_written_while_the_template_is_left(python, installed, w
 
 def test_the_command_is_installed(python, installed):
     assert "verify" in run(python.with_name("replication"), "--help", folder=installed)
-
-
-def test_the_engine_depends_on_what_its_modules_import():
-    project = tomllib.loads((ROOT / "engine/pyproject.toml").read_text())["project"]
-    extras = [each for extra in project["optional-dependencies"].values() for each in extra]
-    told = {re.split("[<>=]", each)[0] for each in (*project["dependencies"], *extras)}
-    imported = {
-        name.split(".")[0]
-        for path in (ROOT / "src/replication").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in (
-            [alias.name for alias in node.names] if isinstance(node, ast.Import)
-            else [str(node.module)] if isinstance(node, ast.ImportFrom)
-            else []
-        )
-    }  # fmt: skip
-    packages = packages_distributions()
-    needed = {
-        re.sub("[-_.]+", "-", packages[name][0]).lower()
-        for name in imported - sys.stdlib_module_names - {"replication"}
-    }
-    assert told - {"pytest"} == needed - WITH_OTHERS
