@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import ROOT
 
-from replication.new import repository
+from replication.new.repository import repository
 
 PLACES = {"markdown": "README.md", "python": "script.py"}
 """Files of the blocks of some languages; a block of YAML begins with its own."""
@@ -28,9 +28,7 @@ def commands() -> list[str]:
 def project(tmp_path_factory):
     """The repository after all that the tutorial writes."""
     folder = tmp_path_factory.mktemp("mypaper")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repository, "lock", lambda names: "numpy==1\n")
-        made = repository.repository("mypaper", torch=False)
+    made = repository("mypaper", torch=False)
     for path, text in made.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
