@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.plan.configuration import Computation, configure, read_overlay
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.testing.small import Small
 from replication.verify.machine import gpu, processor
 from transformer_dynamics.recurrent_attention.settings.training import TrainJob

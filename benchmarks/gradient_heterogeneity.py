@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from benchmarks.turns import ROUNDS, Compared, time_by_turns
 from replication.plan.configuration import configure
-from replication.study.contract import Experiment, find_studies
+from replication.study.contract import Experiment
+from replication.study.studies import find_studies
 from transformer_dynamics.encoders.head import drawn_head
 from transformer_dynamics.gradient_heterogeneity.data.batches import batch_indices, slice_indices
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadOptimiser, HeadsJob

@@ -13,7 +13,7 @@ from replication.base.tables import write_csv
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import RECORD, SUFFIX, Records, job_name, measured_seconds
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 COLUMNS = ["job", "seconds", "mib"]
 

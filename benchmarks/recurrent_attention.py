@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from benchmarks.turns import ROUNDS, Compared, time_by_turns
 from replication.plan.configuration import configure
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.recurrent_attention.data.boards import sample
 from transformer_dynamics.recurrent_attention.settings.training import TrainJob
 from transformer_dynamics.recurrent_attention.training.loop import run_updates

@@ -26,7 +26,7 @@ import torch
 
 from benchmarks.turns import time_call
 from replication.plan.configuration import configure
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.machine import processor
 from replication.verify.reference import find_references
 from transformer_dynamics.scan_and_snap.data.sequences import draw_sequences

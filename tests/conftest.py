@@ -24,7 +24,7 @@ from warm import Pythons
 
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 # `make test-all` takes the thorough one.
 hypothesis.settings.register_profile("quick", max_examples=20)

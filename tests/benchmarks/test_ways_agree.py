@@ -17,7 +17,7 @@ from benchmarks import (
     turns,
 )
 from benchmarks.devices import relative_difference
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.encoders.made_up import SIZES
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.settings.measuring import PairJob

@@ -1,7 +1,7 @@
 """What the configuration says that all networks, trainings and metrics share."""
 
 from replication.plan.configuration import read_yaml
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.gradient_heterogeneity.settings.configuration import Settings
 from transformer_dynamics.gradient_heterogeneity.settings.networks import (
     ImageNetwork,

@@ -16,8 +16,9 @@ from configured import SETTINGS
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.study.claims import Claim
-from replication.study.contract import Measured, find_studies
+from replication.study.contract import Measured
 from replication.study.registry import read_registry
+from replication.study.studies import find_studies
 
 STUDY = find_studies()["gradient_heterogeneity"]
 CLAIMS = {claim.id: claim for claim in read_registry(STUDY.folder / "registry.yaml").claims}

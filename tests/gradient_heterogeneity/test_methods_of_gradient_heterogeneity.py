@@ -7,8 +7,8 @@ import pytest
 
 from replication.documents.methods import methods_table, unnamed_settings
 from replication.plan.configuration import merge, read_yaml
-from replication.study.contract import find_studies
 from replication.study.registry import read_registry
+from replication.study.studies import find_studies
 from transformer_dynamics.gradient_heterogeneity import study
 from transformer_dynamics.gradient_heterogeneity.claims import (
     heads,

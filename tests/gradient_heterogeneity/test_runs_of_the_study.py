@@ -10,7 +10,7 @@ import yaml
 from replication.base.errors import InputError
 from replication.plan.configuration import Computation, configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.gradient_heterogeneity import study
 
 NAME = "gradient_heterogeneity"

@@ -9,8 +9,9 @@ import pandas as pd
 
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.study.contract import Measured, find_studies
+from replication.study.contract import Measured
 from replication.study.registry import read_registry
+from replication.study.studies import find_studies
 
 STUDY = find_studies()["lp_ft"]
 REGISTRY = read_registry(STUDY.folder / "registry.yaml")

@@ -17,7 +17,7 @@ from tiers import quick_first
 from replication.figures.marks import unknown_marks
 from replication.figures.style import WIDTH, save_figure, set_style
 from replication.plan.configuration import configure
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.lp_ft import figures
 
 STUDY = find_studies()["lp_ft"]

@@ -11,7 +11,7 @@ import yaml
 from replication.base.errors import InputError
 from replication.plan.configuration import Computation, configure, merge
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.encoders.settings import TEXT_FILES, EncoderName
 from transformer_dynamics.lp_ft import study
 from transformer_dynamics.lp_ft.settings.grids import run_jobs

@@ -4,7 +4,7 @@ import pytest
 from small_runs import DEVIATION, PROBE, UPDATES, job, trained
 
 from replication.plan.configuration import Computation, configure
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.lp_ft import study
 
 pytestmark = pytest.mark.numerical

@@ -5,8 +5,8 @@ from importlib import import_module
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
 from replication.plan.configuration import configure
-from replication.study.contract import find_studies
 from replication.study.registry import read_registry
+from replication.study.studies import find_studies
 
 STUDY = find_studies()["recurrent_attention"]
 SETTINGS = configure({}, {STUDY.name: STUDY}).section(STUDY.name)

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from replication.plan.configuration import configure
-from replication.study.contract import Measured, find_studies
+from replication.study.contract import Measured
+from replication.study.studies import find_studies
 from transformer_dynamics.recurrent_attention import study
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, WeightsJob
 from transformer_dynamics.recurrent_attention.settings.models import Network

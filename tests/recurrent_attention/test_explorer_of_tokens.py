@@ -18,7 +18,8 @@ from explorers import (
 from tiers import quick_first
 
 from replication.report import explorer
-from replication.study.contract import Study, StudySettings
+from replication.study.contract import StudySettings
+from replication.study.studies import Study
 from transformer_dynamics.recurrent_attention.explorer import data
 from transformer_dynamics.recurrent_attention.theory.energy import (
     Attention,

@@ -11,7 +11,7 @@ from replication.base.errors import InputError
 from replication.base.yaml_files import read_yaml
 from replication.plan.configuration import Configuration, configure, merge
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob
 
 STUDY = find_studies()["recurrent_attention"]

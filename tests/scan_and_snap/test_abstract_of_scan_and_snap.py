@@ -6,8 +6,8 @@ import pytest
 from settings_of_the_paper import REGISTRY
 
 from replication.study.claims import BEYOND, ERRATA
-from replication.study.contract import find_studies
 from replication.study.registry import Abstract, Sentence, read_registry
+from replication.study.studies import find_studies
 
 OTHERS = find_studies()["scan_and_snap_text"].folder / "registry.yaml"
 HERE, OTHER = "scan_and_snap", "scan_and_snap_text"

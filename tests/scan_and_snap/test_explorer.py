@@ -21,8 +21,8 @@ from tiers import quick_first
 
 from replication.plan.configuration import configure
 from replication.run.work import checksum
-from replication.study.contract import find_studies
 from replication.study.seeds import seed_list
+from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap.figures.theory_vs_training import _theorem4_setting
 from transformer_dynamics.scan_and_snap.metrics.attention import entropy_on_distinct
 from transformer_dynamics.scan_and_snap.settings.training import Mixture

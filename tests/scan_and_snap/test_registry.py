@@ -19,8 +19,8 @@ from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
 from replication.run.program import main
 from replication.study.claims import BEYOND, SHOWN, THEORY, Quote
-from replication.study.contract import find_studies
 from replication.study.registry import AT_SCALE, Registry, read_registry
+from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap.claims.coupling import ALLOWED, similar_correlations
 from transformer_dynamics.scan_and_snap.claims.errata import SMALLEST
 from transformer_dynamics.scan_and_snap.theory.assumptions import assumption_2

@@ -5,7 +5,7 @@ from conftest import changed
 
 from replication.base.errors import InputError
 from replication.plan.configuration import configuration_type
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 TYPE = configuration_type(find_studies())
 EXPERIMENT = "scan_and_snap.experiments.syn_medium"

@@ -5,8 +5,8 @@ import torch
 
 from replication.documents.methods import unnamed_settings
 from replication.plan.configuration import configure
-from replication.study.contract import find_studies
 from replication.study.registry import read_registry
+from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap_text.settings.training import TextModel
 from transformer_dynamics.scan_and_snap_text.training.model import initial_parameters, run_encoder
 

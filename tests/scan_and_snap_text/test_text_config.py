@@ -15,7 +15,7 @@ from replication.base.provenance import digest, recipe
 from replication.base.storage import read_arrays
 from replication.base.yaml_files import read_yaml
 from replication.plan.configuration import Computation, configuration_type, configure
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus
 from transformer_dynamics.scan_and_snap_text.settings.training import TokenJob
 

@@ -21,7 +21,7 @@ try:
     from replication.plan.slurm import prepare_run
     from replication.base.code_digest import code_digests
     from replication.plan.rule_inputs import RuleFunctions, name_pattern
-    from replication.study.contract import find_studies
+    from replication.study.studies import find_studies
     from replication.plan.targets import PICTURE_KINDS, refuse_target, unknown_targets
     from replication.plan.stale_files import checksum_file
 except ModuleNotFoundError as error:

@@ -22,8 +22,8 @@ from snakemake.persistence import MetadataRecord
 from replication.base.commit import commit_name
 from replication.base.errors import InputError
 from replication.base.storage import unreadable_error, write_text
-from replication.study.contract import find_studies
 from replication.study.registry import read_registry
+from replication.study.studies import find_studies
 from replication.verify.machine import machine
 
 RECORDS = Path(".snakemake/metadata")

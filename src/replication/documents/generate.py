@@ -42,8 +42,9 @@ from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Statistical
-from replication.study.contract import StudySettings, find_studies
+from replication.study.contract import StudySettings
 from replication.study.registry import Registry
+from replication.study.studies import find_studies
 from replication.verify.reference import MANIFEST, figure_path, read_reference, reference_folder
 from replication.verify.reproductions import all_reproductions
 

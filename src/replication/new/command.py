@@ -13,7 +13,7 @@ from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.new.repository import repository
 from replication.plan.configuration import Configuration
-from replication.study.contract import is_study_name
+from replication.study.studies import is_study_name
 
 
 @click.command(help=__doc__)

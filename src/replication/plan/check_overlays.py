@@ -8,7 +8,7 @@ import click
 
 from replication.plan.configuration import configure, merge, read_overlay
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 
 @click.command(help=__doc__)

@@ -14,7 +14,8 @@ from replication.base.errors import InputError
 from replication.base.storage import update_text
 from replication.base.strict import Strict, shorten
 from replication.base.yaml_files import read_yaml
-from replication.study.contract import Study, StudySettings
+from replication.study.contract import StudySettings
+from replication.study.studies import Study
 
 LONGEST_NAME = 80
 """Largest number of letters of a name in a configuration; a file's name has two or three such."""

@@ -24,9 +24,9 @@ from replication.plan.paper_settings import without_published
 from replication.plan.stale_files import is_made_otherwise, mark
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task, Tasks, stem
-from replication.study.contract import Study
 from replication.study.registry import Registry, read_registry
 from replication.study.seeds import format_seeds
+from replication.study.studies import Study
 
 DRAWING = "replication.figures.style"
 

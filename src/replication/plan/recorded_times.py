@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from statistics import mean
 
-from replication.study.contract import Study
+from replication.study.studies import Study
 
 SUFFIX = ".benchmark.tsv"
 RECORD = "seconds.csv"

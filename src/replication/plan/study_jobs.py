@@ -6,8 +6,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from replication.study.claims import Claim
-from replication.study.contract import Experiment, Figure, Study, StudySettings
+from replication.study.contract import Experiment, Figure, StudySettings
 from replication.study.registry import FigureText, Registry
+from replication.study.studies import Study
 from replication.study.variants import Variant
 
 

@@ -9,7 +9,7 @@ import click
 
 from replication.base.errors import InputError
 from replication.base.strict import unknown_key
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 
 @click.command(help=__doc__)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment
 from markupsafe import Markup
 
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 STYLE = Path(__file__).parent / "templates" / "explorer.css"
 """Style that all explorers share."""

@@ -21,8 +21,8 @@ from replication.report.pictures import Drawing, draw_all
 from replication.report.sources import FigureSource, FigureSources, MissingFigure, OtherPage
 from replication.report.verifications import read_history
 from replication.run.work import checksum
-from replication.study.contract import Study
 from replication.study.registry import Registry, read_registry
+from replication.study.studies import Study
 from replication.verify.reference import (
     VERDICTS,
     Reference,

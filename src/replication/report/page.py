@@ -45,8 +45,8 @@ from replication.report.sources import (
 )
 from replication.report.verifications import verifications
 from replication.study.claims import GROUPS, SHOWN, THEORY
-from replication.study.contract import find_studies
 from replication.study.registry import Registry, read_registry
+from replication.study.studies import find_studies
 from replication.verify.machine import machine
 from replication.verify.reproductions import COLUMNS, Reproduction, reproductions
 

@@ -16,5 +16,6 @@ __all__ = [
     "published_tables",
     "registry",
     "seeds",
+    "studies",
     "variants",
 ]

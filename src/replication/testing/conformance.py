@@ -33,7 +33,7 @@ from replication.plan.orders import Order
 from replication.run.stages import write_figure
 from replication.run.work import Work, given_files, parse_settings
 from replication.study.claims import Statistical
-from replication.study.contract import Study
+from replication.study.studies import Study
 from replication.testing.small import Processes, Small
 from replication.verify.reference import collect_fingerprints, run_keys
 

@@ -10,7 +10,7 @@ import click
 from replication.base.places import PROJECT
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.project import Project
 
 FOLDER = "quick"

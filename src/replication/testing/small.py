@@ -24,7 +24,7 @@ from replication.plan.orders import DOCUMENTS, DocumentFile, Orders
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task
 from replication.run.work import Work
-from replication.study.contract import Study
+from replication.study.studies import Study
 
 PROGRAM = """
 import json, os, sys

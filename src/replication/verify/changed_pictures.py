@@ -22,7 +22,7 @@ from replication.verify.reference import find_references, reference_folder
 
 _PRINT_FIGURE_FOLDERS = """
 import json
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 print(json.dumps({name: study.figures for name, study in find_studies().items()}))
 """
 """Program that prints the folder of figures of every study of a checkout."""

@@ -26,7 +26,7 @@ from replication.judge.scorecard import scorecard
 from replication.plan.configuration import configure
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import LONGEST_NAME
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.collect import (
     expected_reference,
     names_of_counts,

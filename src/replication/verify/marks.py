@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from replication.base.errors import InputError
-from replication.study.contract import Study
+from replication.study.studies import Study
 
 MARK = "TODO:"
 """Beginning of a mark; the words after it say what belongs there."""

@@ -30,7 +30,7 @@ from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records, foreseen_seconds
 from replication.plan.study_jobs import StudyJobs
 from replication.study.claims import Equivalence, Interval, Statistical
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.reference import EVIDENCE, MANIFEST, read_reference, reference_folder
 
 Floats = NDArray[np.float64]

@@ -15,7 +15,7 @@ import yaml
 from replication.base.errors import InputError
 from replication.plan.configuration import Configuration, configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import Study
+from replication.study.studies import Study
 from replication.verify.collect import settings_digests
 
 

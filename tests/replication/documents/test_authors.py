@@ -15,7 +15,7 @@ from replication.documents.authors import MOST_LINES, author_pages, disputed_cla
 from replication.documents.checklist import StudyResults
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.reference import read_reference, reference_folder
 
 ROOT = Path(__file__).parents[3]

@@ -16,7 +16,7 @@ from replication.documents import crate
 from replication.documents.readme import insert_scorecard
 from replication.judge.verdicts import Verdict
 from replication.study.claims import SHOWN, THEORY
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.reference import read_reference, reference_folder
 
 CONTEXT = "https://w3id.org/ro/crate/1.1/context"

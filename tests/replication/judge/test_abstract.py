@@ -23,8 +23,8 @@ from replication.judge.verdicts import Comparison, Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.study.claims import LATE
-from replication.study.contract import find_studies
 from replication.study.registry import Registry
+from replication.study.studies import find_studies
 
 STUDIES = find_studies()
 JOBS = Jobs.of(configure({}, STUDIES), STUDIES)

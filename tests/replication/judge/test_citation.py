@@ -20,8 +20,8 @@ from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.report.captions import Captions
-from replication.study.contract import find_studies
 from replication.study.registry import FigureText
+from replication.study.studies import find_studies
 from replication.verify.reference import (
     figure_path,
     find_references,

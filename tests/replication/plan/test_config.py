@@ -22,7 +22,7 @@ from replication.base.yaml_files import read_yaml
 from replication.documents.generate import generated_files
 from replication.plan.configuration import configuration_type, configure, default_sections
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 
 def test_generated_files_are_current():

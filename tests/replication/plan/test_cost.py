@@ -16,7 +16,8 @@ from replication.plan.cost import (
 )
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import SUFFIX, Records
-from replication.study.contract import Experiment, Job, find_studies
+from replication.study.contract import Experiment, Job
+from replication.study.studies import find_studies
 
 
 def experiment(days):

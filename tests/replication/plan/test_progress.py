@@ -9,7 +9,7 @@ from replication.plan import progress
 from replication.plan.cost import CORE, GPU
 from replication.plan.progress import Planned, TimeLeft, TimePlanned, planned_time
 from replication.plan.recorded_times import SECONDS_OF_UNKNOWN, Records, expected_seconds
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 RECORDS = Records({"logs/a/runs/x/1-5": 10.0, "logs/a/runs/x/6-10": 30.0, "logs/a/data/x": 2.0})
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Drawing
 from replication.figures.style import write_note
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 SLOWER = {"training": {"learning_rate": 0.02}}
 

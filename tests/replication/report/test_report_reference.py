@@ -20,8 +20,8 @@ from replication.report.details import compare_with_paper, overlay
 from replication.report.pictures import FIGURES_PER_PROCESS, Drawing, draw_all
 from replication.run.work import checksum
 from replication.study.claims import GROUPS
-from replication.study.contract import find_studies
 from replication.study.registry import Registry, read_registry
+from replication.study.studies import find_studies
 from replication.verify.history import VERDICT_COLUMNS
 from replication.verify.reference import read_verdicts, reference_folder
 

@@ -8,8 +8,8 @@ from archive_server import CERTIFICATE, CONTENT, WHOLE, ArchiveServer, archive_o
 from conftest import Template
 
 from replication.base.errors import InputError
-from replication.study.contract import find_studies
 from replication.study.datasets import Content, Dataset, dataset_folders, find_datasets
+from replication.study.studies import find_studies
 
 FILES = {"a": {"url": "https://example.org/a", "sha256": "0" * 64, "bytes": 1}}
 EXAMPLE = "src/transformer_dynamics/example"

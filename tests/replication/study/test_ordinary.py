@@ -9,8 +9,9 @@ import pytest
 
 from replication.base.errors import InputError
 from replication.base.strict import Strict
-from replication.study.contract import Job, MetricOf, Run, Seeded, Study, StudySettings
+from replication.study.contract import Job, MetricOf, Run, Seeded, StudySettings
 from replication.study.fingerprint import measure
+from replication.study.studies import Study
 
 
 class Problem(Strict):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 
 ENGINE = (
     "src/replication", "workflow", "profiles", "engine", ".github",

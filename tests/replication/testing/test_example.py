@@ -9,7 +9,8 @@ import pytest
 from replication.base.errors import InputError
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.study.contract import Measured, Run, find_studies
+from replication.study.contract import Measured, Run
+from replication.study.studies import find_studies
 from replication.testing.small import Small
 from transformer_dynamics.example.claims.learning import last_over_first, over_twice_the_variance
 from transformer_dynamics.example.data import sample

@@ -16,7 +16,7 @@ from replication.study.registry import read_registry
 EXAMPLE = "src/transformer_dynamics/example"
 CHECK = """
 from pathlib import Path
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.testing.conformance import check_study
 check_study(find_studies()["example"], Path("checked"), is_quick=True)
 """

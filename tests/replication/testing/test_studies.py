@@ -2,7 +2,7 @@
 
 import pytest
 
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.testing.conformance import CHECKS
 from replication.testing.small import Processes, Small
 

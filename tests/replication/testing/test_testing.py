@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from replication.base.storage import PROVENANCE, split_record, write_arrays
-from replication.study.contract import Measured, Study, find_studies
+from replication.study.contract import Measured
+from replication.study.studies import Study, find_studies
 from replication.testing import conformance as testing
 from replication.testing.conformance import CHECKS
 from replication.testing.small import Processes, Small

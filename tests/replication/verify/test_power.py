@@ -14,7 +14,7 @@ from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.plan.recorded_times import Records
 from replication.study.claims import Equivalence, Interval
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.power import (
     MOST_SEEDS,
     SENTENCE_HEADER,

@@ -26,7 +26,7 @@ from replication.figures.typeset import number
 from replication.plan.jobs import Jobs
 from replication.report.page import _environment
 from replication.report.verifications import read_history, verifications
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify import issue as issuing
 from replication.verify.differences import Difference
 from replication.verify.history import append_rows, verdict_rows

@@ -11,7 +11,7 @@ from replication.base.errors import InputError
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
+from replication.study.studies import find_studies
 from replication.verify.collect import dependencies
 from replication.verify.reference import (
     EVIDENCE,

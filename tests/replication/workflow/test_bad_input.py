@@ -22,8 +22,8 @@ from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
 from replication.plan.targets import refuse_target, unknown_targets
 from replication.run import program as run
-from replication.study.contract import Study
 from replication.study.published_tables import check_published_table
+from replication.study.studies import Study
 
 EXAMPLE = {"example": STUDIES["example"]}
 RUN = "example: {experiments: {printed: {%s}}}"

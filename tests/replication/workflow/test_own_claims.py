@@ -18,8 +18,9 @@ from replication.plan.jobs import Jobs
 from replication.plan.orders import DocumentFile, Orders
 from replication.run import program as run
 from replication.study.claims import OWN
-from replication.study.contract import Measured, find_studies
+from replication.study.contract import Measured
 from replication.study.registry import Registry, read_registry
+from replication.study.studies import find_studies
 from replication.verify.collect import expected_reference, settings_digests
 from replication.verify.levels import _expected_by_default_too, _without_additions
 from replication.verify.reference import EVIDENCE, FINGERPRINTS, Reference

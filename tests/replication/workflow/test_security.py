@@ -23,8 +23,8 @@ from replication.base.storage import read_own_arrays
 from replication.plan.configuration import configuration_type
 from replication.plan.jobs import Jobs
 from replication.plan.rule_inputs import shell_words
-from replication.study.contract import find_studies
 from replication.study.datasets import Archive, Download, Url, ZipUrl
+from replication.study.studies import find_studies
 
 UNSAFE_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 UNSAFE_CALLS = {

@@ -23,8 +23,8 @@ from replication.base.provenance import provenance
 from replication.base.tables import write_table
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
-from replication.study.contract import find_studies
 from replication.study.seeds import parse_seeds
+from replication.study.studies import find_studies
 
 RUNS = "results/example/runs/replication"
 DATA = "results/example/data/replication"
