@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import pandas as pd
 import pytest
-from declared import SEEDS, evidence, means, noise, said, verdict
+from declared import SEEDS, endpoints, evidence, means, noise, said, verdict
 
 from replication.base.errors import UnmeasurableError
 
@@ -72,6 +72,14 @@ def test_leads():
     assert verdict("H5f", texts()) == "replicated"
     assert said("H5f", swapped(texts())) == {"fails"}
     assert said("H5f", texts(adam=0.79)) == {"none"}
+    vision = tables(
+        "optimisers_vision",
+        case("fashion", level(0.8), level(0.5), level(0.55), task="fashion_mnist", classes=10),
+    )
+    found = means(evidence("H12", vision))
+    assert found == {"fashion, adam": pytest.approx(0.3), "fashion, signum": pytest.approx(0.25)}
+    assert verdict("H12", vision) == "replicated"
+    assert "fails" in said("H12", swapped(vision))
 
 
 def test_lost_training_is_at_chance_and_runs_are_never_mixed():
@@ -133,6 +141,15 @@ def test_full_batch():
             evidence(number, whole(batch=16))
 
 
+def test_schedules():
+    others = case("cola", level(0.83), level(0.5), level(0.56), schedule="constant")
+    found = texts() | tables("constant_again", others)
+    assert means(evidence("H11", found)) == {"cola, constant": pytest.approx(0.02)}
+    assert verdict("H11", found) == "replicated"
+    far = case("cola", level(0.83), level(0.5), level(0.7), schedule="constant")
+    assert "fails" in said("H11", texts() | tables("constant_again", far))
+
+
 def directions(**cosines):
     """The metric `step_directions` at two points whose mean is exact."""
     rows = [
@@ -156,3 +173,27 @@ def test_nearness_to_signs():
     assert said("H6d", swapped(found)) == {"fails"}
     assert said("H6d", directions(adam=0.12, sgd_momentum=0.12, signum=0.26)) == {"none"}
     assert said("H6e", swapped(found)) == {"fails"}
+
+
+def exponents(sgd, signs):
+    rows = [
+        {"case": f"q{q:g}", "exponent": float(q), "optimiser": name, "value": value, "classes": 6,
+         "task": "trec6", "clip": 0.0}
+        for name, values in (("sgd", sgd), ("signsgd", signs))
+        for q, value in values.items()
+    ]  # fmt: skip
+    return {("coordinates_again", "endpoint"): endpoints(rows)}
+
+
+def test_coordinates_of_both_directions():
+    found = exponents({-1: 0.3, 0: 0.5, 1: 0.7}, {-1: 0.38, 0: 0.4, 2: 0.45})
+    assert means(evidence("H4e", found)) == {"SGD at q = 1 minus SignSGD at q = 2": 0.15}
+    assert means(evidence("H4d", found)) == {"SGD minus SignSGD": 0.18}
+    assert means(evidence("H4f", found)) == {"SGD": 0.2}
+    for number in ("H4e", "H4d", "H4f"):
+        assert verdict(number, found) == "replicated"
+    other = exponents({-1: 0.6, 0: 0.5, 1: 0.55}, {-1: 0.3, 0: 0.4, 2: 0.7})
+    for number in ("H4e", "H4d", "H4f"):
+        assert said(number, other) == {"fails"}
+    with pytest.raises(UnmeasurableError, match="signsgd at q = 2"):
+        evidence("H4e", exponents({0: 0.5, 1: 0.7}, {0: 0.4}))

@@ -9,7 +9,6 @@ from replication.base.errors import UnmeasurableError
 
 TEXTS, IMAGES = ("optimisers_text", "endpoint"), ("optimisers_images", "endpoint")
 AGAIN = ("optimisers_again", "endpoint")
-OTHERS = ("schedules", "endpoint")
 EPSILONS, OWN = ("adam_as_sign", "endpoint"), ("reparametrised", "endpoint")
 ALIKE = ("optimisers_text", "step_directions")
 CHANGED = ("adam_as_sign", "step_directions")
@@ -85,22 +84,6 @@ def test_which_runs_are_compared_is_never_open():
     with pytest.raises(UnmeasurableError, match="one run per seed"):
         evidence("H6a", {ALIKE: steps})
     assert evidence("H6a", {ALIKE: steps[steps["rate"] == 0.1]})["value"].to_list() == [0] * 5
-
-
-def test_schedules():
-    others = [
-        row
-        for schedule in ("constant", "warmup")
-        for row in case("cola", 0.83, 0.56, 0.5, schedule=schedule)
-    ]
-    tables = {TEXTS: texts(), OTHERS: endpoints(others)}
-    found = means(evidence("H11", tables))
-    assert found == {
-        "cola, constant": pytest.approx(0.02), "cola, warmup": pytest.approx(0.02)
-    }  # fmt: skip
-    assert verdict("H11", tables) == "replicated"
-    lost = [*others[4:], *case("cola", 0.83, 0.7, 0.5, schedule="constant")]
-    assert "fails" in said("H11", {TEXTS: texts(), OTHERS: endpoints(lost)})
 
 
 def test_epsilon():

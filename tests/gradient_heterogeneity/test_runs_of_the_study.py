@@ -29,6 +29,9 @@ USED = {
 AGAIN = {
     "optimisers_again": ("optimisers_text",),
     "full_batch_again": ("full_batch",),
+    "coordinates_again": ("reparametrised", "tuning_coordinates"),
+    "optimisers_vision": ("tuning_vision",),
+    "constant_again": ("tuning_constant",),
 }
 """By experiment on seeds that judge alone, where its cases and rates are from."""
 
@@ -47,6 +50,8 @@ def test_the_default_runs():
         "tuning_text": (3 + 4 + 4) + (3 + 4 + 4) + (4 + 4 + 4),
         "optimisers_text": 3 * 3 * 5,
         "optimisers_again": 3 * 3 * 6,
+        "tuning_vision": 5 + 4 + 5,
+        "optimisers_vision": 3 * 6,
         "tuning_images": 2 * 4,
         "optimisers_images": 2 * 5,
         "tuning_full_batch": 4 + 4 + 4,
@@ -55,9 +60,13 @@ def test_the_default_runs():
         "tuning_adam": 4,
         "adam_as_sign": 5,
         "schedules": 2 * 5,
+        "tuning_constant": 4 + 4,
+        "constant_again": 2 * 6,
         "heads_full": 2 * 5,
         "tuning_reparametrised": (5 + 5) + (5 + 4) + 5,
         "reparametrised": 5 * 5,
+        "tuning_coordinates": 5 + 4 + 5,
+        "coordinates_again": (2 + 1 + 2 + 1) * 6,
         "heads": len(found["heads"].runs),
         "heterogeneity": 4 * 5,
         "pairs": (3 * 3 + 2) * 2 * 7,

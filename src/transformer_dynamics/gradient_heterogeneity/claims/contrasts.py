@@ -66,16 +66,19 @@ def mean_over_steps(table: pd.DataFrame, optimiser: str, column: str) -> "pd.Ser
 
 
 def case_gaps(
-    rows: pd.DataFrame, value: Callable[[pd.DataFrame, str], "pd.Series[float]"]
+    rows: pd.DataFrame,
+    value: Callable[[pd.DataFrame, str], "pd.Series[float]"],
+    other: str = "adam",
 ) -> dict[str, "pd.Series[float]"]:
-    """Return SGD-m minus Adam, by case and seed.
+    """Return SGD-m minus another optimiser, by case and seed.
 
     Args:
         rows: of all cases.
         value: of rows and an optimiser, by seed.
+        other: name of the optimiser.
     """
     return {
-        str(case): value(own, "sgd_momentum") - value(own, "adam")
+        str(case): value(own, "sgd_momentum") - value(own, other)
         for case, own in rows.groupby("case", sort=False)
     }
 

@@ -44,6 +44,18 @@ def leads_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     return evidence_by_seed(case_gaps(_full_batch_losses(curves, ends), _mean_loss))
 
 
+def leads_over_sgd(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
+    """Measure the mean loss over all updates, SGD-m minus Adam and minus Signum."""
+    rows = _losses(curves, ends)
+    return evidence_by_seed(
+        {
+            f"{case}, {name}": gap
+            for name in ("adam", "signum")
+            for case, gap in case_gaps(rows, _mean_loss, name).items()
+        }
+    )
+
+
 def signum_beside_adam(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     """Measure half of Adam's lead over SGD-m minus the distance of Signum, above and below Adam."""
     return _beside_adam(_losses(curves, ends), "signum")
@@ -77,6 +89,20 @@ def ratios_at_full_batch(curves: MetricOf, ends: MetricOf) -> pd.DataFrame:
     """Measure the mean over all updates of the log loss, SGD-m minus Adam, at full batch."""
     rows = _full_batch_losses(curves, ends)
     return evidence_by_seed(case_gaps(rows.assign(value=np.log(rows["value"])), _mean_loss))
+
+
+def schedules(
+    linear: MetricOf, linear_ends: MetricOf, others: MetricOf, other_ends: MetricOf
+) -> pd.DataFrame:
+    """Measure the mean loss, SGD-m minus Signum, under a schedule minus under the linear one."""
+    usual = case_gaps(_losses(linear, linear_ends), _mean_loss, "signum")
+    return evidence_by_seed(
+        {
+            f"{case}, {schedule}": gap - usual[case]
+            for schedule, rows in _losses(others, other_ends).groupby("schedule", sort=False)
+            for case, gap in case_gaps(rows, _mean_loss, "signum").items()
+        }
+    )
 
 
 def nearness_to_signs(directions: MetricOf) -> pd.DataFrame:

@@ -95,17 +95,6 @@ def _likeness(rows: pd.DataFrame) -> "pd.Series[float]":
     return mean_over_steps(rows, "adam", "own_sign")
 
 
-def schedules(linear: MetricOf, others: MetricOf) -> pd.DataFrame:
-    """Measure the gap of SGD-m to Signum under a schedule minus that under the linear one."""
-    ends, known = _ends(others.table), _ends(linear.table)
-    cells = {}
-    for (case, schedule), own in ends.groupby(["case", "schedule"], sort=False):
-        beside = known[known["case"] == case]
-        gap, usual = (_end(rows, "sgd_momentum") - _end(rows, "signum") for rows in (own, beside))
-        cells[f"{case}, {schedule}"] = gap - usual
-    return evidence_by_seed(cells)
-
-
 def sensitivity(reparametrised: MetricOf) -> pd.DataFrame:
     """Measure the slope of the endpoint in q, of SGD minus that of SignSGD, by least squares."""
     slopes = _slopes(reparametrised)
@@ -134,6 +123,34 @@ def _slopes(reparametrised: MetricOf) -> dict[str, "pd.Series[float]"]:
         q = wide.columns.to_numpy(np.float64)
         slopes[str(optimiser)] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
     return slopes
+
+
+def signs_at_twice_the_exponent(again: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = 1 adds with SGD minus the loss that q = 2 adds with SignSGD."""
+    sgd, signs = (_added_loss(again, name, q) for name, q in (("sgd", 1), ("signsgd", 2)))
+    return evidence_by_seed({"SGD at q = 1 minus SignSGD at q = 2": sgd - signs})
+
+
+def gain_of_equal_densities(again: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = -1 takes away with SGD."""
+    return evidence_by_seed({"SGD": -_added_loss(again, "sgd", -1)})
+
+
+def sensitivity_to_equal_densities(again: MetricOf) -> pd.DataFrame:
+    """Measure the loss that q = -1 takes away with SGD minus that with SignSGD."""
+    sgd, signs = (-_added_loss(again, name, -1) for name in ("sgd", "signsgd"))
+    return evidence_by_seed({"SGD minus SignSGD": sgd - signs})
+
+
+def _added_loss(again: MetricOf, optimiser: str, exponent: float) -> "pd.Series[float]":
+    """Return the endpoint at an exponent minus that at 0, by seed."""
+    ends = _ends(again.table)
+    own = ends[ends["optimiser"] == optimiser]
+    at, usual = (
+        values_by_seed(own[own["exponent"] == q], "value", f"{optimiser} at q = {q:g}")
+        for q in (exponent, 0)
+    )
+    return at - usual
 
 
 def gain_of_block_rates(reparametrised: MetricOf) -> pd.DataFrame:
