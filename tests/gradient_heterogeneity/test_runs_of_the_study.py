@@ -222,8 +222,8 @@ def test_what_cannot_be_is_refused(changes, said):
 
 
 IMAGES = {"tuning_images", "optimisers_images", "heterogeneity"}
-VISION = {"heterogeneity"}
-OF_BLOCKS = {"tuning_reparametrised", "reparametrised"}
+VISION = {"heterogeneity", "tuning_vision", "optimisers_vision"}
+OF_BLOCKS = {"tuning_reparametrised", "reparametrised", "tuning_coordinates", "coordinates_again"}
 
 
 @pytest.mark.parametrize(
