@@ -65,8 +65,7 @@ def _make_runs(work: Work) -> None:
     data = [file.arrays for file in read_runs(work, "data")]
     arrays = _with_seed_axis(_train(work, data, checkpoint), work)
     for name in _not_finite(arrays, work.order.gaps):
-        each = zip(work.seeds, arrays[name], strict=False)
-        wrong = format_seeds([seed for seed, own in each if _not_finite({name: own})])
+        wrong = format_seeds(_diverged(work.seeds, {name: arrays[name]}))
         raise InputError(
             f"{work.output}: {name}{wrong and f' of seed {wrong}'} is not finite, as after a"
             " training that diverged; lower its learning rate"
@@ -275,14 +274,17 @@ def _not_finite(arrays: Mapping[str, Any], gaps: Iterable[str] = ()) -> list[str
 
 def diverged_seeds(work: Work) -> str:
     """Return the seeds of a metric's runs with values that are not finite, as a compact text."""
-    return format_seeds(
-        sorted(
-            seed
-            for run in (read_runs(work, "runs") if work.order.stage == "metrics" else ())
-            for at, seed in enumerate(run.seeds)
-            if _not_finite({name: values[at] for name, values in run.arrays.items()})
-        )
-    )
+    runs = read_runs(work, "runs") if work.order.stage == "metrics" else []
+    return format_seeds(sorted(seed for run in runs for seed in _diverged(run.seeds, run.arrays)))
+
+
+def _diverged(seeds: Sequence[int], arrays: Mapping[str, Any]) -> list[int]:
+    """Return the seeds, along the first axis, of which an array has values that are not finite."""
+    return [
+        seed
+        for at, seed in enumerate(seeds)
+        if _not_finite({name: values[at] for name, values in arrays.items()})
+    ]
 
 
 def _with_seed_axis(arrays: Any, work: Work) -> Any:
