@@ -92,7 +92,8 @@ def compare_cells(judged: Judged) -> Iterator[Numbers]:
     if len(beside) == len(names):
         raise UnmeasurableError("all that was measured is for robustness, by the study's rule")
     for cell, rows in judged.evidence.groupby("cell", sort=False):
-        lost = sorted(rows["seed"][~np.isfinite(rows["value"])]) if "seed" in rows else []
+        is_lost = ~np.isfinite(rows["value"].to_numpy(np.float64))
+        lost = sorted({int(seed) for seed in rows["seed"][is_lost]}) if "seed" in rows else []
         if lost and isinstance(judged.test, Statistical):
             reason = f"'{cell}' is not measured, as seed {format_seeds(lost)} has no finite value"
             yield {"cell": str(cell), "is_robustness": cell in beside, UNMEASURED: reason}
@@ -219,7 +220,13 @@ def _only_value(rows: pd.DataFrame, column: str) -> float:
 
 def _standardised_mean(values: Floats) -> float | None:
     """Return the mean in standard deviations of one seed; none if all seeds agree."""
-    return float(values.mean() / values.std(ddof=1)) if _seeds_differ(values) else None
+    if not _seeds_differ(values):
+        return None
+    with np.errstate(all="ignore"):
+        found = float(values.mean() / values.std(ddof=1))
+    if not np.isfinite(found):
+        raise UnmeasurableError("numbers are too small or too large to be compared")
+    return found
 
 
 def _seeds_differ(*samples: Floats) -> bool:

@@ -73,10 +73,11 @@ def verdict(family: Family, evidence: Sequence[pd.DataFrame]) -> Verdict:
 def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     """Return the verdicts on claims whose p values are corrected together, each question apart.
 
-    Comparisons that could not be measured are named and left out: with them a claim holds in part
-    at most. A claim that could not be measured, or whose evidence is too little for its test, is
-    not tested and counts for nothing in the correction of the others; so do comparisons for
-    robustness, which are corrected within their claim.
+    Comparisons that could not be measured are named, and count as open: with them a claim holds in
+    part at most, and the others of its family are corrected as if they had been measured. A claim
+    that could not be measured, or whose evidence is too little for its test, is not tested and
+    counts for nothing in the correction of the others; so do comparisons for robustness, which are
+    corrected within their claim.
 
     Args:
         family: the claims.
@@ -97,10 +98,13 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
         except UnmeasurableError as error:
             untested[judged.claim] = error.message
         lost[judged.claim] = [cell for cell in found if UNMEASURED in cell]
-        compared.append([cell for cell in found if UNMEASURED not in cell])
-        if found and all(cell["is_robustness"] for cell in compared[-1]):
-            compared[-1] = []
+        known = [cell for cell in found if UNMEASURED not in cell]
+        if found and all(cell["is_robustness"] for cell in known):
             untested[judged.claim] = _reasons(lost[judged.claim])
+            found = []
+        # What was lost answers no question, and the others are corrected as if it had been asked.
+        asked = {name: 1.0 for name in QUESTIONS if any(name in cell for cell in known)}
+        compared.append([cell | asked if UNMEASURED in cell else cell for cell in found])
     counted = [[cell for cell in cells if not cell["is_robustness"]] for cells in compared]
     _correct(counted, [judged.test for judged in family])
     for judged, cells in zip(family, compared, strict=True):
@@ -109,7 +113,10 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
     return {
         judged.claim: Verdict.without_evidence(judged.claim, untested[judged.claim])
         if judged.claim in untested
-        else _with_lost(_verdict(judged, cells, size), lost[judged.claim])
+        else _with_lost(
+            _verdict(judged, [cell for cell in cells if UNMEASURED not in cell], size),
+            lost[judged.claim],
+        )
         for judged, cells in zip(family, compared, strict=True)
     }
 

@@ -11,7 +11,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from typing import Any, NamedTuple
 
 import click
-from packaging.requirements import Requirement
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from replication.base.errors import InputError
@@ -26,6 +26,8 @@ class Package(NamedTuple):
 
     line: str
     """Line of the lock that installs it."""
+    version: str
+    """Version of the package."""
     requires: tuple[str, ...]
     """Requirements of the package, those of its extras with a marker."""
 
@@ -37,20 +39,30 @@ def lock(names: Iterable[str]) -> str:
         names: requirements, such as `torch` or `package[extra]`.
 
     Raises:
-        InputError: if a package is not installed.
+        InputError: if a package is not installed, or in another version.
     """
     lines: dict[str, str] = {}
     seen: set[tuple[str, frozenset[str]]] = set()
-    waiting = [*map(Requirement, names)]
+    waiting = [*map(_requirement, names)]
     while waiting:
         wanted = waiting.pop()
         name, extras = canonicalize_name(wanted.name), frozenset(wanted.extras)
         if (name, extras) not in seen:
             seen.add((name, extras))
             found = _package(name)
+            if not wanted.specifier.contains(found.version, prereleases=True):
+                raise InputError(f"{wanted}: version {found.version} is installed; install that")
             lines[name] = found.line
             waiting.extend(_requirements(found, extras))
     return "".join(f"{lines[name]}\n" for name in sorted(lines))
+
+
+def _requirement(text: str) -> Requirement:
+    """Return a requirement that a user names."""
+    try:
+        return Requirement(text)
+    except InvalidRequirement as error:
+        raise InputError(f"{text!r}: is no name of a package, such as torch") from error
 
 
 def _package(name: str) -> Package:
@@ -59,9 +71,10 @@ def _package(name: str) -> Package:
         found = distribution(name)
     except PackageNotFoundError as error:
         if (clone := _clone()) and clone["name"] == name:
-            return Package(f"{name} @ {CLONE.as_uri()}", tuple(clone["dependencies"]))
+            needs = tuple(clone["dependencies"])
+            return Package(f"{name} @ {CLONE.as_uri()}", clone["version"], needs)
         raise InputError(f"{name}: is not installed; install it with pip first") from error
-    return Package(_line(name, found), tuple(found.requires or ()))
+    return Package(_line(name, found), found.version, tuple(found.requires or ()))
 
 
 def _clone() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from replication.base.errors import InputError
 from replication.base.places import PROJECT
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
@@ -23,14 +24,17 @@ def main(studies: tuple[str, ...]) -> None:
     """Make figures, verdicts and page of some studies, or else of those of a plain run.
 
     Raises:
-        InputError: if there is no such study, or Snakemake fails.
+        InputError: if there is no such study, a file is in the way, or Snakemake fails.
     """
     known = find_studies()
     default = configure({}, known)
     plain = [name for name, study in known.items() if study.is_default]
     names = Jobs.of(default, known).selected_studies(",".join(studies or plain))
     folder = Path(FOLDER).resolve()
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: is no folder ({error.strerror}); move it away") from error
     smallest = {name: known[name].smallest(default.section(name), folder) for name in names}
     configuration = configure(smallest, known)
     Project(PROJECT, known, configuration).run_snakemake(

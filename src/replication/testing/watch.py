@@ -21,7 +21,9 @@ SUFFIXES = (".csv", ".py", ".yaml")
 def main(targets: tuple[str, ...], configfile: tuple[Path, ...]) -> None:
     """Go on until Ctrl-C, after errors, too; end if the first run fails."""
     options = ["--configfile", *map(str, configfile)] if configfile else []
-    command = [sys.executable, "-m", "snakemake", *targets, "--quiet", "all", *options]
+    command = [sys.executable, "-m", "snakemake", *targets, *options]
+    # Errors are shown.
+    command += ["--quiet", "host", "progress", "reason", "rules"]
     command += ["--snakefile", str(PROJECT / "Snakefile")]
     try:
         seen = _times(configfile)

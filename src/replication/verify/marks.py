@@ -16,7 +16,7 @@ def refuse_marks(study: Study) -> None:
     """Refuse a study with marks in its folder or its README, with one line for each.
 
     Raises:
-        InputError: names file, line and words of every mark.
+        InputError: names file, line and words of every mark, or a file that is no text.
     """
     if found := [*_marks(study)]:
         raise InputError("\n".join(["no reference is kept while this is to be written:", *found]))
@@ -25,8 +25,12 @@ def refuse_marks(study: Study) -> None:
 def _marks(study: Study) -> Iterator[str]:
     """Yield place and words of every mark, in the order of the files."""
     files = {path for path in study.folder.rglob("*") if path.suffix in SUFFIXES}
-    for path in sorted({*files, study.readme} if study.readme.is_file() else files):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for path in sorted(path for path in {*files, study.readme} if path.is_file()):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: is not in UTF-8; save it in that encoding") from error
+        for number, line in enumerate(text.splitlines(), start=1):
             if MARK in line:
                 words = line.partition(MARK)[2].strip(" \"'.")
                 yield f"{os.path.relpath(path)}, line {number}: {words}"

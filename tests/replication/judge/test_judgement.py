@@ -399,9 +399,31 @@ def test_a_cell_with_a_seed_that_diverged_is_named_and_the_others_are_judged(
     lost = "seed " + ",".join(map(str, bad["seed"].iloc[[2, 5]]))
     (found,) = judge([judged(pd.concat([good, bad]), **test)]).values()
     (alone,) = judge([judged(good, **test)]).values()
-    assert found.comparisons == alone.comparisons
+    assert [item.decision for item in found.comparisons] == [alone.comparisons[0].decision]
     assert found.verdict == expected
-    assert found.summary == f"{alone.summary}; 'b' is not measured, as {lost} has no finite value"
+    assert found.summary.endswith(f"; 'b' is not measured, as {lost} has no finite value")
+
+
+def test_a_seed_that_diverged_makes_no_other_comparison_significant():
+    test = {"kind": "interval", "upper": 0}
+    values = np.linspace(-2.4, 1, 10)
+    near = seeds(0).assign(value=values)
+    wide = seeds(0, cell="b").assign(value=np.linspace(-1, 1, 10))
+    lost = wide.assign(value=wide["value"].mask(wide["seed"] == wide["seed"].iloc[0]))
+    (alone,) = judge([judged(near, **test)]).values()
+    assert alone.verdict == "replicated"
+    for beside in (wide, lost):
+        (found,) = judge([judged(pd.concat([near, beside]), **test)]).values()
+        assert found.verdict == "open"
+        assert found.comparisons[0].decision == "open"
+
+
+def test_numbers_at_the_end_of_their_range_are_not_tested():
+    (found,) = judge(
+        [judged(seeds(0).assign(value=np.linspace(1e-200, 2e-200, 10)), kind="interval", lower=0)]
+    ).values()
+    assert found.verdict == "not tested"
+    assert found.summary == "in 'a' numbers are too small or too large to be compared"
 
 
 def test_a_value_that_is_not_a_number_is_refused():

@@ -64,7 +64,7 @@ def test_names_are_found(text):
 def test_planning_loads_no_library_that_computes():
     """They take seconds, and every command and every job of a cluster plans first."""
     program = (
-        "import sys; from replication.study.contract import find_studies;"
+        "import sys; from replication.study.studies import find_studies;"
         "from replication.plan.jobs import Jobs;"
         "from replication.plan.configuration import configure;"
         "Jobs.of(configure({}, find_studies()), find_studies()); print(*sys.modules)"
