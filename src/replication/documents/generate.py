@@ -6,6 +6,7 @@ what it says is refused.
 """
 
 import json
+import os
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -73,10 +74,10 @@ def generated_files() -> dict[str, str]:
     jobs = Jobs.of(configure({}, found), found)
     check_sentences({name: study.registry for name, study in jobs.studies.items()})
     studies = [_read_study(study) for study in jobs.studies.values()]
-    home = [told for told in studies if told.jobs.study.is_home]
+    # A repository of one paper may have no checklist, and then needs none of what goes with it.
+    home = [told for told in studies if told.jobs.study.is_home and told.jobs.registry.checklist]
     shared = configuration_schema(Configuration)
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
-    answers = _to_yaml(checklist(home))
     return {
         f"config/{_SCHEMA}": _shared_schema(shared, studies),
         "docs/configuration.md": shared_page(shared, configuration_schema(StudySettings)),
@@ -85,10 +86,17 @@ def generated_files() -> dict[str, str]:
             for told in studies
             for path, text in _files_of_study(told, elsewhere).items()
         },
-        "docs/rulegraph.svg": rulegraph(jobs, _GRAPH_PATH),
         **_cited_documents(studies, home),
+        **(_home_documents(jobs, home) if home else {}),
+    }
+
+
+def _home_documents(jobs: Jobs, home: list[StudyResults]) -> dict[str, str]:
+    """Return the documents that only the home paper has."""
+    return {
+        "docs/rulegraph.svg": rulegraph(jobs, _GRAPH_PATH),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
-        "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + answers,
+        "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + _to_yaml(checklist(home)),
     }
 
 
@@ -115,18 +123,19 @@ def _files_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence])
 
 def _cited_documents(studies: list[StudyResults], home: list[StudyResults]) -> dict[str, str]:
     """Return the documents that people write, with the values that they cite."""
-    places = {str(told.folder / "README.md"): [told] for told in studies}
+    places = {os.path.relpath(told.jobs.study.readme): [told] for told in studies}
     documents = [README, *Path("docs").glob("*.md")]
     texts = {
         str(path): path.read_text(encoding="utf-8") for path in (*documents, *map(Path, places))
     }
-    texts[str(README)] = insert_reproductions(
-        insert_scorecard(texts[str(README)], home), all_reproductions(Path())
-    )
+    if home:
+        texts[str(README)] = insert_reproductions(
+            insert_scorecard(texts[str(README)], home), all_reproductions(Path())
+        )
     return {
         path: fill_document(text, path, _citable_values(places.get(path, []) + studies, path))
         for path, text in texts.items()
-        if "<!-- cited:" in text or path == str(README)
+        if "<!-- cited:" in text or (home and path == str(README))
     }
 
 

@@ -1,6 +1,7 @@
 """A new repository: its name and its folder, its lock, and what is left of the template."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -97,6 +98,20 @@ def test_its_files_name_only_what_is_there(empty, words):
     assert len((empty / "Snakefile").read_text().splitlines()) == 3
 
 
+def test_its_documents_are_generated(empty):
+    new("mypaper")
+    found = {}
+    for words in ([], ["--check"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "replication", "generate", *words],
+            env={**os.environ, "PYTHONPATH": str(empty / "src")},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        found[*words] = (done.returncode, done.stderr)
+    assert {*found.values()} == {(0, "")}
+    assert "C1" in (empty / "docs/mypaper/claims.md").read_text()
+
+
 def test_without_the_engine_its_snakefile_says_so_in_one_sentence(empty):
     new("mypaper")
     words = "import sys; sys.modules['replication'] = None; exec(open('Snakefile').read())"
@@ -119,6 +134,19 @@ def test_a_lock_has_all_that_a_package_needs():
     lines = lock(["pandas"]).splitlines()
     assert {"numpy", "pandas"} <= {line.partition("==")[0] for line in lines}
     assert all(re.fullmatch(r"[a-z-]+==[\w.]+", line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../x", "'../x': is no name of a package, such as torch"),
+        ("numpy>=99", "numpy>=99: version .* is installed; install that"),
+        ("nosuchpackage", "nosuchpackage: is not installed; install it with pip first"),
+    ],
+)
+def test_what_cannot_be_locked_is_refused(name, message):
+    with pytest.raises(InputError, match=re.escape(message).replace(r"\.\*", ".*")):
+        lock([name])
 
 
 @pytest.mark.parametrize(
