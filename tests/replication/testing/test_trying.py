@@ -1,6 +1,8 @@
 """Commands for somebody who writes a study: `quick` and `watch`."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -23,6 +25,12 @@ def test_quick_computes_the_smallest_scale_in_a_folder_of_its_own(tmp_path, monk
     assert targets == ["recurrent_attention"]
     assert options == ["--directory", "quick"]
     assert configuration.section("recurrent_attention").seeds.count == 2
+
+
+def test_a_file_in_the_way_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quick").touch()
+    assert "quick: is no folder (File exists); move" in CliRunner().invoke(quick.main).output
 
 
 def test_an_unknown_study_is_refused(tmp_path, monkeypatch):
@@ -75,6 +83,15 @@ def test_a_figure_is_made_again_when_a_file_changes_even_after_an_error(monkeypa
 def test_a_target_that_cannot_be_made_ends_it(monkeypatch, settings):
     watched, done = start(monkeypatch, [1], [])
     assert (done.exit_code, len(watched.commands)) == (1, 1)
+
+
+def test_why_a_target_cannot_be_made_is_shown(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "replication", "watch", "nothing"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "nothing" in done.stderr
 
 
 def test_the_files_of_all_studies_are_looked_at():

@@ -30,6 +30,13 @@ def test_every_mark_is_named(study):
     refuse_marks(study)
 
 
+def test_a_file_that_is_no_text_is_named_and_a_folder_is_none(study):
+    (study.folder / "notes.md").mkdir()
+    study.readme.write_bytes(b"gr\xfcn")
+    with pytest.raises(InputError, match=r"README.md: is not in UTF-8; save it in that encoding"):
+        refuse_marks(study)
+
+
 @pytest.mark.parametrize("options", [{}, {"partly": True}, {"restamped": True}])
 def test_whoever_writes_a_reference_is_refused(study, options):
     project = SimpleNamespace(studies={"mine": study})
