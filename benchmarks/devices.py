@@ -16,6 +16,7 @@ import pandas as pd
 import torch
 from numpy.typing import ArrayLike
 
+from benchmarks.turns import relative_difference
 from replication.base.errors import InputError
 from replication.base.markdown import table
 from replication.plan.configuration import Computation, configure, read_overlay
@@ -83,7 +84,7 @@ def differences(study: str, first: str, second: str) -> pd.DataFrame:
         one, other = (_compute(study, device, Path(folder, str(at)))
                       for at, device in enumerate((first, second)))  # fmt: skip
         rows = [
-            (task.stage, path, name, relative_difference(values, there[name]))
+            (task.stage, path, name, difference_where_finite(values, there[name]))
             for path, task in one.tasks(*STAGES)
             for there in [dict(_columns(other.folder / path))]
             for name, values in _columns(one.folder / path)
@@ -106,8 +107,8 @@ def _columns(path: Path) -> Iterator[tuple[str, Any]]:
     return ((name, values) for name, values in columns.items() if values.dtype.kind in "fiub")
 
 
-def relative_difference(values: ArrayLike, others: ArrayLike) -> float:
-    """Return the largest difference, over the largest of the first numbers.
+def difference_where_finite(values: ArrayLike, others: ArrayLike) -> float:
+    """Return the relative difference of the numbers that are finite in both.
 
     Numbers that are finite in one and not in the other differ by infinity.
     """
@@ -115,8 +116,7 @@ def relative_difference(values: ArrayLike, others: ArrayLike) -> float:
     known = np.isfinite(first)
     if not np.array_equal(known, np.isfinite(second)):
         return np.inf
-    largest = np.max(np.abs(first - second)[known], initial=0.0)
-    return float(largest / max(np.max(np.abs(first[known]), initial=0.0), np.finfo(float).tiny))
+    return relative_difference(first[known], second[known])
 
 
 def speed_rows() -> Iterator[tuple[str, ...]]:

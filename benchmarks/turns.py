@@ -68,13 +68,23 @@ def check_agreement(step: str, exact: ArrayLike, found: ArrayLike, tolerance: fl
     Raises:
         ClickException: if they differ by more, in shape, or are not finite.
     """
-    one, other = np.asarray(exact, np.float64), np.asarray(found, np.float64)
-    if one.shape != other.shape:
-        raise click.ClickException(f"{step}: {one.shape} and {other.shape} cannot be compared")
-    difference = np.abs(one - other).max() / np.abs(one).max()
+    shapes = np.shape(exact), np.shape(found)
+    if shapes[0] != shapes[1]:
+        raise click.ClickException(f"{step}: {shapes[0]} and {shapes[1]} cannot be compared")
+    difference = relative_difference(exact, found)
     # Not `>`: NaN must not pass.
     if not difference <= tolerance:
         raise click.ClickException(f"{step}: the two ways differ by {difference:.1e}")
+
+
+def relative_difference(values: ArrayLike, others: ArrayLike) -> float:
+    """Return the largest difference, over the largest of the first numbers.
+
+    The quotient is NaN if one of the numbers is not finite.
+    """
+    first, second = (np.asarray(each, np.float64) for each in (values, others))
+    largest = np.max(np.abs(first - second), initial=0.0)
+    return float(largest / max(np.max(np.abs(first), initial=0.0), np.finfo(float).tiny))
 
 
 def time_call(work: Callable[[], object]) -> float:

@@ -16,7 +16,7 @@ from benchmarks import (
     text,
     turns,
 )
-from benchmarks.devices import relative_difference
+from benchmarks.devices import difference_where_finite
 from replication.study.studies import find_studies
 from transformer_dynamics.encoders.made_up import SIZES
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
@@ -136,6 +136,6 @@ def test_a_row_is_held_for_every_direction_and_training_text(small):
 
 
 def test_the_difference_of_two_devices_is_relative_and_sees_what_is_not_finite():
-    assert relative_difference([0.0, -4.0, np.nan], [1.0, -4.0, np.nan]) == 0.25
-    assert relative_difference([0.0], [0.0]) == 0
-    assert relative_difference([1.0, np.nan], [1.0, 2.0]) == np.inf
+    assert difference_where_finite([0.0, -4.0, np.nan], [1.0, -4.0, np.nan]) == 0.25
+    assert difference_where_finite([0.0], [0.0]) == 0
+    assert difference_where_finite([1.0, np.nan], [1.0, 2.0]) == np.inf

@@ -9,6 +9,7 @@ from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile
 from snakemake.settings.types import RerunTrigger
 
+# The Snakefile found the engine; a package that the engine needs may still be missing.
 try:
     from replication.base import process as surroundings
     from replication.base.places import find_source

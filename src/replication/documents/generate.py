@@ -78,6 +78,7 @@ def generated_files() -> dict[str, str]:
     home = [told for told in studies if told.jobs.study.is_home and told.jobs.registry.checklist]
     shared = configuration_schema(Configuration)
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
+    of_home = _home_documents(jobs, home) if home else {}
     return {
         f"config/{_SCHEMA}": _shared_schema(shared, studies),
         "docs/configuration.md": shared_page(shared, configuration_schema(StudySettings)),
@@ -86,14 +87,16 @@ def generated_files() -> dict[str, str]:
             for told in studies
             for path, text in _files_of_study(told, elsewhere).items()
         },
-        **_cited_documents(studies, home),
-        **(_home_documents(jobs, home) if home else {}),
+        **of_home,
+        **_cited_documents(studies, of_home),
     }
 
 
 def _home_documents(jobs: Jobs, home: list[StudyResults]) -> dict[str, str]:
     """Return the documents that only the home paper has."""
+    scorecard = insert_scorecard(README.read_text(encoding="utf-8"), home)
     return {
+        str(README): insert_reproductions(scorecard, all_reproductions(Path())),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH_PATH),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + _to_yaml(checklist(home)),
@@ -121,21 +124,21 @@ def _files_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence])
     }
 
 
-def _cited_documents(studies: list[StudyResults], home: list[StudyResults]) -> dict[str, str]:
-    """Return the documents that people write, with the values that they cite."""
+def _cited_documents(studies: list[StudyResults], generated: Mapping[str, str]) -> dict[str, str]:
+    """Return the documents that people write, with the values that they cite.
+
+    Args:
+        studies: all studies, with what their references keep.
+        generated: texts that take the place of those in files, by path.
+    """
     places = {os.path.relpath(told.jobs.study.readme): [told] for told in studies}
     documents = [README, *Path("docs").glob("*.md")]
-    texts = {
-        str(path): path.read_text(encoding="utf-8") for path in (*documents, *map(Path, places))
-    }
-    if home:
-        texts[str(README)] = insert_reproductions(
-            insert_scorecard(texts[str(README)], home), all_reproductions(Path())
-        )
+    paths = map(str, (*documents, *map(Path, places)))
+    texts = {path: generated.get(path) or Path(path).read_text(encoding="utf-8") for path in paths}
     return {
         path: fill_document(text, path, _citable_values(places.get(path, []) + studies, path))
         for path, text in texts.items()
-        if "<!-- cited:" in text or (home and path == str(README))
+        if "<!-- cited:" in text
     }
 
 

@@ -112,6 +112,8 @@ def _check_seeds(judged: Judged) -> None:
     for name in ("cell", "seed", "sample"):
         if name in judged.evidence and judged.evidence[name].isna().any():
             raise InputError(f"claim {judged.claim}: a row of its evidence has no {name}")
+    if "seed" in judged.evidence and not pd.api.types.is_numeric_dtype(judged.evidence["seed"]):
+        raise InputError(f"claim {judged.claim}: a seed of its evidence is no number")
     if "sample" in judged.evidence and not isinstance(judged.test, Equivalence):
         raise InputError(f"claim {judged.claim}: only an equivalence compares samples")
     for part in _parts(judged.evidence):

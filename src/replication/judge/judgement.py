@@ -89,7 +89,6 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
         InputError: if evidence lacks a column, or is not what the test is about.
     """
     compared: list[list[Numbers]] = []
-    lost: dict[str, list[Numbers]] = {}
     untested: dict[str, str] = {}
     for judged in family:
         found: list[Numbers] = []
@@ -97,10 +96,9 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
             found = list(compare_cells(judged))
         except UnmeasurableError as error:
             untested[judged.claim] = error.message
-        lost[judged.claim] = [cell for cell in found if UNMEASURED in cell]
         known = [cell for cell in found if UNMEASURED not in cell]
         if found and all(cell["is_robustness"] for cell in known):
-            untested[judged.claim] = _reasons(lost[judged.claim])
+            untested[judged.claim] = _reasons(_lost(found))
             found = []
         # What was lost answers no question, and the others are corrected as if it had been asked.
         asked = {name: 1.0 for name in QUESTIONS if any(name in cell for cell in known)}
@@ -114,8 +112,7 @@ def judge(family: Sequence[Judged]) -> dict[str, Verdict]:
         judged.claim: Verdict.without_evidence(judged.claim, untested[judged.claim])
         if judged.claim in untested
         else _with_lost(
-            _verdict(judged, [cell for cell in cells if UNMEASURED not in cell], size),
-            lost[judged.claim],
+            _verdict(judged, [cell for cell in cells if UNMEASURED not in cell], size), _lost(cells)
         )
         for judged, cells in zip(family, compared, strict=True)
     }
@@ -166,6 +163,10 @@ def _verdict(judged: Judged, cells: list[Numbers], tested_together: int) -> Verd
     dof, level = sum(samples) - len(samples), judged.test.level / tested_together
     found = resolution(error, dof, level, len(verdict.counted), PROBABILITY)
     return verdict.model_copy(update={"resolution": found})
+
+
+def _lost(cells: Sequence[Numbers]) -> list[Numbers]:
+    return [cell for cell in cells if UNMEASURED in cell]
 
 
 def _with_lost(verdict: Verdict, lost: Sequence[Numbers]) -> Verdict:

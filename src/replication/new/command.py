@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,9 @@ from replication.new.repository import repository
 from replication.plan.configuration import Configuration
 from replication.study.studies import is_study_name
 
+_BESIDE = ".replication-new-"
+"""Beginning of the name of the folder in which a repository is written before it is moved."""
+
 
 @click.command(help=__doc__)
 @click.argument("name")
@@ -27,6 +31,8 @@ def main(name: str, torch: bool) -> None:
     """
     folder = Path.cwd()
     _refuse_name(name)
+    for interrupted in folder.glob(f"{_BESIDE}*"):
+        shutil.rmtree(interrupted)
     is_cloned = _is_cloned(folder)
     files = repository(name, torch=torch)
     try:
@@ -63,15 +69,18 @@ def _is_cloned(folder: Path) -> bool:
     Raises:
         InputError: names what is there.
     """
-    present = {*os.listdir(folder)}
-    if others := sorted(present - {".git", ".venv"}):
+    if others := sorted({*os.listdir(folder)} - {".git", ".venv"}):
         raise InputError(f"{folder}: is not empty, it has {others[0]}; start in an empty folder")
-    return ".git" in present
+    git = folder / ".git"
+    is_cloned = git.is_file() or (git / "HEAD").is_file()
+    if not is_cloned and git.is_dir() and os.listdir(git):
+        raise InputError(f"{git}: is no repository of git; remove it")
+    return is_cloned
 
 
 def _write(folder: Path, files: dict[str, str], is_cloned: bool) -> None:
     """Write all files beside the folder's own, then move them into it."""
-    with TemporaryDirectory(prefix=".new-", dir=folder) as place:
+    with TemporaryDirectory(prefix=_BESIDE, dir=folder) as place:
         if not is_cloned:
             _initialize(Path(place))
         for path, text in files.items():

@@ -1,14 +1,15 @@
-"""Marks, `TODO:`, in a study: what is still to be written before its results can be kept."""
+"""Marks, `TODO:` or `TODO(me):`, in a study: what is still to be written before its results can be kept."""
 
 import os
+import re
 from collections.abc import Iterator
 
 from replication.base.errors import InputError
 from replication.study.studies import Study
 
-MARK = "TODO:"
-"""Beginning of a mark; the words after it say what belongs there."""
-SUFFIXES = (".md", ".py", ".yaml")
+MARK = re.compile(r"\bTODO(?:\([^)]*\))?:(.*)")
+"""Pattern of a mark; the words after it say what belongs there."""
+SUFFIXES = (".md", ".py", ".yaml", ".yml")
 """Endings of the files that people write."""
 
 
@@ -31,6 +32,6 @@ def _marks(study: Study) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: is not in UTF-8; save it in that encoding") from error
         for number, line in enumerate(text.splitlines(), start=1):
-            if MARK in line:
-                words = line.partition(MARK)[2].strip(" \"'.")
+            if mark := MARK.search(line):
+                words = mark[1].strip(" \"'.")
                 yield f"{os.path.relpath(path)}, line {number}: {words}"

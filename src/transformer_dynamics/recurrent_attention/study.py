@@ -95,6 +95,7 @@ def _tuning(settings: Settings, jobs: dict[str, TrainJob]) -> Experiment:
                 tried.append((condition, "strength", strength, (job, seeds)))
 
     def table(metric: Literal["solved", "fingerprint"]) -> TuningJob:
+        """Return the settings of a table of all candidates."""
         return TuningJob(
             candidates=[
                 Candidate(run=names[run], condition=condition, quantity=quantity, value=value)

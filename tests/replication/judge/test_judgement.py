@@ -349,6 +349,10 @@ def test_the_order_of_rows_does_not_matter(order):
         (seeds(0).assign(value="fast"), "claim T1: a value of its evidence is no number"),
         (seeds(0).assign(cell=["a", None] * 5), "claim T1: a row of its evidence has no cell"),
         (seeds(0).replace({"seed": {3: np.nan}}), "claim T1: a row of its evidence has no seed"),
+        (
+            seeds(0, n=2).assign(seed=["one", "two"], value=np.nan),
+            "claim T1: a seed of its evidence is no number",
+        ),
         (both(0, 0), "claim T1: only an equivalence compares samples"),
     ],
 )

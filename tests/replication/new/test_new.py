@@ -43,10 +43,25 @@ def test_a_repository_is_made(empty, words):
 
 def test_an_empty_clone_keeps_its_repository(empty):
     (empty / ".git").mkdir()
+    (empty / ".git/HEAD").touch()
     (empty / ".git/config").write_text("[remote]")
     new("mypaper")
     assert (empty / ".git/config").read_text() == "[remote]"
     assert (empty / "Snakefile").is_file()
+
+
+def test_a_folder_named_git_is_no_clone(empty):
+    (empty / ".git/left").mkdir(parents=True)
+    assert ".git: is no repository of git; remove it" in new("mypaper")
+    (empty / ".git/left").rmdir()
+    assert "Next: " in new("mypaper")
+    assert (empty / ".git/HEAD").is_file()
+
+
+def test_an_interrupted_one_leaves_nothing_for_the_next(empty):
+    (empty / ".replication-new-killed/src").mkdir(parents=True)
+    assert "Next: " in new("mypaper")
+    assert not [*empty.glob(".replication-new-*")]
 
 
 @pytest.mark.parametrize(

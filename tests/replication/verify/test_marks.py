@@ -11,9 +11,10 @@ from replication.verify.marks import refuse_marks
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A study with two marks."""
+    """A study with three marks."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "registry.yaml").write_text('title: "TODO: the title."\nvenue: known\n')
+    (tmp_path / "more.yml").write_text("# TODO(me): the years.\n")
     (tmp_path / "README.md").write_text("# TODO: a title\n")
     return SimpleNamespace(folder=tmp_path, readme=tmp_path / "README.md")
 
@@ -23,10 +24,12 @@ def test_every_mark_is_named(study):
         refuse_marks(study)
     assert error.value.message.splitlines()[1:] == [
         "README.md, line 1: a title",
+        "more.yml, line 1: the years",
         "registry.yaml, line 1: the title",
     ]
     study.readme.write_text("# A title\n")
     (study.folder / "registry.yaml").unlink()
+    (study.folder / "more.yml").write_text("TODO_LIST: none\n")
     refuse_marks(study)
 
 

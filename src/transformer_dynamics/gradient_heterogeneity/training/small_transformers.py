@@ -59,6 +59,7 @@ def stack_forward(stack: Stack) -> Forward:
     """Return the logits of masked words, or of the beginning of a labelled text, as a function."""
 
     def forward(parameters: Mapping[str, Tensor], batch: Any, _: bool) -> Tensor:
+        """Return the logits, [samples, words or labels], as a function of the parameters."""
         device = parameters["head"].device
         tokens = torch.from_numpy(np.array(batch.tokens)).to(device, torch.int64)
         if isinstance(batch, MaskedText):
