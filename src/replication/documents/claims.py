@@ -11,11 +11,15 @@ from replication.documents.checklist import StudyResults, study_page
 from replication.documents.methods import methods_table
 from replication.judge.abstract import Link, MarkedSentence, abstract_lines
 from replication.judge.verdicts import Verdict
-from replication.study.claims import Test
+from replication.study.claims import Claim, Test
 from replication.study.registry import AT_SCALE, Registry
 
 FOR_AUTHORS = "[What is wrong or does not hold](authors/README.md), for the authors of the paper."
 """Line that leads to the pages for the authors."""
+_HEADER = (
+    "id", "about", "paper", "claim", "in its words", "verdict", "scale", "measured: expected",
+    "test", "note", "checks",
+)  # fmt: skip
 
 
 def claim_links(document: str, study: str) -> Link:
@@ -47,6 +51,30 @@ def claims_page(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> 
     return "\n".join([claims, *methods_table(registry, settings)])
 
 
+def _claim_row(
+    registry: Registry, claim: Claim, verdict: Verdict | None, is_for_authors: bool
+) -> tuple[str, ...]:
+    """Return the cells of a claim, in the order of the header."""
+    result = (
+        _verdict_text(verdict) if verdict else f"not tested: {claim.not_tested or 'not judged yet'}"
+    )
+    return (
+        Markdown(f'<a id="{claim.id}"></a>{claim.id}'),
+        claim.group,
+        claim.where,
+        claim.statement,
+        f"“{claim.quote.words}” ({claim.quote.place})" if claim.quote else "",
+        Markdown(
+            escape_markdown(result) + f" [For the authors](authors/{claim.id}.md)" * is_for_authors
+        ),
+        registry.scale_of(claim, verdict.seeds if verdict else 0),
+        f"{claim.quantity}: {claim.expected}" if claim.test else "",
+        f"{_test_in_words(claim.test)}: {claim.why}" if claim.test else "",
+        claim.remarks,
+        Markdown("<br>".join(f"`{name}`" for name in claim.checked_by)),
+    )
+
+
 def _verdict_text(verdict: Verdict) -> str:
     told = f"{verdict.verdict}: {verdict.summary}"
     if verdict.resolution is None:
@@ -76,32 +104,15 @@ def registry_to_markdown(
         elsewhere: marks of sentences of the abstract that another study decides.
         for_authors: numbers of the claims that have a page for the paper's authors.
     """
-    results = {name: _verdict_text(found) for name, found in verdicts.items()}
     claims = [
-        (
-            Markdown(f'<a id="{claim.id}"></a>{claim.id}'),
-            claim.group,
-            claim.where,
-            claim.statement,
-            f"“{claim.quote.words}” ({claim.quote.place})" if claim.quote else "",
-            Markdown(
-                escape_markdown(
-                    results.get(claim.id, f"not tested: {claim.not_tested or 'not judged yet'}")
-                )
-                + f" [For the authors](authors/{claim.id}.md)" * (claim.id in for_authors)
-            ),
-            registry.scale_of(claim, verdicts[claim.id].seeds if claim.id in verdicts else 0),
-            f"{claim.quantity}: {claim.expected}" if claim.test else "",
-            f"{_test_in_words(claim.test)}: {claim.why}" if claim.test else "",
-            claim.remarks,
-            Markdown("<br>".join(f"`{name}`" for name in claim.checked_by)),
-        )
+        _claim_row(registry, claim, verdicts.get(claim.id), claim.id in for_authors)
         for claim in registry.claims
     ]
-    header = (
-        "id", "about", "paper", "claim", "in its words", "verdict", "scale", "measured: expected",
-        "test", "note", "checks",
-    )  # fmt: skip
+    notes = [
+        FOR_AUTHORS if for_authors else "",
+        escape_markdown(f"{AT_SCALE} {registry.scale}") if registry.scale else "",
+        escape_markdown(f"Names of comparisons: {registry.cells}") if registry.cells else "",
+    ]
     lines = [
         f"# {escape_markdown(registry.title)}",
         "",
@@ -111,19 +122,13 @@ def registry_to_markdown(
         " What stands in it: [how a verdict is made](../verification.md#how-a-verdict-is-made),"
         " [the words](../glossary.md).",
         "",
-        *((FOR_AUTHORS, "") if for_authors else ()),
-        *((escape_markdown(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
-        *(
-            (escape_markdown(f"Names of comparisons: {registry.cells}"), "")
-            if registry.cells
-            else ()
-        ),
+        *(line for note in notes if note for line in (note, "")),
         *abstract_lines(
             registry, verdicts, elsewhere, claim_links(study_page(study, "claims"), study)
         ),
         "## Claims",
         "",
-        *table(header, claims),
+        *table(_HEADER, claims),
         "",
     ]
     return "\n".join(lines)

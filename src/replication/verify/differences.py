@@ -151,12 +151,19 @@ def table_differences(
             else:
                 yield from _column_differences(compared, allowed)
             continue
-        a, b = reference[name], found[name]
-        equal = (a == b).fillna(False) | (a.isna() & b.isna())
-        if tolerances is OTHER_SEEDS and name == "verdict":
-            equal |= a.isin(DECIDED_VERDICTS) != b.isin(DECIDED_VERDICTS)
-        for row in reference.index[~equal.astype(bool)]:
-            yield Difference(place, f"{name} in row {row + 1}", str(a[row]), str(b[row]))
+        yield from _exact_differences(place, found[name], reference[name], tolerances)
+
+
+def _exact_differences(
+    place: str, found: pd.Series, reference: pd.Series, tolerances: Tolerances
+) -> Iterator[Difference]:
+    """Yield the texts and whole numbers of a column that are other ones."""
+    name = reference.name
+    equal = (reference == found).fillna(False) | (reference.isna() & found.isna())
+    if tolerances is OTHER_SEEDS and name == "verdict":
+        equal |= reference.isin(DECIDED_VERDICTS) != found.isin(DECIDED_VERDICTS)
+    for row in reference.index[~equal.astype(bool)]:
+        yield Difference(place, f"{name} in row {row + 1}", str(reference[row]), str(found[row]))
 
 
 def _with_whole_seeds(table: pd.DataFrame) -> pd.DataFrame:

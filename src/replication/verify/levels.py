@@ -195,13 +195,7 @@ def _compare_study(
         runs = reference.tables[FINGERPRINTS]
         due = due._replace(runs=runs[run_keys(runs)])
     else:
-        now, before = (
-            each.configuration.section(study).model_dump(mode="json")
-            for each in (project.jobs, project.default)
-        )
-        keys = list(_other_keys(now, before, study))
-        more = f" and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
-        click.echo(f"Other settings than by default: {', '.join(keys[:MOST_KEYS])}{more}")
+        _announce_other_settings(project, study)
         current, due = (
             _without_additions(current, reference),
             _expected_by_default_too(due, expected_reference(default)),
@@ -234,6 +228,17 @@ def _compare_study(
     ]
     _print_report(default, current, reference, rows)
     return Verified(study, current, reference, rows)
+
+
+def _announce_other_settings(project: Project, study: str) -> None:
+    """Print the keys of a study whose values are not the default ones."""
+    now, before = (
+        each.configuration.section(study).model_dump(mode="json")
+        for each in (project.jobs, project.default)
+    )
+    keys = list(_other_keys(now, before, study))
+    more = f" and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
+    click.echo(f"Other settings than by default: {', '.join(keys[:MOST_KEYS])}{more}")
 
 
 def _without_additions(current: Reference, reference: Reference) -> Reference:

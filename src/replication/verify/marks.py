@@ -1,4 +1,4 @@
-"""Marks, `TODO:` or `TODO(me):`, in a study: what is still to be written before its results can be kept."""
+"""Marks, `TODO:` or `TODO(me):`, in a study: no results are kept while one is left."""
 
 import os
 import re

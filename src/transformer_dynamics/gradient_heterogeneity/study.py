@@ -248,53 +248,59 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     Returns:
         The overlay that leaves these.
     """
-
-    def only(names: list[str]) -> dict[str, Any]:
-        """Remove all names but one."""
-        return dict.fromkeys(names) | {random.choice(names): {}}
-
-    def own_seed(seeds: Seeds | None) -> dict[str, Any]:
-        """Choose one of an experiment's own seeds, if it has any."""
-        return {} if seeds is None else {"seeds": [random.choice(seed_list(seeds))]}
-
-    def one_case(grid: Grid) -> dict[str, Any]:
-        """Choose one optimiser at one rate of one case."""
-        # A figure asks for the metric of cases with coordinates of their own.
-        own = [item for item in grid.cases.items() if item[1].block_rates or any(item[1].exponents)]
-        name, case = random.choice(own or [*grid.cases.items()])
-        optimiser, rates = random.choice([*case.rates.items()])
-        chosen = {
-            "rates": dict.fromkeys(case.rates) | {optimiser: [random.choice(rates)]},
-            "schedules": [random.choice(case.schedules)],
-            "epsilons": [random.choice(case.epsilons)],
-            "exponents": [random.choice(case.exponents)],
-        }
-        cases = dict.fromkeys(grid.cases) | {name: chosen}
-        return {"cases": cases} | own_seed(grid.seeds)
-
-    def one_network(grid: Heterogeneity) -> dict[str, Any]:
-        """Choose one case of the networks that are measured."""
-        return own_seed(grid.seeds) | {"cases": only([*grid.cases])}
-
-    def one_pair(grid: Pairs) -> dict[str, Any]:
-        """Choose one depth and one deviation of one case."""
-        name, case = random.choice([*grid.cases.items()])
-        chosen = {
-            "depths": [random.choice(case.depths)],
-            "deviations": [random.choice(case.deviations)],
-        }
-        return own_seed(grid.seeds) | {"cases": dict.fromkeys(grid.cases) | {name: chosen}}
-
     return {
         "seeds": [random.choice(seed_list(settings.seeds))],
-        "experiments": {name: one_case(grid) for name, grid in settings.experiments.items()},
+        "experiments": {
+            name: _one_case(grid, random) for name, grid in settings.experiments.items()
+        },
         "heads": {
-            "tasks": only([*settings.heads.tasks]),
+            "tasks": _only([*settings.heads.tasks], random),
             "seeds": [random.choice(seed_list(settings.heads.seeds))],
         },
-        "heterogeneity": one_network(settings.heterogeneity),
-        "pairs": one_pair(settings.pairs),
+        "heterogeneity": _one_network(settings.heterogeneity, random),
+        "pairs": _one_pair(settings.pairs, random),
     }
+
+
+def _only(names: list[str], random: Random) -> dict[str, Any]:
+    """Remove all names except one."""
+    return dict.fromkeys(names) | {random.choice(names): {}}
+
+
+def _own_seed(seeds: Seeds | None, random: Random) -> dict[str, Any]:
+    """Choose one of an experiment's own seeds, if it has any."""
+    return {} if seeds is None else {"seeds": [random.choice(seed_list(seeds))]}
+
+
+def _one_case(grid: Grid, random: Random) -> dict[str, Any]:
+    """Choose one optimiser at one rate of one case."""
+    # A figure asks for the metric of cases with coordinates of their own.
+    own = [item for item in grid.cases.items() if item[1].block_rates or any(item[1].exponents)]
+    name, case = random.choice(own or [*grid.cases.items()])
+    optimiser, rates = random.choice([*case.rates.items()])
+    chosen = {
+        "rates": dict.fromkeys(case.rates) | {optimiser: [random.choice(rates)]},
+        "schedules": [random.choice(case.schedules)],
+        "epsilons": [random.choice(case.epsilons)],
+        "exponents": [random.choice(case.exponents)],
+    }
+    cases = dict.fromkeys(grid.cases) | {name: chosen}
+    return {"cases": cases} | _own_seed(grid.seeds, random)
+
+
+def _one_network(grid: Heterogeneity, random: Random) -> dict[str, Any]:
+    """Choose one case of the networks that are measured."""
+    return _own_seed(grid.seeds, random) | {"cases": _only([*grid.cases], random)}
+
+
+def _one_pair(grid: Pairs, random: Random) -> dict[str, Any]:
+    """Choose one depth and one deviation of one case."""
+    name, case = random.choice([*grid.cases.items()])
+    chosen = {
+        "depths": [random.choice(case.depths)],
+        "deviations": [random.choice(case.deviations)],
+    }
+    return _own_seed(grid.seeds, random) | {"cases": dict.fromkeys(grid.cases) | {name: chosen}}
 
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Linear probing then fine-tuning: the study's settings and jobs."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
@@ -39,7 +40,6 @@ from transformer_dynamics.lp_ft.settings.start import (
     HeadControlJob,
     KernelJob,
     Kernels,
-    StartJob,
 )
 
 NAMES = {**SET_LABELS, **METHOD_LABELS, **ENCODER_LABELS, "pretrained": "pre-trained"}
@@ -190,65 +190,81 @@ def _training_experiment(settings: Settings, grid: Grid, jobs: dict[str, RunJob]
 
 def _start_experiments(settings: Settings, shared: SharedSettings) -> dict[str, Experiment]:
     """Return experiments with kernels, and with heads by direction and norm, set by set."""
-    kernels, control, numbers = settings.kernels, settings.head_control, settings.metrics
+    kernels = {
+        f"kernels_{name}": _kernel_experiment(settings, shared, name)
+        for name in settings.kernels.texts
+    }
+    heads = {
+        f"head_control_{name}": _head_experiment(settings, shared, name)
+        for name in settings.head_control.texts
+    }
+    return kernels | heads
 
-    def start(name: TextName) -> dict[str, Any]:
-        return {
-            "encoder": shared.encoder,
-            "texts": shared.texts[name],
-            "head_deviation": shared.training.head_deviation,
-            "strengths": shared.probe.strengths,
-            "tolerance": shared.probe.tolerance,
-            "device": shared.device,
-        }
 
-    def experiment(name: TextName, program: str, job: StartJob, memory: int, minutes: int,
-                   metrics: dict[str, Strict]) -> Experiment:  # fmt: skip
-        data = data_jobs(settings, [name])
-        return Experiment(
-            data=data,
-            runs={
-                str(seed): Job(program, job, (seed,), tuple(data), memory=memory, minutes=minutes)
-                for seed in seed_list(settings.seeds)
-            },
-            metrics={
-                metric: Job(
-                    f"metrics.start.{metric}", job, minutes=240 if "regression" in metric else 30
-                )
-                for metric, job in metrics.items()
-            },
-        )
+def _kernel_experiment(settings: Settings, shared: SharedSettings, name: TextName) -> Experiment:
+    kernels = settings.kernels
+    job = KernelJob(
+        **_start_settings(shared, name), samples=kernels.samples,
+        test_samples=kernels.test_samples, adapters=shared.adapters, draws=kernels.draws,
+    )  # fmt: skip
+    plain = KernelMetricJob(runs=job)
+    spectra = SpectrumMetricJob(runs=job, rank_tolerance=settings.metrics.rank_tolerance)
+    metrics: dict[str, Strict] = {
+        "kernel_sizes": spectra,
+        "kernel_spectra": spectra,
+        "kernel_blocks": plain,
+        "ft_ratio": plain,
+        "adapters": plain,
+        "kernel_regression": RegressionMetricJob(runs=job, **dict(kernels.regression)),
+        "fingerprint": StartFingerprintJob(runs=job),
+    }
+    # Gradients, their sums for every drawn A, and what PyTorch and the encoder take.
+    memory = 2 * job.megabytes + 2000
+    return _start_experiment(
+        settings, name, Job("training.kernels", job, memory=memory, minutes=600), metrics
+    )
 
-    found = {}
-    for name in kernels.texts:
-        job = KernelJob(
-            **start(name), samples=kernels.samples, test_samples=kernels.test_samples,
-            adapters=shared.adapters, draws=kernels.draws,
-        )  # fmt: skip
-        plain = KernelMetricJob(runs=job)
-        spectra = SpectrumMetricJob(runs=job, rank_tolerance=numbers.rank_tolerance)
-        # Gradients, their sums for every drawn A, and what PyTorch and the encoder take.
-        memory = 2 * job.megabytes + 2000
-        found[f"kernels_{name}"] = experiment(
-            name, "training.kernels", job, memory, 600, {
-                "kernel_sizes": spectra,
-                "kernel_spectra": spectra,
-                "kernel_blocks": plain,
-                "ft_ratio": plain,
-                "adapters": plain,
-                "kernel_regression": RegressionMetricJob(runs=job, **dict(kernels.regression)),
-                "fingerprint": StartFingerprintJob(runs=job),
-            },
-        )  # fmt: skip
-    for name in control.texts:
-        heads = HeadControlJob(**start(name), samples=control.samples)
-        found[f"head_control_{name}"] = experiment(
-            name, "training.head_control", heads, 3000, 240, {
-                "head_control": HeadMetricJob(runs=heads, long_probe=numbers.long_probe),
-                "fingerprint": StartFingerprintJob(runs=heads),
-            },
-        )  # fmt: skip
-    return found
+
+def _head_experiment(settings: Settings, shared: SharedSettings, name: TextName) -> Experiment:
+    job = HeadControlJob(**_start_settings(shared, name), samples=settings.head_control.samples)
+    metrics: dict[str, Strict] = {
+        "head_control": HeadMetricJob(runs=job, long_probe=settings.metrics.long_probe),
+        "fingerprint": StartFingerprintJob(runs=job),
+    }
+    return _start_experiment(
+        settings, name, Job("training.head_control", job, memory=3000, minutes=240), metrics
+    )
+
+
+def _start_settings(shared: SharedSettings, name: TextName) -> dict[str, Any]:
+    return {
+        "encoder": shared.encoder,
+        "texts": shared.texts[name],
+        "head_deviation": shared.training.head_deviation,
+        "strengths": shared.probe.strengths,
+        "tolerance": shared.probe.tolerance,
+        "device": shared.device,
+    }
+
+
+def _start_experiment(
+    settings: Settings, name: TextName, run: Job, metrics: Mapping[str, Strict]
+) -> Experiment:
+    """Return a run for each seed, which reads one set, and the metrics of all of them."""
+    data = data_jobs(settings, [name])
+    return Experiment(
+        data=data,
+        runs={
+            str(seed): run._replace(seeds=(seed,), reads=tuple(data))
+            for seed in seed_list(settings.seeds)
+        },
+        metrics={
+            metric: Job(
+                f"metrics.start.{metric}", job, minutes=240 if "regression" in metric else 30
+            )
+            for metric, job in metrics.items()
+        },
+    )
 
 
 def data_jobs(settings: Settings, sets: list[TextName]) -> dict[str, Job]:
@@ -278,22 +294,25 @@ def run_data_names(job: RunJob) -> tuple[str, ...]:
 
 def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     """Leave one seed of every experiment, and one value in each list of trained runs."""
-
-    def reduce_grid(grid: Grid) -> dict[str, Any]:
-        # The set of `tsne` must stay.
-        texts = grid.tsne.texts if grid.tsne else random.choice([*grid.texts])
-        own = {} if grid.seeds is None else {"seeds": [random.choice(seed_list(grid.seeds))]}
-        return own | {
-            "texts": dict.fromkeys(grid.texts) | {texts: {}},
-            "rates": {method: [random.choice(rates)] for method, rates in grid.rates.items()},
-            "norms": [random.choice(grid.norms)],
-            "factors": [random.choice(grid.factors)],
-            "clips": [random.choice(grid.clips)],
-        }
-
     return {
         "seeds": [random.choice(seed_list(settings.seeds))],
-        "experiments": {name: reduce_grid(grid) for name, grid in settings.experiments.items()},
+        "experiments": {
+            name: _one_value(grid, random) for name, grid in settings.experiments.items()
+        },
+    }
+
+
+def _one_value(grid: Grid, random: Random) -> dict[str, Any]:
+    """Leave one value in each list of an experiment."""
+    # The set of `tsne` must stay.
+    texts = grid.tsne.texts if grid.tsne else random.choice([*grid.texts])
+    own = {} if grid.seeds is None else {"seeds": [random.choice(seed_list(grid.seeds))]}
+    return own | {
+        "texts": dict.fromkeys(grid.texts) | {texts: {}},
+        "rates": {method: [random.choice(rates)] for method, rates in grid.rates.items()},
+        "norms": [random.choice(grid.norms)],
+        "factors": [random.choice(grid.factors)],
+        "clips": [random.choice(grid.clips)],
     }
 
 

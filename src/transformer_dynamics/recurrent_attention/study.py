@@ -10,6 +10,8 @@ from replication.study.seeds import SeedRange, batches, seed_list
 from transformer_dynamics.recurrent_attention.settings.configuration import (
     TOKEN_NORMS,
     TUNING,
+    Candidates,
+    Condition,
     Settings,
     TokenNorms,
 )
@@ -23,6 +25,8 @@ from transformer_dynamics.recurrent_attention.settings.tuning import Candidate, 
 
 BOARDS = "boards"
 """Name of the data, which all conditions share."""
+TWO = {"count": 2}
+"""Changes that leave the first two seeds, for the smallest scale."""
 
 
 def experiments(settings: Settings, computation: Computation) -> dict[str, Experiment]:
@@ -162,31 +166,15 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
 
 def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
     """Return the overlay of two seeds, few updates, few boards and half the channels."""
-    two = {"count": 2}
     # One blank or two: even models that have learned nothing solve some boards.
     blanks = {"in_distribution": 1, "out_of_distribution": 2}
-    # The parts of D are as they were, but for more heads than can be.
-    halves = {
-        name: {"oscillator": condition.oscillator // 2}
-        for name, condition in settings.experiments.items()
-        if condition.oscillator
-    }
     width = settings.width // 2
-    heads = {
-        name: {"heads": width // 2}
-        for name, condition in settings.experiments.items()
-        if width % condition.heads
-    }
-    fewer = {name: {"seeds": two} for name, each in settings.experiments.items() if each.seeds}
     experiments = {
-        name: halves.get(name, {}) | heads.get(name, {}) | fewer.get(name, {})
-        for name in [*halves, *heads, *fewer]
+        name: small
+        for name, condition in settings.experiments.items()
+        if (small := _small_condition(condition, width))
     }
-    tuning = {}
-    for name, candidates in settings.tuning.candidates.items():
-        lists = candidates.model_dump(include={"learning_rates", "strengths"}, exclude_none=True)
-        fewest: dict[str, Any] = {key: values[:1] for key, values in lists.items()}
-        tuning[name] = fewest | ({"seeds": two} if candidates.seeds else {})
+    tuning = {name: _one_candidate(each) for name, each in settings.tuning.candidates.items()}
     return {
         "boards": {
             "train": 100,
@@ -199,9 +187,9 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
         "training": {"updates": 25, "batch_size": 2, "loops": 2}
         | ({"average": {"every": 1}} if settings.training.average else {}),
         "tuning": {"candidates": tuning},
-        "seeds": two,
+        "seeds": TWO,
         "token_norms": {
-            "seeds": two,
+            "seeds": TWO,
             "drawn": {
                 "dimension": 8,
                 "tokens": [2, 4],
@@ -228,3 +216,18 @@ def smallest(settings: Settings, folder: Path) -> dict[str, Any]:
             },
         },
     }
+
+
+def _small_condition(condition: Condition, width: int) -> dict[str, Any]:
+    """Return the changes of a condition that has half the channels and two seeds."""
+    # The parts of D are as they were, except for more heads than can be.
+    halves = {"oscillator": condition.oscillator // 2} if condition.oscillator else {}
+    heads = {"heads": width // 2} if width % condition.heads else {}
+    return halves | heads | ({"seeds": TWO} if condition.seeds else {})
+
+
+def _one_candidate(candidates: Candidates) -> dict[str, Any]:
+    """Return the changes that leave the first value of each list, and two seeds."""
+    lists = candidates.model_dump(include={"learning_rates", "strengths"}, exclude_none=True)
+    fewest: dict[str, Any] = {key: values[:1] for key, values in lists.items()}
+    return fewest | ({"seeds": TWO} if candidates.seeds else {})

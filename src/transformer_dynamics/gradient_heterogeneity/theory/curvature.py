@@ -122,9 +122,7 @@ def _power_iteration(
     """Find one eigenvalue at right angles to others, its vector and the number of products."""
     vector, eigenvalue, used = _unit_vector(start, iteration.guard), 0.0, 0
     while used < iteration.most:
-        for other in found:
-            vector = vector - (vector * other).sum() * other
-        vector = _unit_vector(vector, iteration.guard)
+        vector = _unit_vector(_without(vector, found), iteration.guard)
         image = product(vector)
         new = float((image * vector).sum())
         vector = _unit_vector(image, iteration.guard)
@@ -134,6 +132,13 @@ def _power_iteration(
             break
         eigenvalue = new
     return eigenvalue, vector, used
+
+
+def _without(vector: Tensor, others: list[Tensor]) -> Tensor:
+    """Return a vector without its parts along other vectors, which have unit length."""
+    for other in others:
+        vector = vector - (vector * other).sum() * other
+    return vector
 
 
 def _unit_vector(vector: Tensor, guard: float) -> Tensor:
@@ -180,9 +185,7 @@ def largest_eigenvalue(
         image = product(basis[-1])
         diagonal.append(float((image * basis[-1]).sum()))
         # Twice, as rounding otherwise brings back what was found first.
-        for _ in range(2):
-            for other in basis:
-                image = image - (image * other).sum() * other
+        image = _without(_without(image, basis), basis)
         length = float(torch.linalg.vector_norm(image))
         if not isfinite(length + diagonal[-1]):
             return TopEigenvalue(nan, torch.zeros_like(like), len(basis), 1)

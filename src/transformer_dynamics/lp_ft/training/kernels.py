@@ -104,16 +104,7 @@ def kernel_arrays(
     phi, labels = torch.from_numpy(features), torch.from_numpy(texts.labels)
     known = phi[:training]
     delta = [prediction_errors(head.logits(known), labels[:training]) for head in heads]
-    stacked = torch.stack([found.whole, found.adapted, *found.adapters])[:, :training]
-    inner = []
-    for coefficient in coefficients:
-        flat = torch.stack(
-            [
-                feature_kernel.ft_effective_kernel(kernel, coefficient).flatten()
-                for kernel in stacked
-            ]
-        )
-        inner.append(flat @ flat.T)
+    kernels = torch.stack([found.whole, found.adapted, *found.adapters])[:, :training]
     arrays = {
         "p": phi @ known.T + 1,
         "whole": found.whole,
@@ -121,13 +112,21 @@ def kernel_arrays(
         "adapters": found.adapters[0],
         "coefficients": torch.stack(coefficients),
         "errors": torch.stack(delta),
-        "inner": torch.stack(inner),
+        "inner": torch.stack([_inner_products(kernels, each) for each in coefficients]),
     }
     return {name: tensor.cpu().numpy() for name, tensor in arrays.items()} | {
         "labels": texts.labels,
         "training": np.array(training),
         "width": np.array(features.shape[1]),
     }
+
+
+def _inner_products(kernels: Tensor, coefficient: Tensor) -> Tensor:
+    """Return [D + 2, D + 2] inner products of the FT-effective kernels of one head."""
+    flat = torch.stack(
+        [feature_kernel.ft_effective_kernel(kernel, coefficient).flatten() for kernel in kernels]
+    )
+    return flat @ flat.T
 
 
 def join_tokens(first: Tokens, second: Tokens) -> Tokens:

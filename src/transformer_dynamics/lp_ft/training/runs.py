@@ -1,6 +1,6 @@
 """Train one run of one seed; an interrupted one goes on from its checkpoint."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -127,18 +127,8 @@ def _fine_tune(
     else:
         state = loop.restored_state(model, tuning, kept)
         click.echo(f"going on after step {state.step}", err=True)
-    with tqdm(
-        total=tuning.schedule.total(len(samples.train.labels)),
-        initial=state.step,
-        unit="step",
-        mininterval=10,
-        smoothing=0.1,
-    ) as bar:
-        for _ in loop.train_steps(tuning, seed, tokens["train"], tokens["validation"], state):
-            bar.update()
-            bar.set_postfix(loss=f"{np.mean(state.losses[-25:]):.3f}", refresh=False)
-            if checkpoint.is_due():
-                checkpoint.write(state.arrays())
+    steps = loop.train_steps(tuning, seed, tokens["train"], tokens["validation"], state)
+    _take_steps(steps, state, tuning.schedule.total(len(samples.train.labels)), checkpoint)
     chosen = loop.restore_kept_epoch(state, tuning.schedule)
     arrays: Arrays = {name: np.array(getattr(state, name)) for name in loop.CURVES}
     arrays |= _head_arrays(start, model.head)
@@ -153,3 +143,15 @@ def _fine_tune(
         features, logits = loop.model_outputs(model, tokens[name])
         arrays |= {f"{name}_features": features, f"{name}_logits": logits}
     return arrays
+
+
+def _take_steps(
+    steps: Iterable[object], state: loop.State, total: int, checkpoint: "Checkpoint"
+) -> None:
+    """Take all steps that are left, with a bar of progress, and keep checkpoints."""
+    with tqdm(total=total, initial=state.step, unit="step", mininterval=10, smoothing=0.1) as bar:
+        for _ in steps:
+            bar.update()
+            bar.set_postfix(loss=f"{np.mean(state.losses[-25:]):.3f}", refresh=False)
+            if checkpoint.is_due():
+                checkpoint.write(state.arrays())

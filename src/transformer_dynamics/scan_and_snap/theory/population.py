@@ -119,6 +119,16 @@ class _System:
             [eta_z * np.nan_to_num(self.drive(g, f)), y_rate.ravel(), z_rate.ravel()]
         )
 
+    def state(self, logits: Floats) -> Floats:
+        """Return the state at the start, with [L, M] Z(0)."""
+        start = self.start[: self.tokens].ravel(), logits[:, : self.tokens].ravel()
+        return np.concatenate([np.zeros(self.num_classes), *start])
+
+    def drive_of_state(self, y: Floats, z: Floats) -> Floats:
+        """Return [K] xi_n of Y and Z on the contextual tokens."""
+        f = self.features(z)
+        return self.drive(self.feature_gradient(self.predictions(f, y), y), f)
+
     def drive(self, g: Floats, f: Floats) -> Floats:
         """Return [K] xi_n, NaN for a class without distinct tokens."""
         has = self.distinct.any(axis=0)
@@ -168,23 +178,13 @@ def population_flow(
         for rows, given in ((size, decoder), (len(classes.query_tokens), start))
     )
     system = _System(classes, eta_y, eta_z, y, modified=modified)
-    tokens = system.tokens
-    initial = [
-        np.zeros(system.num_classes),
-        system.start[:tokens].ravel(),
-        logits[:, :tokens].ravel(),
-    ]
-    states = integrate(system.slope, np.concatenate(initial), t, tolerance)
+    states = integrate(system.slope, system.state(logits), t, tolerance)
     exponents, decoders, z = system.split(states)
     full = np.tile(logits, (len(states), 1, 1))
-    full[:, :, :tokens] = z
+    full[:, :, : system.tokens] = z
     decoder = np.tile(system.start, (len(states), 1, 1))
-    decoder[:, :tokens] = decoders
-    drives = []
-    for y_now, z_now in zip(decoders, z, strict=True):
-        f = system.features(z_now)
-        drives.append(system.drive(system.feature_gradient(system.predictions(f, y_now), y_now), f))
-    drive = np.array(drives)
+    decoder[:, : system.tokens] = decoders
+    drive = np.array([system.drive_of_state(*now) for now in zip(decoders, z, strict=True)])
     return PopulationFlow(
         attention_logits=full,
         attention=attention_weights(classes, full),
