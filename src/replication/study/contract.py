@@ -41,7 +41,7 @@ parameter `Measured[Settings]` takes only metrics that were made by such setting
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_args
 
@@ -107,6 +107,11 @@ class Run(NamedTuple):
     """Seeds that the file covers."""
     arrays: "Arrays"
     """Arrays that `train` returned."""
+
+    def by_seed(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield every seed with its arrays, without the axis of seeds."""
+        for index, seed in enumerate(self.seeds):
+            yield seed, {name: values[index] for name, values in self.arrays.items()}
 
 
 class Measured(NamedTuple, Generic[JobSettings]):

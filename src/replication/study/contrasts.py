@@ -7,14 +7,14 @@ With v(s, a) the value of seed s at a, and a_1 < ... < a_n along the axis, a con
 A value that is not finite, as after a training that diverged, makes that of its seed not finite.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from replication.base.errors import InputError, UnmeasurableError
-from replication.study.evidence import name_cells
+from replication.study.evidence import name_cells, seed_rows
 
 Floats = NDArray[np.float64]
 
@@ -39,13 +39,14 @@ def last_over_first(
             others have, or a first value is 0.
         InputError: if a seed has several values in one place.
     """
-    found = []
-    for cell, levels, values in _lines(table, axis, value, cells):
-        first, last = (values[:, -1], values[:, 0]) if descending else (values[:, 0], values[:, -1])
+
+    def ratio(wide: pd.DataFrame) -> pd.Series:
+        first, last = (wide.iloc[:, place] for place in ((-1, 0) if descending else (0, -1)))
         if (first == 0).any():
             raise UnmeasurableError(f"{value} begins with 0 along {axis}; no ratio is defined")
-        found.append(_rows(cell or "last over first", levels.index, last / first))
-    return pd.concat(found, ignore_index=True)
+        return last / first
+
+    return _contrast("last over first", _lines(table, axis, value, cells), ratio)
 
 
 def mean_over_last(
@@ -55,11 +56,12 @@ def mean_over_last(
 
     Arguments and errors are those of `last_over_first`; an axis of fewer than k values is one, too.
     """
-    found = []
-    for cell, levels, values in _lines(table, axis, value, cells, max(count, 1)):
-        means = values[:, -count:].mean(axis=1)
-        found.append(_rows(cell or f"mean over the last {count}", levels.index, means))
-    return pd.concat(found, ignore_index=True)
+    lines = _lines(table, axis, value, cells, max(count, 1))
+    return _contrast(
+        f"mean over the last {count}",
+        lines,
+        lambda wide: pd.Series(wide.to_numpy()[:, -count:].mean(axis=1), wide.index),
+    )
 
 
 def slope(table: pd.DataFrame, axis: str, value: str, *cells: str) -> pd.DataFrame:
@@ -69,13 +71,11 @@ def slope(table: pd.DataFrame, axis: str, value: str, *cells: str) -> pd.DataFra
     value per unit of the axis, which has numbers. Arguments and errors are those of
     `last_over_first`.
     """
-    found = []
-    for cell, levels, values in _lines(table, axis, value, cells):
-        place = levels.columns.to_numpy(np.float64)
-        centred = place - place.mean()
-        slopes = (values * centred).sum(axis=1) / (centred**2).sum()
-        found.append(_rows(cell or "slope", levels.index, slopes))
-    return pd.concat(found, ignore_index=True)
+    return _contrast(
+        "slope",
+        _lines(table, axis, value, cells),
+        lambda wide: _slopes(wide, wide.columns.to_numpy(np.float64)),
+    )
 
 
 def difference(
@@ -85,18 +85,14 @@ def difference(
 
     Arguments and errors are those of `last_over_first`; the axis may have words, such as methods.
     """
-    found = []
-    both = table[table[axis].isin([of, minus])]
-    for cell, levels, _ in _lines(both, axis, value, cells):
-        change = (levels[of] - levels[minus]).to_numpy()
-        found.append(_rows(cell or f"{of} minus {minus}", levels.index, change))
-    return pd.concat(found, ignore_index=True)
+    lines = _lines(table[table[axis].isin([of, minus])], axis, value, cells)
+    return _contrast(f"{of} minus {minus}", lines, lambda wide: wide[of] - wide[minus])
 
 
 def _lines(
     table: pd.DataFrame, axis: str, value: str, cells: tuple[str, ...], fewest: int = 2
-) -> Iterator[tuple[str, pd.DataFrame, Floats]]:
-    """Yield name and values of each comparison, as a table [seed, axis] and as its numbers."""
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield name and values [seed, axis] of each comparison."""
     if table.empty:
         raise UnmeasurableError(f"nothing was found to measure along {axis}")
     seeds = table["seed"].nunique()
@@ -116,11 +112,24 @@ def _lines(
             )
         if wide.size > len(rows) or len(wide) < seeds:
             raise UnmeasurableError(f"{where}a seed lacks {value} at some {axis} that others have")
-        yield cell, wide, wide.to_numpy(np.float64)
+        yield cell, wide.astype(np.float64)
 
 
-def _rows(cell: str, seeds: "pd.Index[int]", values: Floats) -> pd.DataFrame:
-    return pd.DataFrame({"cell": cell, "seed": seeds, "value": values})
+def _contrast(
+    name: str,
+    lines: Iterable[tuple[str, pd.DataFrame]],
+    contrast: Callable[[pd.DataFrame], pd.Series],
+) -> pd.DataFrame:
+    """Return the contrast of every comparison; the only one of a table has the contrast's name."""
+    return seed_rows((cell or name, contrast(wide)) for cell, wide in lines)
+
+
+def _slopes(wide: pd.DataFrame, places: Floats) -> pd.Series:
+    """Return the slope of every seed, NaN for a seed with a value that is not finite."""
+    slopes = pd.Series(np.nan, wide.index)
+    finite = wide[np.isfinite(wide).all(axis=1)]
+    slopes[finite.index] = np.polyfit(places, finite.to_numpy().T, 1)[0]
+    return slopes
 
 
 def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
@@ -144,16 +153,11 @@ def change_along(table: pd.DataFrame, level: str) -> pd.DataFrame:
         raise UnmeasurableError(f"nothing was found to measure along {level}")
     found = []
     for cell, rows in table.groupby("cell", sort=False):
-        wide = rows.pivot(index="seed", columns=level, values="value")
+        wide = rows.pivot(index="seed", columns=level, values="value").astype(np.float64)
         if wide.shape[1] < 2 or wide.size > len(rows):
             raise UnmeasurableError(
                 f"{cell}: a change along {level} needs two or more levels, the same for all seeds"
             )
-        position = np.log(wide.columns.to_numpy(np.float64))
-        values = wide.to_numpy(np.float64)
-        is_known = np.isfinite(values).all(axis=1)
-        slopes = np.full(len(values), np.nan)
-        slopes[is_known] = np.polyfit(position, values[is_known].T, 1)[0]
-        change = slopes * (position[-1] - position[0])
-        found.append(pd.DataFrame({"cell": cell, "seed": wide.index, "value": change}))
-    return pd.concat(found, ignore_index=True)
+        places = np.log(wide.columns.to_numpy(np.float64))
+        found.append((str(cell), _slopes(wide, places) * (places[-1] - places[0])))
+    return seed_rows(found)

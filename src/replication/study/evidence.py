@@ -1,9 +1,10 @@
 """Evidence of a claim, from computed cases or from seeds."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import ParamSpec, SupportsFloat
 
+import numpy as np
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
@@ -24,27 +25,53 @@ def evidence(cases: Callable[Arguments, Cases]) -> Callable[Arguments, pd.DataFr
     return measure
 
 
-def name_cells(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+def name_cells(table: pd.DataFrame, *columns: str, **called: str) -> pd.DataFrame:
     """Return a table with a column `cell`, which names each row's: `variance 0.5, update 20`.
 
     Args:
         table: any.
         columns: names of the columns that tell comparisons apart; without them there is one.
+        called: further such columns, and what each is called: `eta_z="eta_Z"`.
     """
-    parts = [[_named(name, value) for value in table[name]] for name in columns]
-    names = [", ".join(row) for row in zip(*parts, strict=True)] if parts else ""
-    return table.assign(cell=names)
+    names = dict(zip(columns, columns, strict=True)) | called
+    parts = [[_named(name, value) for value in table[column]] for column, name in names.items()]
+    cells = [", ".join(row) for row in zip(*parts, strict=True)] if parts else ""
+    return table.assign(cell=cells)
 
 
 def _named(name: str, value: str | float) -> str:
     return value if isinstance(value, str) else f"{name} {value:g}"
 
 
+def seed_rows(cells: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
+    """Return evidence with a number per seed, or NaN where a training diverged.
+
+    Args:
+        cells: name and values [seed] of each comparison, which may have seeds of its own.
+
+    Returns:
+        Columns cell, seed, value.
+
+    Raises:
+        UnmeasurableError: if there is no comparison.
+    """
+    tables = [
+        pd.DataFrame({"cell": name, "seed": found.index, "value": found.to_numpy(np.float64)})
+        for name, found in cells
+    ]
+    if not tables:
+        raise UnmeasurableError("there is no condition to measure")
+    return pd.concat(tables, ignore_index=True)
+
+
 def evidence_by_seed(cells: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Return evidence with a number per seed: columns cell, seed, value.
+    """Return evidence with a number per seed of conditions that have the same seeds.
 
     Args:
         cells: [seed] by name of the comparison.
+
+    Returns:
+        Columns cell, seed, value.
 
     Raises:
         UnmeasurableError: if there is no comparison, or one of its conditions lacks a seed.

@@ -1,11 +1,11 @@
 """The fingerprint of an ordinary run: a digest of all its bits, and numbers that say how close."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from replication.base.strict import Strict
 from replication.study.contract import Run
@@ -26,14 +26,24 @@ def measure(job: Strict, runs: Iterable[Run], data: Sequence[object]) -> pd.Data
     return pd.concat([_rows(run) for run in runs], ignore_index=True)
 
 
+def digest(arrays: Mapping[str, ArrayLike], name: str = "") -> str:
+    """Return a digest of all bits of a run.
+
+    Args:
+        arrays: arrays of one seed.
+        name: words that tell the run from another one with the same arrays.
+    """
+    bits = b"".join(np.asarray(arrays[key]).tobytes() for key in sorted(arrays))
+    return hashlib.sha256(name.encode() + bits).hexdigest()[:16]
+
+
 def _rows(run: Run) -> pd.DataFrame:
     arrays = {name: np.ascontiguousarray(run.arrays[name]) for name in sorted(run.arrays)}
-    bits = [b"".join(one) for one in zip(*map(_bytes_by_seed, arrays.values()), strict=True)]
     last = [values[:, -1:] if values.ndim > 1 else values for values in arrays.values()]
     flat = [values.astype(np.float64).reshape(len(run.seeds), -1) for values in last]
     table = {
         "seed": run.seeds,
-        "digest": [hashlib.sha256(own).hexdigest()[:16] for own in bits],
+        "digest": [digest(own) for _, own in run.by_seed()],
         "norm": np.linalg.norm(np.concatenate(flat, axis=1), axis=1),
     }
     of_time = {
@@ -42,7 +52,3 @@ def _rows(run: Run) -> pd.DataFrame:
         if values.ndim == 2 and values.size
     }
     return pd.DataFrame(of_time | table)[list(table | of_time)]
-
-
-def _bytes_by_seed(values: NDArray[np.generic]) -> list[bytes]:
-    return [own.tobytes() for own in values]

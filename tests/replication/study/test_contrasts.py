@@ -49,7 +49,7 @@ def test_contrasts_are_those_by_hand_in_any_order_of_rows(cell, contrast, expect
     assert list(found) == ["cell", "seed", "value"]
     assert list(found["cell"]) == [cell, cell]
     assert list(found["seed"]) == [7, 8]
-    assert list(found["value"]) == pytest.approx(expected, rel=1e-15)
+    assert list(found["value"]) == pytest.approx(expected, rel=1e-14)
 
 
 def test_slopes_are_those_of_scipy():

@@ -9,6 +9,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
+from replication.study.contrasts import slope
 from replication.study.evidence import evidence_by_seed
 from transformer_dynamics.gradient_heterogeneity.claims.contrasts import (
     CHANCE,
@@ -115,14 +116,8 @@ def _slopes(reparametrised: MetricOf) -> dict[str, "pd.Series[float]"]:
     """Return the slopes in q by optimiser and seed."""
     ends = _ends(reparametrised.table)
     ends = ends[~ends["block_rates"]]
-    slopes: dict[str, pd.Series[float]] = {}
-    for optimiser, own in ends.groupby("optimiser"):
-        wide = own.pivot(index="seed", columns="exponent", values="value")
-        if wide.shape[1] < 2 or wide.isna().to_numpy().any():
-            raise UnmeasurableError(f"{optimiser}: a slope in q needs two q, the same of all seeds")
-        q = wide.columns.to_numpy(np.float64)
-        slopes[str(optimiser)] = pd.Series(np.polyfit(q, wide.to_numpy().T, 1)[0], wide.index)
-    return slopes
+    found = slope(ends, "exponent", "value", "optimiser")
+    return {str(name): own.set_index("seed")["value"] for name, own in found.groupby("cell")}
 
 
 def signs_at_twice_the_exponent(again: MetricOf) -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """Digests that tell runs apart: of trained networks, of heads and of measured networks."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replication.study.contract import Run
+from replication.study.fingerprint import digest
 from transformer_dynamics.gradient_heterogeneity.settings.heads import HeadsJob
 from transformer_dynamics.gradient_heterogeneity.settings.metrics import FingerprintJob
 from transformer_dynamics.gradient_heterogeneity.settings.training import RunJob
@@ -30,10 +30,9 @@ def measure(job: FingerprintJob, runs: Iterable[Run], data: Sequence[object]) ->
         # The seeds of a run of heads have hyphens, too; the other names do.
         first, _, _ = run.name.partition("-")
         arm = first if isinstance(job.runs.get(first), HeadsJob) else run.name.rpartition("-")[0]
-        for place, seed in enumerate(run.seeds):
-            arrays = {name: np.asarray(run.arrays[name][place]) for name in sorted(run.arrays)}
+        for seed, whole in run.by_seed():
+            arrays = {"heads": whole["heads"]} if isinstance(job.runs[arm], HeadsJob) else whole
             if isinstance(job.runs[arm], HeadsJob):
-                arrays = {"heads": arrays["heads"]}
                 *_, norm, loss = arrays["heads"][:, :, -1].mean(axis=(0, 1))
                 numbers = {"norm": float(norm), "loss": float(loss)}
             elif isinstance(job.runs[arm], RunJob):
@@ -42,9 +41,7 @@ def measure(job: FingerprintJob, runs: Iterable[Run], data: Sequence[object]) ->
             else:
                 numbers = _end_of_measurements(arrays)
             # The arm, too: where nothing could be learned, two runs may be the same.
-            bits = b"".join([arm.encode(), *(values.tobytes() for values in arrays.values())])
-            digest = hashlib.sha256(bits).hexdigest()[:16]
-            rows.append({"arm": arm, "seed": seed, "digest": digest} | numbers)
+            rows.append({"arm": arm, "seed": seed, "digest": digest(arrays, arm)} | numbers)
     return pd.DataFrame(rows)
 
 

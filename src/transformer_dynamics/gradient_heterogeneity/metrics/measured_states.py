@@ -60,8 +60,7 @@ def read_states(job: MeasuredMetricJob, runs: Iterable[Run]) -> Iterator[Measure
     """Yield every state of every run of every seed."""
     for run in runs:
         arm, _, _ = run.name.rpartition("-")
-        for index, seed in enumerate(run.seeds):
-            arrays = {key: values[index] for key, values in run.arrays.items()}
+        for seed, arrays in run.by_seed():
             told: Columns = {"arm": arm, "seed": seed}
             for place, name in enumerate(arrays["states"]):
                 yield _state(job.runs[arm], told, str(name), arrays, place)

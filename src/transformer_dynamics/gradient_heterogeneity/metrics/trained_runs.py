@@ -53,6 +53,5 @@ def read_runs(job: MetricJob, runs: Iterable[Run]) -> Iterator[TrainedRun]:
     """Yield every run of every seed."""
     for run in runs:
         name, _, _ = run.name.rpartition("-")
-        for index, seed in enumerate(run.seeds):
-            arrays = {key: values[index] for key, values in run.arrays.items()}
+        for seed, arrays in run.by_seed():
             yield TrainedRun(job.runs[name], seed, arrays)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
+from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
     SMALL_TEST_SETS,
     TEST,
@@ -17,7 +18,6 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     method_differences,
     pivot_methods,
     rows_where,
-    seed_evidence,
 )
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS
 from transformer_dynamics.lp_ft.settings.runs import Method
@@ -58,8 +58,8 @@ def equal_error_after_scaling(calibration: RunMetric) -> pd.DataFrame:
 def improvement(calibration: RunMetric) -> pd.DataFrame:
     """Fall of the ECE of LP-FT by temperature scaling."""
     falls = _falls(calibration, "ece", ["lp_ft"])
-    return seed_evidence(
-        {f"{name}: {METHOD_LABELS['lp_ft']}": fall["lp_ft"] for name, fall in falls.items()}
+    return seed_rows(
+        (f"{name}: {METHOD_LABELS['lp_ft']}", fall["lp_ft"]) for name, fall in falls.items()
     )
 
 
@@ -78,12 +78,10 @@ def larger_improvement_of_the_largest(calibration: RunMetric) -> pd.DataFrame:
 
 def _improvement(calibration: RunMetric, column: str) -> pd.DataFrame:
     falls = _falls(calibration, column, ["lp_ft", *OTHERS])
-    return seed_evidence(
-        {
-            f"{name}: over {METHOD_LABELS[each]}": fall["lp_ft"] - fall[each]
-            for name, fall in falls.items()
-            for each in OTHERS
-        }
+    return seed_rows(
+        (f"{name}: over {METHOD_LABELS[each]}", fall["lp_ft"] - fall[each])
+        for name, fall in falls.items()
+        for each in OTHERS
     )
 
 

@@ -4,7 +4,7 @@ A seed draws samples, random head, batches and dropout for all methods, so that 
 taken by seed.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ from pandas.api.typing import DataFrameGroupBy
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
+from replication.study.evidence import seed_rows
 from transformer_dynamics.encoders.settings import TextName
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, RUN_COLUMNS, set_label
 from transformer_dynamics.lp_ft.settings.metrics import (
@@ -97,7 +98,7 @@ def method_differences(
             cells[f"{name}: {METHOD_LABELS[first]} minus {METHOD_LABELS[second]}"] = (
                 wide[first] - wide[second]
             )
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def method_values(rows: pd.DataFrame, column: str, methods: Sequence[Method]) -> pd.DataFrame:
@@ -110,24 +111,7 @@ def method_values(rows: pd.DataFrame, column: str, methods: Sequence[Method]) ->
     for name, own in group_by_place(rows):
         wide = pivot_methods(own, column, methods)
         cells.update({f"{name}: {METHOD_LABELS[method]}": wide[method] for method in methods})
-    return seed_evidence(cells)
-
-
-def seed_evidence(cells: Mapping[str, SeedValues]) -> pd.DataFrame:
-    """Make evidence of comparisons: columns cell, seed, value.
-
-    Raises:
-        UnmeasurableError: if there is no comparison.
-    """
-    if not cells:
-        raise UnmeasurableError("there are no runs of this kind")
-    return pd.concat(
-        [
-            pd.DataFrame({"cell": name, "seed": found.index, "value": found.to_numpy(float)})
-            for name, found in cells.items()
-        ],
-        ignore_index=True,
-    )
+    return seed_rows(cells.items())
 
 
 def check_equal_rates(rows: pd.DataFrame) -> None:

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
+from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
     TEST,
     RunMetric,
@@ -13,7 +14,6 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     method_differences,
     pivot_methods,
     rows_where,
-    seed_evidence,
 )
 
 OWN_HEADS = {"random": "the random head", "probe": "the probe"}
@@ -38,7 +38,7 @@ def less_change_at_equal_rates(features: RunMetric) -> pd.DataFrame:
         for rate, equal in own.groupby("rate"):
             wide = pivot_methods(equal, "ln_difference", ("ft", "lp_ft"))
             cells[f"{name}: rate {rate:g}"] = wide["ft"] - wide["lp_ft"]
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def less_change_by_direction(features: RunMetric) -> pd.DataFrame:
@@ -48,12 +48,10 @@ def less_change_by_direction(features: RunMetric) -> pd.DataFrame:
     """
     check_equal_rates(_with_logarithms(features))
     found = _by_direction_and_norm(features)
-    return seed_evidence(
-        {
-            f"{name}: norm of {told}": found[name, "ft", norm] - found[name, "lp_ft", norm]
-            for name in dict.fromkeys(key[0] for key in found)
-            for norm, told in OWN_HEADS.items()
-        }
+    return seed_rows(
+        (f"{name}: norm of {told}", found[name, "ft", norm] - found[name, "lp_ft", norm])
+        for name in dict.fromkeys(key[0] for key in found)
+        for norm, told in OWN_HEADS.items()
     )
 
 
@@ -61,13 +59,13 @@ def less_change_by_norm(features: RunMetric) -> pd.DataFrame:
     """Log of Diff(F) from the random norm over that from the probe's, in either direction."""
     found = _by_direction_and_norm(features)
     directions = {"ft": OWN_HEADS["random"], "lp_ft": OWN_HEADS["probe"]}
-    return seed_evidence(
-        {
-            f"{name}: direction of {told}": found[name, method, "random"]
-            - found[name, method, "probe"]
-            for name in dict.fromkeys(key[0] for key in found)
-            for method, told in directions.items()
-        }
+    return seed_rows(
+        (
+            f"{name}: direction of {told}",
+            found[name, method, "random"] - found[name, method, "probe"],
+        )
+        for name in dict.fromkeys(key[0] for key in found)
+        for method, told in directions.items()
     )
 
 
@@ -92,7 +90,7 @@ def kept_similarity(features: RunMetric) -> pd.DataFrame:
     for name, own in group_by_place(rows_where(features.table, split=TEST)):
         wide = pivot_methods(own, "cosine_similarity", ("lp", "ft", "lp_ft"))
         cells[name] = (wide["ft"] - wide["lp"]).abs() - (wide["lp_ft"] - wide["lp"]).abs()
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def lower_discriminant_ratio(features: RunMetric) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
+from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
     KernelMetric,
     SeedValues,
@@ -14,7 +15,6 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     metric_set_label,
     pivot_methods,
     rows_where,
-    seed_evidence,
     tables_by_set,
 )
 from transformer_dynamics.lp_ft.metrics.start.drawn_indices import drawn_mask
@@ -34,7 +34,7 @@ def larger_ratio(*ratios: KernelMetric) -> pd.DataFrame:
     for name, table in tables_by_set(ratios):
         wide = pivot_methods(table, "ft_ratio", ("lp_ft", "ft"))
         cells[name] = wide["lp_ft"] - wide["ft"]
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def higher_rank(*sizes: KernelMetric) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def higher_rank(*sizes: KernelMetric) -> pd.DataFrame:
         cells[name] = _kernel_values(share, "lp_ft", "F", "share") - _kernel_values(
             share, "all", "P", "share"
         )
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def higher_accuracy_of_logits(*regressions: KernelMetric) -> pd.DataFrame:
@@ -69,7 +69,7 @@ def similarity_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
         for method in ADAPTED:
             own = rows_where(rows, method=method)
             cells[f"{name}: {METHOD_LABELS[method]}"] = own.groupby("seed")["cosine"].mean()
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
@@ -81,7 +81,7 @@ def scalar_of_adapters(*measured: KernelMetric) -> pd.DataFrame:
             own = rows_where(rows, method=method)
             ratio = own["scalar"] / own["expected"]
             cells[f"{name}: {METHOD_LABELS[method]}"] = ratio.groupby(own["seed"]).mean()
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def distance_of_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def distance_of_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
         for method, other in ADAPTED.items():
             distance = _spectrum_distance(rows, method, other, each.job.rank_tolerance)
             cells[f"{metric_set_label(each)}: {METHOD_LABELS[method]}"] = distance
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def _spectrum_distance(rows: pd.DataFrame, method: str, other: str, least: float) -> SeedValues:
@@ -138,7 +138,7 @@ def smaller_angle_than_p(*measured: Any) -> pd.DataFrame:
             )
             control = (both**2 - p**2 - f**2) / (2 * p * f)
             cells[f"{name}: {METHOD_LABELS[method]}"] = ln(_sine(control) / _sine(cosine))
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def _sine(cosine: SeedValues) -> SeedValues:
@@ -161,7 +161,7 @@ def nearer_spectra(*spectra: SpectrumMetric) -> pd.DataFrame:
                 _spectrum_distance(rows, each, other, least) for each in (PRETRAINED, method)
             )
             cells[f"{metric_set_label(measured)}: {METHOD_LABELS[method]}"] = ln(far / near)
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def place_of_the_sum(*sizes: KernelMetric) -> pd.DataFrame:
@@ -177,7 +177,7 @@ def place_of_the_sum(*sizes: KernelMetric) -> pd.DataFrame:
             for which in (("all", "P"), ("lp_ft", "F"), ("lp_ft", "NTK"))
         )
         cells[name] = (both - p) / (f - p).where(f != p)
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def larger_diagonal(*sizes: KernelMetric) -> pd.DataFrame:
@@ -190,7 +190,7 @@ def larger_diagonal(*sizes: KernelMetric) -> pd.DataFrame:
             cells[f"{name}: {METHOD_LABELS[method]}"] = (
                 _kernel_values(ratio, method, "F", "ratio") - p
             )
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def _accuracy_differences(regressions: tuple[KernelMetric, ...], column: str) -> pd.DataFrame:
@@ -200,7 +200,7 @@ def _accuracy_differences(regressions: tuple[KernelMetric, ...], column: str) ->
         cells[name] = _kernel_values(rows, "lp_ft", "F", column) - _kernel_values(
             rows, "all", "P", column
         )
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def _kernel_values(table: pd.DataFrame, method: str, kernel: str, column: str) -> SeedValues:

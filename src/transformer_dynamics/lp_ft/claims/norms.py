@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
     TEST,
     RunMetric,
@@ -11,7 +12,6 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     method_differences,
     method_values,
     rows_where,
-    seed_evidence,
 )
 
 
@@ -48,6 +48,6 @@ def growth_along_training(norm: RunMetric) -> pd.DataFrame:
 def rows_that_grow(norm: RunMetric) -> pd.DataFrame:
     """Share of rows of V whose loss falls as they become longer, mean over LP's path."""
     rows = rows_where(norm.table, method="lp")
-    return seed_evidence(
-        {name: own.groupby("seed")["falling"].mean() for name, own in group_by_place(rows)}
+    return seed_rows(
+        (name, own.groupby("seed")["falling"].mean()) for name, own in group_by_place(rows)
     )

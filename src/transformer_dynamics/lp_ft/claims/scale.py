@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
+from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
     RunMetric,
     SeedValues,
@@ -14,7 +15,6 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     ln,
     pivot_methods,
     rows_where,
-    seed_evidence,
 )
 from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS
 from transformer_dynamics.lp_ft.settings.runs import Method
@@ -27,17 +27,15 @@ COMMON_NORMS = ("shortest", "middle", "longest")
 def slopes(*features: RunMetric) -> pd.DataFrame:
     """Slope of ln Diff(F) over ln factor, by AdamW."""
     rows = _select_runs(*features, optimiser="adamw")
-    return seed_evidence({name: _fit_slope(curves) for name, curves in _group_curves(rows)})
+    return seed_rows((name, _fit_slope(curves)) for name, curves in _group_curves(rows))
 
 
 def largest_rise(*features: RunMetric) -> pd.DataFrame:
     """Largest rise of ln Diff(F) in one step to the next factor, by AdamW; below 0 if all fall."""
     rows = _select_runs(*features, optimiser="adamw")
-    return seed_evidence(
-        {
-            name: curves.diff(axis=1).iloc[:, 1:].max(axis=1, skipna=False)
-            for name, curves in _group_curves(rows)
-        }
+    return seed_rows(
+        (name, curves.diff(axis=1).iloc[:, 1:].max(axis=1, skipna=False))
+        for name, curves in _group_curves(rows)
     )
 
 
@@ -48,8 +46,8 @@ def slopes_of_plain_descent(*features: RunMetric) -> pd.DataFrame:
     others, so that this makes slopes smaller.
     """
     rows = _select_runs(*features, optimiser="sgd", clip=0.0)
-    return seed_evidence(
-        {name: _fit_slope(_finite_factors(curves)) for name, curves in _group_curves(rows)}
+    return seed_rows(
+        (name, _fit_slope(_finite_factors(curves))) for name, curves in _group_curves(rows)
     )
 
 
@@ -69,7 +67,7 @@ def slopes_that_clipping_removes(*features: RunMetric) -> pd.DataFrame:
         both = [_finite_factors(curves), _finite_factors(clipped[name])]
         shared = both[0].columns.intersection(both[1].columns)
         cells[name] = _fit_slope(both[0][shared]) - _fit_slope(both[1][shared])
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def more_change_in_plain_descent(*features: RunMetric) -> pd.DataFrame:
@@ -80,7 +78,7 @@ def more_change_in_plain_descent(*features: RunMetric) -> pd.DataFrame:
     for name, own in group_by_place(rows):
         wide = pivot_methods(own, "ln_difference", ("ft", "lp_ft"))
         cells[name] = wide["lp_ft"] - wide["ft"]
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def less_change_at_equal_norm(*features: RunMetric) -> pd.DataFrame:
@@ -107,7 +105,7 @@ def _less_change(features: Sequence[RunMetric], heads: Sequence[str]) -> pd.Data
             found[seed] = _interpolate_at_equal_norms(both)
         wide = pd.DataFrame.from_dict(found, orient="index", columns=list(COMMON_NORMS))
         cells.update({f"{name}: {which} common head": wide[which] for which in heads})
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def overconfidence(*calibration: RunMetric) -> pd.DataFrame:
@@ -117,7 +115,7 @@ def overconfidence(*calibration: RunMetric) -> pd.DataFrame:
     rows = rows_where(rows, optimiser="adamw", is_scaled=True, split="test")
     rows = rows.assign(ln_temperature=ln(rows["temperature"]))
     found = _group_curves(rows, "ln_temperature")
-    return seed_evidence({name: _fit_slope(curves) for name, curves in found})
+    return seed_rows((name, _fit_slope(curves)) for name, curves in found)
 
 
 def _select_runs(*features: RunMetric, **wanted: object) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from replication.base.errors import OutOfRegimeError
+from replication.study.evidence import seed_rows
 from transformer_dynamics.lp_ft.claims.contrasts import (
     HeadMetric,
     RunMetric,
@@ -15,7 +16,6 @@ from transformer_dynamics.lp_ft.claims.contrasts import (
     method_differences,
     method_values,
     rows_where,
-    seed_evidence,
     tables_by_set,
 )
 
@@ -108,7 +108,7 @@ def ratio_of_adapters_by_samples(*measured: Any) -> pd.DataFrame:
                 samples: part / (p[name][samples][PROBE] + part) for samples, part in parts.items()
             }
             cells[name] = ratio["all"] - ratio["subset"]
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def more_change_in_the_first_step(*heads: HeadMetric) -> pd.DataFrame:
@@ -134,7 +134,7 @@ def less_change_per_logit(*heads: HeadMetric) -> pd.DataFrame:
         for samples, told in SAMPLES.items():
             share = both[samples] / logits[name][samples]
             cells[f"{name}, {told}"] = ln(share[PROBE] / share[RANDOM])
-    return seed_evidence(cells)
+    return seed_rows(cells.items())
 
 
 def _sets_with_long_probe(heads: Sequence[HeadMetric]) -> list[HeadMetric]:
@@ -174,21 +174,17 @@ def _contrast_over_samples(
     heads: Sequence[HeadMetric], column: str, contrast: Callable[[pd.DataFrame], SeedValues]
 ) -> pd.DataFrame:
     """Return a contrast of heads, on all and on some samples of every set."""
-    return seed_evidence(
-        {
-            f"{name}, {told}": contrast(both[samples])
-            for name, both in _pivot_by_samples(heads, column).items()
-            for samples, told in SAMPLES.items()
-        }
+    return seed_rows(
+        (f"{name}, {told}", contrast(both[samples]))
+        for name, both in _pivot_by_samples(heads, column).items()
+        for samples, told in SAMPLES.items()
     )
 
 
 def _subset_over_all(heads: Sequence[HeadMetric], head: tuple[str, str]) -> pd.DataFrame:
-    return seed_evidence(
-        {
-            name: ln(both["subset"][head] / both["all"][head])
-            for name, both in _pivot_by_samples(heads, "p_term").items()
-        }
+    return seed_rows(
+        (name, ln(both["subset"][head] / both["all"][head]))
+        for name, both in _pivot_by_samples(heads, "p_term").items()
     )
 
 

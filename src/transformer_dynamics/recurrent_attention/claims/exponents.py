@@ -8,13 +8,13 @@ import pandas as pd
 
 from replication.base.errors import OutOfRegimeError, UnmeasurableError
 from replication.study.contract import Measured
+from replication.study.evidence import seed_rows
 from transformer_dynamics.recurrent_attention.claims.seed_values import (
     MODEL_NAMES,
     AccuracyOf,
     ExponentsOf,
     accuracy_after,
     model_name,
-    seed_rows,
     trained_loops,
 )
 from transformer_dynamics.recurrent_attention.settings.metrics import (

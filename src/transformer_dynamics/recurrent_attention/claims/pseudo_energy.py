@@ -11,8 +11,7 @@ import torch
 from replication.base.errors import UnmeasurableError
 from replication.base.random_streams import generator
 from replication.study.contract import Measured
-from replication.study.evidence import Cases, evidence
-from transformer_dynamics.recurrent_attention.claims.seed_values import seed_rows
+from replication.study.evidence import Cases, evidence, seed_rows
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, PseudoEnergy
 from transformer_dynamics.recurrent_attention.theory.attention import (
     Weights,

@@ -6,7 +6,6 @@ Conditions share boards and noise, and a seed's batches, so that differences are
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
@@ -46,19 +45,6 @@ def condition_name(train: TrainJob) -> str:
     if model.embedding is not None:
         parts.append(f"embeddings of size {model.embedding:g}")
     return ", ".join(parts)
-
-
-def seed_rows(cells: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
-    """Return evidence with a row per comparison and seed, in their order.
-
-    Args:
-        cells: name and values [seed] of each; values may be NaN.
-    """
-    tables = [
-        pd.DataFrame({"cell": name, "seed": each.index, "value": each.to_numpy(np.float64)})
-        for name, each in cells
-    ]
-    return pd.concat(tables, ignore_index=True)
 
 
 def changes_along(level: str, cells: Iterable[tuple[str, float, pd.Series]]) -> pd.DataFrame:

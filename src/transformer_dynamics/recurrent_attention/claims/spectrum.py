@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.claims.seed_values import seed_rows
+from replication.study.evidence import seed_rows
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 SpectrumOf = Measured[MetricJob[Spectrum]]

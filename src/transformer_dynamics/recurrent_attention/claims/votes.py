@@ -9,7 +9,7 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contract import Measured
-from transformer_dynamics.recurrent_attention.claims.seed_values import seed_rows
+from replication.study.contrasts import difference
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Votes
 
 VotesOf = Measured[MetricJob[Votes]]
@@ -43,8 +43,7 @@ def _gains(measured: Sequence[VotesOf], rule: str, other: str) -> pd.DataFrame:
 
 
 def _gain(measured: VotesOf, rule: str, other: str) -> pd.DataFrame:
-    solved = measured.table.pivot(index="seed", columns="rule", values="solved")
     if measured.job.settings.draws < 2:
         raise UnmeasurableError("a vote needs two draws or more")
-    gain = solved[rule] - solved[other]
-    return seed_rows([(f"{rule} against {other}", gain)])
+    gain = difference(measured.table, "rule", "solved", of=rule, minus=other)
+    return gain.assign(cell=f"{rule} against {other}")

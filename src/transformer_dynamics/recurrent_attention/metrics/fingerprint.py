@@ -1,13 +1,12 @@
 """Digests that tell runs apart."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from math import nan
 
-import numpy as np
 import pandas as pd
 
 from replication.study.contract import Run
+from replication.study.fingerprint import digest
 from transformer_dynamics.recurrent_attention.metrics.trained_models import Boards
 from transformer_dynamics.recurrent_attention.settings.metrics import WeightsJob
 
@@ -24,11 +23,7 @@ def measure(job: WeightsJob, runs: Iterable[Run], data: Sequence[Boards]) -> pd.
 def fingerprint_rows(run: Run) -> pd.DataFrame:
     """Return the rows of one file of runs, a seed each."""
     rows = []
-    for index, seed in enumerate(run.seeds):
-        own = {name: run.arrays[name][index] for name in sorted(run.arrays)}
-        # Bytes in the order of the axes, however the array lies in memory.
-        bits = b"".join(np.asarray(value).tobytes() for value in own.values())
-        digest = hashlib.sha256(bits).hexdigest()[:16]
+    for seed, own in run.by_seed():
         last = float(own["losses"][-1]) if own["losses"].size else nan
-        rows.append((seed, digest, last, float(own["eta"])))
+        rows.append((seed, digest(own), last, float(own["eta"])))
     return pd.DataFrame(rows, columns=["seed", "digest", "loss", "eta"])

@@ -1,6 +1,5 @@
 """Norms of Jacobians of untrained attention, as a table."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replication.study.contract import Run
+from replication.study.fingerprint import digest
 from transformer_dynamics.recurrent_attention.settings.token_norms import TokenNormsMetricJob
 from transformer_dynamics.recurrent_attention.training.token_norms import READINGS
 
@@ -46,7 +46,7 @@ def _fingerprint(
     return pd.DataFrame(
         {
             "seed": seeds,
-            "digest": [hashlib.sha256(draw.tobytes()).hexdigest()[:16] for draw in norms],
+            "digest": [digest({"norm": draw}) for draw in norms],
             "mean_log_norm": np.log(norms).mean(axis=(1, 2, 3, 4)),
         }
     )

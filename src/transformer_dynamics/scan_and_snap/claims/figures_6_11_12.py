@@ -5,10 +5,10 @@ import pandas as pd
 
 from replication.base.errors import UnmeasurableError
 from replication.study.contrasts import change_along
+from replication.study.evidence import name_cells
 from transformer_dynamics.scan_and_snap.claims.tables import (
     Measured,
     change_with_ratio,
-    label_cells,
     last_rows,
 )
 
@@ -20,7 +20,7 @@ CELL = {"num_last": "num_last", "eta_z": "eta_Z", "ratio": "eta_Y/eta_Z"}
 
 def entropy_against_eta_z(entropy: Measured) -> pd.DataFrame:
     """Return the change of the entropy after training along eta_Z, at every size and ratio."""
-    table = label_cells(_entropy_after_training(entropy), num_last="num_last", ratio="eta_Y/eta_Z")
+    table = name_cells(_entropy_after_training(entropy), num_last="num_last", ratio="eta_Y/eta_Z")
     return change_along(table, "eta_z")
 
 
@@ -30,7 +30,7 @@ def entropy_against_ratio(entropy: Measured) -> pd.DataFrame:
     At every size and eta_Z.
     """
     table = _entropy_after_training(entropy)
-    table = label_cells(table[table["ratio"] >= THRESHOLD], num_last="num_last", eta_z="eta_Z")
+    table = name_cells(table[table["ratio"] >= THRESHOLD], num_last="num_last", eta_z="eta_Z")
     return change_along(table, "ratio")
 
 
@@ -41,7 +41,7 @@ def fewest_effective_tokens(entropy: Measured) -> pd.DataFrame:
         .groupby(["num_last", "seed"], as_index=False)["value"]
         .min()
     )
-    return label_cells(least.assign(value=np.exp(least["value"])), num_last="num_last")
+    return name_cells(least.assign(value=np.exp(least["value"])), num_last="num_last")
 
 
 def entropy_change_below(entropy: Measured) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def panel_means(authors: Measured, ours: Measured) -> pd.DataFrame:
         .assign(sample=sample)
         for measured, sample in ((authors, "paper"), (ours, "ours"))
     ]
-    return label_cells(pd.concat(tables, ignore_index=True), num_last="num_last")
+    return name_cells(pd.concat(tables, ignore_index=True), num_last="num_last")
 
 
 def printed_entropy(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
@@ -75,7 +75,7 @@ def printed_entropy(authors: Measured, reference: pd.DataFrame) -> pd.DataFrame:
     both = _join_printed(reference, found)
     return pd.concat(
         [
-            label_cells(
+            name_cells(
                 both.assign(value=both[kind], published=both[f"entropy_{kind}"]),
                 **CELL | {"num_last": f"{kind}, num_last"},
             )[["cell", "value", "published"]]
@@ -94,18 +94,18 @@ def entropy_change_after(long: Measured, authors: Measured) -> pd.DataFrame:
             f"the long training must record update {authors.job.sampling.steps}"
         )
     change: pd.Series = wide[wide.columns.max()] - wide[authors.job.sampling.steps]
-    return label_cells(change.rename("value").reset_index(), eta_z="eta_Z", ratio="eta_Y/eta_Z")
+    return name_cells(change.rename("value").reset_index(), eta_z="eta_Z", ratio="eta_Y/eta_Z")
 
 
 def descent_against_ratio(recall: Measured) -> pd.DataFrame:
     """Return change of the recall's fall from the first to the last threshold along the ratio."""
-    table = label_cells(_recall_descent(recall), num_last="num_last", eta_z="eta_Z")
+    table = name_cells(_recall_descent(recall), num_last="num_last", eta_z="eta_Z")
     return change_along(table, "ratio")
 
 
 def descent_against_eta_z(recall: Measured) -> pd.DataFrame:
     """Return the change of the recall's fall from the first to the last threshold along eta_Z."""
-    table = label_cells(_recall_descent(recall), num_last="num_last", ratio="eta_Y/eta_Z")
+    table = name_cells(_recall_descent(recall), num_last="num_last", ratio="eta_Y/eta_Z")
     return change_along(table, "eta_z")
 
 

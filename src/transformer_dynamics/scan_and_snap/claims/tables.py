@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from replication.study import contract as study
+from replication.study.evidence import name_cells
 from transformer_dynamics.scan_and_snap.settings.metrics import MetricJob
 from transformer_dynamics.scan_and_snap.theory.sequence_classes import (
     Floats,
@@ -75,23 +76,12 @@ def evidence_rows(values: ArrayLike, found: Runs, names: Mapping[str, str] = RAT
     Args:
         values: [seed, cell].
         found: runs that the values are of.
-        names: columns by which comparisons are named, as in `label_cells`.
+        names: columns by which comparisons are named, as in `name_cells`.
     """
     table = pd.DataFrame(np.asarray(values), index=found.seeds).melt(ignore_index=False)
     table = table.rename_axis("seed").reset_index()
     cells = found.cells.loc[table.pop("variable")].reset_index(drop=True)
-    return label_cells(cells.join(table), **names)
-
-
-def label_cells(table: pd.DataFrame, **names: str) -> pd.DataFrame:
-    """Name each row's comparison by some of its columns.
-
-    Args:
-        table: evidence without the column `cell`.
-        names: what each column is called in the name.
-    """
-    parts = [name + " " + table[column].map("{:g}".format) for column, name in names.items()]
-    return table.assign(cell=[", ".join(row) for row in zip(*parts, strict=True)])
+    return name_cells(cells.join(table), **names)
 
 
 def last_rows(measured: Measured) -> pd.DataFrame:
@@ -104,8 +94,8 @@ def change_with_ratio(table: pd.DataFrame, **names: str) -> pd.DataFrame:
 
     Args:
         table: columns eta_z, ratio, seed, value and those that are named.
-        names: as in `label_cells`, besides eta_z.
+        names: as in `name_cells`, besides eta_z.
     """
     ordered = table.sort_values("ratio").groupby([*names, "eta_z", "seed"])["value"]
     change = (ordered.last() - ordered.first()).reset_index()
-    return label_cells(change, **names, eta_z="eta_Z")
+    return name_cells(change, **names, eta_z="eta_Z")

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from replication.base.errors import UnmeasurableError
+from replication.study.evidence import name_cells
 from transformer_dynamics.scan_and_snap.claims.tables import (
     RATES,
     RATIO,
     Measured,
     Runs,
     evidence_rows,
-    label_cells,
     read_runs,
 )
 from transformer_dynamics.scan_and_snap.metrics.growth import turn_time
@@ -49,7 +49,7 @@ def time_to_an_error(loss: Measured, metrics: MetricSettings) -> pd.DataFrame:
             steps = np.log(mixture.vocabulary_size / eps) * mixture.num_classes
             bound = steps / (eta_z * ratio * eps)
             rows.append({"ratio": ratio, "seed": seed, "value": (eps.index / bound).max()})
-    return label_cells(pd.DataFrame(rows), **RATIO)
+    return name_cells(pd.DataFrame(rows), **RATIO)
 
 
 def rise_of_distinct_tokens(unnormalised: Measured) -> pd.DataFrame:
@@ -77,7 +77,7 @@ def gain_over_growth(growth: Measured) -> pd.DataFrame:
     start, end = _growth_at(growth, "min"), _growth_at(growth, "max")
     gain = end["relative_gain"] / start["relative_gain"] - 1
     ratio = gain / (end["growth_factor"] - 1)
-    return label_cells(ratio.rename("value").reset_index(), **RATIO)
+    return name_cells(ratio.rename("value").reset_index(), **RATIO)
 
 
 def steps_of_the_dominant_share(attention: Measured, metrics: MetricSettings) -> pd.DataFrame:

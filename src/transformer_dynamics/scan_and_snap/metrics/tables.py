@@ -1,6 +1,5 @@
 """Tables of the metrics of an experiment's training runs."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replication.study.contract import Run
+from replication.study.fingerprint import digest
 from transformer_dynamics.scan_and_snap.metrics.attention import (
     entropy_on_distinct,
     recall_of_distinct,
@@ -70,7 +70,7 @@ def _fingerprints(job: MetricJob, run: Run) -> Iterator[dict[str, Any]]:
             yield {
                 "seed": seed,
                 "mixture": name,
-                "digest": hashlib.sha256(z.tobytes() + loss.tobytes()).hexdigest()[:16],
+                "digest": digest({"attention_logits": z, "loss": loss}),
                 "loss": float(loss[-1].mean(dtype=np.float64)),
                 "attention": float(np.sqrt((z[-1].astype(np.float64) ** 2).mean())),
             }

@@ -1,6 +1,5 @@
 """Tables of the metrics of an experiment's training runs on text."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from replication.study.contract import Run
+from replication.study.fingerprint import digest
 from transformer_dynamics.scan_and_snap_text.data.corpus import Corpus, cut_columns
 from transformer_dynamics.scan_and_snap_text.metrics.attention import (
     attention_over_uniform,
@@ -58,7 +58,6 @@ def measure(job: TextMetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> 
 
 def _fingerprint(job: TextMetricJob, corpus: Corpus, run: TextRun, arrays: Arrays) -> pd.DataFrame:
     """Return one row: a digest and a few numbers; `mixture` is corpus, model and rate."""
-    digest = hashlib.sha256(b"".join(arrays[name].tobytes() for name in sorted(arrays)))
     return pd.DataFrame(
         {
             "seed": [run.seed],
@@ -66,7 +65,7 @@ def _fingerprint(job: TextMetricJob, corpus: Corpus, run: TextRun, arrays: Array
             "first_loss": [arrays["losses"][0]],
             "last_loss": [arrays["losses"][-1]],
             "entropy": [arrays["entropy"][-1].mean(dtype="float64")],
-            "digest": [digest.hexdigest()[:16]],
+            "digest": [digest(arrays)],
         }
     )
 

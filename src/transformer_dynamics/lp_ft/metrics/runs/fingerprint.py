@@ -1,12 +1,12 @@
 """Fingerprints of trained runs."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from replication.study.contract import Run
+from replication.study.fingerprint import digest
 from transformer_dynamics.lp_ft.metrics.runs.trained_runs import Arrays, Columns, trained_runs
 from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
@@ -21,13 +21,9 @@ def measure(job: MetricJob, runs: Iterable[Run], data: Sequence[Arrays]) -> pd.D
     rows = []
     for run in trained_runs(job, runs):
         # The arm, too: where fine-tuning changed nothing, runs of two methods may be the same.
-        named = repr(run.columns).encode()
-        bits = b"".join(np.asarray(run.arrays[name]).tobytes() for name in sorted(run.arrays))
-        digest = hashlib.sha256(named + bits).hexdigest()[:16]
+        bits = digest(run.arrays, repr(run.columns))
         norm = float(np.linalg.norm(run.arrays["weight"]))
-        rows.append(
-            (run_name(run.columns), run.seed, digest, norm, float(run.arrays["losses"][-1]))
-        )
+        rows.append((run_name(run.columns), run.seed, bits, norm, float(run.arrays["losses"][-1])))
     return pd.DataFrame(rows, columns=["arm", "seed", "digest", "norm", "loss"])
 
 

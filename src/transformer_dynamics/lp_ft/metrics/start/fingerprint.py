@@ -1,12 +1,12 @@
 """Fingerprints of kernels, and of FT ratios of heads."""
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from replication.study.contract import Run
+from replication.study.fingerprint import digest
 from transformer_dynamics.lp_ft.settings.metrics import StartFingerprintJob
 from transformer_dynamics.lp_ft.settings.start import KernelJob
 
@@ -21,9 +21,7 @@ def measure(job: StartFingerprintJob, runs: Iterable[Run], data: Sequence[object
     name = "whole" if isinstance(job.runs, KernelJob) else "steps"
     rows = []
     for run in runs:
-        for index, seed in enumerate(run.seeds):
-            own = [np.asarray(run.arrays[key][index]) for key in sorted(run.arrays)]
-            bits = b"".join(value.tobytes() for value in own)
-            norm = float(np.linalg.norm(np.asarray(run.arrays[name][index], np.float64)))
-            rows.append((seed, hashlib.sha256(bits).hexdigest()[:16], norm))
+        for seed, own in run.by_seed():
+            norm = float(np.linalg.norm(np.asarray(own[name], np.float64)))
+            rows.append((seed, digest(own), norm))
     return pd.DataFrame(rows, columns=["seed", "digest", "norm"])

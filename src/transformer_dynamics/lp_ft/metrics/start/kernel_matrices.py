@@ -81,8 +81,7 @@ class SeedKernels(NamedTuple):
 def read_kernels(runs: Iterable[Run]) -> Iterator[SeedKernels]:
     """Yield the kernels of every seed of every file."""
     for run in runs:
-        for index, seed in enumerate(run.seeds):
-            own = {name: np.asarray(values)[index] for name, values in run.arrays.items()}
+        for seed, own in run.by_seed():
             yield SeedKernels(
                 seed,
                 own["labels"],
