@@ -75,11 +75,11 @@ def test_on_other_samples_the_p_term_is_not_small():
 def test_a_longer_head_raises_the_ratio():
     """F grows with the square of the head's length and P does not; so does the ratio, to 1."""
     network, inputs, labels = setting("perceptron")
+    head = network.head
+    heads = [head._replace(weight=head.weight * (norm / head.norm)) for norm in (0.1, 1.0, 30.0)]
     ratios = [
-        ft_ratio.terms_by_kernel(
-            network._replace(head=network.head.with_norm(norm)), inputs, labels
-        ).ratio
-        for norm in (0.1, 1.0, 30.0)
+        ft_ratio.terms_by_kernel(network._replace(head=each), inputs, labels).ratio
+        for each in heads
     ]
     assert ratios[0] < 0.05 < ratios[1] < ratios[2]
     assert ratios[2] == pytest.approx(1, abs=0.05)

@@ -110,7 +110,7 @@ def test_table_has_every_claim(name):
         for claim in registry.claims
         if claim.test
     }
-    lines = registry_to_markdown(name, registry, judged).splitlines()
+    lines = registry_to_markdown(name, registry, judged, {}, ()).splitlines()
     assert any(line.startswith(AT_SCALE) for line in lines) == bool(registry.scale)
     for claim in registry.claims:
         (line,) = (line for line in lines if f"</a>{claim.id} |" in line)

@@ -60,6 +60,6 @@ def shell_variables(environment: Mapping[str, str] = os.environ) -> list[str]:
     return [name for name in environment if name in SHELL or name.startswith("BASH_FUNC_")]
 
 
-def arithmetic_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def arithmetic_variables() -> dict[str, str]:
     """Return the variables that are set and make libraries compute as another processor would."""
-    return {name: environment[name] for name in ARITHMETIC if environment.get(name)}
+    return {name: os.environ[name] for name in ARITHMETIC if os.environ.get(name)}

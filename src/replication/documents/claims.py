@@ -3,7 +3,6 @@
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import MappingProxyType
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.authors import disputed_claims
@@ -92,8 +91,8 @@ def registry_to_markdown(
     study: str,
     registry: Registry,
     verdicts: Mapping[str, Verdict],
-    elsewhere: Mapping[str, MarkedSentence] = MappingProxyType({}),
-    for_authors: Collection[str] = (),
+    elsewhere: Mapping[str, MarkedSentence],
+    for_authors: Collection[str],
 ) -> str:
     """Return a registry as Markdown: the abstract and a table of claims.
 

@@ -9,7 +9,7 @@ from replication.base.errors import InputError
 from replication.base.strict import shorten
 
 
-def check_published_table(path: Path, columns: tuple[str, ...] = ()) -> None:
+def check_published_table(path: Path, columns: tuple[str, ...]) -> None:
     """Refuse a file that is no table, or lacks some columns of numbers.
 
     The plan of jobs calls this function, which avoids pandas for that: pandas takes half a second

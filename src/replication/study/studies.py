@@ -203,7 +203,7 @@ def _parts(module: ModuleType) -> tuple[str, ...]:
 
 
 @cache
-def find_studies(source: Path = SOURCE) -> dict[str, Study]:
+def find_studies() -> dict[str, Study]:
     """Return the studies of the project, those of a plain run first.
 
     A study is a package of its own, or a folder of a package.
@@ -213,13 +213,13 @@ def find_studies(source: Path = SOURCE) -> dict[str, Study]:
             be imported or lacks a part of the contract.
     """
     found: dict[str, Study] = {}
-    for path in sorted([*source.glob("*/study.py"), *source.glob("*/*/study.py")]):
+    for path in sorted([*SOURCE.glob("*/study.py"), *SOURCE.glob("*/*/study.py")]):
         folder = path.parent
         if not is_study_name(folder.name):
             raise InputError(f"{folder}: a study cannot be called {folder.name}; rename the folder")
         if folder.name in found:
             raise InputError(f"{folder}: there is another study {folder.name}; rename the folder")
-        module = _import(".".join([*folder.relative_to(source).parts, "study"]), folder)
+        module = _import(".".join([*folder.relative_to(SOURCE).parts, "study"]), folder)
         _check_contract(module, path)
         found[folder.name] = Study(folder.name, module)
     return dict(sorted(found.items(), key=lambda item: (not item[1].is_default, item[0])))

@@ -42,10 +42,6 @@ class Head(NamedTuple):
         """
         return Head(self.weight * factor, self.bias * factor)
 
-    def with_norm(self, norm: float) -> "Head":
-        """V of another length in the same direction, with the same b."""
-        return Head(self.weight * (norm / self.norm), self.bias)
-
 
 def random_head(
     classes: int, width: int, random: torch.Generator, deviation: float = STANDARD_DEVIATION

@@ -33,7 +33,7 @@ Length = Annotated[int, Field(ge=2)]
 """T, the largest number of tokens of a text."""
 
 
-def source_paths(name: SourceName, folder: str | None = None) -> tuple[str, ...]:
+def source_paths(name: SourceName, folder: str | None) -> tuple[str, ...]:
     """Return the paths of a source's files, which a job names in `reads`.
 
     Args:

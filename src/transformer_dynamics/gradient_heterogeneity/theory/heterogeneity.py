@@ -21,40 +21,33 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erf
 from scipy.stats import spearmanr
 
 from replication.base.errors import InputError
 
 Floats = NDArray[np.float64]
-GAUSSIAN_KAPPA = 2 / np.pi
-"""kappa of many independent Gaussian entries of one variance."""
 
 
-def gini(values: ArrayLike, *, corrected: bool = False) -> Floats:
+def gini(values: ArrayLike) -> Floats:
     """Return G = 2 sum_i i x_(i)/(B sum x) - (B + 1)/B.
 
     It is 0 for equal values, and 1 - 1/B for one value alone.
 
     Args:
         values: [..., B] x >= 0, not all zero: norms ||g_b|| or densities r_b.
-        corrected: times B/(B - 1), for a comparison of networks that differ in B.
 
     Returns:
         [...].
 
     Raises:
-        InputError: for a negative value, for zeros alone, and for one block if corrected.
+        InputError: for a negative value, and for zeros alone.
     """
     x = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     count = x.shape[-1]
     total = x.sum(axis=-1)
     if np.any(x < 0) or not np.all(total > 0):
         raise InputError("a Gini coefficient needs values that are not negative and not all zero")
-    if corrected and count < 2:
-        raise InputError("a corrected Gini coefficient needs two blocks at least")
-    found = 2 * (x @ np.arange(1, count + 1)) / (count * total) - (count + 1) / count
-    return np.asarray(found * (count / (count - 1) if corrected else 1))
+    return np.asarray(2 * (x @ np.arange(1, count + 1)) / (count * total) - (count + 1) / count)
 
 
 def lorenz(values: ArrayLike) -> Floats:
@@ -69,11 +62,6 @@ def lorenz(values: ArrayLike) -> Floats:
     x = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     sums = np.cumsum(np.concatenate([np.zeros_like(x[..., :1]), x], axis=-1), axis=-1)
     return np.asarray(sums / sums[..., -1:])
-
-
-def lognormal_gini(sigma: ArrayLike) -> Floats:
-    """Return erf(sigma/2), of many lognormal values whose logarithms have deviation sigma."""
-    return np.asarray(erf(np.asarray(sigma) / 2))
 
 
 def densities(norms: ArrayLike, sizes: ArrayLike) -> Floats:

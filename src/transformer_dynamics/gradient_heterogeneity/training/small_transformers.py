@@ -27,7 +27,7 @@ from transformer_dynamics.gradient_heterogeneity.training.networks import Block,
 from transformer_dynamics.gradient_heterogeneity.training.optimisers import Tensors
 
 
-def initial_body(shape: Shape, words: int, seed: int, device: str = "cpu") -> Tensors:
+def initial_body(shape: Shape, words: int, seed: int, device: str) -> Tensors:
     """Draw random weights without a head, in float32; they are the same whatever the placement.
 
     Args:
@@ -149,7 +149,7 @@ def initial_network(
     choice: SmallTransformer,
     seed: int,
     data: Sequence[Mapping[str, NDArray[Any]]],
-    device: str = "cpu",
+    device: str,
 ) -> Network:
     """Build a transformer from random weights on labelled texts.
 

@@ -5,6 +5,7 @@ import numpy as np
 from replication.base.random_streams import generator
 from replication.study.evidence import Cases, evidence
 from transformer_dynamics.recurrent_attention.theory.energy import (
+    WIDTH,
     Floats,
     State,
     asymmetry,
@@ -139,14 +140,14 @@ def draw_orthogonal(seed: int, scope: str, width: int) -> Floats:
     return np.asarray(np.linalg.qr(generator(seed, scope).standard_normal((width, width))).Q)
 
 
-def value_and_output(seed: int, width: int = 16) -> tuple[Floats, Floats]:
+def value_and_output(seed: int) -> tuple[Floats, Floats]:
     """Draw orthogonal W^V and W^O [D, D] with R_E-multi = 0: W^V W^O is a random reflection.
 
     An orthogonal matrix is symmetric if it is Q diag(+-1) Q^T.
     """
-    axes = draw_orthogonal(seed, "axes of reflection", width)
-    signs = np.where(np.arange(width) % 2, -1.0, 1.0)
-    value = draw_orthogonal(seed, "values", width)
+    axes = draw_orthogonal(seed, "axes of reflection", WIDTH)
+    signs = np.where(np.arange(WIDTH) % 2, -1.0, 1.0)
+    value = draw_orthogonal(seed, "values", WIDTH)
     return value, value.T @ (axes * signs) @ axes.T
 
 

@@ -40,7 +40,7 @@ def seed_curves(
 
 
 def draw_curves(
-    axes: "Axes", table: "pd.DataFrame", name: str, style: "Style", label: str | None = None
+    axes: "Axes", table: "pd.DataFrame", name: str, style: "Style", label: str | None
 ) -> None:
     """Draw a faint line per seed, their mean, and a dotted one where the paper's curve ends."""
     from matplotlib.ticker import MaxNLocator

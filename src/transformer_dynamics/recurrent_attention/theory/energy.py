@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 
 STEP = 1e-3
 """Time of a Runge-Kutta step."""
+TOKENS, WIDTH = 8, 16
+"""Sizes S and D of states that are drawn."""
 
 
 class Attention(NamedTuple):
@@ -203,9 +205,7 @@ def counterexample_k2(heads: int = 1) -> State:
     return State(tokens, attention_of_scores(scores, 2**-0.5, on_sphere=False))
 
 
-def random_single_head(
-    seeds: range, scale: float, share: float, *, sizes: tuple[int, int] = (8, 16)
-) -> State:
+def random_single_head(seeds: range, scale: float, share: float) -> State:
     """Draw unit tokens and A = s (K + e S) of one head, independent for every seed.
 
     K is the antisymmetric part of a matrix of independent N(0, 1), S the symmetric part of another.
@@ -214,20 +214,18 @@ def random_single_head(
         seeds: N of them.
         scale: s.
         share: e; `symmetrise_scores` leaves s e S of A.
-        sizes: S and D.
 
     Returns:
         Tokens [N, S, D] and weights [N, 1, D, D], beta = 1/sqrt(D).
     """
-    count, width = sizes
     draws = [generator(seed, "energy of one head") for seed in seeds]
-    tokens = _unit_vectors(np.stack([draw.standard_normal((count, width)) for draw in draws]))
-    first, second = np.stack([draw.standard_normal((2, width, width)) for draw in draws], axis=1)
+    tokens = _unit_vectors(np.stack([draw.standard_normal((TOKENS, WIDTH)) for draw in draws]))
+    first, second = np.stack([draw.standard_normal((2, WIDTH, WIDTH)) for draw in draws], axis=1)
     scores = scale * (first - symmetric_part(first) + share * symmetric_part(second))
-    return State(tokens, attention_of_scores(scores[:, None], width**-0.5, on_sphere=True))
+    return State(tokens, attention_of_scores(scores[:, None], WIDTH**-0.5, on_sphere=True))
 
 
-def random_heads(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
+def random_heads(seeds: range, heads: int) -> State:
     """Draw Gaussian tokens and A_h = U_1h U_2h^T as in Proposition 4.2, independent for every seed.
 
     All U_kh in R^{D x D/(2H)} together are the columns of one orthogonal matrix.
@@ -235,45 +233,42 @@ def random_heads(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) 
     Args:
         seeds: N of them.
         heads: H, such that 2 H divides D.
-        sizes: S and D.
 
     Returns:
         Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
     """
-    tokens, factors = _draw_orthogonal(seeds, 2 * heads, sizes)
+    tokens, factors = _draw_orthogonal(seeds, 2 * heads)
     first, second = factors[:, :heads], factors[:, heads:]
-    beta = (sizes[1] / heads) ** -0.5
+    beta = (WIDTH / heads) ** -0.5
     scores = first @ second.swapaxes(-1, -2)
     return State(tokens, attention_of_scores(scores, beta, on_sphere=False))
 
 
-def random_symmetric_heads(seeds: range, heads: int, *, sizes: tuple[int, int] = (8, 16)) -> State:
+def random_symmetric_heads(seeds: range, heads: int) -> State:
     """Draw the same with A_h = U_h diag(d_h) U_h^T, d_h of N(0, 1): symmetric, A_h A_h' = 0.
 
     Args:
         seeds: N of them.
         heads: H, which divides D.
-        sizes: S and D.
 
     Returns:
         Tokens [N, S, D] and weights [N, H, D, D], beta = 1/sqrt(D/H).
     """
-    tokens, factors = _draw_orthogonal(seeds, heads, sizes)
-    shape = heads, 1, sizes[1] // heads
+    tokens, factors = _draw_orthogonal(seeds, heads)
+    shape = heads, 1, WIDTH // heads
     draws = (generator(seed, "eigenvalues of the heads") for seed in seeds)
     eigenvalues = np.stack([draw.standard_normal(shape) for draw in draws])
-    beta = (sizes[1] / heads) ** -0.5
+    beta = (WIDTH / heads) ** -0.5
     scores = factors * eigenvalues @ factors.swapaxes(-1, -2)
     return State(tokens, attention_of_scores(scores, beta, on_sphere=False))
 
 
-def _draw_orthogonal(seeds: range, parts: int, sizes: tuple[int, int]) -> tuple[Floats, Floats]:
+def _draw_orthogonal(seeds: range, parts: int) -> tuple[Floats, Floats]:
     """Draw tokens [N, S, D] and columns [N, parts, D, D/parts] of orthogonal matrices."""
-    count, width = sizes
     draws = [generator(seed, "energy of several heads") for seed in seeds]
-    tokens = np.stack([draw.standard_normal((count, width)) for draw in draws])
-    gaussian = np.stack([draw.standard_normal((width, width)) for draw in draws])
-    columns = np.linalg.qr(gaussian).Q.reshape(len(draws), width, parts, width // parts)
+    tokens = np.stack([draw.standard_normal((TOKENS, WIDTH)) for draw in draws])
+    gaussian = np.stack([draw.standard_normal((WIDTH, WIDTH)) for draw in draws])
+    columns = np.linalg.qr(gaussian).Q.reshape(len(draws), WIDTH, parts, WIDTH // parts)
     return tokens, columns.swapaxes(1, 2)
 
 

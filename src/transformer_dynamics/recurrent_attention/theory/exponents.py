@@ -63,9 +63,7 @@ def mean_exponent(steps: Sequence[Step]) -> Tensor:
     return total / (len(steps) * (outside.shape[-2] - outside.shape[-1]))
 
 
-def leading_exponents(
-    steps: Sequence[Step], count: int, *, tolerance: float = 1e-6, width: int | None = None
-) -> Tensor:
+def leading_exponents(steps: Sequence[Step], count: int, *, tolerance: float = 1e-6) -> Tensor:
     """Return the largest exponents, by block Lanczos iteration with thin products of the steps.
 
     From below, the singular values of M V approach those of M = J_T ... J_1, V an orthonormal basis
@@ -76,7 +74,6 @@ def leading_exponents(
         steps: of a trajectory.
         count: number of exponents, at most n.
         tolerance: stop when a block raises none of them by more.
-        width: of a block; by default `count`, and at least 8.
 
     Returns:
         [..., count] descending.
@@ -89,7 +86,7 @@ def leading_exponents(
     if not 1 <= count <= size:
         raise InputError(f"{count} exponents were asked for, and there are {size}")
     back = [matrix.mT for matrix in reversed(matrices)]
-    block = basis = _initial_frame(matrices[0], min(size, width or max(8, count)))
+    block = basis = _initial_frame(matrices[0], min(size, max(8, count)))
     image, log_scale = _push_frame(matrices, basis)
     found = _image_exponents(image, log_scale, count, len(steps))
     while basis.shape[-1] < size:
