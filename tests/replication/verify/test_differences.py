@@ -1,4 +1,4 @@
-"""The reference: what differs from it is named, with its size and its tolerance."""
+"""Differences from the reference are named, with their size and tolerance."""
 
 from functools import partial
 
@@ -6,11 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import JOBS, ROOT
+from small_reference import (
+    EVIDENCE,
+    EXPECTED,
+    FIGURE,
+    RUNS,
+    TEST,
+    absent,
+    changed,
+    elsewhere,
+    rows,
+    small_reference,
+    with_table,
+)
 
 from replication.base.errors import InputError
 from replication.judge.comparisons import Judged
 from replication.judge.judgement import judge
-from replication.study.claims import Interval
 from replication.study.registry import Registry
 from replication.verify.collect import (
     expected_reference,
@@ -18,7 +30,7 @@ from replication.verify.collect import (
     texts_among_numbers,
     tolerances_of_study,
 )
-from replication.verify.comparison import compare_with_reference, missing_parts
+from replication.verify.comparison import compare_with_reference
 from replication.verify.differences import (
     ACROSS_PROCESSORS,
     CONSTANT_COLUMNS,
@@ -35,100 +47,16 @@ from replication.verify.reference import (
     Reference,
     collect_evidence,
     find_references,
-    judge_again,
     read_reference,
     reference_folder,
     run_keys,
-    write_reference,
 )
 from replication.verify.sentences import difference_sentences
 
-TEST = Interval(kind="interval", upper=0)
-EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
-FIGURE = pd.DataFrame({"eta_z": [0.5, 1.0], "name": ["x", "y"], "entropy_mean": [2.0, 1 / 3]})
-RUNS = pd.DataFrame(
-    {"seed": [1, 2], "mixture": "m", "digest": ["ab", "cd"], "loss": [0.25, 0.5], "experiment": "e"}
-)
-EXPECTED = Expected(
-    {"figures/fig6.csv", "evidence.csv", "fingerprints.csv"},
-    {"T1"},
-    RUNS[["experiment", "seed", "mixture"]],
-)
-FAMILIES = [{"T1": TEST}]
-
 
 @pytest.fixture
-def reference() -> Reference:
-    return Reference(
-        tables={
-            "figures/fig6.csv": FIGURE,
-            "evidence.csv": collect_evidence({"T1": EVIDENCE}),
-            "fingerprints.csv": RUNS,
-        },
-        verdicts={"T1": judge([Judged("T1", TEST, EVIDENCE)])["T1"]},
-        depends={"settings": {"figure fig6": "1"}, "code": {"m": "1"}, "machine": {"cpu": "a"}},
-    )
-
-
-def changed(reference: Reference, **parts: object) -> Reference:
-    return Reference(**vars(reference) | parts)
-
-
-def with_table(reference: Reference, name: str, table: pd.DataFrame) -> Reference:
-    return changed(reference, tables=reference.tables | {name: table})
-
-
-def elsewhere(found: Reference) -> Reference:
-    """The same from another processor."""
-    return changed(found, depends=found.depends | {"machine": {"cpu": "b"}})
-
-
-def rows(found: Reference, reference: Reference) -> list[dict[str, object]]:
-    again = judge_again(reference.tables["evidence.csv"], FAMILIES)
-    return [row._asdict() for row in compare_with_reference(found, reference, [], again)]
-
-
-def absent(there: Reference, expected: Expected) -> list[str]:
-    return [row.quantity for row in missing_parts("results", there, expected)]
-
-
-def test_a_reference_is_read_as_it_was_written(reference, tmp_path):
-    write_reference(tmp_path, reference)
-    read, edited = read_reference(tmp_path)
-    assert edited == []
-    assert read.verdicts == reference.verdicts
-    assert rows(reference, read) == []
-
-
-def test_a_new_reference_leaves_nothing_of_the_old_one(reference, tmp_path):
-    write_reference(tmp_path, reference)
-    write_reference(
-        tmp_path, changed(reference, tables={"evidence.csv": reference.tables["evidence.csv"]})
-    )
-    assert not (tmp_path / "figures/fig6.csv").exists()
-
-
-def test_verdict_edited_by_hand_is_named_even_if_the_manifest_was_edited_too(reference, tmp_path):
-    write_reference(tmp_path, reference)
-    file = tmp_path / "verdicts.json"
-    file.write_text(file.read_text().replace('"replicated"', '"does not hold"'))
-    read, edited = read_reference(tmp_path)
-    assert edited == ["verdicts.json"]
-    (row,) = rows(changed(reference, verdicts={}), read)
-    assert row["quantity"] == "verdict on T1"
-    assert row["reference"].startswith("does not hold by 5 seeds")
-    assert row["found"].startswith("replicated by 5 seeds (1 of 1 holds; the value is")
-
-
-def test_sentence_and_numbers_of_a_verdict_are_kept_too(reference):
-    verdict = reference.verdicts["T1"]
-    told = verdict.model_copy(update={"summary": "All is well."})
-    (row,) = rows(reference, changed(reference, verdicts={"T1": told}))[:1]
-    assert "(All is well.)" in row["reference"]
-    moved = verdict.comparisons[0].model_copy(update={"estimate": -9.0})
-    numbers = verdict.model_copy(update={"comparisons": [moved]})
-    listed = rows(changed(reference, verdicts={"T1": numbers}), reference)
-    assert [row["quantity"] for row in listed] == ["estimate in row 1 (a, holds)"]
+def reference():
+    return small_reference()
 
 
 def test_what_the_references_own_evidence_says_is_the_same_on_every_processor(reference):
@@ -182,26 +110,6 @@ def test_what_a_reference_lacks_is_named(reference, lacks, names):
     assert absent(reference, EXPECTED) == []
 
 
-def test_dropped_runs_and_evidence_are_named(reference):
-    fewer = reference.tables | {
-        "fingerprints.csv": RUNS.head(1),
-        "evidence.csv": RUNS.assign(claim=""),
-    }
-    assert absent(changed(reference, tables=fewer), EXPECTED) == ["evidence of T1", "1 runs of e"]
-
-
-def test_a_foreign_file_in_the_reference_is_named(reference, tmp_path):
-    write_reference(tmp_path, reference)
-    (tmp_path / "figures/fig7.csv").write_text("x\n1\n")
-    assert read_reference(tmp_path)[1] == ["figures/fig7.csv"]
-
-
-def test_digests_that_look_like_numbers_stay_texts(reference, tmp_path):
-    runs = RUNS.assign(digest=["0123456789012345", "123e456789012345"])
-    write_reference(tmp_path, with_table(reference, "fingerprints.csv", runs))
-    assert read_reference(tmp_path)[0].tables["fingerprints.csv"]["digest"].equals(runs["digest"])
-
-
 @pytest.mark.parametrize(
     ("numbers", "texts", "row"),
     [
@@ -249,16 +157,6 @@ def test_missing_values_are_not_equal_to_numbers():
     assert len([*table_differences("t", none, seeds, ACROSS_PROCESSORS)]) == 2
     assert len([*table_differences("t", seeds.replace({2: 3}), seeds, ACROSS_PROCESSORS)]) == 1
     assert [*table_differences("t", none, none, ACROSS_PROCESSORS)] == []
-
-
-def test_evidence_edited_by_hand_is_named(reference, tmp_path):
-    write_reference(tmp_path, reference)
-    file = tmp_path / "evidence.csv"
-    file.write_text(file.read_text().replace("-1.1", "9.1"))
-    read, edited = read_reference(tmp_path)
-    assert edited == ["evidence.csv"]
-    quantities = {row["quantity"] for row in rows(reference, read)}
-    assert "verdict on T1" in quantities
 
 
 def test_a_missing_seed_is_named(reference):
@@ -500,36 +398,6 @@ def test_large_differences_and_other_shapes_always_count(tolerances):
     missing = FIGURE.assign(entropy_mean=[2.0, float("nan")])
     assert len([*table_differences("t", missing, FIGURE, tolerances)]) == 1
     assert [*table_differences("t", missing, missing, tolerances)] == []
-
-
-def edit(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda folder: (folder / "manifest.json").unlink(),
-        lambda folder: (folder / "manifest.json").write_text("{"),
-        lambda folder: (folder / "manifest.json").write_text("[]"),
-        lambda folder: (folder / "evidence.csv").unlink(),
-        lambda folder: (folder / "verdicts.json").write_text("3"),
-        lambda folder: (folder / "verdicts.json").write_text('{"verdicts": [{"claim": "T1"}]}'),
-        lambda folder: (folder / "evidence.csv").write_text("claim,cell\nT1,a\n"),
-        lambda folder: edit(folder / "evidence.csv", "-1.1", "much"),
-        lambda folder: edit(folder / "manifest.json", '"machine"', '"machinery"'),
-        lambda folder: edit(folder / "manifest.json", '"evidence.csv"', '"evidenz.csv"'),
-        lambda folder: edit(folder / "manifest.json", '"settings": {', '"settings": [], "x": {'),
-    ],
-)
-def test_a_damaged_reference_is_refused(reference, tmp_path, damage):
-    write_reference(tmp_path, reference)
-    damage(tmp_path)
-    with pytest.raises(InputError) as error:
-        read_reference(tmp_path)
-    assert str(tmp_path) in error.value.message
 
 
 def test_what_is_compared_as_counts_is_there():

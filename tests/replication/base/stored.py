@@ -1,0 +1,14 @@
+"""Provenance, arrays and a table that are stored."""
+
+import numpy as np
+import pandas as pd
+
+from replication.base.provenance import digest, provenance, recipe
+
+PROGRAM = "transformer_dynamics.example.data"
+SETTINGS = {"samples": 10, "noise": 0.5}
+SEEDS, READS = [2], ["0123456789abcdef"]
+RECIPE = recipe(PROGRAM, digest(SETTINGS), READS)
+PROVENANCE = provenance(PROGRAM, SETTINGS, SEEDS, READS)
+ARRAYS = {"a/x": np.arange(1000.0).reshape(10, 100), "a/y": np.ones(3, dtype=np.uint16)}
+TABLE = pd.DataFrame({"seed": [1, 2], "entropy": [0.1, 0.2], "name": ["a", "b"]})

@@ -1,0 +1,56 @@
+"""A reference of one claim, and comparisons with it."""
+
+import pandas as pd
+
+from replication.judge.comparisons import Judged
+from replication.judge.judgement import judge
+from replication.study.claims import Interval
+from replication.verify.comparison import compare_with_reference, missing_parts
+from replication.verify.reference import Expected, Reference, collect_evidence, judge_again
+
+TEST = Interval(kind="interval", upper=0)
+EVIDENCE = pd.DataFrame({"cell": "a", "seed": range(1, 6), "value": [-1.1, -1.3, -0.9, -1.0, -1.2]})
+FIGURE = pd.DataFrame({"eta_z": [0.5, 1.0], "name": ["x", "y"], "entropy_mean": [2.0, 1 / 3]})
+RUNS = pd.DataFrame(
+    {"seed": [1, 2], "mixture": "m", "digest": ["ab", "cd"], "loss": [0.25, 0.5], "experiment": "e"}
+)
+EXPECTED = Expected(
+    {"figures/fig6.csv", "evidence.csv", "fingerprints.csv"},
+    {"T1"},
+    RUNS[["experiment", "seed", "mixture"]],
+)
+FAMILIES = [{"T1": TEST}]
+
+
+def small_reference() -> Reference:
+    return Reference(
+        tables={
+            "figures/fig6.csv": FIGURE,
+            "evidence.csv": collect_evidence({"T1": EVIDENCE}),
+            "fingerprints.csv": RUNS,
+        },
+        verdicts={"T1": judge([Judged("T1", TEST, EVIDENCE)])["T1"]},
+        depends={"settings": {"figure fig6": "1"}, "code": {"m": "1"}, "machine": {"cpu": "a"}},
+    )
+
+
+def changed(reference: Reference, **parts: object) -> Reference:
+    return Reference(**vars(reference) | parts)
+
+
+def with_table(reference: Reference, name: str, table: pd.DataFrame) -> Reference:
+    return changed(reference, tables=reference.tables | {name: table})
+
+
+def elsewhere(found: Reference) -> Reference:
+    """The same from another processor."""
+    return changed(found, depends=found.depends | {"machine": {"cpu": "b"}})
+
+
+def rows(found: Reference, reference: Reference) -> list[dict[str, object]]:
+    again = judge_again(reference.tables["evidence.csv"], FAMILIES)
+    return [row._asdict() for row in compare_with_reference(found, reference, [], again)]
+
+
+def absent(there: Reference, expected: Expected) -> list[str]:
+    return [row.quantity for row in missing_parts("results", there, expected)]
