@@ -166,5 +166,5 @@ def test_coordinates():
         evidence("H4a", {OWN: table[table["optimiser"] == "sgd"]})
     with pytest.raises(UnmeasurableError, match="SGD is needed"):
         evidence("H4c", {OWN: table[table["optimiser"] == "signsgd"]})
-    with pytest.raises(UnmeasurableError, match="two q"):
+    with pytest.raises(UnmeasurableError, match="1 of the 2 or more values along exponent"):
         evidence("H4a", {OWN: table[table["exponent"] == 0]})
