@@ -53,7 +53,7 @@ def claims_page(told: StudyResults, elsewhere: Mapping[str, MarkedSentence]) -> 
 def _claim_row(
     registry: Registry, claim: Claim, verdict: Verdict | None, is_for_authors: bool
 ) -> tuple[str, ...]:
-    """Return the cells of a claim, in the order of the header."""
+    """Return the row of a claim, in the order of the header."""
     result = (
         _verdict_text(verdict) if verdict else f"not tested: {claim.not_tested or 'not judged yet'}"
     )
