@@ -144,8 +144,10 @@ def one_seed(settings: Settings, random: Random) -> dict[str, Any]:
     def one_of(seeds: SeedRange) -> dict[str, int]:
         return {"first": random.choice(seed_list(seeds)), "count": 1}
 
-    candidates = [*settings.tuning.candidates]
-    left = dict.fromkeys(candidates) | {random.choice(candidates): {}}
+    candidates = settings.tuning.candidates
+    chosen = random.choice([*candidates])
+    own_seeds = candidates[chosen].seeds
+    left = dict.fromkeys(candidates) | {chosen: {"seeds": one_of(own_seeds)} if own_seeds else {}}
     seeds = one_of(settings.seeds)
     # Conditions that are compared have the same seeds, and the same one of them.
     own = {each.seeds for each in settings.experiments.values() if each.seeds}
