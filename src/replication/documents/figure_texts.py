@@ -53,7 +53,8 @@ class CitedFigure:
         """
         known = {
             "table": self.table,
-            "figure": self.settings["figures"][self.name],
+            # The engine's own figure has no settings.
+            "figure": self.settings["figures"].get(self.name, {}),
             "settings": self.settings,
             "n_seeds": self.n_seeds,
             "verdict": verdict_finder(self.find_verdict),

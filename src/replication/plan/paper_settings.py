@@ -52,7 +52,7 @@ def without_published(study: StudyJobs, papers: Sequence[StudyJobs]) -> StudyJob
         name: figure.model_copy(update={"published": None})
         if f"figure {name}" in unlike
         else figure
-        for name, figure in study.figures.items()
+        for name, figure in study.settings.figures.items()
     }
     settings = study.settings.model_copy(update={"figures": figures})
     return replace(study, settings=settings, unlike_published=unlike)

@@ -5,9 +5,10 @@ from functools import cached_property
 from random import Random
 from typing import Any, NamedTuple
 
+from replication.judge.scorecard_figure import Scorecard
 from replication.study.claims import Claim
 from replication.study.contract import Experiment, Figure, StudySettings
-from replication.study.registry import FigureText, Registry
+from replication.study.registry import SCORECARD, FigureText, Registry
 from replication.study.studies import Study
 from replication.study.variants import Variant
 
@@ -57,8 +58,12 @@ class StudyJobs:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """Its figures by name."""
-        return self.settings.figures  # type: ignore[no-any-return]
+        """Its figures by name; a paper with an abstract has one scorecard, which comes first."""
+        own: dict[str, Figure] = self.settings.figures
+        # Of two studies that have a folder of figures in common, that of a plain run has it.
+        is_second = self.study.is_home and not self.study.is_default
+        has_scorecard = self.registry.abstracts and not is_second
+        return {SCORECARD: Scorecard(), **own} if has_scorecard else own
 
     @cached_property
     def own(self) -> StudySettings:
@@ -74,7 +79,8 @@ class StudyJobs:
     def files(self) -> StudyFiles:
         """Files that make the reference."""
         return StudyFiles(
-            tables={name: self.table(name) for name in self.figures},
+            # The scorecard's is made of verdicts, which the reference has.
+            tables={name: self.table(name) for name in self.figures if name != SCORECARD},
             evidence={name: self.evidence(name) for name in self.claims},
             verdicts={name: self.verdict(name) for name in self.claims},
             fingerprints={

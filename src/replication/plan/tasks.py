@@ -10,6 +10,11 @@ from replication.base.code_digest import Parameters, check_function, parameters
 from replication.base.errors import InputError
 from replication.base.provenance import digest
 from replication.base.strict import Strict, shorten, unknown_key
+from replication.judge.scorecard_figure import (
+    Scorecard,
+    claims_of_sentences,
+    judged_sentences,
+)
 from replication.judge.sensitivity import Sensitivity
 from replication.plan.metric_types import refuse_unreadable
 from replication.plan.orders import Stage
@@ -185,6 +190,10 @@ class Tasks:
         if isinstance(figure, Sensitivity):
             uses = {"cells": self._cells()}
             reads = tuple(self._jobs.varied_verdict(*cell) for cell in self._jobs.varied_cells)
+        elif isinstance(figure, Scorecard):
+            sentences = judged_sentences(self._jobs.registry)
+            uses = {"sentences": sentences}
+            reads = tuple(self._jobs.verdict(claim) for claim in claims_of_sentences(sentences))
         settings = {"figure": figure.model_dump(mode="json", exclude={"published"}), "uses": uses}
         return self._small("table", type(figure).__module__, "table", settings, reads)
 

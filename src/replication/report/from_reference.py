@@ -12,6 +12,7 @@ from replication.base.errors import InputError
 from replication.base.storage import write_text
 from replication.documents.figure_texts import CitedFigure
 from replication.judge.abstract import decided_sentences
+from replication.judge.scorecard_figure import table_of_verdicts
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.report.context import claim_views, contested_claims, verdict_counts
@@ -21,7 +22,7 @@ from replication.report.pictures import Drawing, draw_all
 from replication.report.sources import FigureSource, FigureSources, MissingFigure, OtherPage
 from replication.report.verifications import read_history
 from replication.run.work import checksum
-from replication.study.registry import Registry, read_registry
+from replication.study.registry import SCORECARD, Registry, read_registry
 from replication.study.studies import Study
 from replication.verify.reference import (
     VERDICTS,
@@ -162,9 +163,11 @@ def _read_study(root: Path, study: Study, registry: Registry) -> StudyReference:
             f" restore it with git, or `{_renewal_command(study.name)}` renews it"
         )
     alone = {study.name: study}
-    return StudyReference(
-        Jobs.of(configure({}, alone), alone), study.name, registry, folder, reference
-    )
+    jobs = Jobs.of(configure({}, alone), alone)
+    if SCORECARD in jobs.studies[study.name].figures:
+        made = table_of_verdicts(registry, reference.verdicts)
+        reference.tables[figure_path(SCORECARD)] = made
+    return StudyReference(jobs, study.name, registry, folder, reference)
 
 
 def _renewal_command(study: str) -> str:
@@ -249,6 +252,9 @@ def _text_error(kept: StudyReference, name: str) -> str:
 
 def _drawing(kept: StudyReference, planned: FigureSource, folder: Path) -> Drawing:
     table, checked = kept.folder / figure_path(planned.name), folder / f"{planned.name}.sha256"
+    if not table.is_file():
+        table = folder / f"{planned.name}.csv"
+        write_text(table, kept.reference.tables[figure_path(planned.name)].to_csv(index=False))
     write_text(checked, checksum(table))
     path = str(planned.picture.with_suffix(""))
     published = list(map(Path, kept.jobs.tasks[path].published))

@@ -164,7 +164,9 @@ def _figure(
         "is_borrowed": own is None and source.name != source.kind,
         "picture": read_picture(source.picture),
         "table": numbers,
-        "overlay": overlay(shown.study, shown.settings, source.name, source.experiments),
+        "overlay": overlay(shown.study, shown.settings, source.name, source.experiments)
+        if source.name in shown.settings["figures"]
+        else "",
         "beside": compare_with_paper(source.table, source.published, source.published_columns)
         if source.published
         else None,

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from replication.base.strict import Name, Strict, refuse_repeated, unknown_key
 from replication.base.yaml_files import read_yaml
@@ -29,6 +29,29 @@ class FigureText(Strict):
     """Description of the picture, for readers who do not see it."""
     caption: Text
     """Explanation that a reader of the figure needs."""
+
+
+SCORECARD: Literal["scorecard"] = "scorecard"
+"""Kind of the figure that sums up the abstract, which every paper with an abstract has."""
+SCORECARD_TEXT = FigureText(
+    label="Scorecard",
+    title="The abstract, sentence by sentence",
+    drawn="""A row for each of {{ table.sentence.nunique() | words }} sentences of the abstract that
+    experiments or proofs can decide:
+    {% for mark, rows in table.drop_duplicates("sentence").groupby("mark", sort=False) %}{{ mark }}
+    {{ rows | length }}{{ ", " if not loop.last }}{% endfor %}. Beside each stand the claims that
+    decide it, a line each, with their comparisons on a common axis.""",
+    caption="""Sentences of the abstract that experiments or proofs can decide, with their marks.
+    A line is a claim that decides the sentence. A point is a comparison: a circle holds, a square is
+    open, a cross does not hold. The bar is the interval of the least favourable comparison; a
+    statement of the theory has none. The shaded range is needed. Distances from its end are in
+    margins: the smallest effect that matters, so that a claimed direction begins at the dotted
+    line, or half the width of a range with an upper and a lower end. Claims that have neither
+    are in units of their bound or of half their interval. Points that are farther away stand at
+    the end of the axis. The counts are comparisons that hold, of all that count, and seeds
+    behind each.""",
+)
+"""Texts of that figure."""
 
 
 class Method(Strict):
@@ -173,6 +196,14 @@ class Registry(Strict):
     amplifies_rounding: bool = False
     """True if training amplifies rounding errors until a run on another processor differs from the
     reference as much as a run of another seed, and is compared as such."""
+
+    @field_validator("figures")
+    @classmethod
+    def _add_scorecard(
+        cls, figures: dict[str, FigureText], info: ValidationInfo
+    ) -> dict[str, FigureText]:
+        """Add the texts of the scorecard to those of a paper that has an abstract."""
+        return {SCORECARD: SCORECARD_TEXT, **figures} if info.data.get("abstracts") else figures
 
     @model_validator(mode="after")
     def _check_ids(self) -> Self:

@@ -101,7 +101,7 @@ def expected_reference(study: StudyJobs) -> Expected:
     """Return the contents that a whole reference of a study has."""
     runs = [(name, seed) for name in study.files.fingerprints for seed in study.seeds(name)]
     return Expected(
-        tables={EVIDENCE, FINGERPRINTS, *map(figure_path, study.figures)},
+        tables={EVIDENCE, FINGERPRINTS, *map(figure_path, study.files.tables)},
         claims=set(study.claims),
         runs=pd.DataFrame(runs, columns=["experiment", "seed"]),
     )

@@ -75,7 +75,7 @@ def renew_reference(study: StudyJobs, found: Reference, kept: Reference) -> Rene
         )
     sides = {part: found if part in here else kept for part in now}
     tables = {name: _rows_of_kind(kind, name, sides, kept) for kind, name in TABLES_BY_KIND.items()}
-    for figure in study.figures:
+    for figure in study.files.tables:
         path = figure_path(figure)
         tables[path] = sides[Part("figure", figure)].tables[path]
     judged = judge_again(tables[EVIDENCE], tests_by_family(study), study.registry.beside)
@@ -142,7 +142,7 @@ def _computed_parts(study: StudyJobs, found: Reference) -> Iterator[Part]:
     for claim, verdict in found.verdicts.items():
         if not verdict.comparisons:
             yield Part("claim", claim)
-    for name in study.figures:
+    for name in study.files.tables:
         if figure_path(name) in found.tables:
             yield Part("figure", name)
 

@@ -16,11 +16,12 @@ from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
 from replication.documents.typed_numbers import typed_numbers_in_document, typed_numbers_in_template
 from replication.judge.citation import fill_document, fill_template
+from replication.judge.scorecard_figure import table_of_verdicts
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
 from replication.plan.jobs import Jobs
 from replication.report.captions import Captions
-from replication.study.registry import FigureText
+from replication.study.registry import SCORECARD, FigureText
 from replication.study.studies import find_studies
 from replication.verify.reference import (
     figure_path,
@@ -371,7 +372,10 @@ def test_no_document_types_a_number(path):
 def test_every_text_is_cited_from_the_reference(study, name):
     jobs = JOBS.studies[study]
     reference, _ = read_reference(reference_folder(ROOT, study))
-    table = reference.tables[figure_path(name)]
+    tables = reference.tables
+    if name == SCORECARD:
+        tables[figure_path(name)] = table_of_verdicts(jobs.registry, reference.verdicts)
+    table = tables[figure_path(name)]
     template = jobs.registry.figures[jobs.figures[name].kind]
     texts = CitedFigure.of(jobs, name, table, reference.verdicts.get).cite(template)
     for part in (texts.drawn, texts.caption):

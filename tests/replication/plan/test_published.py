@@ -19,7 +19,9 @@ def jobs(changes: dict, **others: object) -> Jobs:
 
 
 def published(found: Jobs) -> dict[str, str | None]:
-    return {name: figure.published for name, figure in found.studies["example"].figures.items()}
+    return {
+        name: figure.published for name, figure in found.studies["example"].settings.figures.items()
+    }
 
 
 def test_published_values_stand_beside_the_default_settings():

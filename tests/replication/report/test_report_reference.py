@@ -51,7 +51,7 @@ def test_a_page_needs_nothing_but_the_reference(project):
     verdicts = json.loads((reference_folder(project, STUDY) / "verdicts.json").read_text())
     for verdict in verdicts["verdicts"]:
         assert re.search(rf'id="claim-{verdict["claim"]}"[^>]*"{verdict["verdict"]}"', html)
-    assert html.count('src="data:image/svg+xml;base64,') == 2
+    assert html.count('src="data:image/svg+xml;base64,') == 3
     assert "python -m replication report --reference example" in html
     assert build(project, STUDY).exit_code == 0
     assert page.read_text() == html
@@ -72,7 +72,7 @@ def test_a_figure_without_a_fitting_table_is_named_in_its_place(project):
     place = html[html.index('id="figure-fig2"') :]
     assert "This figure could not be drawn.</b>" in place
     assert reason in place
-    assert html.count('src="data:image/svg+xml;base64,') == 1
+    assert html.count('src="data:image/svg+xml;base64,') == 2
 
 
 def test_a_page_tells_of_the_verdicts_on_other_pages(project):
