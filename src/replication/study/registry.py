@@ -42,8 +42,8 @@ SCORECARD_TEXT = FigureText(
     {{ rows | length }}{{ ", " if not loop.last }}{% endfor %}. Beside each stand the claims that
     decide it, a line each, with their comparisons on a common axis.""",
     caption="""Sentences of the abstract that experiments or proofs can decide, with their marks.
-    A line is a claim that decides the sentence. A point is a comparison: a circle holds, a square is
-    open, a cross does not hold. The bar is the interval of the least favourable comparison; a
+    A line is a claim that decides the sentence. A point is a comparison: a circle holds, a square
+    is open, a cross does not hold. The bar is the interval of the least favourable comparison; a
     statement of the theory has none. The shaded range is needed. Distances from its end are in
     margins: the smallest effect that matters, so that a claimed direction begins at the dotted
     line, or half the width of a range with an upper and a lower end. Claims that have neither
