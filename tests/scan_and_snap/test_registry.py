@@ -114,8 +114,8 @@ def test_table_has_every_claim(name):
     assert any(line.startswith(AT_SCALE) for line in lines) == bool(registry.scale)
     for claim in registry.claims:
         (line,) = (line for line in lines if f"</a>{claim.id} |" in line)
-        assert ("| not tested: " in line) == (claim.test is None)
-        assert ("| does not hold: 0 of 1 hold |" in line) == (claim.test is not None)
+        assert ("| not tested |" in line) == (claim.test is None)
+        assert ("| does not hold |" in line) == (claim.test is not None)
 
 
 @pytest.mark.parametrize("registry", PAPER, ids=["synthetic", "text"])
