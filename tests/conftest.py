@@ -116,7 +116,7 @@ class Project:
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """Rule name to number of jobs that a dry run plans."""
-        return counted(self.run(*arguments, "--dry-run"))
+        return counted(self.run(*arguments, "--dry-run", "--printshellcmds"))
 
     def add(self, overlay: str) -> None:
         """Add sections to the quick configuration."""

@@ -69,6 +69,12 @@ for study in JOBS.studies.values():
 # Here, as all rules must be known.
 checked(refuse_unknown_targets)
 
+logger.addFilter(
+    Brief(
+        lambda: workflow.dryrun,
+        lambda: workflow.output_settings.printshellcmds or workflow.output_settings.verbose,
+    )
+)
 logger.addHandler(
     TimePlanned(
         lambda: [planned(job) for job in workflow.dag.needrun_jobs()],
@@ -91,3 +97,13 @@ onstart:
         checked(device, CONFIGURATION.computation.device)
     jobs = [(job.jobid, job.benchmark or "") for job in needed]
     logger.addHandler(TimeLeft(jobs, records()))
+
+
+onsuccess:
+    # What was asked for has an answer: the verdict, or our number beside the paper's.
+    from replication.report.outcome import outcome_lines
+
+    if not IS_STORED:
+        asked_for = sorted(map(str, workflow.dag.targetfiles))
+        for line in checked(outcome_lines, JOBS, PROJECT, asked_for):
+            logger.info(line)

@@ -18,7 +18,9 @@ COMMANDS = {
     "quick": "replication.testing.quick",
     "recover": "replication.plan.recover",
     "report": "replication.report.command",
+    "settings": "replication.plan.show_settings",
     "slurm": "replication.plan.slurm",
+    "targets": "replication.plan.list_targets",
     "verify": "replication.verify.levels",
     "watch": "replication.testing.watch",
 }

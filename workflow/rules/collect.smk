@@ -138,6 +138,18 @@ rule provenance:
         f"{{params.python:q}} -m replication.documents.crate{SHOWN}"
 
 
+rule targets:
+    log:
+        "logs/targets.log",
+    localrule: True
+    params:
+        python=python,
+    message:
+        "Listing the targets of all studies"
+    shell:
+        f"{{params.python:q}} -m replication targets{SHOWN}"
+
+
 rule verdicts:
     input:
         asked(*expand(SCORECARD, study=SELECTED)),

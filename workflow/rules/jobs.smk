@@ -16,7 +16,7 @@ try:
     from replication.plan.configuration import configure, read_overlay
     from replication.base.errors import InputError
     from replication.plan.jobs import Jobs
-    from replication.plan.progress import Planned, TimeLeft, TimePlanned
+    from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned
     from replication.report.captions import Captions
     from replication.plan.recorded_times import Records
     from replication.plan.slurm import prepare_run

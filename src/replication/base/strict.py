@@ -127,11 +127,16 @@ class Strict(BaseModel):
             raise InputError(describe_error(error, where)) from None
 
 
-def shorten(value: object) -> str:
-    """Return a value or a name for an error: in one line, and shortened if it is long."""
+def shorten(value: object, longest: int = LONGEST_SHOWN) -> str:
+    """Return a value or a name for an error: in one line, and shortened if it is long.
+
+    Args:
+        value: the value.
+        longest: largest number of letters that is not shortened.
+    """
     text = str(value)
     text = text if text.isprintable() else repr(text)[1:-1]
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    return text if len(text) <= longest else f"{text[:longest]}..."
 
 
 def unknown_key(key: str, known: list[str]) -> str:

@@ -47,7 +47,7 @@ def _method_row(method: Method, settings: Settings) -> tuple[str, ...]:
 
 def method_value(method: Method, settings: Settings) -> str:
     """Return the values of a choice in the configuration; empty if it names no key."""
-    held = [(key, _values_text(key, settings)) for key in method.settings]
+    held = [(key, values_text(key, settings)) for key in method.settings]
     if len({value for _, value in held}) == 1:
         return held[0][1]
     return "; ".join(f"{_short_key(key)} {value}".strip() for key, value in held)
@@ -81,7 +81,7 @@ def unknown_settings(registry: Registry, settings: Settings) -> list[str]:
         settings: settings of the study; an overlay may leave out some.
     """
     keys = (key for method in registry.methods for key in method.settings)
-    return [key for key in keys if _values_text(key, settings) == LEFT_OUT]
+    return [key for key in keys if values_text(key, settings) == LEFT_OUT]
 
 
 def setting_leaves(settings: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -99,7 +99,7 @@ def _covers(key: str, path: Path) -> bool:
     return len(asked) <= len(path) and all(map(fnmatchcase, path, asked))
 
 
-def _values_text(key: str, settings: Settings) -> str:
+def values_text(key: str, settings: Settings) -> str:
     """Return the values of a key; if they differ, each with the names that have it."""
     found: dict[str, dict[str, list[str]]] = {}
     asked = key.split(".")

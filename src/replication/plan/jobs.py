@@ -18,9 +18,10 @@ from replication.base.errors import InputError
 from replication.base.provenance import Provenance, Recipe, digest, recipe
 from replication.base.strict import unknown_key
 from replication.plan.configuration import Computation, Configuration, configure, read_overlay
-from replication.plan.cost import refuse_without_gpu
+from replication.plan.cost import refuse_without_gpu, seconds_on_core
 from replication.plan.orders import Input, Order, made_by
 from replication.plan.paper_settings import without_published
+from replication.plan.recorded_times import Records
 from replication.plan.stale_files import is_made_otherwise, mark
 from replication.plan.study_jobs import StudyJobs
 from replication.plan.tasks import Task, Tasks, stem
@@ -187,6 +188,17 @@ class Jobs:
                 yield path, self.tasks[path]
                 waiting.extend(self.tasks[path].reads)
 
+    def seconds_of(self, paths: Iterable[str], records: Records) -> Iterator[float]:
+        """Yield the seconds of every job that makes some files from nothing, each job once.
+
+        Args:
+            paths: the files.
+            records: times of jobs; a job that nobody has recorded takes no time.
+        """
+        names = {record_name(path, task): task.operations for path, task in self.closure(paths)}
+        for name, operations in names.items():
+            yield seconds_on_core(records.told(name), operations) or 0.0
+
     def settings_digest(self, path: str) -> str:
         """Return a digest of all settings and seeds of a file, however seeds are cut into jobs."""
         seeds: dict[str, set[int]] = {}
@@ -221,6 +233,15 @@ class Jobs:
     def _made_by(self, path: str) -> tuple[str, Recipe | None]:
         """Return stage and recipe of an input; none if no program made it."""
         return (self.tasks[path].stage, self.recipe(path)) if path in self.tasks else ("", None)
+
+
+def record_name(path: str, task: Task) -> str:
+    """Return the name under which the time of a file's job is recorded, see `job_name`."""
+    if task.batch:
+        return f"logs/{path.split('/')[1]}/{task.stage}/{task.batch}"
+    if task.stage in {"table", "figure"}:
+        return f"logs/{path}{'.pdf' * (task.stage == 'figure')}"
+    return f"logs/{path.removeprefix('results/').rpartition('.')[0]}"
 
 
 def _study_jobs(study: Study, configuration: Configuration) -> StudyJobs:

@@ -2,7 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from snakemake.logging import logger
@@ -10,8 +11,16 @@ from snakemake.settings.enums import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
+from replication.base.strict import shorten
 from replication.plan.cost import GPU, seconds_on_core
 from replication.plan.recorded_times import Records, expected_seconds, foreseen_seconds
+
+LONGEST_REASON = 300
+"""Largest number of letters of the reason of a job."""
+_REASONS = "Reasons:"
+"""Beginning of Snakemake's list of reasons, which names every rule."""
+_STAGES_OF_RULES = frozenset({"dataset", "evidence", "verdict"})
+"""Stages of which each study has many rules, with names that begin with the stage."""
 
 
 class TimeLeft(logging.Handler):
@@ -39,6 +48,53 @@ class TimeLeft(logging.Handler):
             seconds = (time.monotonic() - self.start) * left / (self.total - left)
             text = f"about {tqdm.format_interval(seconds)} left"
             logger.info(text, extra={"quietness": Quietness.PROGRESS})
+
+
+class Brief(logging.Filter):
+    """Filter that keeps a dry run to a page, and reasons to a few lines.
+
+    A dry run counts jobs by stage, not by rule, as many rules make evidence and verdicts. It counts
+    them once and lists none, unless the user asks for the commands of jobs. The reason of a job is
+    cut where it tells a whole configuration.
+    """
+
+    def __init__(self, is_dry_run: Callable[[], bool], is_whole: Callable[[], bool]) -> None:
+        """Take what is known only when jobs are planned.
+
+        Args:
+            is_dry_run: says whether jobs are planned and not run.
+            is_whole: says whether a dry run lists all its jobs.
+        """
+        super().__init__()
+        self.is_dry_run = is_dry_run
+        self.is_whole = is_whole
+        self.has_counted = False
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Shorten a record; return False for one that a dry run leaves out."""
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_INFO:
+            record.reason = shorten(getattr(record, "reason", ""), LONGEST_REASON)
+        if not self.is_dry_run() or self.is_whole():
+            return True
+        if event == LogEvent.RUN_INFO:
+            is_first, self.has_counted = not self.has_counted, True
+            record.msg = jobs_by_stage(getattr(record, "stats", {}))
+            return is_first
+        return event != LogEvent.JOB_INFO and not str(record.msg).startswith(_REASONS)
+
+
+def jobs_by_stage(counts: Mapping[str, int]) -> str:
+    """Return the number of jobs of each stage, a line for each.
+
+    Args:
+        counts: number of jobs by name of the rule, the total among them.
+    """
+    stages: Counter[str] = Counter()
+    for rule, count in counts.items():
+        stage, _, more = rule.partition("_")
+        stages[stage if more and stage in _STAGES_OF_RULES else rule] += count
+    return "\n".join(["Jobs:", *(f"{count:8d}  {stage}" for stage, count in stages.items())])
 
 
 class Planned(NamedTuple):

@@ -1,12 +1,13 @@
 """Targets that a user may name, and suggestions for a name that nothing makes."""
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
 from replication.base.errors import InputError
 from replication.plan.jobs import Jobs
+from replication.plan.recorded_times import Records
 
 PICTURE_KINDS = ("pdf", "png", "svg")
 """Endings of a figure's pictures; its numbers are a CSV beside them."""
@@ -92,6 +93,28 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
         f"{target or 'an empty target'}: nothing makes it; ask for {', '.join(rules)}, or for a"
         f" file, such as {', '.join(files)}"
     )
+
+
+def target_lines(jobs: Jobs, records: Records) -> Iterator[str]:
+    """Yield the targets of all studies: figures with their subjects and minutes, and the rest.
+
+    Args:
+        jobs: the table of jobs.
+        records: times of jobs.
+    """
+    for name, study in jobs.studies.items():
+        yield f"{name}: {study.registry.title}"
+        for below in jobs.figure_paths(name):
+            path, text = f"figures/{below}", study.text(below.rpartition("/")[2])
+            subject = f"{text.label}. {text.title}" if text else ""
+            minutes = sum(jobs.seconds_of([path], records)) / 60
+            yield f"  {path}.pdf  {minutes:.1f} min  {subject}"
+        verdicts = sum(jobs.seconds_of(study.files.verdicts.values(), records)) / 60
+        yield f"  {study.study.scorecard}  {verdicts:.1f} min  verdicts on all its claims"
+        yield f"  {study.study.page}  its page"
+        yield f"  {name}  all of these"
+        yield ""
+    yield "Minutes are those of one core, from nothing, as recorded elsewhere."
 
 
 def _files_of_studies(jobs: Jobs) -> list[str]:

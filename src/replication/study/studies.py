@@ -19,7 +19,7 @@ from replication.study.variants import Variant
 TARGETS = frozenset({
     "data", "runs", "metrics", "evidence", "verdict", "table", "figure", "figures", "scorecard",
     "page", "report", "verify", "plain", "everything", "reference", "provenance", "verdicts",
-    "dataset", "datasets", "index", "study", "captions",
+    "dataset", "datasets", "index", "study", "captions", "targets",
 })  # fmt: skip
 """Names that mean something else on the command line or on the page."""
 

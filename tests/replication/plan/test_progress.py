@@ -7,7 +7,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from replication.plan import progress
 from replication.plan.cost import CORE, GPU
-from replication.plan.progress import Planned, TimeLeft, TimePlanned, planned_time
+from replication.plan.progress import Brief, Planned, TimeLeft, TimePlanned, planned_time
 from replication.plan.recorded_times import SECONDS_OF_UNKNOWN, Records, expected_seconds
 from replication.study.studies import find_studies
 
@@ -92,3 +92,28 @@ def test_what_was_recorded_is_readable():
     parts = [Records.of([study]).seconds.keys() for study in studies]
     assert sum(map(len, parts)) == len(records.seconds)
     assert Records.read(Path("nowhere.csv")) == Records()
+
+
+def test_a_dry_run_counts_jobs_once_by_stage_and_lists_none():
+    stats = {"runs": 3, "evidence_a_norms": 1, "evidence_a_heads": 2, "all": 1, "total": 7}
+
+    def said(brief: Brief) -> list[str]:
+        events = [
+            {"event": LogEvent.RUN_INFO, "stats": stats, "msg": "table"},
+            {"event": LogEvent.JOB_INFO, "msg": "job", "reason": "x" * 1000},
+            {"event": LogEvent.RUN_INFO, "stats": stats, "msg": "table"},
+            {"msg": "Reasons:\n    (many)"},
+            {"msg": "This was a dry-run"},
+        ]
+        records = [logging.makeLogRecord(event) for event in events]
+        assert all(
+            len(getattr(each, "reason", "")) <= 303 for each in records if brief.filter(each)
+        )
+        brief.has_counted = False
+        return [str(each.msg) for each in records if brief.filter(each)]
+
+    counts = "Jobs:\n       3  runs\n       3  evidence\n       1  all\n       7  total"
+    assert said(Brief(lambda: True, lambda: False)) == [counts, "This was a dry-run"]
+    everything = ["table", "job", "table", "Reasons:\n    (many)", "This was a dry-run"]
+    assert said(Brief(lambda: False, lambda: False)) == everything
+    assert said(Brief(lambda: True, lambda: True)) == everything

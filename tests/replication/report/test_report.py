@@ -211,7 +211,7 @@ def test_the_page_depends_on_its_templates_code_and_texts(finished_project: Temp
     ):
         for path, old, new in edits:
             finished_project.edit(path, old, new)
-        output = finished_project.run(PAGE, "--dry-run")
+        output = finished_project.run(PAGE, "--dry-run", "--printshellcmds")
         assert counted(output) == {"page": 1}
         (said,) = re.findall("Reason: (.*)", output)
         assert re.search(reason, said), said

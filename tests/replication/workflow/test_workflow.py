@@ -150,7 +150,7 @@ def test_an_edit_reruns_what_it_reaches(finished_project: Template, names: list[
     for name in names:
         path, old, new, *_ = EDITS[name]
         edit(finished_project, path, old, new)
-    output = finished_project.run(FIGURE, "--dry-run")
+    output = finished_project.run(FIGURE, "--dry-run", "--printshellcmds")
     reasons = re.findall("Reason: (.*)", output)
     for name in names:
         *_, planned, named = EDITS[name]
@@ -172,13 +172,13 @@ def make_old(*paths):
 def test_an_edit_of_one_figure_reruns_no_other_whatever_its_time(finished_project: Template):
     edit(finished_project, PUBLISHED, "\n1,", "\n1.0,")
     make_old(finished_project.folder / PUBLISHED)
-    output = finished_project.run(*FIGURES, "--dry-run")
+    output = finished_project.run(*FIGURES, "--dry-run", "--printshellcmds")
     assert re.findall(r"Drawing (\S+)", output) == [FIGURE]
     assert counted(output) == {"figure": 1}
     drawing = f"{PACKAGE}/figures/fig2.py"
     edit(finished_project, drawing, 'Literal["fig2"]', 'Literal["fig2", "fig3"]')
     make_old(finished_project.folder / drawing)
-    output = finished_project.run(*FIGURES, "--dry-run")
+    output = finished_project.run(*FIGURES, "--dry-run", "--printshellcmds")
     assert sorted(re.findall(r"Drawing (\S+)", output)) == sorted(FIGURES)
     assert counted(output) == {"table": 1, "figure": 2}
 

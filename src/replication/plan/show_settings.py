@@ -1,0 +1,115 @@
+"""Print the merged settings of an experiment, or list the experiments of a study.
+
+Settings that all runs of the experiment share come first, then the ones in which a run differs.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from replication.base.errors import InputError
+from replication.base.strict import unknown_key
+from replication.plan.configuration import configure, merge, read_overlay
+from replication.plan.jobs import Jobs
+from replication.plan.study_jobs import StudyJobs
+from replication.study.contract import Experiment
+from replication.study.seeds import format_seeds
+from replication.study.studies import find_studies
+
+Settings = Mapping[str, Any]
+
+
+def experiment_settings(experiment: Experiment) -> dict[str, Any]:
+    """Return the settings of an experiment's runs and metrics as plain data.
+
+    Args:
+        experiment: its jobs.
+
+    Returns:
+        `seeds`; `runs`, the settings that all runs share; `differences`, by names of runs that are
+        alike, the settings in which they differ from others; `metrics`, by name, their settings
+        without those of runs.
+    """
+    runs = {name: job.settings.model_dump(mode="json") for name, job in experiment.runs.items()}
+    shared = reduce(_shared, runs.values()) if runs else {}
+    alike: dict[str, list[str]] = {}
+    for name, settings in runs.items():
+        alike.setdefault(json.dumps(_without(settings, shared)), []).append(name)
+    seeds = sorted({seed for job in experiment.runs.values() for seed in job.seeds})
+    found = {
+        "seeds": format_seeds(seeds),
+        "runs": shared,
+        "differences": {
+            ", ".join(names): json.loads(each) for each, names in alike.items() if each != "{}"
+        },
+        "metrics": {
+            name: {
+                key: value
+                for key, value in _without(job.settings.model_dump(mode="json"), shared).items()
+                if value != shared
+            }
+            for name, job in experiment.metrics.items()
+        },
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _shared(one: Settings, other: Settings) -> dict[str, Any]:
+    """Return the settings that are the same in both."""
+    found = {}
+    for key, value in one.items():
+        if isinstance(value, Mapping) and isinstance(other.get(key), Mapping):
+            if part := _shared(value, other[key]):
+                found[key] = part
+        elif key in other and other[key] == value:
+            found[key] = value
+    return found
+
+
+def _without(settings: Settings, known: Settings) -> dict[str, Any]:
+    """Return the settings that are not known."""
+    found = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and isinstance(known.get(key), Mapping):
+            if part := _without(value, known[key]):
+                found[key] = part
+        elif key not in known or known[key] != value:
+            found[key] = value
+    return found
+
+
+def experiments_in_short(study: StudyJobs) -> dict[str, str]:
+    """Return the seeds and the number of files of runs of each experiment, by name."""
+    return {
+        name: f"seeds {format_seeds(study.seeds(name))}, {len(found.runs)} files of runs"
+        for name, found in study.experiments.items()
+    }
+
+
+@click.command(help=__doc__)
+@click.option(
+    "--configfile", "overlays", multiple=True, type=click.Path(path_type=Path),
+    help="An overlay, as Snakemake takes it; several are merged in their order.",
+)  # fmt: skip
+@click.argument("study")
+@click.argument("experiment", required=False)
+def main(overlays: tuple[Path, ...], study: str, experiment: str | None) -> None:
+    """Print the settings as YAML."""
+    studies = find_studies()
+    if study not in studies:
+        raise InputError(f"study: {unknown_key(study, [*studies])}")
+    changes: dict[str, Any] = reduce(merge, map(read_overlay, overlays), {})
+    jobs = Jobs.of(configure(changes, studies), studies).studies[study]
+    if experiment is None:
+        told: Settings = experiments_in_short(jobs)
+    elif experiment in jobs.experiments:
+        told = experiment_settings(jobs.experiments[experiment])
+    else:
+        raise InputError(f"{study}: experiment: {unknown_key(experiment, [*jobs.experiments])}")
+    style = None if experiment else False
+    click.echo(yaml.safe_dump(dict(told), sort_keys=False, default_flow_style=style, width=100))
