@@ -54,8 +54,8 @@ class Brief(logging.Filter):
     """Filter that keeps a dry run to a page, and reasons to a few lines.
 
     A dry run counts jobs by stage, not by rule, as many rules make evidence and verdicts. It counts
-    them once and lists none, unless the user asks for the commands of jobs. The reason of a job is
-    cut where it tells a whole configuration.
+    them once and lists none. The reason of a job is cut where it tells a whole configuration. A user
+    who asks for the commands of jobs sees everything.
     """
 
     def __init__(self, is_dry_run: Callable[[], bool], is_whole: Callable[[], bool]) -> None:
@@ -63,7 +63,7 @@ class Brief(logging.Filter):
 
         Args:
             is_dry_run: says whether jobs are planned and not run.
-            is_whole: says whether a dry run lists all its jobs.
+            is_whole: says whether the user wants to see everything.
         """
         super().__init__()
         self.is_dry_run = is_dry_run
@@ -72,10 +72,12 @@ class Brief(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Shorten a record; return False for one that a dry run leaves out."""
+        if self.is_whole():
+            return True
         event = getattr(record, "event", None)
         if event == LogEvent.JOB_INFO:
             record.reason = shorten(getattr(record, "reason", ""), LONGEST_REASON)
-        if not self.is_dry_run() or self.is_whole():
+        if not self.is_dry_run():
             return True
         if event == LogEvent.RUN_INFO:
             is_first, self.has_counted = not self.has_counted, True

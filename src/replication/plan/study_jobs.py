@@ -58,12 +58,12 @@ class StudyJobs:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """Its figures by name; a paper with an abstract has one scorecard, which comes first."""
+        """Its figures by name, and a scorecard if the paper has an abstract."""
         own: dict[str, Figure] = self.settings.figures
         # Of two studies that have a folder of figures in common, that of a plain run has it.
         is_second = self.study.is_home and not self.study.is_default
         has_scorecard = self.registry.abstracts and not is_second
-        return {SCORECARD: Scorecard(), **own} if has_scorecard else own
+        return {**own, SCORECARD: Scorecard()} if has_scorecard else own
 
     @cached_property
     def own(self) -> StudySettings:

@@ -227,7 +227,7 @@ def test_the_page_depends_on_the_receipts_of_others(finished_project: Template):
 
 
 def test_figures_are_told_with_everything_that_made_them():
-    (_, fig1, _) = figure_sources(JOBS, "example").figures
+    (fig1, *_) = figure_sources(JOBS, "example").figures
     assert fig1.command == "snakemake figures/example/fig1.pdf"
     assert fig1.table == Path("figures/example/fig1.csv")
     assert fig1.picture == Path("figures/example/fig1.svg")
