@@ -54,8 +54,8 @@ class Brief(logging.Filter):
     """Filter that keeps a dry run to a page, and reasons to a few lines.
 
     A dry run counts jobs by stage, not by rule, as many rules make evidence and verdicts. It counts
-    them once and lists none. The reason of a job is cut where it tells a whole configuration. A user
-    who asks for the commands of jobs sees everything.
+    them once and lists none. The reason of a job is cut where it tells a whole configuration.
+    Whoever asks for the commands of jobs sees everything.
     """
 
     def __init__(self, is_dry_run: Callable[[], bool], is_whole: Callable[[], bool]) -> None:
