@@ -15,6 +15,7 @@ from replication.figures.marks import unknown_marks
 from replication.plan.configuration import configure
 from replication.study.contract import Measured
 from transformer_dynamics.gradient_heterogeneity.figures import (
+    differences,
     fig1,
     fig2,
     fig3,
@@ -151,6 +152,32 @@ def test_pairs_stand_side_by_side():
             assert own.groupby("ln")["mean"].first().to_dict() == {
                 "post": pytest.approx(1), "pre": pytest.approx(2)
             }  # fmt: skip
+        same = found.groupby(["column", "place", "metric"])
+        assert (found["median"] == same["value"].transform("median")).all()
+
+
+def test_both_questions_stand_in_one_picture():
+    pairs = [
+        {"arm": f"trained-{ln}6", "ln": ln, "depth": 6, "set": "all", "deviation": 0.05,
+         "state": state, "metric": metric, "value": place / 10}
+        for place, ln in enumerate(("post", "pre"), 1)
+        for state in ("initial", "adam")
+        for metric in fig4.METRICS["fig4"]
+    ]  # fmt: skip
+    trained = [texts()] * len(FIGURES["differences"].trained)
+    found = table_of(differences, "differences", *trained, spread(pairs))
+    loss = found[(found["quantity"] == "loss") & (found["task"] == "cola")]
+    ends = texts()[texts()["is_last"] & (texts()["task"] == "cola")]
+    wide = ends.assign(value=ends["endpoint"] / log(2)).pivot_table(
+        index=["case", "seed"], columns="optimiser", values="value"
+    )
+    gap = wide["sgd_momentum"] - wide["adam"]
+    assert sorted({*loss["value"].round(9)}) == sorted({*gap.round(9)})
+    gini = found[found["quantity"] == "gini_norm"]
+    assert {*gini["state"]} == {"initial", "adam"}
+    assert gini["mean"].to_numpy() == pytest.approx(-0.1)
+    assert (found["lower"] <= found["mean"]).all()
+    assert (found["mean"] <= found["upper"]).all()
 
 
 def curves(name, batch, losses):
@@ -174,6 +201,7 @@ def test_losses_are_averaged_along_training():
     own = found[found["case"] == "trec6"].set_index("step")
     assert own.loc[50, "loss"] == pytest.approx(50 + 1.5)
     assert own.loc[0, "loss"] == pytest.approx(losses[: fig5.WINDOW + 1].mean() + 1.5)
+    assert own.loc[[0, 50], "centre"].to_list() == [fig5.WINDOW / 2, 50]
     sd = np.sqrt(0.5)
     assert own.loc[50, "upper"] - own.loc[50, "lower"] == pytest.approx(2 * sd)
     assert (own["n_seeds"] == 2).all()

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Iterable
 from html import unescape
 
 from markupsafe import Markup, escape
@@ -80,6 +81,12 @@ def number(value: float, digits: int = 3) -> str:
         mantissa = mantissa.removesuffix("1") if not factor else mantissa
         text = f"{mantissa}{factor}10{str(exponent).translate(_SUPERSCRIPT)}"
     return text.replace("-", _MINUS)
+
+
+def seed_count(seeds: Iterable[float]) -> str:
+    """Return the number of different seeds in words for a picture: 5 seeds, or 1 seed."""
+    count = len({seed for seed in seeds if not math.isnan(seed)})
+    return f"{count} seed{'' if count == 1 else 's'}"
 
 
 def power_of_ten(value: float) -> str:

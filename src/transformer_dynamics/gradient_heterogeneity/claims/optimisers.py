@@ -32,7 +32,7 @@ def gaps_on_cola(measured: MetricOf) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if nothing is trained on CoLA.
     """
-    return evidence_by_seed(case_gaps(_ends(rows_of_task(measured.table, "cola")), _end))
+    return evidence_by_seed(end_gaps(rows_of_task(measured.table, "cola")))
 
 
 def gaps_on_trec6(measured: MetricOf) -> pd.DataFrame:
@@ -41,7 +41,7 @@ def gaps_on_trec6(measured: MetricOf) -> pd.DataFrame:
     Raises:
         OutOfRegimeError: if nothing is trained on TREC-6.
     """
-    return evidence_by_seed(case_gaps(_ends(rows_of_task(measured.table, "trec6")), _end))
+    return evidence_by_seed(end_gaps(rows_of_task(measured.table, "trec6")))
 
 
 def gap_beyond_cnn(on_texts: MetricOf, on_images: MetricOf) -> pd.DataFrame:
@@ -154,6 +154,11 @@ def gain_of_block_rates(reparametrised: MetricOf) -> pd.DataFrame:
     ends = ends[ends["exponent"] == 0]
     one, many = (_end(ends[ends["block_rates"] == many], "sgd") for many in (False, True))
     return evidence_by_seed({"one rate minus a rate by block": one - many})
+
+
+def end_gaps(table: pd.DataFrame) -> dict[str, "pd.Series[float]"]:
+    """Return the endpoint over ln C of SGD-m minus that of Adam, by case and seed."""
+    return case_gaps(_ends(table), _end)
 
 
 def _ends(rows: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ KINDS = {
     "head": "head",
 }
 """Kinds of tensors, and their labels."""
-COLUMNS = 3
+COLUMNS = 2
 """Number of panels in a row."""
 
 
@@ -68,12 +68,17 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles
-    from transformer_dynamics.gradient_heterogeneity.figures.labels import network_label
+    from replication.figures.typeset import seed_count
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        add_legend,
+        marker_handle,
+        network_label,
+    )
 
     panels = list(table.groupby(["net", "task"], sort=False))
     height = -(-len(panels) // COLUMNS)
     drawing, grid = plt.subplots(
-        height, COLUMNS, figsize=(WIDTH, 0.6 + 1.75 * height), sharex=True, sharey=True,
+        height, COLUMNS, figsize=(WIDTH, 0.9 + 1.75 * height), sharex=True, sharey=True,
         squeeze=False, layout="constrained",
     )  # fmt: skip
     styles = dict(category_styles(KINDS))
@@ -84,19 +89,22 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
             rows = own[own["kind"] == kind]
             axes.scatter(
                 rows["density"], rows["curvature"], s=7, color=style.colour, marker=style.marker,
-                alpha=0.55, linewidths=0, label=KINDS[kind],
+                alpha=0.55, linewidths=0,
             )  # fmt: skip
         fit = own[own["kind"] == "fit"]
         axes.plot(fit["density"], fit["curvature"], color="0.2", linewidth=0.8)
-        axes.set(xscale="log", yscale="log", title=network_label(str(net), str(task)))
+        axes.set(
+            xscale="log", yscale="log", title=network_label(str(net), str(task)).replace("\n", ", ")
+        )
         if len(fit):
-            slope = f"$a={fit['slope'].iloc[0]:.2f}$"
+            slope = f"slope $a={fit['slope'].iloc[0]:.2f}$"
             axes.text(0.95, 0.06, slope, ha="right", transform=axes.transAxes, fontsize=7)
     for axes in grid[:, 0]:
-        axes.set_ylabel("$h_b$")
+        axes.set_ylabel("curvature $h_b$")
     for axes in grid.flat[max(len(panels) - COLUMNS, 0) : len(panels)]:
-        axes.set_xlabel(r"$r_b=\Vert g_b\Vert/\sqrt{P_b}$")
+        axes.set_xlabel(r"gradient $r_b=\Vert g_b\Vert/\sqrt{P_b}$")
         axes.tick_params(labelbottom=True)
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    handles = [marker_handle(KINDS[kind], style) for kind, style in styles.items()]
+    seeds = seed_count(table["seed"])
+    add_legend(drawing, handles, f"a dot per tensor, {seeds}; line: fit to matrices or kernels")
     return drawing

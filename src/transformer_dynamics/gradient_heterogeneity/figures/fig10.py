@@ -76,33 +76,48 @@ def _rows_alike(table: "pd.DataFrame", other: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def draw(figure: Fig10, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw the steps along training left, epsilons in the middle and right; dots are seeds."""
+    """Draw the steps along training left, epsilons as categories in the middle and right."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
+    from replication.figures.typeset import number, seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        FINAL_LOSS,
+        OPTIMISERS,
         add_optimiser_legend,
+        draw_seeds,
         optimiser_styles,
     )
 
-    drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.5), layout="constrained")
-    panels = {"along": "step", "cosine": "eps", "endpoint": "eps"}
-    for axes, (part, across) in zip(row, panels.items(), strict=True):
-        rows = table[table["part"] == part]
-        for optimiser, style in optimiser_styles().items():
-            own = rows[rows["optimiser"] == optimiser]
-            axes.scatter(
-                own[across], own["value"], s=4, color=style.colour, alpha=0.3, linewidths=0
-            )
-            mean = own.drop_duplicates(across).sort_values(across)
-            axes.plot(
-                mean[across], mean["mean"], color=style.colour, linestyle=style.line,
-                marker=style.marker if part != "endpoint" or optimiser == "adam" else "",
-            )  # fmt: skip
-        if across == "eps":
-            axes.set(xscale="log", xlabel=r"Adam's $\epsilon$")
-    row[0].set(xlabel="step", ylabel="cosine of step and its signs", ylim=(0, 1.03))
-    row[1].set(ylabel="mean cosine, Adam", ylim=(0, 1.03))
-    row[2].set_ylabel("loss of the slice (nats)")
-    add_optimiser_legend(drawing, table["optimiser"], markers=True)
+    drawing, row = plt.subplots(1, 3, figsize=(WIDTH, 2.8), layout="constrained")
+    styles, epsilons = optimiser_styles(), sorted({*table["eps"].dropna()})
+    places = {epsilon: place for place, epsilon in enumerate(epsilons)}
+    for optimiser, style in styles.items():
+        own = table[table["optimiser"] == optimiser]
+        along = own[own["part"] == "along"]
+        row[0].scatter(
+            along["step"], along["value"], s=4, color=style.colour, alpha=0.4, linewidths=0
+        )
+        mean = along.drop_duplicates("step").sort_values("step")
+        row[0].plot(
+            mean["step"], mean["mean"], color=style.colour, linestyle=style.line,
+            marker=style.marker,
+        )  # fmt: skip
+        for axes, part in zip(row[1:], ("cosine", "endpoint"), strict=True):
+            rows = own[own["part"] == part]
+            # Only Adam has an epsilon; the other one has a place of its own.
+            has = optimiser == "adam"
+            place = rows["eps"].map(places) if has else float(len(epsilons))
+            rows = rows.assign(place=place).drop_duplicates(["place", "seed"])
+            draw_seeds(axes, rows, "place", style)
+    labels = [number(epsilon) for epsilon in epsilons]
+    row[0].set(xlabel="step", ylabel="cosine of step and its signs", ylim=(0, 1.03), xlim=(0, None))
+    row[1].set(ylabel="cosine, mean over steps", ylim=(0, 1.03), xlim=(-0.5, len(epsilons) - 0.5))
+    row[1].set_xticks(range(len(epsilons)), labels)
+    row[2].set(ylabel=FINAL_LOSS, ylim=(0, None), xlim=(-0.5, len(epsilons) + 0.5))
+    row[2].set_xticks(range(len(epsilons) + 1), [*labels, OPTIMISERS["sgd_momentum"]])
+    for axes in row[1:]:
+        axes.set_xlabel(r"Adam's $\epsilon$")
+    title = f"marks are means of {seed_count(table['seed'])} (dots and thin lines)"
+    add_optimiser_legend(drawing, table["optimiser"], title, markers=True)
     return drawing

@@ -91,15 +91,21 @@ def _ginis(figure: Fig2, table: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw Lorenz curves above, Ginis below; full are matrices, hollow all tensors but biases."""
+    """Draw Lorenz curves above, Ginis below; full marks are matrices, hollow ones all tensors."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles
-    from transformer_dynamics.gradient_heterogeneity.figures.labels import network_label
+    from replication.figures.typeset import seed_count
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        SETS,
+        add_legend,
+        marker_handle,
+        network_label,
+    )
 
     names = list(dict.fromkeys(zip(table["net"], table["task"], strict=True)))
     styles = dict(category_styles(names))
-    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 5.2), layout="constrained", sharey="row")
+    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 5.0), layout="constrained", sharey="row")
     for above, below, (definition, label) in zip(*grid, DEFINITIONS.items(), strict=True):
         own = table[table["definition"] == definition]
         above.plot([0, 1], [0, 1], ":", color="0.5", linewidth=0.8)
@@ -109,7 +115,7 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
             curve = rows[rows["part"] == "lorenz"]
             above.plot(
                 curve["share_of_tensors"], curve["share_of_sum"], color=style.colour,
-                linestyle=style.line, label=network_label(net, task).replace("\n", ", "),
+                linestyle=style.line,
             )  # fmt: skip
             dots = rows[rows["part"] == "gini"]
             for chosen, face in (("matrices", style.colour), ("all", "white")):
@@ -123,10 +129,20 @@ def draw(figure: Fig2, table: "pd.DataFrame", published: None = None) -> "Drawin
                     color=style.colour, markerfacecolor=face,
                 )  # fmt: skip
         above.set(title=label, xlabel="Share of matrices, smallest first")
-        below.set_xticks(range(len(names)), [network_label(*name) for name in names], rotation=60)
+        below.set_xticks([])
         below.set_ylim(0, 1)
     grid[0, 0].set_ylabel("Share of the sum")
     grid[1, 0].set_ylabel("Gini coefficient")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    handles = [
+        marker_handle(network_label(*name).replace("\n", ", "), style, linestyle=style.line)
+        for name, style in styles.items()
+    ]
+    grey = next(iter(styles.values()))._replace(colour=(0.3, 0.3, 0.3))
+    handles += [
+        marker_handle(SETS["matrices"], grey),
+        marker_handle(f"{SETS['all']} but biases", grey, markerfacecolor="white"),
+    ]
+    seeds = seed_count(table["seed"])
+    title = f"means over {seeds}; below, small dots are seeds"
+    add_legend(drawing, handles, title, ncols=2, handlelength=3.5)
     return drawing

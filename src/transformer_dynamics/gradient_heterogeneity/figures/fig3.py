@@ -53,38 +53,53 @@ def table(figure: Fig3, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame"
 
 
 def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw all tensors left, matrices right; full before fine-tuning, hollow after it."""
+    """Draw all tensors left, matrices right; full marks before fine-tuning, hollow ones after."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH, category_styles
-    from transformer_dynamics.gradient_heterogeneity.figures.labels import SETS, network_label
+    from replication.figures.typeset import seed_count
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        SETS,
+        add_legend,
+        marker_handle,
+        network_label,
+    )
 
     dots = table[table["set"] != "line"]
     line = table[table["set"] == "line"]
     names = list(dict.fromkeys(zip(dots["net"], dots["task"], strict=True)))
     styles = dict(category_styles(names))
     drawing, row = plt.subplots(
-        1, 2, figsize=(WIDTH, 3.1), sharex=True, sharey=True, layout="constrained"
+        1, 2, figsize=(WIDTH, 3.4), sharex=True, sharey=True, layout="constrained"
     )
     for axes, (chosen, title) in zip(row, SETS.items(), strict=True):
         axes.plot(line["kappa"], line["ratio"], color="0.3", linewidth=0.8)
         axes.axhline(1, color="0.6", linewidth=0.6, linestyle=":")
         for net, task in names:
-            style, name = styles[net, task], network_label(net, task).replace("\n", ", ")
+            style = styles[net, task]
             own = dots[(dots["net"] == net) & (dots["task"] == task) & (dots["set"] == chosen)]
             for state, face in (("pretrained", style.colour), ("tuned", "none")):
                 part = own[own["state"] == state]
                 axes.scatter(
                     part["kappa"], part["ratio"], s=14, marker=style.marker, facecolors=face,
                     edgecolors=style.colour, linewidths=0.8,
-                    label=name if state == "pretrained" else None,
                 )  # fmt: skip
-        axes.set(xscale="log", yscale="log", title=title, xlabel=r"density $\kappa$")
-    row[0].set_ylabel(r"$\Lambda_G/\Lambda_P$")
+        axes.set(
+            xscale="log", yscale="log", title=title, xlabel=r"density of the gradient $\kappa$"
+        )
+    row[0].set_ylabel("curvature that SGD sees\n" r"over that of signs, $\Lambda_G/\Lambda_P$")
     row[1].text(
         0.97, 0.95, "above the line the best\nstep by signs gains more", ha="right", va="top",
         fontsize=7, transform=row[1].transAxes,
     )  # fmt: skip
-    handles, labels = row[0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    handles = [
+        marker_handle(network_label(*name).replace("\n", ", "), style)
+        for name, style in styles.items()
+    ]
+    grey = next(iter(styles.values()))._replace(colour=(0.3, 0.3, 0.3))
+    handles += [
+        marker_handle("before fine-tuning", grey),
+        marker_handle("after fine-tuning", grey, markerfacecolor="white"),
+    ]
+    add_legend(drawing, handles, f"a mark per seed, {seed_count(dots['seed'])}", ncols=3)
     return drawing

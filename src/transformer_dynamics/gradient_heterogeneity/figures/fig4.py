@@ -12,20 +12,22 @@ from transformer_dynamics.gradient_heterogeneity.settings.metrics import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+    from replication.figures.style import Style
 
 SPREADS = {
     "gini_norm": r"Gini of $\Vert g_b\Vert$",
     "gini_density": "Gini of $r_b$",
     "log_spread": r"sd of $\log r_b$",
-    "layer_log_spread": "sd of log\nlayer norm",
+    "layer_log_spread": "sd of log length\nof a layer's $g$",
 }
 METRICS = {
-    "fig4": SPREADS | {"ratio": r"$\Lambda_G/\Lambda_P$"},
+    "fig4": SPREADS | {"ratio": r"$\Lambda_G/\Lambda_P$" "\n(curvatures)"},
     "random_weights": SPREADS,
 }
 """Labels of metrics, from above, by kind of figure."""
-PLACEMENTS = {"post": "Post-LN", "pre": "Pre-LN"}
 OPTIMISERS = {"adam": "Adam", "sgd_momentum": "SGD-m", "signum": "Signum"}
 STATES = {INITIAL: "random", MASKED: "masked\nwords", PRETRAINED: "new\nhead"}
 """Labels of states; others have that of an optimiser."""
@@ -37,7 +39,7 @@ class Fig4(Figure):
     title: ClassVar[str] = "Gradient heterogeneity: Post-LN and Pre-LN"
     columns: ClassVar[tuple[str, ...]] = (
         "column", "name", "place", "ln", "depth", "gain", "state", "seed", "metric", "value",
-        "mean",
+        "mean", "median",
     )  # fmt: skip
     kind: Literal["fig4", "random_weights"]
     """Kind of the figure: along training, or random weights of several scales and depths."""
@@ -50,7 +52,9 @@ class Fig4(Figure):
 
 
 def table(figure: Fig4, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame":
-    """Collect all tensors but biases: a row per metric, network, state and seed, with means.
+    """Collect all tensors but biases: a row per metric, network, state and seed.
+
+    `mean` and `median` are over seeds.
 
     `gain` is the standard deviation of random matrices, 0 for PyTorch's own. `column` is the depth
     of networks that are trained, and the gain of random weights; `place` is where a row stands in
@@ -77,19 +81,30 @@ def table(figure: Fig4, measured: Measured[MeasuredMetricJob]) -> "pd.DataFrame"
         for column, name, ln in zip(rows["column"], rows["name"], rows["ln"], strict=True)
     ]
     same = rows.groupby(["arm", "state", "metric"])["value"]
-    return rows.assign(place=places, mean=same.transform("mean"))[list(figure.columns)]
+    rows = rows.assign(place=places, mean=same.transform("mean"), median=same.transform("median"))
+    return rows[list(figure.columns)]
 
 
 def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw metrics in rows; columns are depths of trained networks, or scales of random weights."""
+    """Draw metrics in rows; columns are depths of trained networks, or scales of random weights.
+
+    Seeds of one network may be in two groups: a bar is their median, which lies in one of them.
+    """
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     from replication.figures.style import WIDTH, category_styles
+    from replication.figures.typeset import seed_count
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        PLACEMENTS,
+        add_legend,
+        marker_handle,
+    )
 
     metrics, columns = METRICS[figure.kind], list(dict.fromkeys(table["column"]))
     widths = [table[table["column"] == name]["place"].round().nunique() for name in columns]
     drawing, grid = plt.subplots(
-        len(metrics), len(columns), figsize=(WIDTH, 0.8 + 1.3 * len(metrics)), sharex="col",
+        len(metrics), len(columns), figsize=(WIDTH, 1.1 + 1.25 * len(metrics)), sharex="col",
         sharey="row", squeeze=False, width_ratios=widths, layout="constrained",
     )  # fmt: skip
     styles = dict(category_styles(PLACEMENTS))
@@ -97,25 +112,36 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
         line[0].set_ylabel(label)
         for axes, column in zip(line, columns, strict=True):
             rows = table[(table["column"] == column) & (table["metric"] == metric)]
-            for ln, style in styles.items():
-                own = rows[rows["ln"] == ln]
-                axes.scatter(
-                    own["place"], own["value"], s=6, color=style.colour, alpha=0.4, linewidths=0
-                )
-                mean = own.drop_duplicates("place")
-                axes.plot(
-                    mean["place"], mean["mean"], linestyle="none", marker=style.marker,
-                    color=style.colour, label=PLACEMENTS[ln],
-                )  # fmt: skip
+            _draw_pairs(axes, rows, styles)
             if metric == "ratio":
                 axes.set_yscale("log")
-                axes.axhline(1, color="0.6", linewidth=0.6, linestyle=":", zorder=0)
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+                axes.yaxis.set_minor_formatter(NullFormatter())
+                axes.text(
+                    0.4, 0.5, "measured only\nafter fine-tuning", ha="center", va="center",
+                    fontsize=7, color="0.4", transform=axes.transAxes,
+                )  # fmt: skip
     for axes, column in zip(grid[-1], columns, strict=True):
         own = table[table["column"] == column]
         labels = dict(zip(own["place"].round().to_list(), own["name"], strict=True))
-        axes.set_xticks(sorted(labels), [labels[place] for place in sorted(labels)], rotation=60)
+        axes.set_xticks(sorted(labels), [labels[place] for place in sorted(labels)])
+        axes.set_xlim(min(labels) - 0.5, max(labels) + 0.5)
     for axes, column in zip(grid[0], columns, strict=True):
-        axes.set_title(column)
-    handles, labels = grid[0, -1].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)
+        axes.set_title(column if figure.kind == "fig4" else f"matrices:\n{column}")
+    drawing.align_ylabels(grid[:, 0])
+    handles = [marker_handle(PLACEMENTS[ln], style) for ln, style in styles.items()]
+    add_legend(drawing, handles, f"a mark per seed, {seed_count(table['seed'])}; bars are medians")
     return drawing
+
+
+def _draw_pairs(axes: "Axes", rows: "pd.DataFrame", styles: "dict[str, Style]") -> None:
+    """Draw the seeds of both placements side by side, and their medians."""
+    for ln, style in styles.items():
+        own = rows[rows["ln"] == ln]
+        axes.scatter(
+            own["place"], own["value"], s=12, color=style.colour, marker=style.marker, alpha=0.45,
+            linewidths=0,
+        )  # fmt: skip
+        median = own.drop_duplicates("place")
+        axes.scatter(median["place"], median["median"], s=90, color="0.1", marker="_")

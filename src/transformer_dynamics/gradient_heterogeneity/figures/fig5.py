@@ -25,7 +25,7 @@ class Fig5(Figure):
     title: ClassVar[str] = "Gradient heterogeneity, Figure 5: training"
     columns: ClassVar[tuple[str, ...]] = (
         "case", "optimiser", "rate", "clip", "schedule", "batch", "step", "n_seeds", "loss",
-        "lower", "upper", "grad_norm",
+        "lower", "upper", "grad_norm", "centre",
     )  # fmt: skip
     kind: Literal["fig5"]
     """Kind of the figure."""
@@ -44,7 +44,8 @@ class Fig5(Figure):
 def table(figure: Fig5, *measured: Measured[MetricJob]) -> "pd.DataFrame":
     """Compute means over seeds of losses that are averaged along training, plus and minus one sd.
 
-    A window is cut at both ends of training. Without noise of batches nothing is averaged.
+    A window is cut at both ends of training; `centre` is the middle of the steps that are averaged.
+    Without noise of batches nothing is averaged.
     """
     import pandas as pd
 
@@ -60,7 +61,7 @@ def table(figure: Fig5, *measured: Measured[MetricJob]) -> "pd.DataFrame":
     same = smooth.groupby([*keys, "step"], sort=False)
     found = same.agg(
         loss=("loss", "mean"), sd=("loss", "std"), n_seeds=("seed", "nunique"),
-        grad_norm=("grad_norm", "mean"),
+        grad_norm=("grad_norm", "mean"), centre=("centre", "first"),
     ).reset_index()  # fmt: skip
     sd = found["sd"].fillna(0.0)
     found = found.assign(lower=found["loss"] - sd, upper=found["loss"] + sd)
@@ -73,14 +74,16 @@ def _smooth_curve(rows: "pd.DataFrame") -> "pd.DataFrame":
     rows = rows.sort_values("step")
     means = rows[["loss", "grad_norm"]].rolling(width, center=True, min_periods=1).mean()
     every = max(min(EVERY, len(rows) // 4), 1)
-    return rows.assign(**means).iloc[::every]
+    centre = rows["step"].rolling(width, center=True, min_periods=1).mean()
+    return rows.assign(**means, centre=centre).iloc[::every]
 
 
 def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw a panel per case; bands are one standard deviation over seeds."""
+    """Draw a panel per case; a mean stands in the middle of its window."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
+    from replication.figures.typeset import number
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_optimiser_legend,
         case_label,
@@ -92,21 +95,27 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
     drawing, grid = plt.subplots(
         height, COLUMNS, figsize=(WIDTH, 0.4 + 1.9 * height), squeeze=False, layout="constrained"
     )
-    for axes in grid.flat[len(cases) :]:
-        axes.set_visible(False)
+    spare = grid.flat[len(cases) :]
+    for axes in spare:
+        axes.axis("off")
     for axes, name in zip(grid.flat, cases, strict=False):
         own = table[table["case"] == name]
         for optimiser, style in optimiser_styles().items():
             curve = own[own["optimiser"] == optimiser]
             axes.fill_between(
-                curve["step"], curve["lower"], curve["upper"], color=style.colour, alpha=0.15,
+                curve["centre"], curve["lower"], curve["upper"], color=style.colour, alpha=0.15,
                 linewidth=0,
             )  # fmt: skip
-            axes.plot(curve["step"], curve["loss"], color=style.colour, linestyle=style.line)
-        axes.set(title=case_label(name), xlabel="step")
+            axes.plot(curve["centre"], curve["loss"], color=style.colour, linestyle=style.line)
+        axes.set(title=case_label(name), xlabel="step", xlim=(0, None))
         # One optimiser that diverges must not hide the others.
         axes.set_ylim(0, 1.15 * own.groupby("optimiser")["loss"].max().median())
     for line in grid:
         line[0].set_ylabel("training loss (nats)")
-    add_optimiser_legend(drawing, table["optimiser"])
+    seeds = "/".join(number(count) for count in sorted({*table["n_seeds"]}))
+    title = (
+        f"means of {seeds} seeds over\nwindows of {2 * WINDOW + 1} steps,\ncut at the ends;\n"
+        "bands: \N{PLUS-MINUS SIGN}1 sd over seeds"
+    )
+    add_optimiser_legend(drawing, table["optimiser"], title, beside=spare[-1:])
     return drawing

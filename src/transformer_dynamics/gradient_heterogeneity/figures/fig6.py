@@ -1,6 +1,5 @@
 """Figure 6: choice of rates."""
 
-from math import isfinite
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
@@ -62,10 +61,12 @@ def table(figure: Fig6, *measured: Measured[MetricJob]) -> "pd.DataFrame":
 
 
 def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw a panel per case; full are rates that are used."""
+    """Draw a panel per case, losses on a logarithmic axis; full are rates that are used."""
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     from replication.figures.style import WIDTH
+    from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
         add_optimiser_legend,
         optimiser_styles,
@@ -77,27 +78,29 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
         height, COLUMNS, figsize=(WIDTH, 0.5 + 1.55 * height), squeeze=False, layout="constrained"
     )
     for axes in grid.flat[len(panels) :]:
-        axes.set_visible(False)
+        axes.axis("off")
     for axes, ((tuning, name), own) in zip(grid.flat, panels, strict=False):
         for optimiser, style in optimiser_styles().items():
             curve = own[own["optimiser"] == optimiser].sort_values("rate")
-            look = {"color": style.colour, "marker": style.marker, "markersize": 3.5}
+            look = {"color": style.colour, "marker": "o", "markersize": 3.5}
             axes.plot(
                 curve["rate"], curve["training_loss"], linestyle=style.line,
                 markerfacecolor="white", **look,
             )  # fmt: skip
             used = curve[curve["is_used"]]
             axes.plot(used["rate"], used["training_loss"], linestyle="none", **look)
-        axes.set(xscale="log", title=case_title(str(tuning), str(name), own))
-        low = own["training_loss"].min()
-        high = own.groupby("optimiser")["training_loss"].min().max()
-        if isfinite(low):
-            axes.set_ylim(low - 0.15 * (high - low) - 0.02, high + 1.2 * (high - low) + 0.1)
+        axes.set(xscale="log", yscale="log", title=case_title(str(tuning), str(name), own))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.margins(0.1)
     for line in grid:
         line[0].set_ylabel("training loss (nats)")
     for axes in grid.flat[max(len(panels) - COLUMNS, 0) : len(panels)]:
         axes.set_xlabel("learning rate")
-    add_optimiser_legend(drawing, table["optimiser"], markers=True)
+    lost = int(table["training_loss"].isna().sum())
+    title = f"{seed_count(table['seed'])}; full: rates that are used; {lost} runs were lost"
+    add_optimiser_legend(drawing, table["optimiser"], title)
     return drawing
 
 
@@ -111,5 +114,9 @@ def case_title(tuning: str, name: str, rows: "pd.DataFrame") -> str:
         return rf"Adam, $\epsilon={rows['epsilon'].iloc[0]:g}$"
     if tuning == "tuning_reparametrised":
         is_split = bool(rows["block_rates"].iloc[0])
-        return "rates by block" if is_split else f"coordinates, $q={rows['exponent'].iloc[0]:g}$"
+        return (
+            "a rate by block"
+            if is_split
+            else rf"blocks times $e^{{\pm q}}$, $q={rows['exponent'].iloc[0]:g}$"
+        )
     return case_label(name)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-NORMS = {"common": "common mode", "centred": "centred", "total": r"$\Vert V\Vert$"}
-"""Labels of the norms of V."""
+NORMS = ("common", "centred", "total")
+"""Norms of V."""
 FEWEST = 3
 """Smallest number of classes; with two, mean b cannot move under SignSGD."""
 
@@ -104,9 +104,14 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
     from matplotlib.ticker import NullFormatter
 
     from replication.figures.style import WIDTH, curve_styles
+    from replication.figures.typeset import seed_count
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import OPTIMISERS, add_legend
 
-    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 4.6), layout="constrained", sharey="row")
-    titles = {"signsgd": "SignSGD", "signum": rf"Signum, $\beta={figure.beta:g}$"}
+    drawing, grid = plt.subplots(2, 2, figsize=(WIDTH, 4.9), layout="constrained", sharey="row")
+    titles = {
+        "signsgd": OPTIMISERS["signsgd"],
+        "signum": rf"{OPTIMISERS['signum']}, $\beta={figure.beta:g}$",
+    }
     classes = sorted(table["classes"].unique().tolist())
     styles = dict(curve_styles(classes))
     for (above, below), (optimiser, title) in zip(grid.T, titles.items(), strict=True):
@@ -129,17 +134,23 @@ def draw(figure: Fig7, table: "pd.DataFrame", published: None = None) -> "Drawin
         bound = own[(own["part"] == "law") & (own["classes"] == classes[-1])].dropna(subset="bound")
         above.plot(
             bound["batch_per_class"], bound["bound"], ":", color="0.2", linewidth=1,
-            label="absent classes" if optimiser == "signsgd" else None,
+            label="bound by absent classes" if optimiser == "signsgd" else None,
         )  # fmt: skip
         above.axhline(0, color="0.6", linewidth=0.6)
         above.set(xscale="log", title=title, xlabel="batch per class, $m/C$")
         above.xaxis.set_minor_formatter(NullFormatter())
         _draw_norms(below, own[own["part"] == "norms"])
-    grid[0, 0].set_ylabel(r"drift of mean $b$ / rate / step")
+    grid[0, 0].set_ylabel("drift of mean $b$\nper step, over the rate")
     grid[0, 0].set_ylim(top=0.5)
-    grid[1, 0].set_ylabel(rf"length over start, $C={classes[-1]}$")
-    grid[0, 0].legend(frameon=False, fontsize=6.5, loc="lower right", handlelength=1.5)
-    grid[1, 1].legend(frameon=False)
+    grid[1, 0].set_ylabel(f"length over that of $V$\nat the start, $C={classes[-1]}$")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    grid[0, 1].legend(
+        handles, labels, frameon=False, fontsize=6.5, loc="lower right", handlelength=1.5
+    )
+    drawing.align_ylabels(grid[:, 0])
+    handles, _ = grid[1, 1].get_legend_handles_labels()
+    seeds = seed_count(table["seed"])
+    add_legend(drawing, handles, f"means of {seeds} (small dots); thin lines above: exact laws")
     return drawing
 
 
@@ -147,6 +158,7 @@ def _draw_norms(axes: "Axes", rows: "pd.DataFrame") -> None:
     from matplotlib.ticker import LogLocator, StrMethodFormatter
 
     from replication.figures.style import category_styles
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import HEAD_PARTS
 
     for norm, style in category_styles(NORMS):
         own = rows[rows["norm"] == norm]
@@ -154,7 +166,7 @@ def _draw_norms(axes: "Axes", rows: "pd.DataFrame") -> None:
         mean = own.drop_duplicates("batch").sort_values("batch")
         axes.plot(
             mean["batch"], mean["mean_length"], color=style.colour, linestyle=style.line,
-            marker=style.marker, label=NORMS[norm],
+            marker=style.marker, label=HEAD_PARTS[norm],
         )  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="batch size $m$")
     sizes = sorted(rows["batch"].unique().tolist())

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-METHODS = {"gradient": "gradient", "sign": "signs"}
+METHODS = {"gradient": "along the gradient (SGD)", "sign": "along signs (SignSGD)"}
+"""Labels of directions of steps."""
 
 
 class Fig8(Figure):
@@ -71,20 +72,32 @@ def draw(figure: Fig8, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw decreases left, above the line; steps right, below it."""
     import matplotlib.pyplot as plt
 
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import WIDTH
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        add_legend,
+        direction_styles,
+        marker_handle,
+    )
 
-    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 2.9), layout="constrained")
+    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 3.1), layout="constrained")
+    styles = direction_styles(METHODS)
     for axes, part in zip(row, ("step", "steps"), strict=True):
         equal = table[table["part"] == f"equal {part}"]
         axes.plot(equal["bound"], equal["actual"], color="0.3", linewidth=0.8)
-        for method, style in category_styles(METHODS):
+        for method, style in styles.items():
             own = table[(table["part"] == part) & (table["method"] == method)]
             axes.scatter(
                 own["bound"], own["actual"], s=5, color=style.colour, marker=style.marker,
-                alpha=0.5, linewidths=0, label=METHODS[method],
+                alpha=0.5, linewidths=0,
             )  # fmt: skip
         axes.set(xscale="log", yscale="log")
-    row[0].set(xlabel=r"sure decrease / $\Vert g\Vert^2$", ylabel=r"decrease / $\Vert g\Vert^2$")
-    row[1].set(xlabel="bound of steps", ylabel="steps to the target")
-    row[0].legend(frameon=False)
+    row[0].set(
+        title="one step", xlabel=r"guaranteed decrease / $\Vert g\Vert^2$",
+        ylabel=r"decrease / $\Vert g\Vert^2$",
+    )  # fmt: skip
+    row[1].set(title="whole descents", xlabel="largest number by the bound", ylabel="steps")
+    handles = [marker_handle(METHODS[method], style) for method, style in styles.items()]
+    sizes = [table.loc[table["part"] == part, "draw"].nunique() for part in ("step", "steps")]
+    title = f"a dot per random quadratic, {sizes[0]} left, {sizes[1]} right; line: both equal"
+    add_legend(drawing, handles, title)
     return drawing

@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-METHODS = {"sgd": "SGD", "signsgd": "SignSGD", "sgd, a rate by block": "SGD, a rate by block"}
-LAMBDAS = {"lambda_g": r"$\Lambda_G$", "lambda_p": r"$\Lambda_P$"}
+METHODS = {"sgd": "sgd", "signsgd": "signsgd", "sgd, a rate by block": "block_rates"}
+"""Optimiser in whose style a method is drawn."""
+LAMBDAS = {"lambda_g": "sgd", "lambda_p": "signsgd"}
+"""Optimiser whose steps see a curvature."""
 
 
 class Fig9(Figure):
@@ -50,24 +52,33 @@ def table(
 
 
 def draw(figure: Fig9, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw losses left, curvatures that steps see right; dots are seeds."""
+    """Draw losses left, curvatures that steps see right; a thin line is a seed."""
     import matplotlib.pyplot as plt
 
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import WIDTH
+    from replication.figures.typeset import seed_count
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        FINAL_LOSS,
+        add_optimiser_legend,
+        draw_seeds,
+        optimiser_styles,
+    )
 
-    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 2.7), layout="constrained")
+    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 3.0), layout="constrained")
+    styles = optimiser_styles()
     for axes, part, names in zip(row, ("endpoint", "curvature"), (METHODS, LAMBDAS), strict=True):
-        for method, style in category_styles(names):
+        for method, optimiser in names.items():
             own = table[(table["part"] == part) & (table["method"] == method)]
-            axes.scatter(own["q"], own["value"], s=6, color=style.colour, alpha=0.4, linewidths=0)
-            mean = own.drop_duplicates("q").sort_values("q")
-            axes.plot(
-                mean["q"], mean["mean"], color=style.colour, linestyle=style.line,
-                marker=style.marker, label=names[method],
-            )  # fmt: skip
+            draw_seeds(axes, own, "q", styles[optimiser])
         axes.set_xlabel("$q$: blocks are scaled by $e^{\\pm q}$")
         axes.set_xticks(sorted(table["q"].unique()))
-        axes.legend(frameon=False)
-    row[0].set_ylabel("loss of the slice (nats)")
-    row[1].set(ylabel="curvature", yscale="log")
+        axes.margins(x=0.3)
+    row[0].set_ylabel(FINAL_LOSS)
+    row[1].set(
+        ylabel=r"curvature that steps see, $\Lambda_G$ (SGD)" "\n" r"or $\Lambda_P$ (SignSGD)",
+        yscale="log",
+    )  # fmt: skip
+    shown = [METHODS[method] for method in table["method"] if method in METHODS]
+    title = f"a thin line per seed, {seed_count(table['seed'])}; marks are means"
+    add_optimiser_legend(drawing, shown, title, markers=True)
     return drawing

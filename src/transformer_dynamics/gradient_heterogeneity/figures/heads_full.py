@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-LENGTHS = {"common": "common mode", "centred": "centred", "total": r"$\Vert V\Vert$"}
-"""Labels of the norms of V, over its length at the start."""
-PARTS = {"drift": "drift of mean $b$"} | LENGTHS
+LENGTHS = ("common", "centred", "total")
+"""Norms of V, over its length at the start."""
+PARTS = ("drift", *LENGTHS)
 
 
 class HeadsFull(Figure):
@@ -47,7 +47,9 @@ def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "D
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
+    from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        HEAD_PARTS,
         add_optimiser_legend,
         case_label,
         optimiser_styles,
@@ -55,7 +57,7 @@ def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "D
 
     arms = list(dict.fromkeys(zip(table["case"], table["rate"], strict=True)))
     drawing, grid = plt.subplots(
-        len(arms), len(PARTS), figsize=(WIDTH, 0.6 + 1.6 * len(arms)), sharex=True,
+        len(arms), len(PARTS), figsize=(WIDTH, 0.9 + 1.7 * len(arms)), sharex=True,
         squeeze=False, layout="constrained",
     )  # fmt: skip
     for line, (name, rate) in zip(grid, arms, strict=True):
@@ -68,10 +70,14 @@ def draw(figure: HeadsFull, table: "pd.DataFrame", published: None = None) -> "D
                 )
                 mean = own.drop_duplicates("step")
                 axes.plot(mean["step"], mean["mean"], color=style.colour, linestyle=style.line)
-        line[0].set_ylabel(f"{case_label(name)}\nrate {rate:g}")
-    for axes, title in zip(grid[0], PARTS.values(), strict=True):
-        axes.set_title(title)
+            axes.set_xlim(0, None)
+        line[0].set_ylabel(f"{case_label(name)}, rate {rate:g}\ndrift over the rate")
+        line[1].set_ylabel("length over that of $V$\nat the start")
+    titles = {"drift": "mean $b$"} | HEAD_PARTS
+    for axes, part in zip(grid[0], PARTS, strict=True):
+        axes.set_title(titles[part])
     for axes in grid[-1]:
         axes.set_xlabel("step")
-    add_optimiser_legend(drawing, table["optimiser"])
+    title = f"means of {seed_count(table['seed'])} (dots); drift is known from the first steps on"
+    add_optimiser_legend(drawing, table["optimiser"], title)
     return drawing

@@ -1,10 +1,14 @@
-"""Labels of networks, tasks and optimisers in figures, and the styles of optimisers."""
+"""Names, colours and legends that all figures of this study share: each thing has one of each."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
+    import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
     from replication.figures.style import Style
@@ -16,8 +20,17 @@ OPTIMISERS = {
     "signum": "Signum",
     "rmsprop": "RMSProp",
     "adam": "Adam",
+    "block_rates": "SGD, a rate by block",
 }
 """Labels of optimisers, in the order of their styles."""
+DIRECTIONS = {"gradient": "sgd", "sign": "signsgd", "block_rates": "block_rates"}
+"""Optimiser that follows a direction, in whose style the direction is drawn."""
+PLACEMENTS = {"post": "Post-LN", "pre": "Pre-LN"}
+"""Labels of places of normalisation, in the order of their styles."""
+HEAD_PARTS = {"common": "mean row of $V$", "centred": "$V$ minus mean row", "total": "whole $V$"}
+"""Labels of the parts of a head V, a row per class; softmax does not see the mean row."""
+FINAL_LOSS = "final training loss (nats)"
+"""Label of the loss of a fixed part of the training samples after the last step."""
 NETS = {
     "minilm": "MiniLM",
     "mpnet": "MPNet",
@@ -27,18 +40,18 @@ NETS = {
     "tiny": "small transformer",
 }
 TASKS = {
-    "trec6": "TREC",
+    "trec6": "TREC-6",
     "cola": "CoLA",
     "rte": "RTE",
     "mrpc": "MRPC",
     "sst2": "SST-2",
     "cb": "CB",
-    "banking77": "banking77",
-    "clinc150": "clinc150",
+    "banking77": "BANKING77",
+    "clinc150": "CLINC150",
     "fashion_mnist": "Fashion-MNIST",
     "wikitext2": "WikiText-2",
 }
-CASES = {"fashion": "Fashion-MNIST, CNN", "full_batch": "TREC, full batch"} | TASKS
+CASES = {"fashion": "Fashion-MNIST, CNN", "full_batch": "TREC-6, full batch"} | TASKS
 """Labels of cases of the configuration, or of the beginnings of their names."""
 SETS = {"all": "all tensors", "matrices": "matrices"}
 
@@ -63,15 +76,81 @@ def optimiser_styles() -> "dict[str, Style]":
     return dict(category_styles(OPTIMISERS))
 
 
-def add_optimiser_legend(
-    drawing: "Drawing", shown: "Iterable[str]", *, markers: bool = False
+def direction_styles(directions: "Iterable[str]") -> "dict[str, Style]":
+    """Return the styles of directions, each that of the optimiser that follows it."""
+    styles = optimiser_styles()
+    return {name: styles[DIRECTIONS[name]] for name in directions}
+
+
+def draw_seeds(axes: "Axes", rows: "pd.DataFrame", across: str, style: "Style") -> None:
+    """Draw a thin line per seed with small dots, and the mean over seeds at every place.
+
+    Args:
+        axes: where to draw.
+        rows: columns seed, value, mean and that of places.
+        across: name of the column of places.
+        style: colour and marker.
+    """
+    for _, own in rows.sort_values(across).groupby("seed"):
+        axes.plot(
+            own[across], own["value"], color=style.colour, linewidth=0.6, alpha=0.5, marker="o",
+            markersize=1.8, markeredgewidth=0,
+        )  # fmt: skip
+    mean = rows.drop_duplicates(across)
+    axes.plot(
+        mean[across], mean["mean"], color=style.colour, linestyle="none", marker=style.marker,
+        markersize=5,
+    )  # fmt: skip
+
+
+def add_legend(
+    drawing: "Drawing",
+    handles: "Sequence[Artist]",
+    title: str,
+    beside: "Sequence[Axes]" = (),
+    **more: "Any",
 ) -> None:
-    """Add a legend of the optimisers that are drawn, below everything.
+    """Add a legend, whose title says what dots, bars and bands are.
+
+    Args:
+        drawing: the picture.
+        handles: marks with their labels.
+        title: text above them.
+        beside: an empty panel that takes the legend; else it stands below everything.
+        more: what Matplotlib's `legend` takes, too.
+    """
+    layout = {"handles": handles, "title": title, "frameon": False, "handlelength": 2.8}
+    if len(beside):
+        beside[0].legend(loc="center", **layout)
+        return
+    below = {"ncols": max(len(handles), 1), "columnspacing": 1.2, "loc": "outside lower center"}
+    drawing.legend(**layout | below | more)
+
+
+def marker_handle(label: str, style: "Style", **more: "Any") -> "Artist":
+    """Return the mark of a legend that has no line."""
+    from matplotlib.lines import Line2D
+
+    look = {"color": style.colour, "marker": style.marker, "linestyle": "none"} | more
+    return Line2D([], [], label=label, **look)
+
+
+def add_optimiser_legend(
+    drawing: "Drawing",
+    shown: "Iterable[str]",
+    title: str,
+    *,
+    markers: bool = False,
+    beside: "Sequence[Axes]" = (),
+) -> None:
+    """Add a legend of the optimisers that are drawn.
 
     Args:
         drawing: the picture.
         shown: names of optimisers.
+        title: text above them, see `add_legend`.
         markers: show their markers.
+        beside: an empty panel that takes it, see `add_legend`.
     """
     from matplotlib.lines import Line2D
 
@@ -84,7 +163,4 @@ def add_optimiser_legend(
         for name, style in optimiser_styles().items()
         if name in given
     ]  # fmt: skip
-    drawing.legend(
-        handles=lines, loc="outside lower center", ncols=len(lines), frameon=False,
-        columnspacing=1.2, handlelength=2.8,
-    )  # fmt: skip
+    add_legend(drawing, lines, title, beside)

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
-METHODS = {"gradient": "gradient", "sign": "signs", "block_rates": "rates by block"}
+METHODS = {"gradient": "SGD", "sign": "SignSGD", "block_rates": "SGD, a rate by block"}
+"""Titles of panels, by direction of the step."""
 
 
 class OneStep(Figure):
@@ -57,24 +58,50 @@ def table(figure: OneStep, measured: Measured[MeasuredMetricJob]) -> "pd.DataFra
 
 
 def draw(figure: OneStep, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw rates left, decreases right, all axes logarithmic; lines are exact predictions."""
+    """Draw rates above, decreases below, a column per direction; shaded is less than promised."""
     import matplotlib.pyplot as plt
 
-    from replication.figures.style import WIDTH, category_styles
+    from replication.figures.style import WIDTH
+    from replication.figures.typeset import seed_count
+    from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        add_legend,
+        direction_styles,
+    )
 
-    drawing, row = plt.subplots(1, 2, figsize=(WIDTH, 3), layout="constrained")
-    for axes, part in zip(row, ("rate", "decrease"), strict=True):
+    drawing, grid = plt.subplots(
+        2, len(METHODS), figsize=(WIDTH, 4.1), sharex="row", sharey="row", layout="constrained"
+    )
+    styles = direction_styles(METHODS)
+    for line, part in zip(grid, ("rate", "decrease"), strict=True):
         equal = table[table["part"] == f"equal {part}"]
-        axes.plot(equal["predicted"], equal["found"], color="0.3", linewidth=0.8)
-        for method, style in category_styles(METHODS):
+        for axes, (method, style) in zip(line, styles.items(), strict=True):
             own = table[(table["part"] == part) & (table["method"] == method)]
-            own = own[own["found"] > 0]
+            axes.plot(equal["predicted"], equal["found"], color="0.3", linewidth=0.8)
+            shown = own[own["found"] > 0]
             axes.scatter(
-                own["predicted"], own["found"], s=9, color=style.colour, marker=style.marker,
-                alpha=0.6, linewidths=0, label=METHODS[method],
+                shown["predicted"], shown["found"], s=9, color=style.colour, marker=style.marker,
+                alpha=0.6, linewidths=0,
             )  # fmt: skip
-        axes.set(xscale="log", yscale="log")
-    row[0].set(xlabel=r"predicted best rate $\eta^*$", ylabel="best rate")
-    row[1].set(xlabel=r"sure decrease at $\eta^*/4$ (nats)", ylabel="decrease (nats)")
-    row[0].legend(frameon=False)
+            axes.set(xscale="log", yscale="log")
+            if part == "decrease":
+                axes.fill_between(
+                    equal["predicted"], 0, equal["found"], color="0.5", alpha=0.15, linewidth=0
+                )
+                broken = int((own["found"] < own["predicted"]).sum())
+                axes.text(
+                    0.96, 0.05, f"{broken} of {len(own)}\nbelow the promise", ha="right",
+                    fontsize=7, transform=axes.transAxes,
+                )  # fmt: skip
+    for axes, title in zip(grid[0], METHODS.values(), strict=True):
+        axes.set_title(title)
+    for axes in grid[0]:
+        axes.set_xlabel(r"predicted best rate $\eta^*$")
+    for axes in grid[1]:
+        axes.set_xlabel("decrease promised if blocks\n" r"were not coupled, at $\eta^*/4$")
+    grid[0, 0].set_ylabel("best rate")
+    grid[1, 0].set_ylabel("decrease (nats)")
+    seeds = seed_count(table["seed"])
+    add_legend(
+        drawing, [], f"a mark per network, state, tensors and seed, {seeds}; line: as promised"
+    )
     return drawing

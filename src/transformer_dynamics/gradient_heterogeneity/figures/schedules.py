@@ -45,30 +45,36 @@ def table(
 
 
 def draw(figure: Schedules, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw losses by schedule; dots are seeds."""
+    """Draw losses by schedule, a panel per optimiser; a thin line is a seed."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
+    from replication.figures.typeset import seed_count
     from transformer_dynamics.gradient_heterogeneity.figures.labels import (
+        FINAL_LOSS,
         OPTIMISERS,
+        add_legend,
+        case_label,
+        draw_seeds,
         optimiser_styles,
     )
 
-    drawing, axes = plt.subplots(figsize=(0.7 * WIDTH, 2.5), layout="constrained")
-    for optimiser, style in optimiser_styles().items():
-        own = table[table["optimiser"] == optimiser]
-        if len(own):
-            axes.scatter(
-                own["place"], own["endpoint"], s=6, color=style.colour, alpha=0.4, linewidths=0
-            )
-            mean = own.drop_duplicates("place")
-            axes.plot(
-                mean["place"], mean["mean"], color=style.colour, linestyle="none",
-                marker=style.marker, label=OPTIMISERS[optimiser],
-            )  # fmt: skip
-    names = table.drop_duplicates("place")
-    axes.set_xticks(names["place"], names["schedule"])
-    axes.margins(x=0.1)
-    axes.set(xlabel="schedule of the rate", ylabel="loss of the slice (nats)")
-    axes.legend(frameon=False)
+    shown = [name for name in OPTIMISERS if name in {*table["optimiser"]}]
+    drawing, row = plt.subplots(
+        1, len(shown), figsize=(0.62 * WIDTH, 2.7), sharey=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    names, styles = table.drop_duplicates("place"), optimiser_styles()
+    for axes, optimiser in zip(row[0], shown, strict=True):
+        own = table[table["optimiser"] == optimiser].rename(columns={"endpoint": "value"})
+        draw_seeds(axes, own, "place", styles[optimiser])
+        rates = " or ".join(f"{rate:g}" for rate in sorted({*own["rate"]}))
+        axes.set_title(f"{OPTIMISERS[optimiser]}, rate {rates}")
+        axes.set_xticks(names["place"], names["schedule"])
+        axes.set_xlim(names["place"].min() - 0.4, names["place"].max() + 0.4)
+        axes.set_ylim(0, None)
+    row[0, 0].set_ylabel(FINAL_LOSS)
+    cases = ", ".join(case_label(name) for name in dict.fromkeys(table["case"]))
+    title = f"{cases}; a thin line per seed, {seed_count(table['seed'])}; marks are means"
+    add_legend(drawing, [], title)
     return drawing
