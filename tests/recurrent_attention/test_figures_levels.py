@@ -9,6 +9,10 @@ import pytest
 
 from transformer_dynamics.recurrent_attention.figures import levels
 
+COLUMNS = [
+    "level", "H", "lambda", "hard", "seed", "quantity", "value", "mean", "std", "lower", "upper",
+]  # fmt: skip
+
 
 @pytest.mark.parametrize(
     ("drawing", "names", "models", "ticks"),
@@ -24,11 +28,11 @@ def test_every_value_is_drawn_above_its_level(drawing, names, models, ticks) -> 
     quantities = ["accuracy", *levels.EXPONENTS.values()]
     made = pd.DataFrame(
         [
-            (name, *model, quantity, 0.5, 0.5, 0.1)
+            (name, *model, 1, quantity, 0.5, 0.5, 0.1, 0.4, 0.6)
             for quantity in quantities
             for name, model in zip(names, models, strict=True)
         ],
-        columns=["level", "H", "lambda", "hard", "quantity", "value", "mean", "std"],
+        columns=COLUMNS,
     )
     table = pd.read_csv(StringIO(made.to_csv(index=False)))
     figure = levels.Levels(kind=drawing, levels=dict.fromkeys(names, "itrsa"))
@@ -43,19 +47,10 @@ def test_every_value_is_drawn_above_its_level(drawing, names, models, ticks) -> 
     plt.close(drawn)
 
 
-@pytest.mark.parametrize(
-    ("mean", "std", "seen"),
-    [(0.5, 0.1, (-0.03, 1.03)), (0.1, 0.3, (-0.2, 1.03)), (0.95, 0.2, (-0.03, 1.15))],
-)
-def test_bars_are_seen_whole_and_so_are_all_accuracies(mean, std, seen) -> None:
-    rows = [
-        ("1", 1, 0, False, name, mean, mean, std)
-        for name in ("accuracy", *levels.EXPONENTS.values())
-    ]
-    columns = ["level", "H", "lambda", "hard", "quantity", "value", "mean", "std"]
-    figure = levels.Levels(kind="figS1", levels={"1": "itrsa"})
-    drawn = levels.draw(figure, pd.DataFrame(rows, columns=columns))
-    least, most = drawn.axes[0].get_ylim()
-    assert least <= seen[0]
-    assert most >= seen[1]
-    plt.close(drawn)
+@pytest.mark.parametrize(("mean", "std", "ends"), [(0.1, 0.3, (0, 0.4)), (0.95, 0.2, (0.75, 1))])
+def test_no_bar_of_shares_ends_beyond_them(mean, std, ends) -> None:
+    made = pd.DataFrame({"quantity": ["accuracy", "largest"], "mean": mean, "std": std})
+    found = levels.add_ends(made).set_index("quantity")
+    assert found.loc["accuracy", ["lower", "upper"]].tolist() == pytest.approx(ends)
+    exact = [mean - std, mean + std]
+    assert found.loc["largest", ["lower", "upper"]].tolist() == pytest.approx(exact)

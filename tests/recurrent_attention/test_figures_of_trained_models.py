@@ -17,6 +17,8 @@ from replication.plan.jobs import Jobs
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures import (
     clouds,
+    conditions,
+    equal_n,
     exponent_accuracy,
     fig1,
     fig2a,
@@ -59,7 +61,9 @@ def test_eigenvalues_that_cannot_be_seen_are_counted(spectra):
     assert table.groupby("normalised")["outside"].unique().map(list).tolist() == [[3], [0]]
     drawing = clouds.draw(figure, table)
     assert not list(unknown_marks(drawing, [table]))
-    assert [axes.get_title().splitlines()[-1][0] for axes in drawing.axes] == ["0", "3", "3"]
+    assert drawing.axes[0].get_title().splitlines()[-1][0] == "3"
+    # Moduli show those, too.
+    assert len(drawing.axes[1].lines) == 4
     plt.close(drawing)
 
 
@@ -255,7 +259,10 @@ def test_every_seed_stands_beside_its_curve(module):
         figure = fig4.Fig4(kind="fig4", panels={"one": names[:1], "two": names[1:2]})
         measured = measured[:2]
     else:
-        figure = methods.Methods(kind="fig5", methods=dict(zip("abc", names, strict=True)))
+        measured.append(accuracy("itrsa", 0.2, 0.3))
+        figure = methods.Methods(
+            kind="fig5", methods=dict(zip("abc", names, strict=True)), others={"d": "akorn_n48"}
+        )
     table = module.table(figure, *measured)
     drawing = module.draw(figure, table)
     assert not list(unknown_marks(drawing, [table]))
@@ -270,8 +277,36 @@ def test_every_seed_stands_beside_its_curve(module):
     assert set(last["accuracy"]) <= set(shown)
     if module is methods:
         labels = [text.get_text() for text in drawing.axes[1].get_xticklabels()]
-        assert labels == ["a, $N=48$", "b, $N=4$", "c, $N=48$"]
+        inside = ["AKOrN, $N=4$", "ItrSA, $N=48$", "ItrSA + Spec, $N=48$"]
+        assert labels == inside
+        labels = [text.get_text() for text in drawing.axes[3].get_xticklabels()]
+        # The other model of an N stands out of distribution alone.
+        assert labels == [inside[0], "AKOrN, $N=48$", *inside[1:]]
+        assert {*table[table["method"] == "d"]["split"]} == {"out of distribution"}
     plt.close(drawing)
+
+
+def test_models_are_compared_at_equal_sizes():
+    figure = equal_n.EqualN(kind="equal_n", akorn=["akorn"], itrsa=["itrsa"])
+    akorn, itrsa = accuracy("akorn", 0.2, 0.5), accuracy("akorn", 0.2, 0.4)
+    table = equal_n.table(figure, akorn, itrsa)
+    assert {*table["N"]} == {4}
+    assert {*table["T"]} == {T_MAX}
+    assert table["mean"].to_numpy() == pytest.approx(0.1)
+    drawing = equal_n.draw(figure, table)
+    assert not list(unknown_marks(drawing, [table]))
+    plt.close(drawing)
+
+
+def test_a_condition_has_one_style_whatever_its_size():
+    styles = conditions.condition_styles(["itrsa", "itrsa_n4", "akorn_n8_spectral", "akorn"])
+    assert styles["itrsa"] == styles["itrsa_n4"]
+    assert conditions.condition_styles(["akorn"])["akorn"] == styles["akorn"]
+    assert (
+        styles["akorn_n8_spectral"]
+        == conditions.condition_styles(["akorn_spectral"])["akorn_spectral"]
+    )
+    assert conditions.condition_label("akorn_n8_spectral") == "AKOrN + Spec"
 
 
 def test_what_is_chosen_is_filled_whatever_its_marker():

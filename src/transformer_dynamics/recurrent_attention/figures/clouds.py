@@ -1,10 +1,15 @@
-"""Eigenvalues of a step with and without normalisation, at equal weights and equal training."""
+"""Moduli of eigenvalues of a loop with and without normalisation, at equal weights and training."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
 from replication.study.seeds import Seed
-from transformer_dynamics.recurrent_attention.figures.conditions import count_outside, draw_clouds
+from transformer_dynamics.recurrent_attention.figures.conditions import (
+    condition_styles,
+    count_outside,
+    draw_cloud,
+)
+from transformer_dynamics.recurrent_attention.figures.panels import legend_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 if TYPE_CHECKING:
@@ -13,20 +18,22 @@ if TYPE_CHECKING:
 
 WITH, WITHOUT = "trained with it", "trained without it"
 """Names of the weights."""
+REMOVED = (WITH, False)
+"""Weights that were trained with normalisation, in a loop without it."""
 TITLES = {
-    (WITH, True): "normalized",
-    (WITH, False): "same weights and tokens,\nnormalization removed",
-    (WITHOUT, False): "trained as long without",
+    (WITH, True): "trained with it, normalised",
+    REMOVED: "the same weights and tokens, not normalised",
+    (WITHOUT, False): "trained as long without it",
 }
-"""Titles of panels, by weights and normalisation of the step."""
+"""Names of curves, by weights and normalisation of the loop."""
 
 
 class Clouds(Figure):
-    """Eigenvalues of a step with normalisation, after its removal, and trained without."""
+    """Eigenvalues of a loop with normalisation, after its removal, and trained without."""
 
-    title: ClassVar[str] = "Recurrent attention: what normalization does to eigenvalues"
+    title: ClassVar[str] = "Recurrent attention: what normalisation does to eigenvalues"
     columns: ClassVar[tuple[str, ...]] = (
-        "weights", "normalised", "seed", "board", "re", "im", "outside",
+        "weights", "normalised", "seed", "board", "re", "im", "outside", "modulus", "larger",
     )  # fmt: skip
     kind: Literal["clouds"]
     """Kind of the figure."""
@@ -49,7 +56,10 @@ def table(
     normalised: Measured[MetricJob[Spectrum]],
     unnormalised: Measured[MetricJob[Spectrum]],
 ) -> "pd.DataFrame":
-    """Return all eigenvalues along one board of one seed; `outside` counts those not in view."""
+    """Return all eigenvalues along one board of one seed; `outside` counts those not in view.
+
+    `larger` is the share of a loop's eigenvalues whose modulus is at least as large.
+    """
     import pandas as pd
 
     both = [normalised.table.assign(weights=WITH), unnormalised.table.assign(weights=WITHOUT)]
@@ -58,12 +68,38 @@ def table(
     rows = whole[shown].reset_index(drop=True)
     for _, panel in rows.groupby(["weights", "normalised"]):
         rows.loc[panel.index, "outside"] = count_outside(panel["re"], panel["im"])
-    return rows.astype({"outside": int})[list(figure.columns)]
+    return add_moduli(rows.astype({"outside": int}))[list(figure.columns)]
+
+
+def add_moduli(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Add the modulus of each eigenvalue, and the share of its loop's that are as large."""
+    import numpy as np
+
+    rows = rows.assign(modulus=np.hypot(rows["re"], rows["im"]))
+    moduli = rows.groupby(["weights", "normalised"])["modulus"]
+    return rows.assign(larger=moduli.rank(ascending=False, method="max", pct=True))
 
 
 def draw(figure: Clouds, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw three panels on one scale, with the unit circle."""
+    """Draw the eigenvalues that removal alone gives left, the moduli of all three loops right."""
+    drawing, (left, right) = subplots(3.1, columns=2, width_ratios=[1.1, 1])
     parts = table.set_index(["weights", "normalised"])
-    return draw_clouds(
-        [(title, parts.loc[[key]]) for key, title in TITLES.items() if key in parts.index]
-    )
+    styles = condition_styles([figure.normalised, figure.unnormalised])
+    colours = {
+        (WITH, True): styles[figure.normalised].colour,
+        REMOVED: (0.2, 0.2, 0.2),
+        (WITHOUT, False): styles[figure.unnormalised].colour,
+    }
+    lines = dict(zip(TITLES, ("-", "--", "-."), strict=True))
+    draw_cloud(left, parts.loc[[REMOVED]], "Normalisation removed", colours[REMOVED])
+    for key, name in TITLES.items():
+        if key in parts.index:
+            rows = parts.loc[[key]].sort_values("modulus")
+            look = {"color": colours[key], "linestyle": lines[key]}
+            right.plot(rows["modulus"], rows["larger"], label=name, **look)
+    right.axvline(1, color="0.4", linewidth=0.7, linestyle="--", zorder=0)
+    right.set(xlabel=r"modulus $|\lambda|$", ylabel="Share of eigenvalues that are larger")
+    right.set(xscale="log", xlim=(0.05, None), ylim=(0, 1.02), title="All three loops")
+    title = f"one board of seed {figure.seed}; thin dashes: unit circle"
+    legend_below(drawing, right, ncols=1, title=title)
+    return drawing

@@ -1,5 +1,6 @@
-"""Parts that figures of trained conditions share: names, sources, scatter plots, eigenvalues."""
+"""Parts that figures of trained conditions share: names, styles, sources, scatter plots, clouds."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -14,24 +15,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+    from replication.figures.style import Style
+
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 .-]*$")]
 """Label of a curve, a panel or a level."""
 Names = Annotated[list[str], Field(min_length=1), AfterValidator(refuse_repeated)]
 LEGEND_NAMES = {
-    "itrsa": "ItrSA",
-    "itrsa_unnormalised": "ItrSA w/o normalization",
     "akorn": "AKOrN",
+    "itrsa": "ItrSA",
+    "itrsa_unnormalised": "ItrSA without normalisation",
     "symmetric": "symmetric SA",
     "energy_single": "E-single",
     "energy_multi": "E-multi",
     "itrsa_spectral": "ItrSA + Spec",
     "akorn_spectral": "AKOrN + Spec",
 }
-"""Names of conditions in legends."""
+"""Names of conditions in legends, in the order of their styles."""
+PENALTIES = {
+    "energy": r"E: penalty that holds $W^VW^O$ symmetric, with a single head or multiple ones",
+    "spectral": "Spec: penalty that holds largest singular values near 1",
+}
+"""Explanations of penalties in the names of conditions."""
+MARKERS = "os^Dv<>h"
+"""Markers of conditions, whose filled and open forms differ."""
+SOLVED, SOLVED_OUT = "Solved boards", "Solved boards, out of distribution"
+"""Labels of the share of boards that are solved."""
 EXPONENTS = {
     "max_exponent": "Largest exponent",
-    "mean_leading": "Leading exponents, mean",
-    "mean_nonnull": "Non-null exponents, mean",
+    "mean_leading": "Mean of the\nleading exponents",
+    "mean_nonnull": "Mean of the\nnon-null exponents",
 }
 """Labels of the axes of exponents, by column."""
 EXPONENT_COLUMNS = dict(zip(("max", "leading", "nonnull"), EXPONENTS, strict=True))
@@ -69,8 +81,42 @@ class ConditionsFigure(Figure):
 
 
 def condition_label(condition: str) -> str:
-    """Return the name of a condition in legends."""
-    return LEGEND_NAMES.get(condition, condition.replace("_", " "))
+    """Return the name of a condition in legends, without its N."""
+    return LEGEND_NAMES.get(_without_size(condition), condition.replace("_", " "))
+
+
+def condition_styles(conditions: Iterable[str]) -> "dict[str, Style]":
+    """Return a style per condition, the same in all figures whatever its N."""
+    from itertools import cycle
+
+    from matplotlib.colors import to_rgb
+
+    from replication.figures.style import CATEGORIES, LINES, Style
+
+    names = list(conditions)
+    # More conditions than colours: the one that is left is black.
+    colours = map(to_rgb, (*CATEGORIES, "black"))
+    known = dict(zip(LEGEND_NAMES, map(Style, colours, cycle(LINES), MARKERS), strict=True))
+    given = {_without_size(name) for name in names}
+    free = cycle([style for name, style in known.items() if name not in given] or known.values())
+    return {name: known.get(_without_size(name)) or next(free) for name in names}
+
+
+def explain_penalties(text: str, conditions: Iterable[str]) -> str:
+    """Return a text with a line for every penalty that conditions have."""
+    given = " ".join(conditions)
+    return "\n".join([text, *(line for name, line in PENALTIES.items() if name in given)])
+
+
+def condition_place(condition: str) -> int:
+    """Return the place of a condition in the order of their styles; unknown ones stand last."""
+    names = list(LEGEND_NAMES)
+    base = _without_size(condition)
+    return names.index(base) if base in names else len(names)
+
+
+def _without_size(condition: str) -> str:
+    return re.sub(r"_n\d+", "", condition)
 
 
 def join_tables(figure: ConditionsFigure, measured: Sequence[Measured[Any]]) -> "pd.DataFrame":
@@ -90,12 +136,13 @@ def draw_against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved
         columns: some of `EXPONENTS`.
         solved: label of the axis of accuracy.
     """
-    from replication.figures.style import category_styles
+    from replication.figures.typeset import seed_count
 
     columns = list(columns)
-    drawing, panels = subplots(2.8, columns=len(columns), sharey=True)
+    drawing, panels = subplots(3.0, columns=len(columns), sharey=True)
+    styles = condition_styles(table["model"].unique())
     for axes, column in zip(panels, columns, strict=True):
-        for model, style in category_styles(table["model"].unique()):
+        for model, style in styles.items():
             rows = table[table["model"] == model]
             axes.scatter(
                 rows[column], rows["accuracy"], s=10, color=style.colour, marker=style.marker,
@@ -104,7 +151,8 @@ def draw_against_exponents(table: "pd.DataFrame", columns: Iterable[str], solved
         axes.axvline(0, color="0.5", linewidth=0.6, zorder=0)
         axes.set_xlabel(EXPONENTS[column])
     panels[0].set_ylabel(solved)
-    legend_below(drawing, panels[0], ncols=4)
+    title = explain_penalties(f"{seed_count(table['seed'])} of each model", styles)
+    legend_below(drawing, panels[0], ncols=4, title=title)
     return drawing
 
 
@@ -118,26 +166,11 @@ def draw_cloud(axes: "Axes", rows: "pd.DataFrame", title: str, colour: Any) -> N
     )
     outside = int(rows["outside"].iloc[0])
     axes.set(title=f"{title}\n{outside} of {len(rows)} outside this view", aspect="equal")
-    axes.set(xlim=VIEW[:2], ylim=VIEW[2:], xlabel=r"$\mathrm{Re}\,\lambda$")
+    axes.set(xlim=VIEW[:2], ylim=VIEW[2:])
+    axes.set(xlabel=r"$\mathrm{Re}\,\lambda$", ylabel=r"$\mathrm{Im}\,\lambda$")
     axes.set(xticks=range(-1, 3), yticks=range(-1, 2))
 
 
 def count_outside(re: "pd.Series", im: "pd.Series") -> int:
     """Return the number of eigenvalues that are not in `VIEW`."""
     return int((~(re.between(*VIEW[:2]) & im.between(*VIEW[2:]))).sum())
-
-
-def draw_clouds(parts: Sequence[tuple[str, "pd.DataFrame"]]) -> "Drawing":
-    """Draw a panel per part, all on one scale.
-
-    Args:
-        parts: title and rows (columns re, im and outside) of each.
-    """
-    from replication.figures.style import WIDTH, category_styles
-
-    height = 0.7 + 0.8 * WIDTH / len(parts)
-    drawing, panels = subplots(height, columns=len(parts), sharex=True, sharey=True, squeeze=False)
-    for axes, ((title, rows), style) in zip(panels.flat, category_styles(parts), strict=True):
-        draw_cloud(axes, rows, title, style.colour)
-    panels[0, 0].set_ylabel(r"$\mathrm{Im}\,\lambda$")
-    return drawing

@@ -6,6 +6,7 @@ from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     EXPONENT_COLUMNS,
     EXPONENTS,
+    SOLVED_OUT,
     ConditionsFigure,
     draw_against_exponents,
 )
@@ -48,5 +49,5 @@ def table(figure: ExponentAccuracy, *measured: Measured[Any]) -> "pd.DataFrame":
 
 def draw(figure: ExponentAccuracy, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per exponent, a dot per seed."""
-    solved = f"Solved boards, out of\ndistribution, $T={figure.loops}$"
+    solved = f"{SOLVED_OUT},\n$T={figure.loops}$"
     return draw_against_exponents(table, EXPONENTS, solved)

@@ -24,6 +24,9 @@ LABELS = {
     "Norm(X + SA(X))": r"Norm($X$ + SA($X$))",
 }
 
+INITIALISATIONS = {"linear": "PyTorch's default", "xavier": "Xavier's, uniform"}
+"""Names of the distributions of initial weights."""
+
 TwoEnds = Field(min_length=2, max_length=2)
 """Length of a list of the two ends of a curve."""
 
@@ -88,7 +91,7 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
     from replication.figures.style import category_styles
 
     panels = list(table.groupby(["init", "H"]))
-    drawing, axes_row = subplots(2.6, columns=len(panels), sharey=True, squeeze=False)
+    drawing, axes_row = subplots(2.9, columns=len(panels), sharey=True, squeeze=False)
     for axes, ((init, heads), of_panel) in zip(axes_row[0], panels, strict=True):
         for reading, style in category_styles(of_panel["reading"].unique()):
             rows = of_panel[of_panel["reading"] == reading]
@@ -102,7 +105,12 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
         read = of_panel.drop_duplicates("S").dropna(subset="paper_without").sort_values("S")
         axes.plot(read["S"], read["paper_without"], color="black", linewidth=0.6)
         axes.axhline(of_panel["paper_with"].iloc[0], color="black", linewidth=0.6, zorder=1)
-        axes.set(xscale="log", yscale="log", xlabel="tokens $S$", title=f"{init}, $H={heads}$")
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="tokens $S$",
+            title=f"{INITIALISATIONS.get(str(init), str(init))},\n$H={heads}$",
+        )
         axes.xaxis.set_major_locator(FixedLocator(sorted(table["S"].unique())))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
@@ -112,6 +120,8 @@ def draw(figure: Fig1, table: "pd.DataFrame", published: None = None) -> "Drawin
             # Above the level; below the curve, which rises.
             place = {"va": "top" if side == "without" else "bottom", "fontsize": 7}
             first.text(table["S"].min(), table[column].min(), f"paper, {side}", **place)
-    first.set_ylabel(r"$\|J\|_2$")
-    legend_below(drawing, first, columnspacing=1.2)
+    first.set_ylabel(r"Norm of the Jacobian $\|J\|_2$")
+    draws = table["draw"].nunique()
+    title = f"weights drawn at random: dashes are {draws} draws, lines their geometric means"
+    legend_below(drawing, first, columnspacing=1.2, title=title)
     return drawing

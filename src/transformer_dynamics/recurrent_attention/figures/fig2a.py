@@ -6,9 +6,10 @@ from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     ConditionsFigure,
     condition_label,
+    condition_styles,
     join_tables,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import curve_look, subplots
+from transformer_dynamics.recurrent_attention.figures.panels import curve_look, note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Perturbed
 
 if TYPE_CHECKING:
@@ -46,10 +47,8 @@ def table(figure: Fig2a, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataF
 
 def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a curve per model; hollow where float32 does not hold alpha_1 of all seeds."""
-    from replication.figures.style import category_styles
-
-    drawing, axes = subplots(2.8)
-    for model, style in category_styles(table["model"].unique()):
+    drawing, axes = subplots(3.0)
+    for model, style in condition_styles(table["model"].unique()).items():
         rows = table[table["model"] == model]
         look = curve_look(style)
         bars = {"markerfacecolor": "white", "capsize": 2, "elinewidth": 0.8}
@@ -68,4 +67,6 @@ def draw(figure: Fig2a, table: "pd.DataFrame", published: None = None) -> "Drawi
     axes.yaxis.set_major_formatter("{x:g}")
     axes.minorticks_off()
     axes.legend(frameon=False)
+    seeds = "/".join(str(count) for count in sorted({*table["n_seeds"]}))
+    note_below(drawing, f"means of {seeds} seeds; bars: \N{PLUS-MINUS SIGN}1 sd over seeds")
     return drawing

@@ -92,7 +92,7 @@ def draw(figure: Fig2b, table: "pd.DataFrame", published: None = None) -> "Drawi
     ]  # fmt: skip
     marks = [
         Line2D([], [], color="0.3", marker="o", markerfacecolor=face, linestyle="none", label=label)
-        for face, label in (("white", "without"), ("0.3", "with normalisation"))
+        for face, label in (("white", "without normalisation"), ("0.3", "with it"))
     ]
     drawing.legend(
         handles=[*named, *marks], loc="outside lower center", ncols=len(styles) + 2, frameon=False,

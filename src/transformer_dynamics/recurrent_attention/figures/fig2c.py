@@ -1,4 +1,4 @@
-"""Figure 2c: eigenvalues of the Jacobian of a step, with and without normalisation."""
+"""Figure 2c: eigenvalues of the Jacobian of a loop, with and without normalisation."""
 
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -7,9 +7,11 @@ from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     ConditionsFigure,
     condition_label,
+    condition_styles,
     count_outside,
-    draw_clouds,
+    draw_cloud,
 )
+from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Spectrum
 
 if TYPE_CHECKING:
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Fig2c(ConditionsFigure):
-    """Eigenvalues of one step of models as they were trained."""
+    """Eigenvalues of one loop of models as they were trained."""
 
     metrics: ClassVar[tuple[str, ...]] = ("spectrum",)
-    title: ClassVar[str] = "Recurrent attention, Figure 2c: eigenvalues of the Jacobian of a step"
+    title: ClassVar[str] = "Recurrent attention, Figure 2c: eigenvalues of the Jacobian of a loop"
     columns: ClassVar[tuple[str, ...]] = (
         "model", "training", "seed", "board", "re", "im", "outside",
     )  # fmt: skip
@@ -59,6 +61,17 @@ def table(figure: Fig2c, *measured: Measured[MetricJob[Spectrum]]) -> "pd.DataFr
 
 def draw(figure: Fig2c, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a panel per model, with the unit circle."""
-    return draw_clouds(
-        [(condition_label(str(name)), rows) for name, rows in table.groupby("model", sort=False)]
-    )
+    from replication.figures.style import WIDTH
+
+    styles = condition_styles(table["model"].unique())
+    drawing, panels = subplots(
+        0.9 + 0.8 * WIDTH / len(styles), columns=len(styles), sharex=True, sharey=True,
+        squeeze=False,
+    )  # fmt: skip
+    for axes, (name, style) in zip(panels.flat, styles.items(), strict=True):
+        own = table[table["model"] == name]
+        draw_cloud(axes, own, condition_label(name), style.colour)
+        axes.label_outer()
+    seed = table["seed"].iloc[0]
+    note_below(drawing, f"one loop on one board of seed {seed}; dashed: unit circle")
+    return drawing

@@ -6,6 +6,7 @@ from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     EXPONENT_COLUMNS,
     EXPONENTS,
+    SOLVED_OUT,
     ConditionsFigure,
     draw_against_exponents,
     join_tables,
@@ -38,7 +39,7 @@ def table(figure: Fig3, *measured: Measured[MetricJob[Perturbed]]) -> "pd.DataFr
 def draw(figure: Fig3, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw accuracy over the largest exponent, and over the mean of the leading ones."""
     shown = ("max_exponent", "mean_leading")
-    drawing = draw_against_exponents(table, shown, "Solved boards, out of distribution")
+    drawing = draw_against_exponents(table, shown, SOLVED_OUT)
     for axes in drawing.axes:
         axes.set_xscale("symlog", linthresh=1, linscale=2)
         axes.set_xticks([-10, -1, -0.5, 0, 0.5, 1, 10, 100])

@@ -3,8 +3,12 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.conditions import Label
-from transformer_dynamics.recurrent_attention.figures.panels import curve_look, subplots
+from transformer_dynamics.recurrent_attention.figures.conditions import SOLVED_OUT, Label
+from transformer_dynamics.recurrent_attention.figures.panels import (
+    curve_look,
+    note_below,
+    subplots,
+)
 from transformer_dynamics.recurrent_attention.settings.metrics import OUT, Accuracy, MetricJob
 
 if TYPE_CHECKING:
@@ -16,8 +20,12 @@ if TYPE_CHECKING:
 
     Rows = pd.DataFrame
 
-DRAWN = ("T", "split", "seed", "accuracy", "accuracy_mean", "accuracy_std", "T_train")
-"""Columns of accuracy: that of a seed, its mean and standard deviation over seeds."""
+DRAWN = (
+    "T", "split", "seed", "accuracy", "accuracy_mean", "accuracy_std", "T_train",
+    "accuracy_lower", "accuracy_upper",
+)  # fmt: skip
+"""Columns of accuracy: that of a seed, its mean and standard deviation over seeds, and the ends of
+its bar, which are shares, too."""
 SHIFT = 0.4
 """Distance of the seeds' dots from their mean; columns are 1 apart."""
 
@@ -31,7 +39,19 @@ def accuracy_along_loops(measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFra
         accuracy_std=same.transform("std"),
         T_train=measured.job.train.training.loops,
     )
-    return found[list(DRAWN)]
+    return add_bars(found)[list(DRAWN)]
+
+
+def add_bars(rows: "pd.DataFrame", name: str = "accuracy") -> "pd.DataFrame":
+    """Add the ends of bars, one standard deviation from the mean, but no share below 0 or above 1.
+
+    Args:
+        rows: columns <name>_mean and <name>_std.
+        name: of the share.
+    """
+    mean, std = rows[f"{name}_mean"], rows[f"{name}_std"]
+    ends = {f"{name}_lower": (mean - std).clip(0, 1), f"{name}_upper": (mean + std).clip(0, 1)}
+    return rows.assign(**ends)
 
 
 def subplot_pairs(count: int, height: float) -> "tuple[Drawing, list[tuple[Axes, Axes]]]":
@@ -54,7 +74,7 @@ def draw_pair(
         pair: left and right axes.
         title: of the left axes.
         curves: name, style and rows of each, of one split. On the right every curve has a
-            column with its name; bars are one standard deviation.
+            column with its name and a bar.
     """
     left, right = pair
     for place, (_, style, rows) in enumerate(curves):
@@ -66,10 +86,10 @@ def draw_pair(
             [place + SHIFT] * len(last), last["accuracy"], s=7, color=style.colour, alpha=0.5,
             linewidths=0,
         )  # fmt: skip
-        right.errorbar(
-            [place], last["accuracy_mean"].iloc[:1], last["accuracy_std"].iloc[:1], capsize=2,
-            color=style.colour, marker=style.marker, markersize=3.5, elinewidth=0.8,
-        )  # fmt: skip
+        ends = last[["accuracy_lower", "accuracy_upper"]].iloc[0].tolist()
+        right.vlines(place, *ends, color=style.colour, linewidth=0.9)
+        mark = {"color": style.colour, "marker": style.marker, "markersize": 3.5}
+        right.plot([place], last["accuracy_mean"].iloc[:1], **mark)
     ticks = sorted({int(each) for _, _, rows in curves for each in rows["T"]})
     left.set_xscale("log", base=2)
     left.set_xticks(ticks[::3], [str(each) for each in ticks[::3]])
@@ -81,6 +101,14 @@ def draw_pair(
     right.tick_params(axis="y", length=0)
     for tick, (_, style, _) in zip(right.get_xticklabels(), curves, strict=True):
         tick.set_color(style.colour)
+
+
+def bars_note(table: "pd.DataFrame") -> str:
+    """Return what dots, bars and the dotted line of `draw_pair` are."""
+    from replication.figures.typeset import seed_count
+
+    seeds = seed_count(table["seed"])
+    return f"means of {seeds} (dots); bars: \N{PLUS-MINUS SIGN}1 sd; dotted: $T$ of training"
 
 
 class Fig4(Figure):
@@ -116,7 +144,7 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
     from replication.figures.style import curve_styles
 
     sizes = sorted(table["N"].unique().tolist())
-    drawing, pairs = subplot_pairs(len(figure.panels), 2.5)
+    drawing, pairs = subplot_pairs(len(figure.panels), 2.7)
     for pair, title in zip(pairs, figure.panels, strict=True):
         rows = table[table["model"] == title]
         curves = [
@@ -126,5 +154,6 @@ def draw(figure: Fig4, table: "pd.DataFrame", published: None = None) -> "Drawin
         ]
         draw_pair(pair, title, curves)
         pair[1].set_xlabel("$N$")
-    pairs[0][0].set_ylabel("Accuracy out of distribution")
+    pairs[0][0].set_ylabel(SOLVED_OUT)
+    note_below(drawing, bars_note(table))
     return drawing

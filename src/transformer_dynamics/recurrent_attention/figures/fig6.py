@@ -6,6 +6,7 @@ from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.panels import subplots
 from transformer_dynamics.recurrent_attention.figures.pseudo_energy_curves import (
     PseudoEnergyFigure,
+    curves_note,
     draw_curves,
     label_paper,
     seed_curves,
@@ -24,7 +25,7 @@ EXPLAINED = {
 
 
 class Fig6(PseudoEnergyFigure):
-    """Cosine, contribution index and pseudo-energy along the iterations."""
+    """Cosine, contribution index and pseudo-energy along the loops."""
 
     title: ClassVar[str] = "Recurrent attention, Figure 6: the pseudo-energy and the Jacobian"
     columns: ClassVar[tuple[str, ...]] = (
@@ -47,7 +48,7 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
     """Draw cosine and contribution index on the left, the pseudo-energy on the right."""
     from replication.figures.style import category_styles
 
-    drawing, (left, right) = subplots(2.3, columns=2)
+    drawing, (left, right) = subplots(2.5, columns=2)
     styles = category_styles([*EXPLAINED, "pseudo_energy"])
     for name, style in styles:
         draw_curves(
@@ -55,7 +56,9 @@ def draw(figure: Fig6, table: "pd.DataFrame", published: None = None) -> "Drawin
         )
     for name in EXPLAINED:
         label_paper(left, table[f"{name}_paper"].iloc[0], "paper")
-    left.set(ylabel="Cosine, contribution", ylim=(0, 1))
+    left.set(ylabel="Cosine or index", ylim=(0, 1))
     right.set_ylabel(r"Pseudo-energy $-\mathrm{Tr}(X^\top Y)$")
-    drawing.legend(loc="outside lower center", ncols=len(EXPLAINED), frameon=False)
+    drawing.legend(
+        loc="outside lower center", ncols=len(EXPLAINED), frameon=False, title=curves_note(table)
+    )
     return drawing

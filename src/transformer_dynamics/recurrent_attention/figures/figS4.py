@@ -7,9 +7,10 @@ from replication.study.seeds import Seed
 from transformer_dynamics.recurrent_attention.figures.conditions import (
     ConditionsFigure,
     condition_label,
+    condition_styles,
     join_tables,
 )
-from transformer_dynamics.recurrent_attention.figures.panels import subplots
+from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import Distribution, MetricJob
 
 if TYPE_CHECKING:
@@ -43,10 +44,8 @@ def table(figure: FigS4, *measured: Measured[MetricJob[Distribution]]) -> "pd.Da
 
 def draw(figure: FigS4, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a curve per model: the exponents over the share that is larger."""
-    from replication.figures.style import category_styles
-
-    drawing, axes = subplots(2.8)
-    for model, style in category_styles(table["model"].unique()):
+    drawing, axes = subplots(3.0)
+    for model, style in condition_styles(table["model"].unique()).items():
         rows = table[table["model"] == model]
         look = {"color": style.colour, "linestyle": style.line}
         axes.plot(rows["exponent"], rows["share"], label=condition_label(model), **look)
@@ -56,4 +55,6 @@ def draw(figure: FigS4, table: "pd.DataFrame", published: None = None) -> "Drawi
         ylim=(-0.02, 1.02),
     )  # fmt: skip
     axes.legend(frameon=False)
+    seed = table["seed"].iloc[0]
+    note_below(drawing, f"one board of seed {seed}; exponents of directions that are not removed")
     return drawing

@@ -74,12 +74,13 @@ def draw(figure: FigS5, table: "pd.DataFrame", published: None = None) -> "Drawi
             above.plot(far["t"], far["distance"], label=_trajectory_label(rows), **curve, **look)
             if rows["kind"].iloc[0] == "spread":
                 below.plot(shown["t"], shown["coordinate"], **curve, **look)
-        below.set_xlabel("Steps after the perturbation")
+        below.set_xlabel("Loops after the perturbation")
     _mark_rounding(grid[0, 0], table["rounding"].iloc[0])
     grid[0, 0].set(yscale="log", ylabel="L1 distance")
     grid[1, 0].set(ylabel="First coordinate")
     _set_logarithmic_from_zero(grid[1, 0], max(times))
-    title = "Run and standard deviation of its perturbation"
+    seed = table["seed"].iloc[0]
+    title = f"ItrSA, seed {seed}: perturbed runs and the standard deviation of the noise"
     legend_below(drawing, grid[0, 1], ncols=3, title=title)
     return drawing
 
@@ -101,7 +102,7 @@ def _mark_rounding(axes: "Axes", rounding: float) -> None:
 
 
 def _set_logarithmic_from_zero(axes: "Axes", last: int) -> None:
-    """Make the axis of steps logarithmic, with a linear piece from 0 to 1."""
+    """Make the axis of loops logarithmic, with a linear piece from 0 to 1."""
     from math import log10
 
     axes.set_xscale("symlog", linthresh=1, linscale=0.5)

@@ -6,6 +6,7 @@ from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.panels import subplots
 from transformer_dynamics.recurrent_attention.figures.pseudo_energy_curves import (
     PseudoEnergyFigure,
+    curves_note,
     draw_curves,
     label_paper,
     seed_curves,
@@ -25,7 +26,7 @@ JACOBIANS = {
 
 
 class FigS6(PseudoEnergyFigure):
-    """Contribution indices and the quadratic form along the iterations."""
+    """Contribution indices and the quadratic form along the loops."""
 
     title: ClassVar[str] = "Recurrent attention, Figure S.6: attention as at the first iteration"
     columns: ClassVar[tuple[str, ...]] = (
@@ -53,15 +54,17 @@ def draw(figure: FigS6, table: "pd.DataFrame", published: None = None) -> "Drawi
     """Draw the contribution indices on the left, the quadratic form on the right."""
     from replication.figures.style import category_styles
 
-    drawing, (left, right) = subplots(2.4, columns=2)
+    drawing, (left, right) = subplots(2.6, columns=2)
     for name, style in category_styles([*JACOBIANS, "quadratic_form"]):
         axes = left if name in JACOBIANS else right
         draw_curves(axes, table, name, style, JACOBIANS.get(name))
     levels = [table[f"{name}_paper"].iloc[0] for name in JACOBIANS]
-    label_paper(left, max(levels), "paper")
+    label_paper(left, max(levels), "paper, each in its colour")
     left.margins(y=0.12)
     left.set_ylim(bottom=0)
     left.set_ylabel("Contribution index")
-    right.set_ylabel("Quadratic form (95)")
-    drawing.legend(loc="outside lower center", ncols=len(JACOBIANS), frameon=False)
+    right.set_ylabel("Energy without inputs (Eq. 95)")
+    drawing.legend(
+        loc="outside lower center", ncols=len(JACOBIANS), frameon=False, title=curves_note(table)
+    )
     return drawing

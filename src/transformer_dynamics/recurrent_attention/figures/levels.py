@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.conditions import Label
+from transformer_dynamics.recurrent_attention.figures.conditions import SOLVED_OUT, Label
 from transformer_dynamics.recurrent_attention.figures.panels import (
     curve_look,
     legend_below,
@@ -21,7 +21,7 @@ EXPONENTS = {
     "nonnull": "mean of all non-null ones",
 }
 """Names of the columns of the metric `exponents`."""
-AXES = {"figS1": "Heads $H$", "figS2": r"Strength $\lambda$ of E-multi"}
+AXES = {"figS1": "Heads $H$", "figS2": "Strength of E-multi's penalty"}
 """Labels of the axis that is varied, by kind of figure."""
 
 
@@ -30,7 +30,8 @@ class Levels(Figure):
 
     title: ClassVar[str] = "Recurrent attention, Figures S.1 and S.2: exponents and accuracy"
     columns: ClassVar[tuple[str, ...]] = (
-        "level", "H", "lambda", "hard", "T", "seed", "quantity", "value", "mean", "std",
+        "level", "H", "lambda", "hard", "T", "seed", "quantity", "value", "mean", "std", "lower",
+        "upper",
     )  # fmt: skip
     kind: Literal["figS1", "figS2"]
     """Kind of the figure."""
@@ -68,8 +69,19 @@ def table(figure: Levels, *measured: Measured[Any]) -> "pd.DataFrame":
         )
     found = pd.concat(tables, ignore_index=True)
     same = found.groupby(["level", "quantity"])["value"]
-    found = found.assign(mean=same.transform("mean"), std=same.transform("std"))
-    return found[list(figure.columns)]
+    return add_ends(found.assign(mean=same.transform("mean"), std=same.transform("std")))[
+        list(figure.columns)
+    ]
+
+
+def add_ends(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Add the ends of bars, one standard deviation from the mean; accuracies end at 0 and 1."""
+    lower, upper = rows["mean"] - rows["std"], rows["mean"] + rows["std"]
+    is_share = rows["quantity"] == "accuracy"
+    return rows.assign(
+        lower=lower.where(~is_share, lower.clip(0, 1)),
+        upper=upper.where(~is_share, upper.clip(0, 1)),
+    )
 
 
 def _metric_values(measured: Measured[Any]) -> "pd.DataFrame":
@@ -88,8 +100,9 @@ def _metric_values(measured: Measured[Any]) -> "pd.DataFrame":
 def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw accuracy and exponents; dots are seeds, bars one standard deviation over them."""
     from replication.figures.style import category_styles
+    from replication.figures.typeset import seed_count
 
-    drawing, (left, right) = subplots(2.6, columns=2)
+    drawing, (left, right) = subplots(2.8, columns=2)
     styles = dict(category_styles(["accuracy", *EXPONENTS.values()]))
     # A table that was read has numbers where all levels are named by numbers.
     levels = table.drop_duplicates("level")
@@ -102,18 +115,21 @@ def draw(figure: Levels, table: "pd.DataFrame", published: None = None) -> "Draw
             linewidths=0,
         )  # fmt: skip
         mean = rows.drop_duplicates("level")
-        look = curve_look(style) | {"capsize": 2, "elinewidth": 0.8, "label": quantity}
-        axes.errorbar(mean["level"].map(places), mean["mean"], mean["std"], **look)
+        across = mean["level"].map(places)
+        axes.vlines(across, mean["lower"], mean["upper"], color=style.colour, linewidth=0.9)
+        axes.plot(across, mean["mean"], **curve_look(style), label=quantity)
     for axes in (left, right):
         axes.set_xticks([*places.values()], _ticks(figure, levels))
         axes.set_xlabel(AXES[figure.kind])
         axes.margins(x=0.08)
     right.axhline(0, color="0.6", linewidth=0.6, linestyle=":", zorder=0)
-    # All accuracies that there can be, and the whole of bars that reach beyond them.
-    least, most = left.get_ylim()
-    left.set(ylabel="Accuracy out of distribution", ylim=(min(least, -0.03), max(most, 1.03)))
-    right.set_ylabel(r"Exponent $\lambda_i$ per step")
-    legend_below(drawing, right)
+    # All accuracies that there can be.
+    left.set(ylabel=SOLVED_OUT, ylim=(-0.03, 1.03))
+    right.set_ylabel("Lyapunov exponent per loop")
+    title = (
+        f"means of {seed_count(table['seed'])} (dots); bars: \N{PLUS-MINUS SIGN}1 sd, of shares "
+    )
+    legend_below(drawing, right, title=f"{title}within 0 and 1")
     return drawing
 
 

@@ -36,6 +36,11 @@ def legend_below(drawing: "Drawing", axes: "Axes", **more: Any) -> None:
     drawing.legend(handles, labels, **layout)
 
 
+def note_below(drawing: "Drawing", text: str) -> None:
+    """Say below all panels what dots, bars and bands are."""
+    drawing.legend(handles=[], title=text, loc="outside lower center", frameon=False)
+
+
 def curve_look(style: "Style") -> dict[str, Any]:
     """Return colour, line and marker of a curve as Matplotlib names them."""
     return {"color": style.colour, "linestyle": style.line, "marker": style.marker}

@@ -1,4 +1,4 @@
-"""Curves of seeds along the iterations, and their mean."""
+"""Curves of seeds along the loops, and their mean."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -53,8 +53,16 @@ def draw_curves(
     if f"{name}_paper" in table:
         level = mean[f"{name}_paper"].iloc[0]
         axes.axhline(level, color=style.colour, linestyle=":", linewidth=0.8, zorder=1)
-    axes.set_xlabel("Iteration $t$")
+    axes.set_xlabel("Loop $t$")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def curves_note(table: "pd.DataFrame") -> str:
+    """Return what the lines of `draw_curves` are."""
+    from replication.figures.typeset import seed_count
+
+    seeds = seed_count(table["seed"])
+    return f"AKOrN: faint are {seeds}, bold their mean; dotted is where the paper's curve ends"
 
 
 def label_paper(axes: "Axes", level: float, name: str) -> None:

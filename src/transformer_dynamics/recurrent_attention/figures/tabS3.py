@@ -57,10 +57,11 @@ def draw(
 ) -> "Drawing":
     """Draw the printed norms beside those of here; name a printed norm that is impossible."""
     from replication.figures.style import category_styles
+    from replication.figures.typeset import seed_count
 
     count = 1 if published is None else 2
     # Not on one scale: seeds differ by far less than the printed norms.
-    drawing, panels = subplots(2.6, columns=count, squeeze=False)
+    drawing, panels = subplots(2.8, columns=count, squeeze=False)
     styles = dict(category_styles(NORMS))
     for axes in panels[0]:
         axes.axhline(table["largest_claimed"].iloc[0], color="0.6", linewidth=0.6, linestyle=":")
@@ -86,7 +87,8 @@ def draw(
         axes.set_yscale("log")
         axes.margins(y=0.12)
     panels[0, 0].set_ylabel(r"Norm of $\gamma$")
-    legend_below(drawing, own)
+    seeds = seed_count(table["seed"])
+    legend_below(drawing, own, title=f"right: marks are {seeds}, lines their means")
     return drawing
 
 

@@ -3,7 +3,12 @@
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
-from transformer_dynamics.recurrent_attention.figures.conditions import condition_label
+from transformer_dynamics.recurrent_attention.figures.conditions import (
+    SOLVED,
+    condition_label,
+    condition_styles,
+    explain_penalties,
+)
 from transformer_dynamics.recurrent_attention.figures.panels import curve_look, subplots
 from transformer_dynamics.recurrent_attention.settings.tuning import TuningJob
 
@@ -13,8 +18,6 @@ if TYPE_CHECKING:
 
 AXES = {"learning_rate": "Learning rate", "strength": r"Strength $\lambda$"}
 """Labels of the quantities that are tried."""
-MARKERS = "os^Dv<>h"
-"""Markers of conditions, whose filled and open forms differ."""
 
 
 class TuningFigure(Figure):
@@ -58,26 +61,15 @@ def table(figure: TuningFigure, measured: Measured[TuningJob]) -> "pd.DataFrame"
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a line per condition over rates and over strengths; the best tried is filled."""
-    from itertools import cycle
-
-    from matplotlib.colors import to_rgb
     from matplotlib.lines import Line2D
 
-    from replication.figures.style import CATEGORIES, category_styles
+    from replication.figures.typeset import seed_count
 
     rows = table[table["loops"] == table["loops"].max()]
     keys = ["condition", "quantity", "value", "is_best", "loops"]
     rows = rows.groupby(keys, sort=False, as_index=False)["solved"].mean()
-    # More conditions than colours: the one that is left is black.
-    colours = (*CATEGORIES, "black")
-    styles = [
-        (name, style._replace(colour=to_rgb(colour), marker=marker))
-        for (name, style), colour, marker in zip(
-            category_styles(rows["condition"].unique()), cycle(colours), cycle(MARKERS),
-            strict=False,
-        )
-    ]  # fmt: skip
-    drawing, panels = subplots(3.1, columns=len(AXES), sharey=True)
+    styles = [*condition_styles(rows["condition"].unique()).items()]
+    drawing, panels = subplots(3.4, columns=len(AXES), sharey=True)
     for axes, (quantity, label) in zip(panels, AXES.items(), strict=True):
         for name, style in styles:
             tried = rows[(rows["quantity"] == quantity) & (rows["condition"] == name)]
@@ -87,8 +79,11 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
             axes.plot(tried["value"], tried["solved"], **look, **hollow)
             axes.plot(best["value"], best["solved"], **look | {"linestyle": "none"}, zorder=3)
         axes.set(xscale="log", xlabel=label)
-    panels[0].set_ylabel(f"Solved validation boards, $T={rows['loops'].iloc[0]}$")
+    panels[0].set_ylabel(f"{SOLVED} of validation, $T={rows['loops'].iloc[0]}$")
     named = [Line2D([], [], **curve_look(style), markersize=4) for _, style in styles]
     names = [condition_label(name) for name, _ in styles]
-    drawing.legend(named, names, loc="outside lower center", ncols=4, frameon=False)
+    title = f"{seed_count(table['seed'])} for tuning; full: chosen, open: tried"
+    title = explain_penalties(title, rows["condition"].unique())
+    layout = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    drawing.legend(named, names, title=title, **layout)
     return drawing

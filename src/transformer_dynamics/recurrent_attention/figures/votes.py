@@ -6,7 +6,7 @@ from pydantic import Field
 
 from replication.study.contract import Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import ConditionFigure
-from transformer_dynamics.recurrent_attention.figures.panels import subplots
+from transformer_dynamics.recurrent_attention.figures.panels import note_below, subplots
 from transformer_dynamics.recurrent_attention.settings.metrics import MetricJob, Votes
 
 if TYPE_CHECKING:
@@ -78,9 +78,10 @@ def draw(figure: VotesFigure, table: "pd.DataFrame", published: None = None) -> 
     The limit is several times the gain of any rule, which could not be seen beside it.
     """
     from replication.figures.style import category_styles
+    from replication.figures.typeset import seed_count
 
     _, *rules = RULES
-    drawing, panels = subplots(2.6, columns=2, width_ratios=[len(rules) - 1, 1])
+    drawing, panels = subplots(2.8, columns=2, width_ratios=[len(rules) - 1, 1])
     styles = category_styles(rules)
     for axes, shown in zip(panels, (styles[:-1], styles[-1:]), strict=True):
         axes.axhline(0, color="0.5", linewidth=0.6, zorder=0)
@@ -96,4 +97,6 @@ def draw(figure: VotesFigure, table: "pd.DataFrame", published: None = None) -> 
         axes.set_xticks(range(len(shown)), [RULES[rule] for rule, _ in shown])
         axes.set_xlim(-0.5, len(shown) - 0.5)
     panels[0].set_ylabel("Solved boards,\ngain over one draw")
+    seeds, percent = seed_count(table["seed"]), f"{100 * figure.confidence:g} %"
+    note_below(drawing, f"means of {seeds} (dots) with {percent} t intervals")
     return drawing
