@@ -16,6 +16,7 @@ from transformer_dynamics.encoders.settings import TEXT_FILES
 from transformer_dynamics.lp_ft.figures import (
     blocks,
     equal_rate,
+    feature_change,
     head_control,
     norms,
     run_tables,
@@ -33,6 +34,7 @@ from transformer_dynamics.lp_ft.figures.typesetting import (
     make_part,
     rank_values,
     round_number,
+    shade_orders,
 )
 from transformer_dynamics.lp_ft.settings.labels import CLASS_LABELS, METHOD_LABELS, class_labels
 
@@ -63,10 +65,18 @@ def test_numbers_are_written_with_their_deviations():
 
 
 def test_order_is_from_lowest_to_highest():
-    assert rank_values(pd.Series([5.0, -1.0, 2.0])).tolist() == [1, 0, 0.5]
-    assert rank_values(pd.Series([1.0, 1.0])).tolist() == [0.5, 0.5]
-    assert rank_values(pd.Series([2.0, np.nan])).isna().all()
-    assert rank_values(pd.Series([3.0, np.nan, 4.0])).dropna().tolist() == [0, 1]
+    def ranked(values, spread=np.nan):
+        return rank_values(pd.Series(values), pd.Series(spread, range(len(values)))).tolist()
+
+    assert ranked([5.0, -1.0, 2.0]) == [1, 0, 0.5]
+    assert np.isnan(ranked([1.0, 1.0])).all()
+    assert np.isnan(ranked([2.0, np.nan])).all()
+    np.testing.assert_array_equal(ranked([3.0, np.nan, 4.0]), [0, np.nan, 1])
+    # No further apart than the spread: one shade.
+    assert ranked([5.0, 1.0, 1.4], 0.5) == [1, 0, 0]
+    assert np.isnan(ranked([5.0, 4.0, 3.0], 2.0)).all()
+    errors = pd.DataFrame({"set": "cb", "quantity": "ece", "mean": [1.0, 3.0]})
+    assert shade_orders(errors, [1, 1], ["set", "quantity"], {"ece"}) == [1, 0]
     assert round_number(21.62) == round_number(21.64) != round_number(21.66)
     assert round_number(93.62, 1) == round_number(93.64, 1) != round_number(93.62, 2)
     assert math.isnan(round_number(math.nan))
@@ -201,7 +211,23 @@ def test_norms_stand_beside_the_accuracy_of_the_batches_before():
     assert along["step"].tolist() == [0, 3, 6]
     assert along["norm"].tolist() == [0, 3, 6]
     np.testing.assert_allclose(along["accuracy"], [np.nan, 0.5, 0.5])
-    assert one(found[found["part"] == norms.AFTER], "norm_mean") == 6
+    after = found[found["part"] == norms.AFTER]
+    assert one(after, "norm_mean") == one(after, "norm_median") == 6
+    # LP sets out from the same random head.
+    lp = run[run["step"] == 0].assign(method="lp", accuracy=0.25)
+    with_lp = norms.table(shown, made.measured(pd.concat([run, lp])), made.measured(ends))
+    assert {*with_lp["start_accuracy_median"]} == {0.25}
+
+
+def test_feature_changes_of_both_methods_are_paired_by_seed():
+    shown = feature_change.FeatureChange(kind="feature_change")
+    measured = [made.metric(*source) for source in shown.sources()]
+    found = feature_change.table(shown, *measured)
+    assert {*found["rates"]} == {"own", "equal"}
+    np.testing.assert_allclose(found["value"], np.log(found["ft"] / found["lp_ft"]))
+    own = measured[0].table.query("texts == 'cb' and method == 'ft' and split == 'test'")
+    first = found[(found["rates"] == "own") & (found["set"] == "cb")]
+    assert sorted(first["ft"]) == sorted(own["difference"])
 
 
 def test_feature_changes_are_averaged_over_runs_that_did_not_diverge():

@@ -76,7 +76,8 @@ def draw(figure: Blocks, table: "pd.DataFrame", published: None = None) -> "Draw
             _name_classes(axes, own, name)
     drawing.align_ylabels(panels[:, 0])
     shares = ScalarMappable(Normalize(0, 1), COLOURS)
-    drawing.colorbar(shares, ax=panels, label="Share of the largest", ticks=[0, 0.5, 1], pad=0.02)
+    label = f"Share of the largest; draw of seed {table['seed'].iloc[0]}"
+    drawing.colorbar(shares, ax=panels, label=label, ticks=[0, 0.5, 1], pad=0.02)
     return drawing
 
 

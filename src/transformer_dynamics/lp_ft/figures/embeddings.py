@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 
+COINCIDING = 0.01
+"""Distance of points that cannot be told apart, over the extent of a plane."""
+
+
 class Embeddings(Figure):
     """A panel per method, points of samples and stars of the head's rows, coloured by class."""
 
@@ -51,7 +55,7 @@ def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "
     """Draw the head's rows above the samples."""
     from matplotlib.lines import Line2D
 
-    drawing, panels = make_panels(1, len(figure.methods), 0.5 + 5.2 / len(figure.methods))
+    drawing, panels = make_panels(1, len(figure.methods), 0.7 + 5.2 / len(figure.methods))
     for axes, method in zip(panels[0], figure.methods, strict=True):
         own = table[table["method"] == method]
         _draw_plane(axes, own)
@@ -61,9 +65,10 @@ def draw(figure: Embeddings, table: "pd.DataFrame", published: None = None) -> "
         [], [], marker="*", markersize=9, linestyle="none", markerfacecolor="white",
         markeredgecolor="black", markeredgewidth=0.7, label="row of the head",
     )  # fmt: skip
+    title = f"seed {table['seed'].iloc[0]} alone; a plane per method, its axes mean nothing"
     drawing.legend(
         handles=[*handles, star], loc="outside lower center", ncols=len(handles) + 1,
-        frameon=False, handlelength=1.5,
+        frameon=False, handlelength=1.5, title=title,
     )  # fmt: skip
     return drawing
 
@@ -85,3 +90,18 @@ def _draw_plane(axes: "Axes", rows: "pd.DataFrame") -> None:
             linewidths=0.7, zorder=3,
         )  # fmt: skip
     axes.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
+    _tell_coinciding(axes, rows)
+
+
+def _tell_coinciding(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Say how many rows of the head lie at one place, where one star hides the others."""
+    places = rows[["x", "y"]]
+    near = COINCIDING * float((places.max() - places.min()).max())
+    heads = rows[rows["kind"] == "head"]
+    for number, (x, y) in enumerate(zip(heads["x"], heads["y"], strict=True)):
+        close = ((heads["x"] - x).abs() < near) & ((heads["y"] - y).abs() < near)
+        if close.sum() > 1 and close.to_list().index(True) == number:
+            axes.annotate(
+                f"{close.sum()} rows coincide", (x, y), xytext=(8, -1), textcoords="offset points",
+                va="center", fontsize=7,
+            )  # fmt: skip

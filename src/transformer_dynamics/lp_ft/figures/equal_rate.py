@@ -68,31 +68,41 @@ def table(
 
 
 def draw(figure: EqualRate, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw a row per set, a panel per quantity; dots are seeds."""
+    """Draw a row per set, a panel per quantity; a thin line is a seed."""
+    from replication.figures.typeset import seed_count
+
     names = table["set"].unique().tolist()
-    drawing, panels = make_panels(len(names), len(QUANTITIES), 0.4 + 2.1 * len(names))
+    drawing, panels = make_panels(len(names), len(QUANTITIES), 0.7 + 2.0 * len(names))
     for row, name in zip(panels, names, strict=True):
         for axes, (quantity, label) in zip(row, QUANTITIES.items(), strict=True):
             rows = table[(table["set"] == name) & (table["quantity"] == quantity)]
             for method in ordered_methods(rows["method"]):
                 _draw_curve(axes, rows[rows["method"] == method], method)
             rates = sorted(rows["rate"].unique().tolist())
-            axes.set(xscale="log", ylabel=label, xlabel=r"Learning rate, $10^{-5}$")
+            axes.set(xscale="log", xlabel=r"Learning rate, $10^{-5}$")
+            axes.set_ylabel(f"{set_label(name)}\n{label}" if axes is row[0] else label)
             _set_rates(axes, rates)
-        row[1].set_title(set_label(name))
     for axes in panels[:, 0]:
         axes.set_ylim(0, None)
-    add_legend(drawing, table["method"])
+    title = (
+        f"thin lines: {seed_count(table['seed'])}; marks: means; ECE: expected calibration error"
+    )
+    add_legend(drawing, table["method"], title)
     return drawing
 
 
 def _draw_curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
     look = method_style(method)
-    axes.scatter(rows["rate"], rows["value"], s=6, color=look.colour, alpha=0.4, linewidths=0)
+    for _, run in rows.sort_values("rate").groupby("seed"):
+        axes.plot(
+            run["rate"], run["value"], color=look.colour, linewidth=0.6, alpha=0.5, marker="o",
+            markersize=1.8, markeredgewidth=0,
+        )  # fmt: skip
     means = rows.drop_duplicates("rate").sort_values("rate")
     axes.plot(
-        means["rate"], means["mean"], color=look.colour, linestyle=look.line, marker=look.marker
-    )
+        means["rate"], means["mean"], color=look.colour, linestyle="none", marker=look.marker,
+        markersize=5.5,
+    )  # fmt: skip
 
 
 def _set_rates(axes: "Axes", rates: list[float]) -> None:
@@ -101,4 +111,4 @@ def _set_rates(axes: "Axes", rates: list[float]) -> None:
 
     axes.set_xticks(rates, [number(rate / 1e-5) for rate in rates])
     axes.set_xticks([], minor=True)
-    axes.margins(x=0.12)
+    axes.margins(x=0.25)

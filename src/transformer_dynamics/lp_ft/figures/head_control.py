@@ -43,6 +43,7 @@ class HeadControl(Figure):
     title: ClassVar[str] = "LP-FT: direction and norm of the head"
     columns: ClassVar[tuple[str, ...]] = (
         "set", "direction", "norm", "samples", "seed", "head_norm", "quantity", "value", "mean",
+        "median",
     )  # fmt: skip
     kind: Literal["head_control"]
     """Kind of the figure."""
@@ -58,7 +59,7 @@ class HeadControl(Figure):
 
 
 def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
-    """Return every seed, and means over those whose value is finite.
+    """Return every seed, and means and medians over those whose value is finite.
 
     `samples` are those of the sums over i, all of the probe's or a subset. `feature_change` is that
     of one step of gradient descent with eta = 1, `difference` that of training.
@@ -82,11 +83,14 @@ def table(figure: HeadControl, *measured: Measured[Any]) -> "pd.DataFrame":
     )  # fmt: skip
     found = pd.concat([*tables, moved], ignore_index=True)
     same = found.groupby(["set", "direction", "norm", "samples", "quantity"])["value"]
-    return found.assign(mean=same.transform("mean"))[list(figure.columns)]
+    found = found.assign(mean=same.transform("mean"), median=same.transform("median"))
+    return found[list(figure.columns)]
 
 
 def draw(figure: HeadControl, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a column per set, a row per quantity; dots are seeds, hollow those of a subset."""
+    from replication.figures.typeset import seed_count
+
     trained = table.loc[table["quantity"] == "difference", "set"].unique().tolist()
     # What was not trained stands last, above the legend.
     names = sorted(figure.starts, key=lambda name: name not in trained)
@@ -107,15 +111,18 @@ def draw(figure: HeadControl, table: "pd.DataFrame", published: None = None) -> 
     panels[2, 0].set_ylim(0, None)
     _name_heads(panels, trained, names)
     handles = _legend_handles()
+    title = f"dots: {seed_count(table['seed'])}"
     if len(trained) < len(names):
-        panels[2, -1].legend(handles=handles, loc="center", frameon=False)
+        panels[2, -1].legend(handles=handles, title=title, loc="center", frameon=False)
     else:
-        drawing.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+        drawing.legend(
+            handles=handles, title=title, loc="outside lower center", ncols=2, frameon=False
+        )
     return drawing
 
 
 def _heads(axes: "Axes", rows: "pd.DataFrame") -> None:
-    """Dots of every head, and a bar at their mean."""
+    """Draw the seeds of every head, and a bar at their median; means may lie where no seed does."""
     beside = BESIDE if "subset" in set(rows["samples"]) else 0.0
     for place, (direction, norm) in enumerate(HEADS):
         colour = method_style(OF_DIRECTION[direction]).colour
@@ -133,7 +140,7 @@ def _heads(axes: "Axes", rows: "pd.DataFrame") -> None:
                 facecolors=colour if samples == "all" else "none",
             )  # fmt: skip
             ends = [round(x - 0.1, 1), round(x + 0.1, 1)]
-            axes.plot(ends, [own["mean"].iloc[0]] * 2, color="black", linewidth=1.1)
+            axes.plot(ends, [own["median"].iloc[0]] * 2, color="black", linewidth=1.1)
 
 
 def _name_heads(panels: Any, trained: Sequence[str], names: Sequence[str]) -> None:
@@ -156,7 +163,7 @@ def _legend_handles() -> list[Any]:
     colours = {name: method_style(method).colour for name, method in OF_DIRECTION.items()}
     return [
         *(dot(f"{name} direction", color=colour) for name, colour in colours.items()),
-        dot("over all samples of LP", color="0.3"),
-        dot("over a subset", color="0.3", markerfacecolor="none"),
-        Line2D([], [], color="black", linewidth=1.1, label="mean"),
+        dot("full: over all samples of LP", color="0.3"),
+        dot("open: over a subset", color="0.3", markerfacecolor="none"),
+        Line2D([], [], color="black", linewidth=1.1, label="median"),
     ]

@@ -39,7 +39,8 @@ class Norms(Figure):
     title: ClassVar[str] = "LP-FT, Figures 1 and 4: the norm of the head"
     columns: ClassVar[tuple[str, ...]] = (
         "part", "set", "method", "seed", "step", "norm", "norm_mean", "accuracy", "accuracy_mean",
-        "start_norm", "start_norm_mean",
+        "start_norm", "start_norm_mean", "norm_median", "accuracy_median", "start_norm_median",
+        "start_accuracy", "start_accuracy_median",
     )  # fmt: skip
     kind: Literal["fig1", "fig4"]
     """Kind of the figure."""
@@ -62,7 +63,8 @@ class Norms(Figure):
 def table(figure: Norms, along: Measured[MetricJob], after: Measured[MetricJob]) -> "pd.DataFrame":
     """Return rows along training, whose step is that of the norm, then of the head that is kept.
 
-    A mean is over seeds. `start_norm` is the norm before training.
+    Means and medians are over seeds. `start_norm` is the norm before training, and `start_accuracy`
+    that of the random head on all training samples, from which LP sets out, too.
     """
     import pandas as pd
 
@@ -82,7 +84,24 @@ def table(figure: Norms, along: Measured[MetricJob], after: Measured[MetricJob])
         own = own.assign(part=AFTER, step=float("nan"), accuracy=float("nan"))
         tables.append(_add_means(own, "method"))
     found = pd.concat(tables, ignore_index=True).rename(columns={"texts": "set"})
-    return found[list(figure.columns)]
+    return add_medians(found, along.table)[list(figure.columns)]
+
+
+def add_medians(rows: "pd.DataFrame", along: "pd.DataFrame") -> "pd.DataFrame":
+    """Add medians over seeds, and the accuracy of the random head where LP was trained.
+
+    Args:
+        rows: of the figure.
+        along: the metric along training of all sets and methods.
+    """
+    first = along[(along["method"] == "lp") & (along["step"] == 0)]
+    known = first.drop_duplicates(["texts", "seed"]).set_index(["texts", "seed"])["accuracy"]
+    starts = known.reindex(zip(rows["set"], rows["seed"], strict=True)).to_numpy()
+    rows = rows.assign(start_accuracy=starts)
+    same = rows.groupby(["part", "set", "method", "step"], dropna=False)
+    names = ("norm", "accuracy", "start_norm", "start_accuracy")
+    medians: dict[str, Any] = {f"{name}_median": same[name].transform("median") for name in names}
+    return rows.assign(**medians)
 
 
 def _average_windows(run: "pd.DataFrame", window: int) -> "pd.DataFrame":
@@ -101,33 +120,46 @@ def _add_means(rows: "pd.DataFrame", by: str) -> "pd.DataFrame":
 
 
 def draw(figure: Norms, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw the norm above, accuracy below, a column per curve; right the norms after training."""
+    """Draw norms above on one axis, accuracy below, a column per curve; right the kept heads."""
     import matplotlib.pyplot as plt
 
     from replication.figures.style import WIDTH
 
     count = len(figure.curves)
-    drawing = plt.figure(figsize=(WIDTH, 2.9), layout="constrained")
-    grid = drawing.add_gridspec(2, count + 1, width_ratios=[1.0] * count + [1.0 + 0.08 * count])
+    drawing = plt.figure(figsize=(WIDTH, 3.3), layout="constrained")
+    grid = drawing.add_gridspec(2, count + 1, width_ratios=[1.0] * count + [1.1 + 0.08 * count])
     along, after = (table[table["part"] == part] for part in (ALONG, AFTER))
+    kept = drawing.add_subplot(grid[0, count])
     for column, curve in enumerate(figure.curves):
         rows = along[(along["set"] == curve.texts) & (along["method"] == curve.method)]
-        above = drawing.add_subplot(grid[0, column])
+        above = drawing.add_subplot(grid[0, column], sharey=kept)
         below = drawing.add_subplot(grid[1, column], sharex=above)
         for axes, name in zip((above, below), ROWS, strict=True):
             _draw_curves(axes, rows, name, curve.method)
+            axes.tick_params(labelleft=column == 0)
             if column == 0:
                 axes.set_ylabel(ROWS[name])
         above.tick_params(labelbottom=False)
         above.set_title(_panel_title(column, METHOD_LABELS[curve.method], curve.texts))
         below.set(xlabel="Step", ylim=(-0.03, 1.03), yticks=(0, 0.5, 1))
-        below.tick_params(labelleft=column == 0)
         if curve.method == "lp":
             _set_logarithmic_steps(below, rows["step"].max())
-    bars = drawing.add_subplot(grid[:, count])
-    _draw_bars(bars, after)
-    bars.set_title(_panel_title(count, "After training", figure.bars))
+    _draw_kept(kept, after)
+    kept.set_title(_panel_title(count, "heads that are kept", figure.bars))
+    key = drawing.add_subplot(grid[1, count])
+    key.axis("off")
+    key.text(0.5, 0.4, _key(table), ha="center", va="center", fontsize=7, linespacing=1.3)
     return drawing
+
+
+def _key(table: "pd.DataFrame") -> str:
+    """Return what lines and dots are."""
+    from replication.figures.typeset import seed_count
+
+    return (
+        f"thin lines and dots:\n{seed_count(table['seed'])}; bold: median\n"
+        "dotted: random head\nat the start\n(a): gradient descent;\nkept LP: the optimum"
+    )
 
 
 def _panel_title(place: int, text: str, name: str) -> str:
@@ -147,31 +179,44 @@ def _set_logarithmic_steps(axes: "Axes", last: float) -> None:
 
 
 def _draw_curves(axes: "Axes", rows: "pd.DataFrame", name: str, method: str) -> None:
-    """Draw a faint line per seed, and their mean."""
+    """Draw a thin line per seed, their median, and the random head at the start."""
     look = method_style(method)
     for _, run in rows.groupby("seed"):
         axes.plot(run["step"], run[name], color=look.colour, alpha=0.35, linewidth=0.6)
-    mean = rows.drop_duplicates("step")
-    axes.plot(mean["step"], mean[f"{name}_mean"], color=look.colour, linewidth=1.5)
+    median = rows.drop_duplicates("step")
+    axes.plot(median["step"], median[f"{name}_median"], color=look.colour, linewidth=1.5)
+    _mark_start(axes, rows, name)
 
 
-def _draw_bars(axes: "Axes", rows: "pd.DataFrame") -> None:
-    """Draw a bar per method at the mean, and a dot per seed."""
+def _mark_start(axes: "Axes", rows: "pd.DataFrame", name: str) -> None:
+    start = rows[f"start_{name}_median"].iloc[0]
+    axes.axhline(start, color="0.4", linestyle=":", linewidth=0.9, zorder=0)
+
+
+def _draw_kept(axes: "Axes", rows: "pd.DataFrame") -> None:
+    """Draw the norms of seeds on a logarithmic axis, a column per method, with their median."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     from replication.figures.typeset import number
 
-    means = rows.drop_duplicates("method")
-    methods = means["method"].tolist()
-    for place, (method, mean) in enumerate(zip(methods, means["norm_mean"], strict=True)):
-        look = method_style(method)
-        axes.bar([place], [mean], width=0.7, color=look.colour, alpha=0.55, linewidth=0)
-        own = rows[rows["method"] == method]
+    medians = rows.drop_duplicates("method")
+    methods = medians["method"].tolist()
+    for place, (method, median) in enumerate(zip(methods, medians["norm_median"], strict=True)):
+        look, own = method_style(method), rows[rows["method"] == method]
         axes.scatter(
-            [place] * len(own), own["norm"], s=7, color=look.colour, linewidths=0, zorder=3
+            [place] * len(own), own["norm"], s=9, color=look.colour, alpha=0.7, linewidths=0
         )
+        axes.scatter([place], [median], s=110, color=look.colour, marker="_", linewidths=1.6)
         axes.annotate(
-            number(mean, 2), (place, own["norm"].max()), xytext=(0, 4), textcoords="offset points",
-            ha="center", fontsize=7,
+            number(median, 2), (place, median), xytext=(8, 0), textcoords="offset points",
+            va="center", fontsize=6.5,
         )  # fmt: skip
+    _mark_start(axes, rows, "norm")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(range(len(methods)), [METHOD_LABELS[method] for method in methods])
-    axes.set_ylim(0, 1.15 * rows["norm"].max())
+    axes.set_xlim(-0.5, len(methods) + 0.1)
     axes.tick_params(axis="x", length=0)
+    axes.tick_params(labelleft=False)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
+GAIN = "Fall by temperature scaling, %"
+"""Heading of gains."""
 QUANTITIES = {
     "cosine_similarity": ColumnHead("", r"$\mathrm{CS}(F)$"),
     "difference": ColumnHead("", r"$\mathrm{Diff}(F)$"),
@@ -34,11 +36,11 @@ QUANTITIES = {
     "norm": ColumnHead("", r"$\mathrm{Norm}(C)$"),
     "accuracy": ColumnHead("", "Accuracy, %"),
     "ece": ColumnHead("ECE, %", "before"),
-    "ece_scaled": ColumnHead("ECE, %", "after TS"),
-    "ece_gain": ColumnHead("ECE, %", "gain"),
+    "ece_scaled": ColumnHead("ECE, %", "scaled"),
+    "ece_gain": ColumnHead(GAIN, "of ECE"),
     "mce": ColumnHead("MCE, %", "before"),
-    "mce_scaled": ColumnHead("MCE, %", "after TS"),
-    "mce_gain": ColumnHead("MCE, %", "gain"),
+    "mce_scaled": ColumnHead("MCE, %", "scaled"),
+    "mce_gain": ColumnHead(GAIN, "of MCE"),
 }
 """Head of each quantity where a row is a method; a gain is that of temperature scaling."""
 OF_METRIC = {
@@ -47,6 +49,8 @@ OF_METRIC = {
     "calibration": ["ece", "ece_scaled", "ece_gain", "mce", "mce_scaled", "mce_gain"],
 }
 """Quantities of each metric."""
+ERRORS = {"ece", "ece_scaled", "mce", "mce_scaled"}
+"""Quantities of which less is better."""
 IN_PERCENT = {"accuracy", "matthews", "ece", "mce"}
 """Metrics between 0 and 1, or -1 and 1; as in the paper, tables have them times 100."""
 BY_CORRELATION = {"cola"}
@@ -214,7 +218,11 @@ def draw(
         trained_on = published["set"].replace(TRAINED_ON)
         printed = published.assign(trained_on=trained_on, mean=published["value"])
         parts.append(_table_part(figure, PRINTED, _add_gains(printed), 2))
-    return draw_table(list(_column_heads(figure).values()), parts, "of the methods on a set")
+    compared = "of the methods on a set"
+    if ERRORS & {*figure.quantities}:
+        compared += "; scaled: temperature scaling"
+    ends = ("highest", "lowest") if {*figure.quantities} <= ERRORS else ("lowest", "highest")
+    return draw_table(list(_column_heads(figure).values()), parts, compared, ends)
 
 
 def _add_gains(printed: "pd.DataFrame") -> "pd.DataFrame":
@@ -252,7 +260,7 @@ def _table_part(figure: RunTable, title: str, rows: "pd.DataFrame", digits: int)
     rows = rows.assign(quantity=rows["quantity"].replace("matthews", "accuracy"))
     rows = rows[rows["method"].isin(figure.methods) & rows["quantity"].isin(figure.quantities)]
     own = [digits if _is_percentage(quantity) else None for quantity in rows["quantity"]]
-    order = shade_orders(rows, own, ["trained_on", "set", "quantity"])
+    order = shade_orders(rows, own, ["trained_on", "set", "quantity"], ERRORS)
     names = ["trained_on", "set", "method", "quantity", "mean", "deviation"]
     entries = []
     for *place, mean, deviation, own_digits, shade in zip(

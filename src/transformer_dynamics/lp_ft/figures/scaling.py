@@ -95,12 +95,12 @@ def table(figure: Scaling, *measured: Measured[MetricJob]) -> "pd.DataFrame":
 
 def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Drawing":
     """Draw a line per method through its means; dashed the norm that is not scaled."""
+    from replication.figures.typeset import seed_count
+
     letters = table["panel"].unique().tolist()
     count = len(letters)
     # Optimisers differ so much in how far they go that one axis would hide what a head does.
-    drawing, panels = make_panels(
-        1, count, 2.8 if count > 1 else 3.0, sharey=figure.kind != "scale_test"
-    )
+    drawing, panels = make_panels(1, count, 3.0, sharey=figure.kind != "scale_test")
     for axes, letter in zip(panels[0], letters, strict=True):
         rows = table[table["panel"] == letter]
         for method in ordered_methods(rows["method"]):
@@ -110,7 +110,12 @@ def draw(figure: Scaling, table: "pd.DataFrame", published: None = None) -> "Dra
         name = _panel_title(figure, rows)
         axes.set_title(f"({letter}) {name}" if count > 1 else name)
     panels[0, 0].set_ylabel(CHANGE_AXIS)
-    add_legend(drawing, table["method"])
+    seeds = seed_count(table["seed"])
+    bars = "bars: \N{PLUS-MINUS SIGN}1 standard error"
+    title = f"means of {seeds} (dots), {bars}; dashed: not multiplied"
+    if (table["finite_seeds"] < table["seed"].nunique()).any():
+        title += "; open: a seed diverged"
+    add_legend(drawing, table["method"], title)
     return drawing
 
 

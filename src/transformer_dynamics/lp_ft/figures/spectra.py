@@ -74,7 +74,7 @@ def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Dra
     """Draw a faint line per seed, and their median; dotted where a rank must end."""
     from matplotlib.ticker import LogLocator, NullLocator
 
-    drawing, panels = make_panels(1, len(figure.kernels), 3.0, sharey=True)
+    drawing, panels = make_panels(1, len(figure.kernels), 3.2, sharey=True)
     for axes, name in zip(panels[0], figure.kernels, strict=True):
         rows = table[table["set"] == name]
         for method in [method for method in METHOD_LABELS if method in set(rows["method"])]:
@@ -87,10 +87,11 @@ def draw(figure: Spectra, table: "pd.DataFrame", published: None = None) -> "Dra
         axes.yaxis.set_major_locator(LogLocator(numticks=6))
         axes.yaxis.set_minor_locator(NullLocator())
     panels[0, 0].set_ylabel("Singular value over the largest")
+    draws = table["seed"].nunique()
     handles, labels = panels[0, 0].get_legend_handles_labels()
     drawing.legend(
         handles, labels, loc="outside lower center", ncols=len(labels), frameon=False,
-        handlelength=2.8,
+        handlelength=2.8, title=f"medians over {draws} draws of samples (faint)",
     )  # fmt: skip
     return drawing
 

@@ -57,12 +57,13 @@ def legend_handle(method: str) -> "Line2D":
     )
 
 
-def add_legend(drawing: "Drawing", methods: Iterable[str]) -> None:
-    """Name methods below everything that is drawn."""
+def add_legend(drawing: "Drawing", methods: Iterable[str], title: str) -> None:
+    """Name methods below everything that is drawn; the title says what dots and bars are."""
     handles = [legend_handle(method) for method in ordered_methods(methods)]
     drawing.legend(
-        handles=handles, loc="outside lower center", ncols=max(len(handles), 1), frameon=False
-    )
+        handles=handles, title=title, loc="outside lower center", ncols=max(len(handles), 1),
+        frameon=False,
+    )  # fmt: skip
 
 
 def make_panels(lines: int, columns: int, height: float, **options: Any) -> "tuple[Drawing, Any]":

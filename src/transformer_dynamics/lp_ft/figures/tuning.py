@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.lp_ft.figures.rows import check_one_run
 from transformer_dynamics.lp_ft.figures.styles import add_legend, make_panels, method_style
-from transformer_dynamics.lp_ft.settings.labels import ordered_methods, set_label
+from transformer_dynamics.lp_ft.settings.labels import METHOD_LABELS, ordered_methods, set_label
 from transformer_dynamics.lp_ft.settings.metrics import MetricJob
 
 if TYPE_CHECKING:
@@ -49,32 +49,47 @@ def table(figure: TuningFigure, measured: Measured[MetricJob]) -> "pd.DataFrame"
 
 
 def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) -> "Drawing":
-    """Draw one line per method; the chosen rate is filled."""
+    """Draw a panel per set, a row per method and rate; the chosen rate is full."""
+    from replication.figures.typeset import number, seed_count
+
     names = table["set"].unique().tolist()
-    columns = min(len(names), 4)
+    columns = next((count for count in (4, 3, 2) if len(names) % count == 0), min(len(names), 3))
     lines = -(-len(names) // columns)
-    drawing, panels = make_panels(lines, columns, 0.5 + 1.9 * lines)
+    tried = _tried(table)
+    drawing, panels = make_panels(
+        lines, columns, 0.9 + lines * (0.4 + 0.17 * len(tried)), sharey=True
+    )
     for axes in panels.flat[len(names) :]:
         axes.axis("off")
     for axes, name in zip(panels.flat, names, strict=False):
         rows = table[table["set"] == name]
-        for method in ordered_methods(rows["method"]):
-            _draw_curve(axes, rows[rows["method"] == method].sort_values("rate"), method)
-        axes.set(xscale="log", xlabel="Learning rate", title=set_label(name))
+        for place, (method, rate) in enumerate(tried):
+            own = rows[(rows["method"] == method) & (rows["rate"] == rate)]
+            _draw_row(axes, own, place, method)
+        axes.set(xlabel="Validation accuracy, %", title=set_label(name))
+        axes.grid(axis="y", linewidth=0.4)
+    labels = [f"{METHOD_LABELS[method]}, rate {number(rate)}" for method, rate in tried]
     for row in panels:
-        row[0].set_ylabel("Validation accuracy, %")
-    add_legend(drawing, table["method"])
+        row[0].set_yticks(range(len(tried)), labels)
+        row[0].set_ylim(len(tried) - 0.5, -0.5)
+    title = (
+        f"{seed_count(table['seed'])}; full: the rate that is used, the smaller one of equal ones"
+    )
+    add_legend(drawing, table["method"], title)
     return drawing
 
 
-def _draw_curve(axes: "Axes", rows: "pd.DataFrame", method: str) -> None:
+def _tried(table: "pd.DataFrame") -> list[tuple[str, float]]:
+    """Return methods and their rates in the order of rows."""
+    rates = table.groupby("method")["rate"].unique()
+    return [(name, rate) for name in ordered_methods(rates.index) for rate in sorted(rates[name])]
+
+
+def _draw_row(axes: "Axes", rows: "pd.DataFrame", place: int, method: str) -> None:
     look = method_style(method)
-    axes.plot(
-        rows["rate"], rows["accuracy"], color=look.colour, linestyle=look.line, marker=look.marker,
-        markerfacecolor="white",
-    )  # fmt: skip
-    best = rows[rows["is_best"]]
-    axes.plot(
-        best["rate"], best["accuracy"], color=look.colour, linestyle="none", marker=look.marker,
-        markersize=5.5, zorder=3,
-    )  # fmt: skip
+    for is_best, face in ((False, "white"), (True, look.colour)):
+        own = rows[rows["is_best"] == is_best]
+        axes.plot(
+            own["accuracy"], [place] * len(own), color=look.colour, linestyle="none",
+            marker=look.marker, markersize=5, markerfacecolor=face,
+        )  # fmt: skip

@@ -1,4 +1,7 @@
-"""Tables as pictures: numbers found here above printed ones, shaded by the order of methods."""
+"""Tables as pictures: numbers found here above printed ones, shaded by the order of methods.
+
+Numbers that lie within the spread of their neighbours have one shade.
+"""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
 
 PRINTED = "As printed (RoBERTa-base)"
 """Heading of numbers of the paper."""
+SPREAD = "Numbers that differ from the next by no more than a standard deviation have one shade."
+"""Explanation of shades."""
 NOTHING = "\N{EN DASH}"
 """Text in place of a missing number."""
 _BETWEEN = "\N{THIN SPACE}\N{PLUS-MINUS SIGN}\N{THIN SPACE}"
@@ -90,19 +95,44 @@ def round_number(mean: float, digits: int | None = None) -> float:
     return float(f"{mean:.2e}") if digits is None else round(mean, digits)
 
 
-def rank_values(values: "pd.Series") -> "pd.Series":
-    """Rank values from 0 for the lowest to 1 for the highest; NaN if there are fewer than two."""
-    last = values.notna().sum() - 1
-    places = values.rank(method="average") - 1
-    return places / last if last > 0 else places * math.nan
+def rank_values(values: "pd.Series", spreads: "pd.Series") -> "pd.Series":
+    """Rank values from 0 for the lowest to 1 for the highest; NaN where all are alike.
+
+    Neighbours that differ by no more than the larger of their spreads have one rank. A spread that
+    is NaN counts as none.
+    """
+    ordered, spread = values.dropna().sort_values(), spreads.fillna(0.0)
+    # The larger spread of a value and of the one below it.
+    beside = spread[ordered.index]
+    step = ordered.diff() > beside.combine(beside.shift(fill_value=0.0), max)
+    groups = step.cumsum()
+    places = groups.rank(method="average") - 1
+    last = groups.max() if len(groups) else 0
+    shares = (places - places.min()) / (places.max() - places.min()) if last else places * math.nan
+    return shares.reindex(values.index)
 
 
 def shade_orders(
-    rows: "pd.DataFrame", digits: Sequence[int | None], keys: list[str]
+    rows: "pd.DataFrame",
+    digits: Sequence[int | None],
+    keys: list[str],
+    errors: Iterable[str] = (),
 ) -> list[float]:
-    """Return the order of every mean, as it is written, among those of rows with equal `keys`."""
-    shown = rows.assign(shown=[*map(round_number, rows["mean"], digits)])
-    return shown.groupby(keys)["shown"].transform(rank_values).tolist()
+    """Return the order of every mean, as it is written, among those of rows with equal `keys`.
+
+    Args:
+        rows: columns mean, deviation if it is known, and the keys.
+        digits: after the point, of each.
+        keys: columns that tell apart what is compared.
+        errors: quantities of which the lowest is the darkest.
+    """
+    spread = rows["deviation"] if "deviation" in rows else rows["mean"] * math.nan
+    shown = rows.assign(shown=[*map(round_number, rows["mean"], digits)], spread=spread)
+    orders = shown["shown"] * math.nan
+    for _, own in shown.groupby(keys):
+        orders[own.index] = rank_values(own["shown"], own["spread"])
+    is_error = rows["quantity"].isin([*errors]) if "quantity" in rows else orders.isna() & False
+    return orders.where(~is_error, 1 - orders).tolist()
 
 
 class Entry(NamedTuple):
@@ -136,13 +166,19 @@ def make_part(title: str, entries: Iterable[Entry], columns: Sequence[Hashable])
     )
 
 
-def draw_table(heads: Sequence[ColumnHead], parts: Sequence[Part], compared: str) -> "Drawing":
+def draw_table(
+    heads: Sequence[ColumnHead],
+    parts: Sequence[Part],
+    compared: str,
+    ends: tuple[str, str] = ("lowest", "highest"),
+) -> "Drawing":
     """Draw a table between rules.
 
     Args:
         heads: of the columns.
         parts: from top to bottom.
         compared: in words, what a shade compares a number with.
+        ends: in words, the lightest and the darkest shade.
     """
     import matplotlib.pyplot as plt
 
@@ -150,8 +186,8 @@ def draw_table(heads: Sequence[ColumnHead], parts: Sequence[Part], compared: str
 
     first = 1 + any(head.group for head in heads)
     last = first + sum(1 + len(each.rows) for each in parts)
-    drawing, axes = plt.subplots(figsize=(WIDTH, (last + 1) * _LINE + 0.1), layout="constrained")
-    axes.set(xlim=(0, 1), ylim=(last + 1, 0))
+    drawing, axes = plt.subplots(figsize=(WIDTH, (last + 2) * _LINE + 0.1), layout="constrained")
+    axes.set(xlim=(0, 1), ylim=(last + 2, 0))
     axes.axis("off")
     labels, columns = _place_columns(heads, parts)
     _rule(axes, 0, (0, 1), 1.0)
@@ -163,7 +199,7 @@ def draw_table(heads: Sequence[ColumnHead], parts: Sequence[Part], compared: str
         _draw_rows(axes, each.rows, line + 1, labels, columns)
         line += 1 + len(each.rows)
     _rule(axes, last, (0, 1), 1.0)
-    _draw_key(axes, last, compared)
+    _draw_key(axes, last, compared, ends)
     return drawing
 
 
@@ -235,14 +271,15 @@ def _draw_rows(
         line += 1
 
 
-def _draw_key(axes: "Axes", line: int, compared: str) -> None:
+def _draw_key(axes: "Axes", line: int, compared: str, ends: tuple[str, str]) -> None:
     """Draw the key of shades."""
-    _write(axes, 0, line, "lowest", "left")
+    _write(axes, 0, line, ends[0], "left")
     left, width = 0.075, 0.03
     for step in range(_SHADES):
         _shade(axes, line, (left, left + width), step / (_SHADES - 1), height=0.6)
         left += width
-    _write(axes, left + 0.01, line, f"highest {compared}", "left")
+    _write(axes, left + 0.01, line, f"{ends[1]} {compared}", "left")
+    _write(axes, 0, line + 1, SPREAD, "left")
 
 
 def _write(axes: "Axes", x: float, line: int, text: str, side: Side, bold: bool = False) -> None:
