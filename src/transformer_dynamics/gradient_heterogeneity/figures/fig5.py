@@ -117,5 +117,5 @@ def draw(figure: Fig5, table: "pd.DataFrame", published: None = None) -> "Drawin
         f"means of {seeds} seeds over\nwindows of {2 * WINDOW + 1} steps,\ncut at the ends;\n"
         "bands: \N{PLUS-MINUS SIGN}1 sd over seeds"
     )
-    add_optimiser_legend(drawing, table["optimiser"], title, beside=spare[-1:])
+    add_optimiser_legend(drawing, table["optimiser"], title, beside=[*spare[-1:]])
     return drawing

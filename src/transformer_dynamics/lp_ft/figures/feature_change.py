@@ -1,4 +1,4 @@
-"""How much further FT moves features than LP-FT, at own and at equal rates."""
+"""Feature change of FT over that of LP-FT, at own and at equal rates."""
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 

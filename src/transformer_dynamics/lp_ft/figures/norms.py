@@ -96,7 +96,7 @@ def add_medians(rows: "pd.DataFrame", along: "pd.DataFrame") -> "pd.DataFrame":
     """
     first = along[(along["method"] == "lp") & (along["step"] == 0)]
     known = first.drop_duplicates(["texts", "seed"]).set_index(["texts", "seed"])["accuracy"]
-    starts = known.reindex(zip(rows["set"], rows["seed"], strict=True)).to_numpy()
+    starts = known.reindex([*zip(rows["set"], rows["seed"], strict=True)]).to_numpy()
     rows = rows.assign(start_accuracy=starts)
     same = rows.groupby(["part", "set", "method", "step"], dropna=False)
     names = ("norm", "accuracy", "start_norm", "start_accuracy")

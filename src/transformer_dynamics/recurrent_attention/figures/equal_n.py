@@ -60,7 +60,8 @@ def _last(measured: Measured[MetricJob[Accuracy]]) -> "pd.DataFrame":
     """Return N, T, seed and the solved share after the most loops."""
     rows = measured.table[measured.table["split"] == OUT]
     rows = rows[rows["loops"] == rows["loops"].max()].rename(columns={"loops": "T"})
-    return rows.assign(N=measured.job.train.model.block)[["N", "T", "seed", "solved"]]
+    sized: pd.DataFrame = rows.assign(N=measured.job.train.model.block)
+    return sized[["N", "T", "seed", "solved"]]
 
 
 def add_differences(both: "pd.DataFrame", confidence: float) -> "pd.DataFrame":

@@ -1,6 +1,6 @@
 """Accuracy against the number of loops: Figure 4, by size of the oscillators."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import SOLVED_OUT, Label
@@ -88,7 +88,7 @@ def draw_pair(
         )  # fmt: skip
         ends = last[["accuracy_lower", "accuracy_upper"]].iloc[0].tolist()
         right.vlines(place, *ends, color=style.colour, linewidth=0.9)
-        mark = {"color": style.colour, "marker": style.marker, "markersize": 3.5}
+        mark: dict[str, Any] = {"color": style.colour, "marker": style.marker, "markersize": 3.5}
         right.plot([place], last["accuracy_mean"].iloc[:1], **mark)
     ticks = sorted({int(each) for _, _, rows in curves for each in rows["T"]})
     left.set_xscale("log", base=2)

@@ -1,6 +1,6 @@
 """Rates and strengths that were tried."""
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from replication.study.contract import Figure, Measured
 from transformer_dynamics.recurrent_attention.figures.conditions import (
@@ -84,6 +84,6 @@ def draw(figure: TuningFigure, table: "pd.DataFrame", published: None = None) ->
     names = [condition_label(name) for name, _ in styles]
     title = f"{seed_count(table['seed'])} for tuning; full: chosen, open: tried"
     title = explain_penalties(title, rows["condition"].unique())
-    layout = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    layout: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
     drawing.legend(named, names, title=title, **layout)
     return drawing
