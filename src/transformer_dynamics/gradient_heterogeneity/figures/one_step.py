@@ -96,8 +96,8 @@ def draw(figure: OneStep, table: "pd.DataFrame", published: None = None) -> "Dra
         axes.set_title(title)
     for axes in grid[0]:
         axes.set_xlabel(r"predicted best rate $\eta^*$")
-    for axes in grid[1]:
-        axes.set_xlabel("decrease promised if blocks\n" r"were not coupled, at $\eta^*/4$")
+    promised = r"decrease at $\eta^*/4$ that is promised if blocks are not coupled (nats)"
+    grid[1, len(METHODS) // 2].set_xlabel(promised)
     grid[0, 0].set_ylabel("best rate")
     grid[1, 0].set_ylabel("decrease (nats)")
     seeds = seed_count(table["seed"])
