@@ -80,7 +80,7 @@ portable: $(TOOLS)
 campaigns: $(TOOLS)
 	$(RUN) $(PYTEST) -m campaign
 
-# Kills, full disks, wrong clocks: what each costs, for docs/faults.md. It takes a while.
+# Kills, full disks, wrong clocks: what each costs, for benchmarks/faults.csv. It takes a while.
 faults: $(TOOLS)
 	$(RUN) PYTHONPATH=tests python -m faults
 

@@ -1,6 +1,7 @@
-"""`make faults`: inject every fault, and write what it cost to docs/faults.md.
+"""`make faults`: inject every fault, and write what it cost to a table.
 
 Names of faults limit the run to them; the other rows of the table stay as they are.
+`python -m replication generate` then shows the table in docs/faults.md.
 """
 
 import sys
@@ -8,11 +9,12 @@ import tempfile
 from pathlib import Path
 
 import click
+import pandas as pd
 from conftest import ROOT, Project
 
 from faults.registry import all_faults, with_rows
 
-PAGE = ROOT / "docs/faults.md"
+TABLE = ROOT / "benchmarks/faults.csv"
 
 
 @click.command(help=__doc__)
@@ -31,7 +33,7 @@ def main(names: tuple[str, ...]) -> None:
                 click.echo(f"{name}: {error}", err=True)
                 continue
         click.echo(outcome)
-        PAGE.write_text(with_rows(PAGE.read_text(), [outcome]))
+        with_rows(pd.read_csv(TABLE), [outcome]).to_csv(TABLE, index=False, float_format="%.1f")
     if failed:
         sys.exit(f"Error: {', '.join(failed)} went another way than expected; see above")
 

@@ -2,12 +2,11 @@
 
 import importlib.util
 
+import pandas as pd
+
 from faults import disks, signals, times, users
 from faults.outcome import Fault, Outcome
-from replication.base.markdown import table
 
-BEGIN, END = "<!-- outcomes: generated -->", "<!-- end of outcomes -->"
-HEADER = ("fault", "where", "injected", "lost", "duplicated", "corrupt", "recovery time")
 LOCAL: tuple[Fault, ...] = (
     signals.killed,
     signals.interrupted,
@@ -32,15 +31,9 @@ def all_faults() -> dict[str, Fault]:
     return {fault.__name__: fault for fault in faults}
 
 
-def with_rows(page: str, outcomes: list[Outcome]) -> str:
-    """The page with the rows of some faults replaced, or added at the end of its table."""
-    before, rest = page.split(BEGIN)
-    old, after = rest.split(END)
-    rows = old.strip().splitlines()[2:]
-    rows += table(HEADER, [_cells(outcome) for outcome in outcomes])[2:]
-    latest = {row.split(" | ")[0]: row for row in rows}
-    return "\n".join([before + BEGIN, *table(HEADER, []), *latest.values(), END + after])
-
-
-def _cells(outcome: Outcome) -> list[str]:
-    return [*map(str, outcome[:-1]), f"{outcome.recovery_seconds:.1f} s"]
+def with_rows(known: pd.DataFrame, outcomes: list[Outcome]) -> pd.DataFrame:
+    """The table with the rows of some faults replaced, or added at its end."""
+    rows = pd.concat([known, pd.DataFrame(outcomes, columns=Outcome._fields)])
+    # A replaced row keeps its place.
+    order = list(dict.fromkeys(rows.fault))
+    return rows.drop_duplicates("fault", keep="last").set_index("fault").loc[order].reset_index()

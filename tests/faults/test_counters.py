@@ -2,12 +2,13 @@
 
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from conftest import FIGURE
 
 from faults.evidence import Event, Ledger, Run, Undisturbed, digests, run_undisturbed
 from faults.outcome import Outcome
-from faults.registry import BEGIN, END, with_rows
+from faults.registry import with_rows
 
 JOBS = {"a.log": ["results/a"], "b.log": ["results/b", "figures/b"]}
 
@@ -117,12 +118,11 @@ def test_a_fault_that_did_not_happen_is_no_outcome(ledger):
         ledger.outcome("nothing", "nowhere", 0, [1.0])
 
 
-def test_rows_of_the_page_are_replaced_or_added():
+def test_rows_of_the_table_are_replaced_or_added():
     first = Outcome("SIGKILL", "here", 5, 0, 1, 2, 3.21)
-    page = with_rows(f"Text\n{BEGIN}\n{END}\nmore\n", [first, first._replace(fault="SIGINT")])
-    assert "| SIGKILL | here | 5 | 0 | 1 | 2 | 3.2 s |" in page.splitlines()
-    page = with_rows(page, [first._replace(lost=7)])
-    rows = page.splitlines()
-    assert rows[0] == "Text"
-    assert rows[-1] == "more"
-    assert [row.split(" | ")[3] for row in rows if " | here | " in row] == ["7", "0"]
+    empty = pd.DataFrame(columns=Outcome._fields)
+    table = with_rows(empty, [first, first._replace(fault="SIGINT")])
+    assert next(iter(table.itertuples(index=False, name=None))) == tuple(first)
+    table = with_rows(table, [first._replace(lost=7)])
+    assert table.fault.tolist() == ["SIGKILL", "SIGINT"]
+    assert table.lost.tolist() == [7, 0]

@@ -22,6 +22,8 @@ The numbers, tests and remarks of each claim stand on the study's page, which
 explained."""
 FOR_AUTHORS = "[What is wrong or does not hold](authors/README.md), for the authors of the paper."
 """Line that leads to the pages for the authors."""
+ABSTRACT = "the-abstract"
+"""Place of the abstract on a page of claims."""
 
 
 def claim_links(document: str, study: str) -> Link:
@@ -81,6 +83,8 @@ def registry_to_markdown(
         "",
         *((FOR_AUTHORS, "") if for_authors else ()),
         *((escape_markdown(f"{AT_SCALE} {registry.scale}"), "") if registry.scale else ()),
+        "## The abstract",
+        "",
         *abstract_lines(registry, verdicts, elsewhere, links),
         "## Claims",
         "",

@@ -6,43 +6,28 @@ what it says is refused.
 """
 
 import json
-import os
-from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 import yaml
 
 from replication.base.errors import InputError
-from replication.base.markdown import Markdown, escape_markdown, table
 from replication.base.storage import write_text
 from replication.documents.authors import author_pages
 from replication.documents.checklist import StudyResults, checklist, codecheck, study_page
-from replication.documents.claims import claim_links, claims_page
+from replication.documents.cited import check_documents, cited_documents
+from replication.documents.claims import claims_page
 from replication.documents.configuration_page import shared_page, study_keys_page
 from replication.documents.figure_texts import CitedFigure
-from replication.documents.readme import README, count_lines, insert_reproductions, insert_scorecard
 from replication.documents.rulegraph import rulegraph
 from replication.documents.schema import Schema, configuration_schema, overlay_schema
 from replication.documents.typed_numbers import typed_numbers_in_template
-from replication.judge.abstract import (
-    MARKS,
-    MarkedSentence,
-    abstract_lines,
-    count_marks,
-    decided_sentences,
-)
-from replication.judge.citation import fill_document, verdict_finder
-from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY
+from replication.judge.abstract import MarkedSentence, decided_sentences
 from replication.plan.configuration import Configuration, configure
-from replication.plan.cost import HEADER, MEASURED, cost_rows, costs
 from replication.plan.jobs import Jobs
-from replication.plan.recorded_times import Records
 from replication.plan.study_jobs import StudyJobs
-from replication.study.claims import Statistical
 from replication.study.contract import StudySettings
 from replication.study.registry import Registry
 from replication.study.studies import find_studies
@@ -78,7 +63,6 @@ def generated_files() -> dict[str, str]:
     home = [told for told in studies if told.jobs.study.is_home and told.jobs.registry.checklist]
     shared = configuration_schema(Configuration)
     elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
-    of_home = _home_documents(jobs, home) if home else {}
     return {
         f"config/{_SCHEMA}": _shared_schema(shared, studies),
         "docs/configuration.md": shared_page(shared, configuration_schema(StudySettings)),
@@ -87,16 +71,14 @@ def generated_files() -> dict[str, str]:
             for told in studies
             for path, text in _files_of_study(told, elsewhere).items()
         },
-        **of_home,
-        **_cited_documents(studies, of_home),
+        **cited_documents(studies, all_reproductions(Path())),
+        **(_home_documents(jobs, home) if home else {}),
     }
 
 
 def _home_documents(jobs: Jobs, home: list[StudyResults]) -> dict[str, str]:
     """Return the documents that only the home paper has."""
-    scorecard = insert_scorecard(README.read_text(encoding="utf-8"), home)
     return {
-        str(README): insert_reproductions(scorecard, all_reproductions(Path())),
         "docs/rulegraph.svg": rulegraph(jobs, _GRAPH_PATH),
         "codecheck.yml": _CODECHECK_HEADER + _to_yaml(codecheck([told.jobs for told in home])),
         "docs/reproducibility_checklist.yaml": _CHECKLIST_HEADER + _to_yaml(checklist(home)),
@@ -122,107 +104,6 @@ def _files_of_study(told: StudyResults, elsewhere: Mapping[str, MarkedSentence])
         study_page(told.name, "claims"): claims_page(told, elsewhere),
         **author_pages(told),
     }
-
-
-def _cited_documents(studies: list[StudyResults], generated: Mapping[str, str]) -> dict[str, str]:
-    """Return the documents that people write, with the values that they cite.
-
-    Args:
-        studies: all studies, with what their references keep.
-        generated: texts that take the place of those in files, by path.
-    """
-    places = {os.path.relpath(told.jobs.study.readme): [told] for told in studies}
-    documents = [README, *Path("docs").glob("*.md")]
-    paths = map(str, (*documents, *map(Path, places)))
-    texts = {path: generated.get(path) or Path(path).read_text(encoding="utf-8") for path in paths}
-    return {
-        path: fill_document(text, path, _citable_values(places.get(path, []) + studies, path))
-        for path, text in texts.items()
-        if "<!-- cited:" in text
-    }
-
-
-def _citable_values(studies: list[StudyResults], document: str) -> dict[str, Any]:
-    """Return the values that a document can cite, by name; equal names are the first study's."""
-    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
-    records = Records.of(told.jobs.study for told in studies)
-    kept = [(told.jobs, told.reference) for told in studies if told.reference]
-    verdicts = ChainMap(*(reference.verdicts for _, reference in kept))
-    shown = {
-        study.table(name).removeprefix("figures/").removesuffix(".csv"): (study, name, reference)
-        for study, reference in kept
-        for name in study.figures
-        if figure_path(name) in reference.tables
-    }
-
-    def caption(below: str) -> str:
-        study, name, reference = shown[below]
-        table = reference.tables[figure_path(name)]
-        text = study.registry.figures[study.figures[name].kind]
-        return escape_markdown(
-            CitedFigure.of(study, name, table, reference.verdicts.get).cite(text).caption
-        )
-
-    def abstract(study: str) -> str:
-        """Return the abstract of a study's paper, with marks."""
-        own = _find_study(studies, study)
-        link = claim_links(document, study)
-        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere, link))
-
-    def abstracts() -> str:
-        """Return the number of sentences of every paper's abstract by mark."""
-        return "\n".join(_abstract_lines(studies, elsewhere))
-
-    def cost(study: str) -> str:
-        """Return how costs were measured, and the recorded cost of every experiment of a study."""
-        found = costs(_find_study(studies, study).jobs, records)
-        return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
-
-    def counts(study: str) -> str:
-        """Return the number of claims of a study by group and verdict."""
-        return "\n".join(count_lines([_find_study(studies, study)]))
-
-    return {
-        "tables": {
-            below: reference.tables[figure_path(name)]
-            for below, (_, name, reference) in shown.items()
-        },
-        "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
-        "caption": caption,
-        "abstract": abstract,
-        "abstracts": abstracts,
-        "cost": cost,
-        "counts": counts,
-        "verdict": verdict_finder(verdicts.get),
-        "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
-        "level": Statistical.model_fields["level"].default,
-        "fewest_seeds": FEWEST_SEEDS,
-        "probability": PROBABILITY,
-    }
-
-
-def _abstract_lines(
-    studies: list[StudyResults], elsewhere: Mapping[str, MarkedSentence]
-) -> list[str]:
-    """Return marks by paper and version, as the lines of a table."""
-    rows: dict[str, tuple[str, ...]] = {}
-    for told in studies:
-        registry = told.jobs.registry
-        paper = Markdown(
-            f"[{escape_markdown(registry.title)}]({told.folder}/README.md#does-the-abstract-hold)"
-        )
-        for version, marks in count_marks(registry, told.verdicts, elsewhere).items():
-            # A paper's other study has the same abstract.
-            if registry.url and version not in rows:
-                rows[version] = (paper, version, *(str(count or "") for count in marks.values()))
-    return table(("paper", "version", *MARKS), rows.values())
-
-
-def _find_study(studies: list[StudyResults], name: str) -> StudyResults:
-    found = next((told for told in studies if told.jobs.study.name == name), None)
-    if found is None:
-        raise LookupError(f"there is no study {name}")
-    return found
 
 
 def check_texts(studies: Iterable[StudyResults]) -> None:
@@ -298,13 +179,15 @@ _Dumper.add_representer(list, _represent_list)
 @click.option(
     "--check",
     is_flag=True,
-    help="Only say which files differ, and fail if any does, or a caption cannot be cited.",
+    help="Write nothing. Name the files that differ, and fail if one does or a number is typed.",
 )
 def main(check: bool) -> None:
     """Write or check the generated files."""
     if check:
         found = find_studies()
-        check_texts(map(_read_study, Jobs.of(configure({}, found), found).studies.values()))
+        studies = [*map(_read_study, Jobs.of(configure({}, found), found).studies.values())]
+        check_texts(studies)
+        check_documents(studies)
     generated = generated_files()
     gone = [path for path in Path().glob(AUTHOR_PAGES) if str(path) not in generated]
     for path in gone:

@@ -18,9 +18,7 @@ _UNIT = (
     "|updates)"
 )
 _NOT_PROSE = re.compile(
-    r"<!-- (\w+): generated -->.*?<!-- end of \1 -->"
-    r"|<!-- cited:.*?-->.*?<!-- end of cited -->"
-    r"|<!-- measured by .*?-->.*?<!-- end of measured -->"
+    r"<!-- measured by .*?-->.*?<!-- end of measured -->"
     r"|^```.*?^```|`[^`]*`|(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
     re.DOTALL | re.MULTILINE,
 )
@@ -63,13 +61,13 @@ def typed_numbers_in_template(template: str) -> list[str]:
 
 
 def typed_numbers_in_document(markdown: str) -> list[str]:
-    """Return the typed numbers of a document's prose, each with the words around it.
+    """Return the typed numbers of a document or its template, each with the words around it.
 
-    Generated and citing blocks, blocks that name the command that measured them, code, links and
-    titles in italics are no prose. Versions and years are names. A number in words
+    Values that a template computes do not count. Blocks that name the command that measured them,
+    code, links and titles in italics are no prose. Versions and years are names. A number in words
     counts if a unit or `of` follows.
     """
-    prose = _NOT_PROSE.sub("", markdown)
+    prose = _NOT_PROSE.sub("", _literal_text(markdown))
     return _find_typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
 
 

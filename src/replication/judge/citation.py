@@ -14,6 +14,7 @@ and every text knows
     0.123 | number(2)                two significant digits; 0.123 | percent(2) is 12 %
     [2, 3] | numbers(2)              2, 3; and with span(2) the least and the greatest, 2 to 3
     3 | words                        a small number as a word
+    0.69 | exp                       the ratio whose logarithm this is, 2
     verdict("T1") | said             a verdict with how much holds: in part, 4 of 6 hold
 
 so that another configuration gets its own numbers. Of what pandas and numpy can do, texts can do
@@ -23,7 +24,6 @@ listed method is `table["mean"]`. `numerals` finds numbers that are typed all th
 
 import copy
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -39,7 +39,6 @@ _WORDS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
     "twelve",
 )  # fmt: skip
-_CITED = re.compile(r"<!-- cited:\n(.*?)\n-->\n(.*?)<!-- end of cited -->", re.DOTALL)
 
 
 def rows(table: pd.DataFrame, **cells: Any) -> pd.DataFrame:
@@ -142,19 +141,6 @@ def fill_template(text: str, where: str, known: Mapping[str, Any]) -> str:
         ) from error
 
 
-def fill_document(text: str, where: str, known: Mapping[str, Any]) -> str:
-    """Return a Markdown document in which every block that cites is written anew.
-
-    A block is `<!-- cited:`, the template, `-->`, what came of it, and `<!-- end of cited -->`.
-    """
-
-    def block(match: re.Match[str]) -> str:
-        shown = fill_template(match[1], where, known).strip()
-        return f"<!-- cited:\n{match[1]}\n-->\n{shown}\n<!-- end of cited -->"
-
-    return _CITED.sub(block, text)
-
-
 def _first_line(error: Exception) -> str:
     """Return the first line of an error's message."""
     message = next((part for part in error.args if isinstance(part, str) and part.strip()), "")
@@ -165,6 +151,7 @@ ENVIRONMENT = Sandbox()
 """Sandbox in which texts are filled, with the functions and filters that they can use."""
 ENVIRONMENT.globals |= {"rows": rows, "cell": cell}
 ENVIRONMENT.filters |= {
+    "exp": math.exp,
     "number": number,
     "numbers": numbers,
     "percent": percent,

@@ -194,7 +194,10 @@ def check_everything_is_described(small: Small) -> None:
         assert not unknown, f"methods: {', '.join(unknown)} is no figure"
     readme = small.study.readme
     assert readme.is_file(), f"{readme}: is missing"
-    assert readme.read_text(encoding="utf-8").startswith("# "), f"{readme}: has no title"
+    # A note on its template may stand before the title.
+    lines = readme.read_text(encoding="utf-8").splitlines()
+    title = next((line for line in lines if line and not line.startswith("<!--")), "")
+    assert title.startswith("# "), f"{readme}: has no title"
 
 
 @_add_check

@@ -11,9 +11,8 @@ from markdown_it import MarkdownIt
 
 from replication.base.markdown import Markdown, escape_markdown, table
 from replication.documents.checklist import StudyResults
+from replication.documents.cited import _citable_values
 from replication.documents.claims import claims_page
-from replication.documents.generate import _citable_values
-from replication.documents.readme import _SCORECARD_MARKS, insert_scorecard
 from replication.judge.scorecard import to_markdown as scorecard_as_markdown
 from replication.study.registry import Registry
 from replication.verify.reference import read_reference, reference_folder
@@ -67,13 +66,13 @@ def documents(registry: Registry) -> Iterator[str]:
     """Whatever Markdown is made of a registry."""
     yield claims_page(told(registry), {})
     yield scorecard_as_markdown(registry, [])
-    yield insert_scorecard("\n".join(_SCORECARD_MARKS), [told(registry)])
     known = _citable_values(
-        [told(registry.model_copy(update={"url": "https://a.org"}))], "README.md"
+        [told(registry.model_copy(update={"url": "https://a.org"}))], [], "README.md"
     )
     yield str(known["caption"]("example/fig2"))
     yield str(known["abstract"]("example"))
-    yield str(known["abstracts"]())
+    for lines in ("headlines", "not_holding"):
+        yield str(known[lines]())
 
 
 def test_nothing_that_a_registry_says_is_live():

@@ -13,8 +13,6 @@ from click.testing import CliRunner
 from conftest import FIGURE, JOBS, ROOT, Template
 
 from replication.documents import crate
-from replication.documents.readme import insert_scorecard
-from replication.judge.verdicts import Verdict
 from replication.study.claims import SHOWN, THEORY
 from replication.study.studies import find_studies
 from replication.verify.reference import read_reference, reference_folder
@@ -253,32 +251,25 @@ def test_the_checklist_counts_the_runs_of_the_reference(home):
     assert runs["scan_and_snap"]["syn_medium"] * cells == table["n_seeds"].sum()
 
 
-def test_the_readme_counts_every_claim_once_and_shows_the_headlines(home):
-    text = (ROOT / "README.md").read_text()
-    shown = text.split("<!-- scorecard: generated -->")[1].split("<!-- end of scorecard -->")[0]
-    headlines, *failing, counts = shown.strip().split("\n\n")
+def test_the_notes_count_every_claim_once_and_show_the_headlines(home):
+    text = (ROOT / "docs/scan_and_snap/notes.md").read_text()
+    tables = [part for part in text.split("\n\n") if part.startswith("|")]
+    headlines, failing, counts = tables[:3]
     cells = (cell.strip() for row in counts.splitlines()[2:] for cell in row.split("|"))
     numbers = [int(cell) for cell in cells if cell.isdigit()]
-    claims = [claim for study in home for claim in study.registry.claims]
+    (study,) = (study for study in home if study.study.name == "scan_and_snap")
+    claims = study.registry.claims
     assert sum(numbers) == len(claims)
     headed = [claim.headline for claim in claims if claim.headline]
     assert len(headed) == len(headlines.splitlines()) - 2 == 5
     assert all(words in headlines for words in headed)
     assert not any(claim.headline for claim in claims if claim.group not in (SHOWN, THEORY))
-    verdicts: dict[str, Verdict] = {}
-    for study in home:
-        verdicts |= read_reference(reference_folder(ROOT, study.study.name))[0].verdicts
-    named = [row.split("|")[-2].strip() for row in "\n".join(failing).splitlines()[3:]]
+    verdicts = read_reference(reference_folder(ROOT, study.study.name))[0].verdicts
+    named = [row.split("|")[-2].strip() for row in failing.splitlines()[2:]]
     assert named == [
-        f"[{claim.id}](docs/{study.study.name}/claims.md#{claim.id})"
-        for study in home
-        for claim in study.registry.claims
+        f"[{claim.id}](claims.md#{claim.id})"
+        for claim in claims
         if claim.group in (SHOWN, THEORY)
         and claim.id in verdicts
         and verdicts[claim.id].verdict in {"in part", "does not hold", "open"}
     ]
-
-
-def test_a_readme_without_the_marks_is_refused():
-    with pytest.raises(crate.InputError, match=r"README.md: needs the lines <!-- scorecard"):
-        insert_scorecard("# A title", [])

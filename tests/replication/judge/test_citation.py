@@ -10,12 +10,13 @@ from click.testing import CliRunner
 from conftest import JOBS, ROOT
 
 from replication.base.errors import InputError
-from replication.documents import generate
+from replication.documents import cited, generate
 from replication.documents.checklist import StudyResults
+from replication.documents.cited import fill_document
 from replication.documents.figure_texts import CitedFigure
 from replication.documents.generate import check_texts
 from replication.documents.typed_numbers import typed_numbers_in_document, typed_numbers_in_template
-from replication.judge.citation import fill_document, fill_template
+from replication.judge.citation import fill_template
 from replication.judge.scorecard_figure import table_of_verdicts
 from replication.judge.verdicts import Verdict
 from replication.plan.configuration import configure
@@ -34,10 +35,11 @@ TABLE = pd.DataFrame({"rate": [0.5, 0.5, 1.0], "seed": [1, 2, 1], "mean": [0.123
 FIGURES = [(study, name) for study in find_references(ROOT) for name in JOBS.studies[study].figures]
 DOCUMENTS = [
     path
-    for pattern in ("*.md", "config/*.md", "docs/*.md", "src/*/*/README.md")
+    for pattern in ("*.md*", "config/*.md*", "docs/*.md*", "docs/*/notes.md*", "src/*/*/*.md*")
     for path in ROOT.glob(pattern)
-    # One is generated; a history is no result.
+    # One is generated, and so are those with a template; a history is no result.
     if path.name not in {"configuration.md", "CHANGELOG.md"}
+    and not path.with_name(f"{path.name}.jinja").exists()
 ]
 
 
@@ -144,8 +146,7 @@ def test_what_a_text_does_to_a_table_no_other_sees():
     )
     figure = shown(table)
     assert [figure.cite(text(template)).caption for _ in range(2)] == ["2", "2"]
-    block = f"<!-- cited:\n{template}\n-->\n\n<!-- end of cited -->\n"
-    assert fill_document(2 * block, "a", {"table": table}).count("-->\n2\n") == 2
+    assert [fill_template(template, "a", {"table": table}) for _ in range(2)] == ["2", "2"]
     pd.testing.assert_frame_equal(table, TABLE)
 
 
@@ -293,23 +294,68 @@ def test_the_check_of_generated_files_checks_texts(monkeypatch):
     monkeypatch.setattr(generate, "generated_files", dict)
     monkeypatch.setattr(generate, "AUTHOR_PAGES", "none")
     monkeypatch.setattr(generate, "check_texts", checked.extend)
+    monkeypatch.setattr(generate, "check_documents", checked.extend)
     assert CliRunner().invoke(generate.main, ["--check"]).exit_code == 0
-    assert [told.jobs.study.name for told in checked] == [*JOBS.studies]
+    assert [told.jobs.study.name for told in checked] == 2 * [*JOBS.studies]
 
 
-def test_a_document_is_written_anew_where_it_cites():
-    block = "a 1\n<!-- cited:\n{{ seeds }} seeds\n-->\nold 2\n<!-- end of cited -->\nb\n"
-    once = fill_document(block, "README.md", {"seeds": 10})
-    assert once == block.replace("old 2", "10 seeds")
-    assert fill_document(once, "README.md", {"seeds": 10}) == once
-    with pytest.raises(InputError, match=r"^README.md: cannot be cited: 'seeds' is undefined;"):
-        fill_document(block, "README.md", {})
+def test_a_document_is_made_from_its_template(tmp_path):
+    path = tmp_path / "README.md.jinja"
+    path.write_text("{% set n = seeds %}\n# Title\n\n{% set m = n %}\n\n{{ m }} seeds\n")
+    first, _, text = fill_document(path, {"seeds": 10}).partition("\n")
+    assert first == "<!-- Made from README.md.jinja by `python -m replication generate`. -->"
+    assert text == "\n# Title\n\n10 seeds\n"
+    with pytest.raises(InputError, match=r"README.md.jinja: cannot be cited: 'seeds' is undefined"):
+        fill_document(path, {})
 
 
-def test_a_study_whose_claims_are_to_be_counted_must_be_there():
-    block = '<!-- cited:\n{{ counts("nobody") }}\n-->\n<!-- end of cited -->\n'
-    with pytest.raises(InputError, match=r"^README.md: cannot be cited: there is no study nobody;"):
-        fill_document(block, "README.md", generate._citable_values([], "README.md"))
+@pytest.fixture(scope="module")
+def studies():
+    """Two studies with their references."""
+    return [
+        StudyResults(JOBS.studies[name], read_reference(reference_folder(ROOT, name))[0])
+        for name in ("scan_and_snap", "example")
+    ]
+
+
+def filled(template, studies, document="docs/example/notes.md"):
+    path = Path(f"{document}.jinja")
+    known = cited._citable_values(cited._own_first(studies, path), [], document)
+    return fill_template(template, document, known)
+
+
+def test_a_verdict_is_of_the_own_study_or_of_the_one_that_is_named(studies):
+    assert filled('{{ verdict("C").claim }}', studies) == "C"
+    assert filled('{{ judged("C3", "scan_and_snap/T22d") }}', studies) == (
+        "[C3](claims.md#C3): does not hold; [T22d](../scan_and_snap/claims.md#T22d): reproduced"
+    )
+    both = 'E1 {{ judged("C1") }}'
+    assert "../../../docs/example" in filled(both, studies, "src/papers/example/README.md")
+
+
+def test_a_study_that_a_document_names_must_be_there(studies):
+    for name in ("counts", "costs", "cost", "abstract", "headlines", "pictures"):
+        with pytest.raises(InputError, match=r"cannot be cited: there is no study nobody;"):
+            filled(f'{{{{ {name}("nobody") }}}}', studies)
+
+
+def test_pictures_of_the_home_study_lie_at_the_top(studies):
+    shown = filled('{{ pictures("scan_and_snap", "fig6") }}', studies, "README.md")
+    assert shown == "[`fig6`](docs/gallery/fig6.png)"
+
+
+def test_the_address_of_the_pages_is_that_of_the_citation_file(tmp_path, monkeypatch, studies):
+    monkeypatch.chdir(tmp_path)
+    assert filled("{{ site }}", studies) == ""
+    Path("CITATION.cff").write_text("url: https://example.org/pages\n")
+    assert filled("{{ site }}", studies) == "https://example.org/pages"
+
+
+def test_a_number_that_a_template_types_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("README.md.jinja").write_text("# T\n\n{{ 3 }} of 31 seeds\n")
+    with pytest.raises(InputError, match=r"README.md.jinja: the number in '.*' is typed; cite it"):
+        cited.check_documents([])
 
 
 @pytest.mark.parametrize(
@@ -348,15 +394,15 @@ def test_typed_numbers_are_found(template):
     [
         ("Python 3.11, plugin 2.8.0, NeurIPS 2023, [arXiv:1609.07843](https://a.org/1)", 0),
         ("`10` and\n```\n11\n```\nand [a](figures/12.png)", 0),
-        ("<!-- cited:\n{{ a }}\n-->\n13\n<!-- end of cited -->", 0),
+        ("{{ a }} of {{ b | number(2) }}", 0),
         ("<!-- measured by make benchmark -->\n14 s\n<!-- end of measured -->", 0),
-        ("<!-- scorecard: generated -->\n15\n<!-- end of scorecard -->", 0),
         ("1. first\n2. second", 0),
         ("in 31 s", 1),
         ("thirteen seeds, a dozen runs, 1½ s", 3),
         ("a dozen ways, twice", 0),
         ("five seeds prove it, two ways do not", 1),
-        ("<!-- cited:\n{{ a }}\n-->\n13\n<!-- end of cited -->\n13", 1),
+        ("{{ a }} and 13", 1),
+        ("{% if a %}13{% endif %}", 1),
     ],
 )
 def test_typed_numbers_of_a_document_are_found(markdown, typed):

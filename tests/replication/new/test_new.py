@@ -115,6 +115,8 @@ def test_its_files_name_only_what_is_there(empty, words):
 
 def test_its_documents_are_generated(empty):
     new("mypaper")
+    readme = empty / "README.md"
+    readme.rename(f"{readme}.jinja").write_text('# My paper\n\n{{ abstract("mypaper") }}\n')
     found = {}
     for words in ([], ["--check"]):
         done = subprocess.run(
@@ -125,6 +127,7 @@ def test_its_documents_are_generated(empty):
         found[*words] = (done.returncode, done.stderr)
     assert {*found.values()} == {(0, "")}
     assert "C1" in (empty / "docs/mypaper/claims.md").read_text()
+    assert "[C1](docs/mypaper/claims.md#C1)" in readme.read_text()
 
 
 def test_without_the_engine_its_snakefile_says_so_in_one_sentence(empty):

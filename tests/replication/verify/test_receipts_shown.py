@@ -11,7 +11,7 @@ from made_receipts import BY, ONE, REFERENCE, STUDY, found, project_with_receipt
 from report_folder import Folder
 
 from replication.base.errors import InputError
-from replication.documents.readme import insert_reproductions
+from replication.documents.scorecards import reproduction_lines, reproduction_lines_by_study
 from replication.report.verifications import read_history, verifications
 from replication.verify.differences import Difference
 from replication.verify.history import append_rows, verdict_rows
@@ -56,21 +56,17 @@ def test_emulation_and_disagreement_are_marked(root, monkeypatch):
     assert own["runs"] == emulated["runs"] == "15 bit for bit"
 
 
-def test_the_readme_has_a_row_per_processor(root):
+def test_a_document_has_a_row_per_processor(root):
     earlier = told().model_copy(update={"date": datetime(2026, 1, 31, tzinfo=UTC)})
     write_receipt(root / FOLDER / STUDY / "2026-01-30-epyc.json", earlier)
-    readme = (
-        "before\n<!-- reproductions: generated -->\nold\n<!-- end of reproductions -->\nafter\n"
-    )
-    text = insert_reproductions(readme, all_reproductions(root))
-    head, _, row = text.splitlines()[2:-2]
+    head, _, row = reproduction_lines(all_reproductions(root))
     assert head == f"| {' | '.join(SUMMARY_COLUMNS)} |"
     assert row.startswith(f"| {STUDY} | `{told().machine.processor}` | `")
     (latest,) = {item.receipt.date for item in all_reproductions(root)} - {earlier.date}
     assert row.endswith(f"| 2 | {latest:%Y-%m-%d} | 3 of 3 agree | 15 bit for bit |")
-    assert insert_reproductions(text, []).splitlines()[2] == "None has been sent in yet."
-    with pytest.raises(InputError, match="needs the lines <!-- reproductions: generated"):
-        insert_reproductions("# A title", [])
+    *_, row = reproduction_lines_by_study(all_reproductions(root))
+    assert row == f"| {STUDY} | 1 | {latest:%Y-%m-%d} | 3 of 3 agree |"
+    assert reproduction_lines([]) == ["None has been sent in yet."]
 
 
 def test_a_receipt_of_the_future_is_not_let_in(root):

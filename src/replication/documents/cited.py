@@ -1,0 +1,273 @@
+"""Documents that cite their numbers: the template `NAME.md.jinja` makes `NAME.md` beside it.
+
+A template is Markdown with the marks of Jinja. Beside what every text can cite, see `citation`, it
+knows the kept results of all studies:
+
+    tables["lp_ft/fig1"], caption("fig6")   numbers and caption of a figure, by its file's name
+    verdict("T1"), verdict("lp_ft/L1")      a verdict, of the document's own study or of another one
+    judged("T1", "lp_ft/L1")                the same in words, with links to the claims
+    pictures("lp_ft", "fig1", "fig4")       links to pictures of the gallery
+    settings.lp_ft                          default settings
+    abstract("lp_ft"), abstracts("lp_ft")   an abstract with its marks; the number of marks, of all
+                                            papers if none is named
+    refuted()                               sentences of abstracts that do not hold
+    headlines(), not_holding(), counts()    tables of claims, of the studies that are named
+    cost("lp_ft"), costs("lp_ft")           the recorded cost, in words and as a table
+    reproductions(), reproduced()           what others sent in, by processor and by study
+    benchmark("error_rates")                a table of `benchmarks/`
+    site                                    address of the published pages; empty if there is none
+"""
+
+import os
+import re
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from replication.base.errors import InputError
+from replication.base.markdown import Markdown, escape_markdown, table
+from replication.base.yaml_files import read_yaml
+from replication.documents.checklist import StudyResults, study_page
+from replication.documents.claims import ABSTRACT, claim_links
+from replication.documents.figure_texts import CitedFigure
+from replication.documents.scorecards import (
+    count_lines,
+    headline_lines,
+    lines_not_holding,
+    reproduction_lines,
+    reproduction_lines_by_study,
+)
+from replication.documents.typed_numbers import typed_numbers_in_document
+from replication.judge.abstract import (
+    MARKS,
+    MarkedSentence,
+    abstract_lines,
+    count_marks,
+    decided_sentences,
+    sentences_by_version,
+    short_verdict,
+    without_latex,
+)
+from replication.judge.citation import fill_template, verdict_finder
+from replication.judge.verdicts import FEWEST_SEEDS, PROBABILITY
+from replication.plan.cost import HEADER, MEASURED, Cost, cost_rows
+from replication.plan.cost import costs as study_costs
+from replication.plan.recorded_times import Records
+from replication.study.claims import Statistical
+from replication.verify.reference import figure_path
+from replication.verify.reproductions import Reproduction
+
+SUFFIX = ".jinja"
+FOLDERS = ("", "config/", "docs/**/")
+"""Folders, besides those of studies, whose documents may be templates."""
+GALLERY = "docs/gallery"
+"""Folder of the pictures that documents show."""
+CITATION = "CITATION.cff"
+"""File that has the address of the published pages, `url`."""
+
+
+def cited_documents(studies: list[StudyResults], sent_in: Sequence[Reproduction]) -> dict[str, str]:
+    """Return path and text of every document that a template makes.
+
+    Args:
+        studies: all studies, with their results.
+        sent_in: reproductions by others.
+
+    Raises:
+        InputError: if a template cites a value that is missing.
+    """
+    return {
+        str(path.with_suffix("")): fill_document(
+            path, _citable_values(_own_first(studies, path), sent_in, str(path.with_suffix("")))
+        )
+        for path in _templates(studies)
+    }
+
+
+def check_documents(studies: Iterable[StudyResults]) -> None:
+    """Refuse a number that is typed in a template.
+
+    Raises:
+        InputError: names the template and the words around the number.
+    """
+    for path in _templates(studies):
+        if typed := typed_numbers_in_document(path.read_text(encoding="utf-8")):
+            raise InputError(f"{path}: the number in '{typed[0]}' is typed; cite it")
+
+
+def fill_document(path: Path, known: Mapping[str, Any]) -> str:
+    """Return a document with the values that its template cites.
+
+    Args:
+        path: file of the template.
+        known: values that it can cite, by name.
+
+    Raises:
+        InputError: if it cites a value that is missing.
+    """
+    shown = fill_template(path.read_text(encoding="utf-8"), str(path), known)
+    # Lines that only name a value leave nothing but their end.
+    text = re.sub(r"\n{3,}", "\n\n", shown).strip()
+    return f"<!-- Made from {path.name} by `python -m replication generate`. -->\n\n{text}\n"
+
+
+def _templates(studies: Iterable[StudyResults]) -> Iterator[Path]:
+    """Yield the path of every template, relative to the project's folder."""
+    for folder in FOLDERS:
+        yield from sorted(Path().glob(f"{folder}*.md{SUFFIX}"))
+    for told in studies:
+        yield from sorted(Path(told.folder).glob(f"*.md{SUFFIX}"))
+
+
+def _own_first(studies: list[StudyResults], path: Path) -> list[StudyResults]:
+    """Return all studies; that in whose folder a document lies comes first."""
+    return sorted(studies, key=lambda told: told.name not in path.parts)
+
+
+def _citable_values(
+    studies: list[StudyResults], sent_in: Sequence[Reproduction], document: str
+) -> dict[str, Any]:
+    """Return the values that a document can cite, by name; equal names are the first study's."""
+    elsewhere = decided_sentences((told.jobs.registry, told.verdicts) for told in studies)
+    by_name = {told.name: told for told in studies}
+    records = Records.of(told.jobs.study for told in studies)
+    kept = [(told.jobs, told.reference) for told in studies if told.reference]
+    verdicts = ChainMap(
+        *(reference.verdicts for _, reference in kept),
+        {
+            f"{study.study.name}/{claim}": verdict
+            for study, reference in kept
+            for claim, verdict in reference.verdicts.items()
+        },
+    )
+    shown = {
+        study.table(name).removeprefix("figures/").removesuffix(".csv"): (study, name, reference)
+        for study, reference in kept
+        for name in study.figures
+        if figure_path(name) in reference.tables
+    }
+
+    find_verdict = verdict_finder(verdicts.get)
+
+    def judged(*claims: str) -> str:
+        """Return verdicts in words, with links to the claims."""
+        found = []
+        for name in claims:
+            said = short_verdict(find_verdict(name))
+            study, _, claim = name.rpartition("/")
+            home = study or next(each.study.name for each, kept_ in kept if name in kept_.verdicts)
+            found.append(f"{claim_links(document, home)(claim, None)}: {said}")
+        return "; ".join(found)
+
+    def find(name: str) -> StudyResults:
+        if name not in by_name:
+            raise LookupError(f"there is no study {name}")
+        return by_name[name]
+
+    def of_studies(
+        lines: Callable[[Sequence[StudyResults]], list[str]],
+    ) -> Callable[..., str]:
+        """Return a function from names of studies, all if none is named, to lines about them."""
+        return lambda *names: "\n".join(lines([find(name) for name in names or by_name]))
+
+    def caption(below: str) -> str:
+        study, name, reference = shown[below]
+        table = reference.tables[figure_path(name)]
+        text = study.registry.figures[study.figures[name].kind]
+        return escape_markdown(
+            CitedFigure.of(study, name, table, reference.verdicts.get).cite(text).caption
+        )
+
+    def pictures(study: str, *names: str) -> str:
+        folder = Path(GALLERY, *Path(find(study).jobs.study.figures).parts[1:])
+        there = os.path.relpath(folder, Path(document).parent)
+        return ", ".join(f"[`{name}`]({there}/{name}.png)" for name in names)
+
+    def abstract(study: str) -> str:
+        own = find(study)
+        link = claim_links(document, study)
+        return "\n".join(abstract_lines(own.jobs.registry, own.verdicts, elsewhere, link))
+
+    def costs(study: str) -> str:
+        found = study_costs(find(study).jobs, records)
+        return "\n".join([MEASURED, "", *table(HEADER, cost_rows(found))])
+
+    return {
+        "tables": {
+            below: reference.tables[figure_path(name)]
+            for below, (_, name, reference) in shown.items()
+        },
+        "settings": {study.study.name: study.settings.model_dump(mode="json") for study, _ in kept},
+        "caption": caption,
+        "pictures": pictures,
+        "abstract": abstract,
+        "abstracts": of_studies(lambda told: _mark_lines(told, elsewhere, document)),
+        "refuted": of_studies(lambda told: _refuted_lines(told, document)),
+        "headlines": of_studies(lambda told: headline_lines(told, document)),
+        "not_holding": of_studies(lambda told: lines_not_holding(told, document)),
+        "counts": of_studies(count_lines),
+        "cost": lambda study: _cost_in_words(study_costs(find(study).jobs, records)[-1]),
+        "costs": costs,
+        "reproductions": lambda: "\n".join(reproduction_lines(sent_in)),
+        "reproduced": lambda: "\n".join(reproduction_lines_by_study(sent_in)),
+        "verdict": find_verdict,
+        "judged": judged,
+        "benchmark": lambda name: pd.read_csv(f"benchmarks/{name}.csv"),
+        "level": Statistical.model_fields["level"].default,
+        "fewest_seeds": FEWEST_SEEDS,
+        "probability": PROBABILITY,
+        "site": _site(),
+    }
+
+
+def _site() -> str:
+    """Return the address of the project's published pages; empty if there is none."""
+    path = Path(CITATION)
+    return str(read_yaml(path).get("url", "")) if path.is_file() else ""
+
+
+def _mark_lines(
+    studies: Iterable[StudyResults], elsewhere: Mapping[str, MarkedSentence], document: str
+) -> list[str]:
+    """Return the number of sentences by mark, paper and version, as the lines of a table."""
+    rows: dict[str, tuple[str, ...]] = {}
+    for told in studies:
+        registry = told.jobs.registry
+        place = _from_document(document, told.name)
+        for version, marks in count_marks(registry, told.verdicts, elsewhere).items():
+            # A paper's other study has the same abstract.
+            if registry.url and version not in rows:
+                link = Markdown(f"[`{told.name}`]({place}#{ABSTRACT}), {escape_markdown(version)}")
+                rows[version] = (link, *(str(count or "") for count in marks.values()))
+    return table(("abstract", *MARKS), rows.values())
+
+
+def _from_document(document: str, study: str) -> str:
+    """Return the path of a study's claims from a document."""
+    return os.path.relpath(study_page(study, "claims"), Path(document).parent)
+
+
+def _refuted_lines(studies: Iterable[StudyResults], document: str) -> list[str]:
+    """Return the sentences of abstracts that do not hold, as the lines of a list."""
+    found: dict[str, str] = {}
+    for told in studies:
+        link = claim_links(document, told.name)
+        for sentences in sentences_by_version(told.jobs.registry, told.verdicts).values():
+            for each in sentences:
+                if each.mark == "does not hold" and told.jobs.registry.url:
+                    words = escape_markdown(without_latex(each.sentence.words))
+                    claims = ", ".join(link(claim, None) for claim in each.sentence.claims)
+                    found[words] = f"* `{told.name}`: “{words}” ({claims})"
+    return [*found.values()]
+
+
+def _cost_in_words(cost: Cost) -> str:
+    """Return what all jobs of a study take, in words."""
+    hours = cost.minutes / 60
+    time = f"{hours:.1f} hours" if hours > 1 else f"{cost.minutes:.0f} minutes"
+    missing = f", without {cost.unknown} jobs that are not recorded" if cost.unknown else ""
+    memory = "" if cost.mib is None else f"; the largest job takes {cost.mib / 1024:.1f} GiB"
+    return f"{time} of one core{missing}{memory}"

@@ -1,0 +1,116 @@
+"""Tables of documents: claims that stand for others or do not hold, counts, reproductions."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from replication.base.markdown import Markdown, table
+from replication.documents.checklist import StudyResults
+from replication.documents.claims import claim_links
+from replication.judge.verdicts import NOT_HOLDING, OUTCOMES, Verdict
+from replication.judge.wording import estimate_and_range, how_much
+from replication.study.claims import GROUPS, SHOWN, THEORY, Claim
+from replication.verify.reproductions import SUMMARY_COLUMNS, Reproduction, summary_rows
+
+NONE_SENT_IN = "None has been sent in yet."
+
+
+class _Judged(NamedTuple):
+    """A claim with its verdict."""
+
+    study: str
+    claim: Claim
+    verdict: Verdict | None
+
+
+def _judged_claims(studies: Iterable[StudyResults]) -> list[_Judged]:
+    """Return all claims of studies that have a reference, with their verdicts."""
+    return [
+        _Judged(told.name, claim, told.reference.verdicts.get(claim.id))
+        for told in studies
+        if told.reference
+        for claim in told.jobs.registry.claims
+    ]
+
+
+def count_lines(studies: Iterable[StudyResults]) -> list[str]:
+    """Return the number of claims by group and verdict, as the lines of a table."""
+    found = Counter(
+        (each.claim.group, each.verdict.verdict if each.verdict else "not tested")
+        for each in _judged_claims(studies)
+    )
+    counts = ((group, [found[group, outcome] for outcome in OUTCOMES]) for group in GROUPS)
+    rows = ((group, *(str(number or "") for number in row)) for group, row in counts if any(row))
+    return table(("", *OUTCOMES), rows)
+
+
+def headline_lines(studies: Iterable[StudyResults], document: str) -> list[str]:
+    """Return the claims that stand for the others, as the lines of a table.
+
+    Args:
+        studies: those whose claims are shown.
+        document: path of the file that has the table, relative to the project's folder.
+    """
+    judged = _judged_claims(studies)
+    return _claim_lines(((each, each.claim.headline) for each in judged), document)
+
+
+def lines_not_holding(studies: Iterable[StudyResults], document: str) -> list[str]:
+    """Return the claims of papers that hold in part, do not hold or are open, as a table.
+
+    Arguments as `headline_lines`.
+    """
+    found = (
+        (each, each.claim.statement)
+        for each in _judged_claims(studies)
+        if each.claim.group in (SHOWN, THEORY)
+        and each.verdict
+        and each.verdict.verdict in NOT_HOLDING
+    )
+    return _claim_lines(found, document)
+
+
+def _claim_lines(claims: Iterable[tuple[_Judged, str | None]], document: str) -> list[str]:
+    """Return the claims that were judged and have words, as the lines of a table."""
+    rows = (
+        (
+            " ".join(filter(None, [words, f"The authors: {claim.answer}" if claim.answer else ""])),
+            Markdown(f"**{verdict.verdict}**"),
+            how_much(verdict.comparisons),
+            *estimate_and_range(verdict.comparisons, "{:.3g}".format),
+            str(claim.quantity),
+            claim_links(document, study)(claim.id, None),
+        )
+        for (study, claim, verdict), words in claims
+        if verdict and words
+    )
+    return table(
+        ("claim", "verdict", "how much", "found", "needed", "what is measured", "id"), rows
+    )
+
+
+def reproduction_lines(sent_in: Sequence[Reproduction]) -> list[str]:
+    """Return what others sent in, by study and processor, as the lines of a table."""
+    rows = [
+        # As code, as strangers wrote it: nothing in it is markup.
+        (study, f"`{computed_on}`", f"`{torch}`" if torch else "", *counts)
+        for study, computed_on, torch, *counts in summary_rows(sent_in)
+    ]
+    return table(SUMMARY_COLUMNS, rows) if rows else [NONE_SENT_IN]
+
+
+def reproduction_lines_by_study(sent_in: Sequence[Reproduction]) -> list[str]:
+    """Return how often each study was verified by others, as the lines of a table."""
+    by_study: dict[str, list[tuple[str, ...]]] = {}
+    for study, _, _, *counts in summary_rows(sent_in):
+        by_study.setdefault(study, []).append(tuple(counts))
+    rows = [
+        (
+            study,
+            str(len(found)),
+            max(latest for _, latest, *_ in found),
+            "; ".join(dict.fromkeys(verdicts for *_, verdicts, _ in found)),
+        )
+        for study, found in by_study.items()
+    ]
+    return table(("study", "processors", "latest", "verdicts"), rows) if rows else [NONE_SENT_IN]
