@@ -16,6 +16,9 @@ knows the kept results of all studies:
     reproductions(), reproduced()           what others sent in, by processor and by study
     benchmark("error_rates")                a table of `benchmarks/`
     site                                    address of the published pages; empty if there is none
+
+Numbers that were measured by hand stand between the comments `{# measured by COMMAND #}` and
+`{# end of measured #}`. Any other number that is typed is refused.
 """
 
 import os

@@ -17,9 +17,9 @@ _UNIT = (
     "(?:classes|cores|epochs|hours|layers|minutes|of|percent|runs|seconds|seeds|times|tokens"
     "|updates)"
 )
+_MEASURED = re.compile(r"\{# measured by .*?#\}.*?\{# end of measured #\}", re.DOTALL)
 _NOT_PROSE = re.compile(
-    r"<!-- measured by .*?-->.*?<!-- end of measured -->"
-    r"|^```.*?^```|`[^`]*`|(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
+    r"^```.*?^```|`[^`]*`|(?<!\*)\*[^*\s][^*]*\*(?!\*)|(?<=\])\([^)]*\)|<[^>]*>|^\s*\d+\.(?=\s)",
     re.DOTALL | re.MULTILINE,
 )
 _PLACE = (
@@ -63,11 +63,11 @@ def typed_numbers_in_template(template: str) -> list[str]:
 def typed_numbers_in_document(markdown: str) -> list[str]:
     """Return the typed numbers of a document or its template, each with the words around it.
 
-    Values that a template computes do not count. Blocks that name the command that measured them,
-    code, links and titles in italics are no prose. Versions and years are names. A number in words
+    Values that a template computes do not count, nor do numbers between comments that name the
+    command that measured them. Code, links and titles in italics are no prose. Versions and years are names. A number in words
     counts if a unit or `of` follows.
     """
-    prose = _NOT_PROSE.sub("", _literal_text(markdown))
+    prose = _NOT_PROSE.sub("", _literal_text(_MEASURED.sub("", markdown)))
     return _find_typed(prose, (*VERSIONS, *NAMES), rf"\d|\b{_WORD}(?=\s{_UNIT}\b)")
 
 
