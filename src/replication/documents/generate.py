@@ -1,8 +1,7 @@
-"""Write what is generated: the configuration's schema, tables of documents, answer sheets.
+"""Write the generated files: schemas, pages of claims and settings, documents that cite numbers.
 
-`python -m replication generate` run in the project's root writes the files; a test fails with the
-difference when a file and what it is made of part. A receipt in `reproductions/` that cannot be
-what it says is refused.
+Run it in the project's folder. `NAME.md.jinja` makes the `NAME.md` beside it. A receipt in
+`reproductions/` that is wrong about itself is refused.
 """
 
 import json
@@ -191,7 +190,7 @@ def main(check: bool) -> None:
     generated = generated_files()
     gone = [path for path in Path().glob(AUTHOR_PAGES) if str(path) not in generated]
     for path in gone:
-        click.echo(f"{path} {'is of no claim' if check else 'removed'}")
+        click.echo(f"{path} {'belongs to no claim' if check else 'removed'}")
         if not check:
             path.unlink()
     stale = {

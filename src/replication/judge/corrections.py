@@ -72,5 +72,7 @@ def correct_p_values(claims: Sequence[ArrayLike], levels: Sequence[float]) -> li
 def _p_values(values: ArrayLike) -> Floats:
     p = np.asarray(values, dtype=np.float64)
     if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError(f"a family of tests needs a list of p from 0 to 1, not {p.tolist()}")
+        raise InputError(
+            f"a family of tests needs a list of p values from 0 to 1, not {p.tolist()}"
+        )
     return p

@@ -114,7 +114,7 @@ def to_markdown(registry: Registry, verdicts: list[Verdict]) -> str:
 
 @click.command(help=__doc__)
 @click.option("--registry", "registry_path", required=True, type=click.Path(path_type=Path))
-@click.option("--own", required=True, type=click.File(), help="What a user adds to it, as JSON.")
+@click.option("--own", required=True, type=click.File(), help="Claims that a user adds, as JSON.")
 @click.option("--parquet", required=True, type=click.Path(path_type=Path))
 @click.option("--markdown", required=True, type=click.Path(path_type=Path))
 @click.argument("verdicts", nargs=-1, type=click.Path(path_type=Path))

@@ -1,4 +1,4 @@
-"""`python -m replication new NAME`: a git repository with one paper, in an empty folder."""
+"""Make a git repository with one paper, in an empty folder."""
 
 import os
 import re
@@ -60,7 +60,7 @@ def _refuse_name(name: str) -> None:
         )
     known = {*dir(Configuration), *Configuration.model_fields}
     if not is_study_name(name) or name in known or find_spec(name):
-        raise InputError(f"{name}: means something else already; choose another name")
+        raise InputError(f"{name}: is already the name of something else; choose another name")
 
 
 def _is_cloned(folder: Path) -> bool:

@@ -1,7 +1,7 @@
-"""`python -m replication lock NAME...`: the versions installed here of packages and all they need.
+"""Print the versions installed here of packages, and of all packages that they need.
 
-A package that comes from an address instead of an index is locked to that address, and the engine
-of a clone of its repository to the clone.
+A package that was installed from an address is locked to this address, and the engine of a clone is
+locked to the clone.
 """
 
 import json
@@ -51,7 +51,9 @@ def lock(names: Iterable[str]) -> str:
             seen.add((name, extras))
             found = _package(name)
             if not wanted.specifier.contains(found.version, prereleases=True):
-                raise InputError(f"{wanted}: version {found.version} is installed; install that")
+                raise InputError(
+                    f"{wanted}: version {found.version} is installed; install the wanted one"
+                )
             lines[name] = found.line
             waiting.extend(_requirements(found, extras))
     return "".join(f"{lines[name]}\n" for name in sorted(lines))

@@ -292,14 +292,16 @@ def _check_own(settings: Any, registry: Registry, where: str) -> None:
     for number, claim in settings.claims.items():
         place = f"{where} > claims > {number}"
         if number in taken:
-            raise InputError(f"{place}: the registry has a claim of this number; take another")
+            raise InputError(
+                f"{place}: the registry already has a claim with this id; choose another id"
+            )
         if claim.figure and claim.figure not in figures:
             raise InputError(f"{place} > figure: {unknown_key(claim.figure, figures)}")
     for name, text in settings.texts.items():
         place = f"{where} > texts > {name}"
         if name in registry.figures:
             raise InputError(
-                f"{place}: the registry has texts of this figure; give the figure another name"
+                f"{place}: the registry already describes this figure; choose another name"
             )
         if name not in figures:
             raise InputError(f"{place}: {unknown_key(name, figures)}")

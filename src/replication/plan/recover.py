@@ -1,10 +1,10 @@
-"""`make recover`: clear away what keeps the workflow from going on after a crash.
+"""Clear away whatever keeps the workflow from going on after a crash; `make recover` runs it.
 
-This is Snakemake's lock and temporary files that nothing reads, which a run that was killed
-outright leaves behind, and times in the future, where the clock was set back: Snakemake refuses a
-result that is older than what it was made from. Contents stay as they are; the same command then
-goes on where it was. It refuses while anything of this folder is still running here, or as a job
-in Slurm's queue; other machines it cannot see.
+It removes Snakemake's lock, and temporary files of killed runs, which nothing reads. It resets
+times in the future, as after a clock was set back, because Snakemake refuses a result that is older
+than its inputs. Contents stay as they are, and the same command goes on where it was. It refuses
+while a process of this machine or a job in Slurm's queue still works in this folder; it cannot see
+other machines.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Slurm: what Snakemake's plugin does not do when Snakemake or Slurm's controller goes down.
+"""List, await or cancel the Slurm jobs that a killed Snakemake left in the queue.
 
-A Snakemake that was killed outright leaves its jobs in the queue. They finish, and their results
-count; but a new Snakemake knows nothing of them and would submit them a second time, while they
-still write. So a run on a cluster refuses to start while jobs of an earlier one are there, and
+Such jobs finish, and their results count. A new Snakemake knows nothing of them, and would submit
+them a second time while they still write. So a run on a cluster refuses to start while jobs of an
+earlier run are there, and
 
     python -m replication slurm list|wait|cancel
 

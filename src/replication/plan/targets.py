@@ -82,7 +82,7 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
         meant = known[close[0]]
         kinds = f" (a figure can be {', '.join(PICTURE_KINDS)} or, its numbers, csv)"
         also = kinds if meant.startswith("figures/") else ""
-        raise InputError(f"{target}: nothing makes it; did you mean {meant}?{also}")
+        raise InputError(f"{target}: is no target; did you mean {meant}?{also}")
     if is_figure:
         raise InputError(f"{target}: there is no such figure; known: {', '.join(jobs.figures)}")
     files = [
@@ -90,8 +90,8 @@ def refuse_target(jobs: Jobs, target: str, rules: list[str]) -> NoReturn:
         *_files_of_studies(jobs)[:2],
     ]
     raise InputError(
-        f"{target or 'an empty target'}: nothing makes it; ask for {', '.join(rules)}, or for a"
-        f" file, such as {', '.join(files)}"
+        f"{target or 'an empty word'}: is no target; targets are {', '.join(rules)}, and files such"
+        f" as {', '.join(files)}"
     )
 
 

@@ -1,7 +1,7 @@
 """Fetch a data set: download its files, or the archive that has them, check and unpack them.
 
-The folder then holds them and the archive, so that unpacking again needs no network. What was put
-there by hand is used as if it had been downloaded.
+The folder then holds them and the archive, so that unpacking again needs no network. Files that
+somebody put there are used as if they had been downloaded.
 """
 
 import fcntl
@@ -40,7 +40,7 @@ ZIP_MAGIC = b"PK\x03\x04"
 @click.command(help=__doc__)
 @click.option("--settings", required=True, help="Archive or files, as JSON.")
 @click.option("--folder", required=True, type=click.Path(path_type=Path))
-@click.option("--offline", default="", help="What else can be done, to end an error's sentence.")
+@click.option("--offline", default="", help="Advice at the end of an error message.")
 def main(settings: str, folder: Path, offline: str) -> None:
     """Fetch one data set."""
     fetch(Content.parse_json(settings, "--settings"), folder, offline)

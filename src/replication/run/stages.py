@@ -85,7 +85,7 @@ class _Resumable:
         """Return the kept state; None if it is refused, missing or not finite."""
         found = None if self.is_refused else self._checkpoint.read()
         if found and (wrong := _not_finite(found, self._gaps)):
-            click.echo(f"starting anew: {wrong[0]} of what was kept is not finite", err=True)
+            click.echo(f"starting anew: {wrong[0]} of the checkpoint is not finite", err=True)
             found = None
         self.is_tried = found is not None
         return found
@@ -114,7 +114,7 @@ def _train(work: Work, data: list[Any], checkpoint: _Resumable) -> Any:
     except (LookupError, RuntimeError, TypeError, ValueError) as error:
         if not checkpoint.is_tried:
             raise
-        click.echo(f"starting anew: what was kept does not suffice ({shorten(error)})", err=True)
+        click.echo(f"starting anew: the checkpoint does not suffice ({shorten(error)})", err=True)
     checkpoint.is_refused = True
     return work.function(work.settings, work.seeds, data, checkpoint)
 
@@ -137,7 +137,7 @@ def _make_table(work: Work) -> None:
     _refuse_missing_columns(work, f"figure {work.output.stem}", table, figure.columns)
     if table.empty:
         raise InputError(
-            f"figure {work.output.stem}: nothing of what it shows was measured; change its settings"
+            f"figure {work.output.stem}: none of its values was measured; change its settings"
             " or those of its experiments"
         )
     write_csv(work.output, table)

@@ -99,5 +99,5 @@ def parse_seeds(text: str) -> list[int]:
         first, _, last = part.partition("-")
         seeds.extend(range(int(first), int(last or first) + 1))
     if not seeds or sorted(set(seeds)) != seeds:
-        raise InputError(f"seeds '{text}': must be ascending and stand only once each")
+        raise InputError(f"seeds '{text}': must be ascending, each only once")
     return seeds

@@ -87,10 +87,12 @@ def to_markdown(verdicts: pd.DataFrame, numbers: pd.DataFrame) -> str:
 
 
 @click.command(help=__doc__)
-@click.option("--before", required=True, type=click.Path(path_type=Path), help="A checkout.")
-@click.option("--after", required=True, type=click.Path(path_type=Path), help="A checkout.")
+@click.option("--before", required=True, type=click.Path(path_type=Path), help="Old checkout.")
+@click.option("--after", required=True, type=click.Path(path_type=Path), help="New checkout.")
 @click.option("--markdown", required=True, type=click.Path(path_type=Path))
-@click.option("--numbers", required=True, type=click.Path(path_type=Path), help="All of them, CSV.")
+@click.option(
+    "--numbers", required=True, type=click.Path(path_type=Path), help="CSV of all changes."
+)
 def main(before: Path, after: Path, markdown: Path, numbers: Path) -> None:
     """Write both files; a change is no error."""
     old, new = read_references(before), read_references(after)

@@ -109,9 +109,9 @@ def draw_references(root: Path, folder: Path) -> dict[str, Path]:
 
 
 @click.command(help=__doc__)
-@click.option("--before", required=True, type=click.Path(path_type=Path), help="A checkout.")
-@click.option("--after", required=True, type=click.Path(path_type=Path), help="A checkout.")
-@click.option("--output", required=True, type=click.Path(path_type=Path), help="A new folder.")
+@click.option("--before", required=True, type=click.Path(path_type=Path), help="Old checkout.")
+@click.option("--after", required=True, type=click.Path(path_type=Path), help="New checkout.")
+@click.option("--output", required=True, type=click.Path(path_type=Path), help="New folder.")
 def main(before: Path, after: Path, output: Path) -> None:
     """Write `index.html` and the pictures that it shows."""
     if output.exists():

@@ -1,8 +1,7 @@
-"""Append what a re-verification found to the history: verdicts and runs, by machine and packages.
+"""Append the findings of a verification to the history: verdicts and runs, by machine and packages.
 
-`verdicts.csv` has a row per claim. `runs.csv` has a row per number that an experiment's fingerprint
-holds of its runs of the lowest seed that was computed. So the history stays small, and shows what
-depends on the processor.
+`verdicts.csv` has a row per claim. `runs.csv` has a row per number of a fingerprint, of the lowest
+seed that was computed. So the history stays small, and shows what depends on the processor.
 """
 
 import math
@@ -93,11 +92,13 @@ def append_rows(path: Path, rows: pd.DataFrame, run: dict[str, str]) -> None:
 
 
 @click.command(help=__doc__)
-@click.option("--found", required=True, type=click.Path(path_type=Path), help="See verify --found.")
+@click.option("--found", required=True, type=click.Path(path_type=Path), help="Folder of findings.")
 @click.option("--level", required=True, help="Level of the re-verification.")
-@click.option("--date", required=True, type=click.DateTime(["%Y-%m-%dT%H:%M:%SZ"]), help="UTC.")
-@click.option("--commit", required=True, help="Of which code.")
-@click.option("--folder", required=True, type=click.Path(path_type=Path), help="The history.")
+@click.option("--date", required=True, type=click.DateTime(["%Y-%m-%dT%H:%M:%SZ"]), help="In UTC.")
+@click.option("--commit", required=True, help="Commit of the verified code.")
+@click.option(
+    "--folder", required=True, type=click.Path(path_type=Path), help="Folder of the tables."
+)
 def main(found: Path, level: str, date: datetime, commit: str, folder: Path) -> None:
     """Append every study that was verified to both tables."""
     studies = {path.name: read_reference(path) for path in sorted(found.iterdir())}

@@ -62,33 +62,39 @@ MOST_KEYS = 10
 
 
 @click.command(help=(__doc__ or "").replace(r"\b", "\b"))
-@click.option("--study", "names", multiple=True, help="Which; those of a plain run if left out.")
+@click.option(
+    "--study", "names", multiple=True, help="Study to verify; without it, those of a plain run."
+)
 @click.option("--level", type=click.Choice(["hash", "figure", "seed", "full"]), default="hash")
-@click.option("--draw", type=int, help="Seed of the draw of seeds, to repeat one.")
+@click.option("--draw", type=int, help="Number that repeats a random draw.")
 @click.option(
     "--experiments",
     type=click.IntRange(min=1),
-    help="Of level seed: how many experiments, drawn at random; all of them if left out.",
+    help="Number of experiments of level seed, drawn at random; all if left out.",
 )
 @click.option(
     "--workflow-profile",
     "profile",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Of levels above hash: a Snakemake profile, such as profiles/slurm, to compute with.",
+    help="Snakemake profile that computes, such as profiles/slurm; for levels above hash.",
 )
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
-@click.option("--configuration", type=click.Path(path_type=Path), help="Merged configuration.")
+@click.option(
+    "--configuration", type=click.Path(path_type=Path), help="File of the merged settings."
+)
 @click.option("--output", type=click.Path(path_type=Path), default=Path("results/differences.csv"))
-@click.option("--found", type=click.Path(path_type=Path), help="New folder for what is found.")
-@click.option("--receipt", type=click.Path(path_type=Path), help="New file that tells the outcome.")
-@click.option("--by", help="Name, ORCID or URL of yours that the receipt may tell.")
-@click.option("--write", is_flag=True, help="Keep what is computed as the reference instead.")
-@click.option("--partly", is_flag=True, help="With --write: keep of the reference the rest.")
+@click.option("--found", type=click.Path(path_type=Path), help="New folder for the findings.")
+@click.option("--receipt", type=click.Path(path_type=Path), help="New file for the receipt.")
+@click.option("--by", help="Your name, ORCID or URL, for the receipt.")
+@click.option(
+    "--write", is_flag=True, help="Keep the results as the new reference, and compare nothing."
+)
+@click.option("--partly", is_flag=True, help="With --write: keep the rest of the old reference.")
 @click.option(
     "--restamp",
     "restamped",
     is_flag=True,
-    help="With --write: compute nothing, keep all numbers, and note the settings and code of now.",
+    help="With --write: compute nothing, and keep all numbers with the present settings and code.",
 )
 def main(
     names: tuple[str, ...],
@@ -122,7 +128,7 @@ def main(
     if names:
         chosen = project.jobs.selected_studies(",".join(names))
     if receipt and (write or len(chosen) != 1):
-        raise InputError("--receipt: tells the verification of one study; name it with --study")
+        raise InputError("--receipt: a receipt is about one study; name it with --study")
     if write:
         for name in chosen:
             write_results(project, name, partly, restamped)
@@ -151,7 +157,9 @@ def _announce_draw(level: Level, seed: int | None, experiments: int | None) -> D
         InputError: if experiments are to be drawn at another level.
     """
     if experiments and level != "seed":
-        raise InputError("--experiments: is of --level seed; the other levels take all of them")
+        raise InputError(
+            "--experiments: only --level seed takes it; other levels take all experiments"
+        )
     draw = Draw(random.SystemRandom().randrange(10**6) if seed is None else seed, experiments)
     if level == "seed":
         which = f"{experiments} experiments" if experiments else "every experiment"
@@ -171,7 +179,7 @@ def _check_new(path: Path) -> None:
 def _check_written(write: bool, partly: bool, restamped: bool) -> None:
     """Refuse a way to write a reference where none is written, and two ways at once."""
     if partly and restamped:
-        raise InputError("--restamp: keeps all of the reference; leave out --partly")
+        raise InputError("--restamp: keeps the whole reference; leave out --partly")
     if (partly or restamped) and not write:
         option = "--partly" if partly else "--restamp"
         raise InputError(f"{option}: says how a reference is written; add --write")

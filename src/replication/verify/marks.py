@@ -20,7 +20,9 @@ def refuse_marks(study: Study) -> None:
         InputError: names file, line and words of every mark, or a file that is no text.
     """
     if found := [*_marks(study)]:
-        raise InputError("\n".join(["no reference is kept while this is to be written:", *found]))
+        raise InputError(
+            "\n".join(["no reference is kept before these marks are replaced:", *found])
+        )
 
 
 def _marks(study: Study) -> Iterator[str]:

@@ -1,9 +1,9 @@
-"""Plan seeds: how many would decide each claim that is open, and how long they would take.
+"""Say how many seeds would decide each claim that is open, and how long they would take.
 
-The mean and the spread of the seeds at hand count as the truth. Then the first question that more
-seeds answer (does it hold, is it the opposite, is there no effect, is it less than claimed) is
-answered with a probability of 90 % by the number of seeds that is told. Each question is asked at
-the level that is left if no other claim of its family passes.
+The mean and the spread of the seeds at hand count as the truth. The number of seeds is the smallest
+that answers one of the four questions (does it hold, is it the opposite, is there no effect, is it
+less than claimed) with a probability of 90 %. Each question is asked at the level that is left if
+no other claim of its family passes.
 
 A second table has the sentences of the abstracts whose marks such seeds would change.
 """
@@ -311,7 +311,9 @@ def _names_with_reference(jobs: Jobs, root: Path) -> list[str]:
 
 
 @click.command(help=__doc__)
-@click.option("--study", "names", multiple=True, help="Which; all with a reference if left out.")
+@click.option(
+    "--study", "names", multiple=True, help="Study; all that have a reference if left out."
+)
 @click.option("--root", type=click.Path(path_type=Path), default=Path(), help="Project's folder.")
 def main(names: tuple[str, ...], root: Path) -> None:
     """Print the tables as Markdown."""

@@ -354,9 +354,12 @@ def test_samples_that_cannot_be_judged(values, message):
         (lambda v: t_test_above(v, np.inf), "the bound must be finite, but is inf"),
         (lambda v: welch_equivalence(v, v, -1), "the margin must not be negative, but is -1"),
         (lambda v: welch_equivalence(v, v, np.nan), "the margin must be finite, but is nan"),
-        (lambda _: hochberg([0.1, np.nan]), "needs a list of p from 0 to 1, not [0.1, nan]"),
-        (lambda _: hochberg([-0.1]), "needs a list of p from 0 to 1, not [-0.1]"),
-        (lambda _: correct_p_values([[1.1]], [0.05]), "needs a list of p from 0 to 1, not [1.1]"),
+        (lambda _: hochberg([0.1, np.nan]), "needs a list of p values from 0 to 1, not [0.1, nan]"),
+        (lambda _: hochberg([-0.1]), "needs a list of p values from 0 to 1, not [-0.1]"),
+        (
+            lambda _: correct_p_values([[1.1]], [0.05]),
+            "needs a list of p values from 0 to 1, not [1.1]",
+        ),
     ],
 )
 def test_settings_that_cannot_be_used(judge, message):

@@ -69,10 +69,10 @@ def test_an_interrupted_one_leaves_nothing_for_the_next(empty):
     [
         ("2024paper", "2024paper: is no name of a package; begin with a letter"),
         ("My-Paper", "My-Paper: is no name of a package"),
-        ("class", "class: means something else already; choose another name"),
-        ("report", "report: means something else already"),
-        ("json", "json: means something else already"),
-        ("computation", "computation: means something else already"),
+        ("class", "class: is already the name of something else; choose another name"),
+        ("report", "report: is already the name of something else"),
+        ("json", "json: is already the name of something else"),
+        ("computation", "computation: is already the name of something else"),
     ],
 )
 def test_a_bad_name_is_refused_and_nothing_is_written(empty, name, message):
@@ -158,7 +158,7 @@ def test_a_lock_has_all_that_a_package_needs():
     ("name", "message"),
     [
         ("../x", "'../x': is no name of a package, such as torch"),
-        ("numpy>=99", "numpy>=99: version .* is installed; install that"),
+        ("numpy>=99", "numpy>=99: version .* is installed; install the wanted one"),
         ("nosuchpackage", "nosuchpackage: is not installed; install it with pip first"),
     ],
 )

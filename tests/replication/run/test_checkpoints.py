@@ -95,9 +95,9 @@ def test_a_folder_in_the_place_of_a_checkpoint_is_named_before_training(tmp_path
 @pytest.mark.parametrize(
     ("kept", "said"),
     [
-        ({"other": np.zeros(3)}, "what was kept does not suffice ('state')"),
-        ({"state": np.zeros(2)}, "what was kept does not suffice (operands could not be broad"),
-        ({"state": np.array([0, np.nan, 0])}, "state of what was kept is not finite"),
+        ({"other": np.zeros(3)}, "the checkpoint does not suffice ('state')"),
+        ({"state": np.zeros(2)}, "the checkpoint does not suffice (operands could not be broad"),
+        ({"state": np.array([0, np.nan, 0])}, "state of the checkpoint is not finite"),
     ],
 )
 def test_a_checkpoint_that_does_not_suffice_is_left(tmp_path, monkeypatch, capsys, kept, said):

@@ -166,4 +166,4 @@ def test_rule_fetches_a_data_set_once(server, template: Template):
 
 def test_rule_knows_only_the_registries_names(template: Template):
     output = template.run("results/datasets/nowhere/train.txt", "--dry-run", succeed=False)
-    assert "results/datasets/nowhere/train.txt: nothing makes it" in output
+    assert "results/datasets/nowhere/train.txt: is no target" in output

@@ -264,7 +264,9 @@ def test_some_experiments_are_drawn(clone):
 
 def test_experiments_are_not_drawn_at_other_levels(clone):
     output = verify(clone, "--experiments", "1", succeed=False)
-    assert output == "Error: --experiments: is of --level seed; the other levels take all of them\n"
+    assert output == (
+        "Error: --experiments: only --level seed takes it; other levels take all experiments\n"
+    )
 
 
 def receipt_of(project: Project, *arguments: str, succeed: bool = True) -> Receipt:

@@ -158,7 +158,7 @@ OVERLAYS = {
     READING % "baseline: {title: T, experiments: {}}": "variants > baseline: this is the name of",
     READING % "a: {title: as published, experiments: {}}": "title: variant 'baseline' has it, too",
     # Claims and texts of one's own
-    OWN.replace("U1", "C1") % "note: N": "claims > C1: the registry has a claim of this number;",
+    OWN.replace("U1", "C1") % "note: N": "claims > C1: the registry already has a claim with this",
     OWN.replace("U1", "mine") % "note: N": "claims > mine > [key]: a claim's number is a capital",
     OWN.replace("statement: S, ", "") % "note: N": "claims > U1 > statement: Field required",
     OWN.replace(" why: W,", "") % "note: N": "claims > U1: a test needs a reason for its range",
@@ -196,7 +196,7 @@ OVERLAYS = {
     "  texts: {mine: {label: L, title: T, drawn: D, caption: '{{ 1 | center(9) }}'}}":
         "mine > caption: line 1 cannot be read: No filter named 'center'",
     "example: {texts: {fig2: {label: L, title: T, drawn: D, caption: C}}}":
-        "example > texts > fig2: the registry has texts of this figure; give the figure another",
+        "example > texts > fig2: the registry already describes this figure; choose another",
     # Tables as printed
     PUBLISHED % "/etc/passwd": "fig1 > published: ",
     PUBLISHED % ROOT: "is no file; name a CSV with columns variance, update, error_mean",
@@ -381,7 +381,7 @@ KINDS = "(a figure can be pdf, png, svg or, its numbers, csv)"
 def test_the_figure_that_was_meant_is_named(target, meant):
     with pytest.raises(InputError) as error:
         refuse_target(JOBS, target, ["figures", "verify"])
-    assert error.value.message == f"{target}: nothing makes it; did you mean {meant}? {KINDS}"
+    assert error.value.message == f"{target}: is no target; did you mean {meant}? {KINDS}"
 
 
 @pytest.mark.parametrize(
@@ -396,12 +396,12 @@ def test_the_figure_that_was_meant_is_named(target, meant):
         ("report/example.html", "did you mean results/report/example.html?"),
         ("results/example/runs/printed/1-4.npz", "mean results/example/runs/printed/1-5.npz?"),
         ("results/example/runs/prnted/1-5.npz", "mean results/example/runs/printed/1-5.npz?"),
-        ("", "an empty target: nothing makes it; ask for figures, verify, or for a file, such as "),
+        ("", "an empty word: is no target; targets are figures, verify, and files such as "),
         (
             "mine",
-            "mine: nothing makes it; ask for figures, verify, or for a file, such as figures/",
+            "mine: is no target; targets are figures, verify, and files such as figures/",
         ),
-        ("results/x", "results/x: nothing makes it; ask for figures, verify, or for a file, such"),
+        ("results/x", "results/x: is no target; targets are figures, verify, and files such"),
     ],
 )
 def test_another_target_that_was_meant_is_named(target, message):

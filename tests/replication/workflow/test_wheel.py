@@ -122,7 +122,10 @@ def test_no_reference_is_written_while_the_template_is_left(python, installed, w
     )
     assert done.returncode == 1
     told = done.stdout + done.stderr
-    assert "no reference is kept while this is to be written:\nREADME.md, line 1: the title" in told
+    assert (
+        "no reference is kept before these marks are replaced:\nREADME.md, line 1: the title"
+        in told
+    )
     assert "src/mypaper/registry.yaml, line 10: the title of the paper" in told
 
 

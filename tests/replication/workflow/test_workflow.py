@@ -454,7 +454,7 @@ def test_what_was_meant_by_a_target_is_said(template: Template, target, meant):
     other.parent.mkdir(parents=True)
     other.write_text("of other seeds")
     output = template.run(target, succeed=False)
-    assert f"{target}: nothing makes it; did you mean {meant}?" in output
+    assert f"{target}: is no target; did you mean {meant}?" in output
     assert "Traceback" not in output
 
 
@@ -463,8 +463,8 @@ def test_what_was_meant_by_a_target_is_said(template: Template, target, meant):
 )
 def test_of_any_other_target_is_said_what_can_be_made(template: Template, target, named):
     output = template.run(target, succeed=False)
-    assert f"\n{named}: nothing makes it; ask for verify, reference, provenance," in output
-    assert f", plain, or for a file, such as {FIGURE}, results/" in output
+    assert f"\n{named}: is no target; targets are verify, reference, provenance," in output
+    assert f", plain, and files such as {FIGURE}, results/" in output
     assert "Traceback" not in output
 
 
