@@ -246,7 +246,7 @@ def _announce_other_settings(project: Project, study: str) -> None:
     )
     keys = list(_other_keys(now, before, study))
     more = f" and {len(keys) - MOST_KEYS} more" if len(keys) > MOST_KEYS else ""
-    click.echo(f"Other settings than by default: {', '.join(keys[:MOST_KEYS])}{more}")
+    click.echo(f"Settings that differ from the defaults: {', '.join(keys[:MOST_KEYS])}{more}")
 
 
 def _without_additions(current: Reference, reference: Reference) -> Reference:
@@ -316,7 +316,7 @@ def _print_report(
     for kind, mine in current.depends["machine"].items():
         theirs = reference.depends["machine"].get(kind)
         if mine != theirs:
-            click.echo(f"{kind}: {mine}, of the reference {theirs}")
+            click.echo(f"{kind}: {mine} here, {theirs} in the reference")
     if not rows and (current.tables or current.verdicts):
         figures = sum(name.startswith("figures/") for name in current.tables)
         runs = len(current.tables.get(FINGERPRINTS, ()))

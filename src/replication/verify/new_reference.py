@@ -75,8 +75,8 @@ def _restamped_reference(project: Project, study: str, folder: Path) -> Referenc
     }
     judged = [name for name, said in found.verdicts.items() if said != kept.verdicts[name]]
     click.echo(
-        f"{study}: nothing was computed. Other digests than before: {new['settings']} of settings,"
-        f" {new['code']} of modules. All was judged anew; other verdicts than before:"
+        f"{study}: nothing was computed. Changed digests: {new['settings']} of settings,"
+        f" {new['code']} of modules. All claims were judged anew; changed verdicts:"
         f" {', '.join(judged) or 'none'}"
     )
     return found
@@ -96,9 +96,9 @@ def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
     found, refused = collect_results(project.jobs, study, Path())
     renewal = renew_reference(project.jobs.studies[study], found, kept)
     for reason in refused.values():
-        click.echo(f"Left as it was: {reason}")
+        click.echo(f"Kept as it was: {reason}")
     click.echo(
-        f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}; all was judged anew"
+        f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}. All claims were judged anew"
     )
     return renewal.reference
 

@@ -78,7 +78,7 @@ def _make_again(project: Project, study: str) -> None:
         )
     }
     if left_out:
-        click.echo(f"Left out, as their metrics are not here: {', '.join(left_out)}")
+        click.echo(f"Not compared, as their metrics are not here: {', '.join(left_out)}")
     here = [path for name, path in made.items() if name not in left_out]
     again = [path for path, task in jobs.closure(here) if task.stage in JUDGING_STAGES]
     project.run_snakemake(project.configuration, here, "--forcerun", *again)

@@ -78,7 +78,7 @@ def test_a_reference_is_renewed_in_part(clone):
     folder = reference_folder(clone.folder, STUDY)
     before = (folder / "verdicts.json").read_bytes()
     output = verify(clone, "--write", "--partly")
-    assert "Computed here: nothing; all was judged anew" in output
+    assert "Computed here: nothing. All claims were judged anew" in output
     assert (folder / "verdicts.json").read_bytes() == before
     assert "Nothing is computed here; the reference itself is whole." in verify(clone)
 
@@ -92,8 +92,8 @@ def test_a_reference_is_restamped_where_no_number_changes(clone):
     clone.edit(f"{SOURCE}/claims/learning.py", "iloc[:, 1:]", "iloc[:, 1 + 0 :]")
     assert f"{STUDY}.claims.learning is not as it was" in verify(clone, succeed=False)
     output = verify(clone, "--write", "--restamp")
-    assert "nothing was computed. Other digests than before: 0 of settings, 1 of mod" in output
-    assert "other verdicts than before: none" in output
+    assert "nothing was computed. Changed digests: 0 of settings, 1 of mod" in output
+    assert "changed verdicts: none" in output
     changed = [path.name for path, content in before.items() if path.read_bytes() != content]
     assert changed == ["manifest.json"]
     assert "Nothing is computed here; the reference itself is whole." in verify(clone)
@@ -220,7 +220,7 @@ def test_settings_of_an_overlay_are_named_by_their_keys(computed):
     whole.write(computed.folder / "mine.yaml")
     output = verify(computed, "--configuration", "mine.yaml", succeed=False)
     named = f"{STUDY} > experiments > printed > training > updates"
-    assert f"Other settings than by default: {named}\n" in output
+    assert f"Settings that differ from the defaults: {named}\n" in output
 
 
 def test_what_fails_a_verification_is_printed_once(computed):
