@@ -98,7 +98,8 @@ def _renewed_reference(project: Project, study: str, folder: Path) -> Reference:
     for reason in refused.values():
         click.echo(f"Kept as it was: {reason}")
     click.echo(
-        f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}. All claims were judged anew"
+        f"Computed here: {', '.join(map(str, renewal.renewed)) or 'nothing'}."
+        " All claims were judged anew"
     )
     return renewal.reference
 

@@ -459,7 +459,7 @@ def test_what_was_meant_by_a_target_is_said(template: Template, target, meant):
 
 
 @pytest.mark.parametrize(
-    ("target", "named"), [("", "an empty target"), pytest.param("x", "x", marks=thorough)]
+    ("target", "named"), [("", "an empty word"), pytest.param("x", "x", marks=thorough)]
 )
 def test_of_any_other_target_is_said_what_can_be_made(template: Template, target, named):
     output = template.run(target, succeed=False)
